@@ -18,7 +18,9 @@ async function generated(yaml: string): Promise<Generated> {
     "schema.ts": await schemaTypes(yaml),
     "openapi.json": asJson(document),
     "validators.js": requestValidators(document),
-    ...Object.fromEntries(examples.map(([name, { value }]) => [`examples/${kebab(name)}.json`, asJson(value)])),
+    ...Object.fromEntries(
+      examples.map(([name, { value }]) => [`examples/${kebab(name)}.json`, asJson(value)]),
+    ),
   };
 }
 

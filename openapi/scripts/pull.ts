@@ -28,14 +28,19 @@ export async function pull(from: string, yaml: string): Promise<{ yaml: string; 
 }
 
 async function fetchDocument(from: string): Promise<Record<string, unknown>> {
-  if (!URL.canParse(from)) throw new TypeError(`--from takes the base URL of a service; "${from}" is not a URL.`);
+  if (!URL.canParse(from))
+    throw new TypeError(`--from takes the base URL of a service; "${from}" is not a URL.`);
   const address = `${from.replace(/\/+$/, "")}/api/docs/json`; // spec 4.6
   const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch((cause: Error) => {
     throw new Error(`${address} does not answer: ${causeOf(cause)}. Nothing was changed.`, { cause });
   });
   if (!response.ok) throw new Error(`${address} answered ${response.status}. Nothing was changed.`);
   const document: unknown = await response.json().catch(() => undefined);
-  if (!isRecord(document) || typeof document["openapi"] !== "string" || !document["openapi"].startsWith("3.")) {
+  if (
+    !isRecord(document) ||
+    typeof document["openapi"] !== "string" ||
+    !document["openapi"].startsWith("3.")
+  ) {
     throw new Error(`${address} is not an OpenAPI 3 document. Nothing was changed.`);
   }
   const paths = isRecord(document["paths"]) ? document["paths"] : {};

@@ -21,6 +21,8 @@ function openSet(values: unknown): ts.TypeNode | undefined {
     factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
     factory.createTypeLiteralNode([]),
   ]);
-  const known = values.map((value) => factory.createLiteralTypeNode(factory.createStringLiteral(String(value))));
+  const known = values.map((value) =>
+    factory.createLiteralTypeNode(factory.createStringLiteral(String(value))),
+  );
   return factory.createUnionTypeNode([...known, factory.createParenthesizedType(anyOther)]);
 }

@@ -18,7 +18,7 @@ export function requestValidators(document: { components: { schemas: object } })
   for (const name of Object.values(requestBodies)) {
     ajv.addSchema({ $id: name, $ref: `document#/components/schemas/${name}` });
   }
-  const code = standalone.default(ajv, requestBodies);
+  const code = standalone(ajv, requestBodies);
   if (/\brequire\(/.test(code)) throw new Error("The compiled validators import ajv; they must stand alone.");
   return banner + code;
 }

@@ -1,0 +1,36 @@
+/** Receives deliveries in Express 4 and 5. */
+import type { RequestHandler } from "express";
+import type { WebhookEvent } from "../event.ts";
+import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { receiveFrom, respond } from "./node.ts";
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** The verified event, when the receiver has nobody to hand it to but the next handler. */
+      webhookEvent?: WebhookEvent;
+    }
+  }
+}
+
+const fix =
+  'Mount app.post("/webhooks", expressReceiver({ … })) above app.use(express.json()), or skip that path in it.';
+
+/**
+ * A route handler for deliveries. With neither `accept`, `process` nor `inbox` it sets `req.webhookEvent` and calls
+ * `next()`: the answer is then the next handler's.
+ * @throws {TypeError} as createReceiver does.
+ */
+export function expressReceiver(options: ReceiverOptions): RequestHandler {
+  const receive = createReceiver(options);
+  const handsOn = !(options.accept ?? options.process ?? options.inbox);
+  return async (request, response, next) => {
+    const answer = await receiveFrom(receive, request, fix);
+    if (handsOn && answer.event !== undefined) {
+      request.webhookEvent = answer.event;
+      next();
+    } else {
+      await respond(response, answer);
+    }
+  };
+}

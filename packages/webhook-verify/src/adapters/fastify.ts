@@ -1,0 +1,24 @@
+/** Receives deliveries in Fastify 5, leaving the parsers of all other routes alone. */
+import type { FastifyInstance } from "fastify";
+import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { type NodeRequest, receiveFrom } from "./node.ts";
+
+export interface FastifyReceiverOptions extends ReceiverOptions {
+  /** The route, e.g. `/webhooks`. */
+  path: string;
+}
+
+const fix = "A hook of the parent read the body; register fastifyReceiver outside its scope.";
+
+/** A plugin: `app.register(fastifyReceiver, { path: "/webhooks", secret, accept })`. */
+export async function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
+  const receive = createReceiver(options);
+  // Inside this plugin's own scope: the bytes stay in the stream until the receiver wants them.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.all(options.path, async (request, reply) => {
+    const answer = await receiveFrom(receive, request.raw as NodeRequest, fix);
+    if (answer.afterAnswer !== undefined) reply.raw.once("finish", answer.afterAnswer);
+    return reply.code(answer.status).headers(answer.headers).send();
+  });
+}

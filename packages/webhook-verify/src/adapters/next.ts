@@ -1,0 +1,35 @@
+/** Receives deliveries in Next: as a route of the App Router, or as an API route of the Pages Router. */
+import type { ServerResponse } from "node:http";
+import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { receiveRequest, responseOf, runAfter } from "./fetch.ts";
+import { type NodeRequest, receiveFrom, respond } from "./node.ts";
+
+export interface NextRouteOptions extends ReceiverOptions {
+  /** `after` of `next/server`: it keeps a serverless function alive for `process`. */
+  after?: (task: () => Promise<void>) => void;
+}
+
+const routeFix = "Nothing may read the Request before nextRoute does.";
+const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to the API route's file.";
+
+/** `export const POST = nextRoute({ … })` in `app/…/route.ts`. @throws {TypeError} as createReceiver does. */
+export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
+  const receive = createReceiver(options);
+  const { after = runAfter } = options;
+  return async (request) => {
+    const answer = await receiveRequest(receive, request, routeFix);
+    if (answer.afterAnswer !== undefined) after(answer.afterAnswer);
+    return responseOf(answer);
+  };
+}
+
+/** `export default nextPagesHandler({ … })` in `pages/api/…`. @throws {TypeError} as createReceiver does. */
+export function nextPagesHandler(
+  options: ReceiverOptions,
+): (request: NodeRequest, response: ServerResponse) => Promise<void> {
+  const receive = createReceiver(options);
+  return async (request, response) => respond(response, await receiveFrom(receive, request, pagesFix));
+}
+
+/** What the API route's `config` must be. Next reads it from the source text, so write the literal there. */
+export const rawBodyConfig = { api: { bodyParser: false } } as const;

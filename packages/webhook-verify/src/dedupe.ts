@@ -1,0 +1,59 @@
+/** Remembers which events were taken over, in three states, so that a duplicate is never acknowledged too early. */
+
+/**
+ * Where event ids are remembered. A duplicate may be answered 2xx only when the first copy is `done`:
+ * while it is `in-progress` it can still fail, and then the duplicate is the only copy left.
+ */
+export interface DedupeStore {
+  /** Claims an id, or tells what became of the claim before. */
+  begin(eventId: string): "new" | "in-progress" | "done" | Promise<"new" | "in-progress" | "done">;
+  /** The event is safely taken over. */
+  complete(eventId: string): void | Promise<void>;
+  /** Taking it over failed; the next copy is new. */
+  abandon(eventId: string): void | Promise<void>;
+}
+
+export interface MemoryDedupeOptions {
+  /** How many ids are kept; the oldest are forgotten first. Default 10 000. */
+  maxEntries?: number;
+  /** How long an id is kept. Default 7 days; the last retry comes 8 h 36 min after the first attempt. */
+  ttlSeconds?: number;
+  /** The present in milliseconds. Default `Date.now`. */
+  now?: () => number;
+}
+
+/** Remembers ids in this process. Two processes, or a restart, need a shared store or an inbox. */
+export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
+  const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, now = Date.now } = options;
+  positive("maxEntries", maxEntries);
+  positive("ttlSeconds", ttlSeconds);
+  const claimed = new Set<string>();
+  const doneUntilMs = new Map<string, number>(); // in order of completion, so the first one is the oldest
+
+  return {
+    begin(eventId) {
+      if (claimed.has(eventId)) return "in-progress";
+      const untilMs = doneUntilMs.get(eventId);
+      if (untilMs !== undefined && now() < untilMs) return "done";
+      doneUntilMs.delete(eventId);
+      claimed.add(eventId);
+      return "new";
+    },
+    complete(eventId) {
+      claimed.delete(eventId);
+      doneUntilMs.set(eventId, now() + ttlSeconds * 1000);
+      for (const [oldest, untilMs] of doneUntilMs) {
+        if (doneUntilMs.size <= maxEntries && now() < untilMs) break;
+        doneUntilMs.delete(oldest);
+      }
+    },
+    abandon(eventId) {
+      claimed.delete(eventId);
+    },
+  };
+}
+
+function positive(name: string, value: number): void {
+  if (!(Number.isFinite(value) && value > 0))
+    throw new TypeError(`${name} must be a positive number; it is ${value}.`);
+}

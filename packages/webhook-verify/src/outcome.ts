@@ -1,0 +1,66 @@
+/** Tells the program what became of each delivery: figures for metrics, and a log line when the program is at fault. */
+import type { Answer } from "./answer.ts";
+import type { RawBodyFault } from "./raw-body.ts";
+import type { VerificationFault } from "./verification-error.ts";
+
+/** What is known once a delivery is verified. */
+export interface VerifiedFacts {
+  event: { id: string; type: string };
+  /** The `id` given with the secret that matched, if it has one. */
+  secretId: string | undefined;
+  /** Our clock minus the signature's, in seconds. */
+  skewSeconds: number;
+  /** The unsigned `Service-Event` header named another type than the body. */
+  contradictsHeader: boolean;
+}
+
+export type Outcome =
+  | ({ outcome: "verified" | "stored" | "duplicate" | "in-progress" } & VerifiedFacts)
+  | ({ outcome: "failed"; reason: "too-slow" | "not-taken-over" } & VerifiedFacts)
+  | {
+      outcome: "rejected";
+      reason:
+        | VerificationFault
+        | Exclude<RawBodyFault, "already-consumed">
+        | "not-post"
+        | "encoded"
+        | "too-slow";
+    }
+  | { outcome: "misconfigured"; reason: "already-consumed" | "no-secret" }
+  | { outcome: "process-failed"; event: { id: string; type: string } };
+
+/** One delivery, as metrics see it. `status` is the answer; `durationMs` ends with it. */
+export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
+
+export interface ReportOptions {
+  onOutcome?: (outcome: ReceiverOutcome) => void;
+  log?: (message: string) => void;
+}
+
+export function reporter({ onOutcome, log = console.error }: ReportOptions) {
+  /** Metrics may not cost a delivery. */
+  function told(outcome: ReceiverOutcome): void {
+    try {
+      onOutcome?.(outcome);
+    } catch (error) {
+      log(
+        `webhook-verify: onOutcome threw ${error instanceof Error ? error.name : typeof error}; it must not throw.`,
+      );
+    }
+  }
+  return {
+    report(outcome: Outcome, answer: Answer, durationMs: number): Answer {
+      told({ ...outcome, status: answer.status, durationMs });
+      return answer;
+    },
+    processFailed(event: { id: string; type: string }): void {
+      log(
+        `webhook-verify: processing ${event.type} ${event.id} failed after it was acknowledged; use an inbox.`,
+      );
+      told({ outcome: "process-failed", event, status: 204, durationMs: 0 });
+    },
+    misconfigured(what: string, fix: string | undefined): void {
+      log(`webhook-verify: ${what}${fix === undefined ? "" : ` ${fix}`}`);
+    },
+  };
+}

@@ -1,0 +1,231 @@
+/** Receives a delivery: bytes in, answer out. The same for every framework; adapters only carry. */
+import { type Answer, answers } from "./answer.ts";
+import type { DedupeStore } from "./dedupe.ts";
+import type { WebhookEvent } from "./event.ts";
+import { type HeadersLike, headerOf, singleHeaderOf } from "./headers.ts";
+import { type Outcome, type ReceiverOutcome, reporter } from "./outcome.ts";
+import { checkedBody, type RawBody, RawBodyError } from "./raw-body.ts";
+import { type SecretOption, secretSource } from "./secret-source.ts";
+import type { SignatureHeader } from "./signature.ts";
+import { type Delivery, type Inbox, takeOver } from "./take-over.ts";
+import type { VerificationFault } from "./verification-error.ts";
+import { checkBody, checkedTolerance, checkHeader, type Verified } from "./verify.ts";
+
+export interface ReceiverOptions {
+  /** The signing secret, several, or a function that finds them; its answer is kept and renewed after a mismatch. */
+  secret: SecretOption;
+  /** How far `t` may be from now, either way, in seconds. Default 300. */
+  toleranceSeconds?: number;
+  /** Larger bodies are answered 413, unread. In bytes, default 1 MiB. */
+  maxBodyBytes?: number;
+  /** The present in milliseconds. Default `Date.now`. */
+  now?: () => number;
+  /** A durable store; the answer waits for it. */
+  inbox?: Inbox;
+  /** Awaited before the answer. A rejection is answered 503, so the service delivers again. */
+  accept?: (event: WebhookEvent, delivery: Delivery) => void | Promise<void>;
+  /** Runs after the answer, and is lost if the process dies: use an inbox when that matters. */
+  process?: (event: WebhookEvent, delivery: Delivery) => void | Promise<void>;
+  /** Remembers event ids, so that `accept` and `process` see each event once. */
+  dedupe?: DedupeStore;
+  /** Past this many milliseconds the answer is 503 and the service delivers again. Default 8 000; it waits 10 000. */
+  answerWithinMs?: number;
+  /** Told of every delivery, for metrics. Carries no personal data. */
+  onOutcome?: (outcome: ReceiverOutcome) => void;
+  /** Where faults of the program are reported, each with its fix. Default `console.error`. */
+  log?: (message: string) => void;
+}
+
+export interface ReceivedRequest {
+  method: string;
+  headers: HeadersLike;
+  /** The bytes that arrived, or a function that reads them: it is called only when the header deserves it. */
+  rawBody: RawBody | ((limits: ReadLimits) => Promise<RawBody>);
+}
+
+export interface ReadLimits {
+  maxBodyBytes: number;
+}
+
+export type Receiver = (request: ReceivedRequest) => Promise<Answer>;
+
+/** One delivery on its way through the receiver: what is known of it so far. */
+interface Reading {
+  request: ReceivedRequest;
+  startedAtMs: number;
+  report: (outcome: Outcome, answer: Answer) => Answer;
+}
+
+/**
+ * Makes a receiver that no framework is needed for.
+ * @throws {TypeError} for a missing or empty secret, a tolerance or a limit that is not a number.
+ */
+export function createReceiver(options: ReceiverOptions): Receiver {
+  const { now = Date.now, maxBodyBytes = 1024 * 1024, answerWithinMs = 8_000 } = options;
+  const toleranceSeconds = checkedTolerance(options.toleranceSeconds);
+  checkedLimit("maxBodyBytes", maxBodyBytes);
+  checkedLimit("answerWithinMs", answerWithinMs);
+  const secrets = secretSource(options.secret);
+  const reporting = reporter(options);
+
+  async function receive(request: ReceivedRequest): Promise<Answer> {
+    const startedAtMs = now();
+    const reading: Reading = {
+      request,
+      startedAtMs,
+      report: (outcome, answer) => reporting.report(outcome, answer, now() - startedAtMs),
+    };
+    const early = refusedUnread(reading);
+    if (early !== undefined) return early;
+
+    const signature = headerOf(request.headers, "service-signature");
+    const header = checkHeader(signature, { nowMs: startedAtMs, toleranceSeconds });
+    if (typeof header === "string") return refused(reading, header);
+
+    const body = await bodyOf(reading);
+    if (!(body instanceof Uint8Array)) return body;
+    return verified(reading, header, body);
+  }
+
+  function refusedUnread({ request, report }: Reading): Answer | undefined {
+    if (request.method.toUpperCase() !== "POST") {
+      return report({ outcome: "rejected", reason: "not-post" }, answers.wrongMethod);
+    }
+    if (Number(singleHeaderOf(request.headers, "content-length")) > maxBodyBytes) {
+      return report({ outcome: "rejected", reason: "too-large" }, answers.tooLarge);
+    }
+    // The signature covers the bytes before any compression; whether a framework inflates differs.
+    const encoding = singleHeaderOf(request.headers, "content-encoding") ?? "identity";
+    if (encoding.toLowerCase() !== "identity") {
+      return report({ outcome: "rejected", reason: "encoded" }, answers.encoded);
+    }
+    return undefined;
+  }
+
+  function refused({ report }: Reading, reason: VerificationFault): Answer {
+    return report(
+      { outcome: "rejected", reason },
+      reason === "invalid-payload" ? answers.notAnEvent : answers.refused,
+    );
+  }
+
+  async function bodyOf({ request, report }: Reading): Promise<Uint8Array | Answer> {
+    const { rawBody } = request;
+    const late = deadline(answerWithinMs);
+    try {
+      const read = typeof rawBody === "function" ? rawBody({ maxBodyBytes }) : rawBody;
+      const raw = await Promise.race([read, late.passed]);
+      if (raw === undefined) return report({ outcome: "rejected", reason: "too-slow" }, answers.tooSlow);
+      const body = checkedBody(raw);
+      if (body.byteLength <= maxBodyBytes) return body;
+      return report({ outcome: "rejected", reason: "too-large" }, answers.tooLarge);
+    } catch (error) {
+      const fault = error instanceof RawBodyError ? error.fault : "already-consumed";
+      if (fault === "too-large") return report({ outcome: "rejected", reason: fault }, answers.tooLarge);
+      if (fault === "unreadable") return report({ outcome: "rejected", reason: fault }, answers.unreadable);
+      reporting.misconfigured(
+        "the body was parsed before the webhook receiver saw it, and a signature covers bytes, not objects.",
+        error instanceof RawBodyError ? error.fix : undefined,
+      );
+      return report({ outcome: "misconfigured", reason: fault }, answers.misconfigured);
+    } finally {
+      late.cancel();
+    }
+  }
+
+  async function verified(reading: Reading, header: SignatureHeader, body: Uint8Array): Promise<Answer> {
+    let result: Verified | VerificationFault;
+    try {
+      result = await checkBody(header, body, await secrets.current(), reading.startedAtMs);
+      const renewed = result === "mismatch" ? secrets.renewed(reading.startedAtMs) : undefined;
+      if (renewed !== undefined) result = await checkBody(header, body, await renewed, reading.startedAtMs);
+    } catch {
+      reporting.misconfigured(
+        "no signing secret could be had.",
+        "Let `secret` return the signing secret that the console showed once.",
+      );
+      return reading.report({ outcome: "misconfigured", reason: "no-secret" }, answers.misconfigured);
+    }
+    if (typeof result === "string") return refused(reading, result);
+    return taken(reading, result, body);
+  }
+
+  async function taken(reading: Reading, result: Verified, body: Uint8Array): Promise<Answer> {
+    const { event, key, skewSeconds } = result;
+    const { headers } = reading.request;
+    const controller = new AbortController();
+    const delivery: Delivery = {
+      id: singleHeaderOf(headers, "service-delivery"),
+      rawBody: body,
+      receivedAt: new Date(reading.startedAtMs),
+      signal: controller.signal,
+    };
+    const facts = {
+      event: { id: event.id, type: event.type },
+      secretId: key.id,
+      skewSeconds,
+      contradictsHeader: contradicts(headers, event),
+    };
+
+    const late = deadline(answerWithinMs - (now() - reading.startedAtMs));
+    const takingOver = takeOver(options, event, delivery);
+    const taken = await Promise.race([takingOver, late.passed]);
+    late.cancel();
+    if (taken === undefined) {
+      controller.abort(new Error("The answer was due."));
+      return reading.report({ outcome: "failed", reason: "too-slow", ...facts }, answers.notTakenOver);
+    }
+    switch (taken.state) {
+      case "failed":
+        return reading.report(
+          { outcome: "failed", reason: "not-taken-over", ...facts },
+          answers.notTakenOver,
+        );
+      case "in-progress":
+        return reading.report({ outcome: "in-progress", ...facts }, answers.notTakenOver);
+      case "duplicate":
+        return reading.report({ outcome: "duplicate", ...facts }, { ...answers.takenOver, event });
+      case "stored":
+      case "verified":
+        return {
+          ...reading.report({ outcome: taken.state, ...facts }, { ...answers.takenOver, event }),
+          ...processed(event, delivery),
+        };
+    }
+  }
+
+  function processed(event: WebhookEvent, delivery: Delivery): Pick<Answer, "afterAnswer"> {
+    const { process } = options;
+    if (process === undefined) return {};
+    return {
+      async afterAnswer() {
+        try {
+          await process(event, delivery);
+        } catch {
+          reporting.processFailed({ id: event.id, type: event.type });
+        }
+      },
+    };
+  }
+
+  return receive;
+}
+
+/** The header is not signed: a type in it that differs from the body's is reported and otherwise ignored. */
+function contradicts(headers: HeadersLike, event: WebhookEvent): boolean {
+  const announced = singleHeaderOf(headers, "service-event");
+  return announced !== undefined && announced !== event.type;
+}
+
+function deadline(ms: number): { passed: Promise<undefined>; cancel: () => void } {
+  let timer: ReturnType<typeof setTimeout>;
+  const passed = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  return { passed, cancel: () => clearTimeout(timer) };
+}
+
+function checkedLimit(name: string, value: number): void {
+  if (!(Number.isFinite(value) && value > 0))
+    throw new TypeError(`${name} must be a positive number; it is ${value}.`);
+}

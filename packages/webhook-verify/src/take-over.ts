@@ -1,0 +1,63 @@
+/** Takes an event over before the answer, and knows of every copy whether it may be acknowledged. */
+import type { DedupeStore } from "./dedupe.ts";
+import type { WebhookEvent } from "./event.ts";
+
+/** What is known of one arrival of an event. */
+export interface Delivery {
+  /** The `Service-Delivery` header. It is not signed: log it, decide nothing by it. */
+  id: string | undefined;
+  /** The verified bytes. */
+  rawBody: Uint8Array;
+  receivedAt: Date;
+  /** Aborted when the answer had to go out without you. */
+  signal: AbortSignal;
+}
+
+/** A durable store for events. It resolves only when the event would survive a crash. */
+export interface Inbox {
+  put(
+    event: WebhookEvent,
+    raw: { body: Uint8Array; receivedAt: Date },
+    options: { signal: AbortSignal },
+  ): Promise<"stored" | "duplicate">;
+}
+
+export interface TakeOverOptions {
+  inbox?: Inbox;
+  accept?: (event: WebhookEvent, delivery: Delivery) => void | Promise<void>;
+  dedupe?: DedupeStore;
+}
+
+export type TakenOver = { state: "verified" | "stored" | "duplicate" | "in-progress" | "failed" };
+
+/** Never rejects. Goes on after the answer had to leave, so that its claim ends as done or abandoned. */
+export async function takeOver(
+  { inbox, accept, dedupe }: TakeOverOptions,
+  event: WebhookEvent,
+  delivery: Delivery,
+): Promise<TakenOver> {
+  let claimed = false;
+  try {
+    const known = await dedupe?.begin(event.id); // the signed id; headers are not signed (spec 6.3.3)
+    if (known === "done") return { state: "duplicate" };
+    if (known === "in-progress") return { state: "in-progress" };
+    claimed = known === "new";
+
+    const { rawBody: body, receivedAt, signal } = delivery;
+    const stored = await inbox?.put(event, { body, receivedAt }, { signal });
+    if (stored !== "duplicate") await accept?.(event, delivery);
+    if (claimed) await dedupe?.complete(event.id);
+    return { state: stored ?? "verified" };
+  } catch {
+    if (claimed) await abandon(dedupe, event.id);
+    return { state: "failed" };
+  }
+}
+
+async function abandon(dedupe: DedupeStore | undefined, eventId: string): Promise<void> {
+  try {
+    await dedupe?.abandon(eventId);
+  } catch {
+    // The store is as broken as the take-over; its own expiry has to free the claim.
+  }
+}

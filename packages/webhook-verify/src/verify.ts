@@ -1,0 +1,139 @@
+/** Decides whether a delivery is genuine and fresh, and only then reads it (spec 5.7). */
+import { parseEvent, type WebhookEvent } from "./event.ts";
+import { type AsyncHmacEngine, anyEngine, type HmacEngine, synchronousEngine } from "./hmac.ts";
+import { checkedBody, type RawBody } from "./raw-body.ts";
+import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
+import { parseSignature, type SignatureHeader } from "./signature.ts";
+import { type VerificationFault, WebhookVerificationError } from "./verification-error.ts";
+
+export interface VerifyInput {
+  /** The body exactly as it arrived. A body that was parsed and made again does not verify. */
+  rawBody: RawBody;
+  /** The value of the `Service-Signature` header. */
+  signature: string | readonly string[] | null | undefined;
+  /** The signing secret, or several while one replaces another. */
+  secret: Secret | readonly Secret[];
+  /** How far `t` may be from now, either way, in seconds. Default 300. */
+  toleranceSeconds?: number;
+  /** The present in milliseconds. Default `Date.now`. */
+  now?: () => number;
+}
+
+/** A genuine delivery: its event, the secret that matched, and how far its clock is from ours. */
+export interface Verified {
+  event: WebhookEvent;
+  key: SigningKey;
+  skewSeconds: number;
+}
+
+export interface Freshness {
+  nowMs: number;
+  toleranceSeconds: number;
+}
+
+/** spec 8 */
+export const defaultToleranceSeconds = 300;
+
+/** @throws {TypeError} when the tolerance would switch the check off. */
+export function checkedTolerance(toleranceSeconds: number = defaultToleranceSeconds): number {
+  if (
+    typeof toleranceSeconds === "number" &&
+    toleranceSeconds >= 0 &&
+    toleranceSeconds < Number.POSITIVE_INFINITY
+  ) {
+    return toleranceSeconds;
+  }
+  throw new TypeError(
+    `toleranceSeconds must be a finite number of seconds, 0 or more; it is ${toleranceSeconds}.`,
+  );
+}
+
+/** What the header alone can tell: its form and its age. Cheap, and needs no body. */
+export function checkHeader(
+  signature: VerifyInput["signature"],
+  { nowMs, toleranceSeconds }: Freshness,
+): SignatureHeader | VerificationFault {
+  const header = parseSignature(signature);
+  if (typeof header === "string") return header;
+  const skewSeconds = skewOf(header, nowMs);
+  if (skewSeconds > toleranceSeconds) return "stale";
+  if (skewSeconds < -toleranceSeconds) return "future";
+  return header;
+}
+
+/** Seconds since the delivery was signed; negative when its clock is ahead. Whole seconds, as `t` is. */
+function skewOf(header: SignatureHeader, nowMs: number): number {
+  return Math.floor(nowMs / 1000) - Number(header.timestamp);
+}
+
+/** What the body tells, once each key has signed it. All keys are tried, so that time tells nothing of which matched. */
+function judge(
+  engine: Pick<HmacEngine, "isEqual">,
+  header: SignatureHeader,
+  body: Uint8Array,
+  keys: readonly SigningKey[],
+  expected: readonly Uint8Array[],
+  nowMs: number,
+): Verified | VerificationFault {
+  let matched: SigningKey | undefined;
+  for (const [index, key] of keys.entries()) {
+    const own = expected[index];
+    for (const signature of header.signatures) {
+      if (own !== undefined && engine.isEqual(own, signature)) matched ??= key;
+    }
+  }
+  if (matched === undefined) return "mismatch";
+  const event = parseEvent(body);
+  return event === undefined
+    ? "invalid-payload"
+    : { event, key: matched, skewSeconds: skewOf(header, nowMs) };
+}
+
+const valid = (keys: readonly SigningKey[], nowMs: number) => keys.filter((key) => nowMs <= key.notAfterMs);
+
+/** Checks a body against a header that {@link checkHeader} let through. */
+export async function checkBody(
+  header: SignatureHeader,
+  body: Uint8Array,
+  keys: readonly SigningKey[],
+  nowMs: number,
+  engine: AsyncHmacEngine = anyEngine,
+): Promise<Verified | VerificationFault> {
+  const usable = valid(keys, nowMs);
+  const expected = await Promise.all(usable.map((key) => engine.sign(key, header.timestamp, body)));
+  return judge(engine, header, body, usable, expected, nowMs);
+}
+
+/**
+ * Verifies a delivery and returns its event. Any runtime.
+ * @throws {WebhookVerificationError} when the delivery cannot be trusted; `reason` says why.
+ * @throws {TypeError} when an option is wrong: an empty secret, a tolerance that is no number, a parsed body.
+ */
+export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
+  const { header, body, keys, nowMs } = opened(input);
+  return eventOf(await checkBody(header, body, keys, nowMs));
+}
+
+/** {@link verifyWebhook} without a promise, where node:crypto exists. @throws as verifyWebhook does. */
+export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
+  const { header, body, keys, nowMs } = opened(input);
+  const engine = synchronousEngine("verifyWebhook");
+  const usable = valid(keys, nowMs);
+  const expected = usable.map((key) => engine.sign(key, header.timestamp, body));
+  return eventOf(judge(engine, header, body, usable, expected, nowMs));
+}
+
+function opened(input: VerifyInput) {
+  const keys = signingKeys(input.secret);
+  const toleranceSeconds = checkedTolerance(input.toleranceSeconds);
+  const body = checkedBody(input.rawBody);
+  const nowMs = (input.now ?? Date.now)();
+  const header = checkHeader(input.signature, { nowMs, toleranceSeconds });
+  if (typeof header === "string") throw new WebhookVerificationError(header);
+  return { header, body, keys, nowMs };
+}
+
+function eventOf(result: Verified | VerificationFault): WebhookEvent {
+  if (typeof result === "string") throw new WebhookVerificationError(result);
+  return result.event;
+}

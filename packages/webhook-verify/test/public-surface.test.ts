@@ -1,0 +1,59 @@
+/** The face of the package, entry by entry: an added export is seen here. */
+import { expect, it } from "vitest";
+
+it("exports from .", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify")).sort()).toMatchInlineSnapshot(`
+    [
+      "WebhookVerificationError",
+      "createReceiver",
+      "memoryDedupe",
+      "onEvents",
+      "signWebhook",
+      "signWebhookSync",
+      "verifyWebhook",
+      "verifyWebhookSync",
+    ]
+  `);
+});
+it("exports from ./express", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/express")).sort()).toMatchInlineSnapshot(`
+    [
+      "expressReceiver",
+    ]
+  `);
+});
+it("exports from ./fastify", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/fastify")).sort()).toMatchInlineSnapshot(`
+    [
+      "fastifyReceiver",
+    ]
+  `);
+});
+it("exports from ./next", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/next")).sort()).toMatchInlineSnapshot(`
+    [
+      "nextPagesHandler",
+      "nextRoute",
+      "rawBodyConfig",
+    ]
+  `);
+});
+it("exports from ./fetch", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/fetch")).sort()).toMatchInlineSnapshot(`
+    [
+      "fetchReceiver",
+      "receiveRequest",
+      "responseOf",
+      "runAfter",
+    ]
+  `);
+});
+it("exports from ./node", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/node")).sort()).toMatchInlineSnapshot(`
+    [
+      "nodeReceiver",
+      "receiveFrom",
+      "respond",
+    ]
+  `);
+});

@@ -1,0 +1,326 @@
+/** The receiver without any framework: every case of the answer table, and what it tells about each. */
+import { describe, expect, it } from "vitest";
+import {
+  createReceiver,
+  memoryDedupe,
+  type ReceivedRequest,
+  type ReceiverOptions,
+  type ReceiverOutcome,
+  type Secret,
+} from "../src/index.ts";
+import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
+
+function posted({ body, headers }: ReturnType<typeof signedDelivery>, more: Partial<ReceivedRequest> = {}) {
+  return { method: "POST", headers, rawBody: body, ...more };
+}
+
+function receiverWith(options: Partial<ReceiverOptions> = {}) {
+  const outcomes: ReceiverOutcome[] = [];
+  const log: string[] = [];
+  const receive = createReceiver({
+    secret,
+    onOutcome: (outcome) => outcomes.push(outcome),
+    log: (line) => log.push(line),
+    ...options,
+  });
+  return { receive, outcomes, log };
+}
+
+function gate() {
+  let open: () => void = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+describe("a genuine delivery", () => {
+  it("is accepted before it is answered 204", async () => {
+    const seen: string[] = [];
+    const { receive, outcomes } = receiverWith({ accept: (event) => void seen.push(event.id) });
+    const answer = await receive(posted(signedDelivery(balanceChanged())));
+    expect(answer.status).toBe(204);
+    expect(seen).toEqual(["evt_1"]);
+    expect(outcomes).toMatchObject([
+      { outcome: "verified", status: 204, event: { id: "evt_1", type: "balance.changed" }, skewSeconds: 0 },
+    ]);
+  });
+
+  it("is processed after the answer", async () => {
+    const seen: string[] = [];
+    const { receive } = receiverWith({ process: (event) => void seen.push(event.id) });
+    const answer = await receive(posted(signedDelivery(balanceChanged())));
+    expect([answer.status, seen]).toEqual([204, []]);
+    await answer.afterAnswer?.();
+    expect(seen).toEqual(["evt_1"]);
+  });
+
+  it("of an unknown type is treated as any other", async () => {
+    const seen: string[] = [];
+    const { receive } = receiverWith({ accept: (event) => void seen.push(event.type) });
+    const event = { id: "evt_1", type: "card.renamed", createdAt: "2026-01-01T00:00:00.000Z" };
+    expect((await receive(posted(signedDelivery(event)))).status).toBe(204);
+    expect(seen).toEqual(["card.renamed"]);
+  });
+
+  it("is dispatched by the signed body; a contradicting header is reported", async () => {
+    const seen: string[] = [];
+    const { receive, outcomes } = receiverWith({ accept: (event) => void seen.push(event.type) });
+    const delivery = signedDelivery(balanceChanged());
+    delivery.headers["service-event"] = "card.added";
+    expect((await receive(posted(delivery))).status).toBe(204);
+    expect(seen).toEqual(["balance.changed"]);
+    expect(outcomes).toMatchObject([{ contradictsHeader: true }]);
+  });
+
+  it("tells which secret matched, and how far the clocks are apart", async () => {
+    const { receive, outcomes } = receiverWith({
+      secret: [{ key: "whsec_new", id: "new" }, { key: secret, id: "old" }],
+      now: () => 1_767_225_642_000,
+    });
+    await receive(posted(signedDelivery(balanceChanged(), { timestamp: 1_767_225_600 })));
+    expect(outcomes).toMatchObject([{ secretId: "old", skewSeconds: 42 }]);
+  });
+
+  it("finds its headers whatever their case, in a record or in Headers", async () => {
+    const { receive } = receiverWith({ accept: () => {} });
+    const delivery = signedDelivery(balanceChanged());
+    const upper = Object.fromEntries(Object.entries(delivery.headers).map(([name, value]) => [name.toUpperCase(), value]));
+    for (const headers of [upper, new Headers(delivery.headers)]) {
+      expect((await receive({ method: "POST", headers, rawBody: delivery.body })).status).toBe(204);
+    }
+  });
+});
+
+describe("a refusal", () => {
+  const refusals: [string, number, string, () => ReceivedRequest][] = [
+    ["no signature", 401, "missing-signature", () => posted(signedDelivery(balanceChanged()), { headers: {} })],
+    [
+      "another secret",
+      401,
+      "mismatch",
+      () => posted(signedDelivery(balanceChanged(), { key: "whsec_other" })),
+    ],
+    ["a stale signature", 401, "stale", () => posted(signedDelivery(balanceChanged(), { timestamp: 1 }))],
+    ["a signed body that is no event", 400, "invalid-payload", () => posted(signedDelivery("[]"))],
+    ["GET", 405, "not-post", () => posted(signedDelivery(balanceChanged()), { method: "GET" })],
+    [
+      "a compressed body",
+      415,
+      "encoded",
+      () => {
+        const { body, headers } = signedDelivery(balanceChanged());
+        return { method: "POST", headers: { ...headers, "content-encoding": "gzip" }, rawBody: body };
+      },
+    ],
+    ["a body over the limit", 413, "too-large", () => posted(signedDelivery(`"${"x".repeat(2000)}"`))],
+  ];
+
+  it.each(refusals)("of %s is %i, and only onOutcome hears %s", async (_name, status, reason, request) => {
+    const { receive, outcomes } = receiverWith({ maxBodyBytes: 1000, accept: () => {} });
+    const answer = await receive(request());
+    expect(answer.status).toBe(status);
+    expect(Object.keys(answer)).toEqual(["status", "headers"]);
+    expect(outcomes).toMatchObject([{ outcome: "rejected", status, reason }]);
+  });
+
+  it("of another method names the right one", async () => {
+    const { receive } = receiverWith();
+    expect((await receive(posted(signedDelivery(balanceChanged()), { method: "PUT" }))).headers).toEqual({ allow: "POST" });
+  });
+
+  it("by the header alone leaves the body unread", async () => {
+    const { receive } = receiverWith();
+    let reads = 0;
+    const rawBody = async () => {
+      reads++;
+      return "";
+    };
+    await receive({ method: "POST", headers: { "service-signature": "t=1,v1=00" }, rawBody });
+    await receive({ method: "POST", headers: { "content-length": "2000000" }, rawBody });
+    expect(reads).toBe(0);
+  });
+});
+
+describe("taking over", () => {
+  it("that fails is answered 503, so that the service delivers again", async () => {
+    const { receive, outcomes } = receiverWith({ accept: () => Promise.reject(new Error("database down")) });
+    const answer = await receive(posted(signedDelivery(balanceChanged())));
+    expect([answer.status, answer.headers]).toEqual([503, { "retry-after": "60" }]);
+    expect(outcomes).toMatchObject([{ outcome: "failed", reason: "not-taken-over" }]);
+  });
+
+  it("that takes too long is answered 503, and told to stop", async () => {
+    let signal: AbortSignal | undefined;
+    const { opened, open } = gate();
+    const { receive, outcomes } = receiverWith({
+      answerWithinMs: 10,
+      accept: (_event, delivery) => {
+        signal = delivery.signal;
+        return opened;
+      },
+    });
+    const answer = await receive(posted(signedDelivery(balanceChanged())));
+    open();
+    expect(answer.status).toBe(503);
+    expect(signal?.aborted).toBe(true);
+    expect(outcomes).toMatchObject([{ outcome: "failed", reason: "too-slow" }]);
+  });
+
+  it("is the inbox's when there is one: stored and duplicate are both 204", async () => {
+    const results: ("stored" | "duplicate")[] = ["stored", "duplicate"];
+    const bodies: string[] = [];
+    const { receive, outcomes } = receiverWith({
+      inbox: {
+        put: async (_event, { body }) => {
+          bodies.push(Buffer.from(body).toString());
+          return results.shift() ?? "duplicate";
+        },
+      },
+    });
+    const delivery = signedDelivery(balanceChanged());
+    expect((await receive(posted(delivery))).status).toBe(204);
+    expect((await receive(posted(delivery))).status).toBe(204);
+    expect(bodies).toEqual([delivery.body, delivery.body]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["stored", "duplicate"]);
+  });
+
+  it("shows a failing process in the log, with the event's id and no more of it", async () => {
+    const { receive, log, outcomes } = receiverWith({ process: () => Promise.reject(new Error("+48600100200")) });
+    const answer = await receive(posted(signedDelivery(balanceChanged())));
+    await answer.afterAnswer?.();
+    expect(log.join()).toMatch(/balance\.changed evt_1 failed/);
+    expect(log.join() + JSON.stringify(outcomes)).not.toContain("600100200");
+  });
+});
+
+describe("a duplicate", () => {
+  it("of an event that was taken over is 204, and nobody is called again", async () => {
+    let calls = 0;
+    const { receive, outcomes } = receiverWith({ dedupe: memoryDedupe(), accept: () => void calls++ });
+    const delivery = signedDelivery(balanceChanged());
+    const statuses = [(await receive(posted(delivery))).status, (await receive(posted(delivery))).status];
+    expect([statuses, calls]).toEqual([[204, 204], 1]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["verified", "duplicate"]);
+  });
+
+  it("of a copy that can still fail is 503, never 2xx", async () => {
+    const { opened, open } = gate();
+    const { receive } = receiverWith({ dedupe: memoryDedupe(), accept: () => opened });
+    const delivery = signedDelivery(balanceChanged());
+    const first = receive(posted(delivery));
+    expect((await receive(posted(delivery))).status).toBe(503);
+    open();
+    expect((await first).status).toBe(204);
+  });
+
+  it("of a copy that failed is new", async () => {
+    const results = [() => Promise.reject(new Error("down")), () => Promise.resolve()];
+    const { receive } = receiverWith({ dedupe: memoryDedupe(), accept: () => results.shift()?.() });
+    const delivery = signedDelivery(balanceChanged());
+    expect((await receive(posted(delivery))).status).toBe(503);
+    expect((await receive(posted(delivery))).status).toBe(204);
+  });
+
+  it("of a copy that came too late but succeeded in the end is 204 without another call", async () => {
+    let calls = 0;
+    const { opened, open } = gate();
+    const dedupe = memoryDedupe();
+    const finished = gate();
+    const { receive } = receiverWith({
+      answerWithinMs: 10,
+      accept: () => {
+        calls++;
+        return opened;
+      },
+      dedupe: {
+        ...dedupe,
+        complete: (id) => {
+          dedupe.complete(id);
+          finished.open();
+        },
+      },
+    });
+    const delivery = signedDelivery(balanceChanged());
+    expect((await receive(posted(delivery))).status).toBe(503);
+    open();
+    await finished.opened;
+    expect([(await receive(posted(delivery))).status, calls]).toEqual([204, 1]);
+  });
+
+  it("is 503 when the store is down", async () => {
+    const down = () => Promise.reject(new Error("redis down"));
+    const { receive } = receiverWith({ dedupe: { begin: down, complete: down, abandon: down }, accept: () => {} });
+    expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(503);
+  });
+});
+
+describe("a secret that is looked up", () => {
+  it("is asked for once, and again after a mismatch, but not more often than every 30 s", async () => {
+    let nowMs = Date.now();
+    let current: Secret = "whsec_old";
+    let asked = 0;
+    const { receive } = receiverWith({
+      now: () => nowMs,
+      secret: () => {
+        asked++;
+        return current;
+      },
+    });
+    const deliver = async () =>
+      (await receive(posted(signedDelivery(balanceChanged(), { timestamp: Math.floor(nowMs / 1000) })))).status;
+
+    expect([await deliver(), asked]).toEqual([401, 2]);
+    current = secret; // "New secret" was clicked
+    nowMs += 29_999;
+    expect([await deliver(), asked]).toEqual([401, 2]);
+    nowMs += 1;
+    expect([await deliver(), asked]).toEqual([204, 3]);
+    expect([await deliver(), asked]).toEqual([204, 3]);
+  });
+
+  it.each([
+    ["rejects", () => Promise.reject(new Error("vault sealed"))],
+    ["gives nothing", () => undefined as unknown as Secret],
+    ["gives an empty one", () => ""],
+  ])("is 500 and a line in the log when the function %s", async (_name, lookUp) => {
+    const { receive, log, outcomes } = receiverWith({ secret: lookUp });
+    expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(500);
+    expect(log).toEqual([expect.stringMatching(/no signing secret/)]);
+    expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "no-secret" }]);
+  });
+});
+
+describe("construction refuses", () => {
+  it.each([
+    ["a missing secret", { secret: undefined }],
+    ["an empty secret", { secret: "" }],
+    ["a tolerance that is no number", { secret, toleranceSeconds: Number("") / 0 }],
+    ["a negative tolerance", { secret, toleranceSeconds: -1 }],
+    ["a body limit of NaN", { secret, maxBodyBytes: Number.NaN }],
+    ["an answer time of 0", { secret, answerWithinMs: 0 }],
+  ])("%s", (_name, options) => {
+    expect(() => createReceiver(options as unknown as ReceiverOptions)).toThrow(TypeError);
+  });
+});
+
+it("an onOutcome that throws costs no delivery", async () => {
+  const log: string[] = [];
+  const receive = createReceiver({
+    secret,
+    log: (line) => log.push(line),
+    onOutcome: () => {
+      throw new RangeError("+48600100200");
+    },
+  });
+  expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(204);
+  expect(log).toEqual([expect.stringMatching(/onOutcome threw RangeError/)]);
+});
+
+it("a body that was parsed is 500, and the log names the fix", async () => {
+  const { receive, log } = receiverWith();
+  const { body, headers } = signedDelivery(balanceChanged());
+  const answer = await receive({ method: "POST", headers, rawBody: JSON.parse(body) });
+  expect(answer.status).toBe(500);
+  expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver saw it/)]);
+});

@@ -1,0 +1,22 @@
+/** The openssl-made deliveries, as inputs of the verifier. */
+import vectors from "@loyalty-cards/openapi/vectors" with { type: "json" };
+
+export interface Vector {
+  name: string;
+  rawBody: Uint8Array;
+  secrets: Uint8Array[];
+  signature: string | undefined;
+  nowMs: number;
+  toleranceSeconds: number;
+  verdict: string;
+}
+
+export const signatureVectors: readonly Vector[] = vectors.map((vector) => ({
+  name: vector.name,
+  rawBody: Buffer.from(vector.body, "base64"),
+  secrets: vector.secrets.map((secret) => Buffer.from(secret, "base64")),
+  signature: vector.header,
+  nowMs: vector.nowSeconds * 1000,
+  toleranceSeconds: vector.toleranceSeconds ?? 300,
+  verdict: vector.verdict,
+}));

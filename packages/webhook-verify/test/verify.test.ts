@@ -1,0 +1,174 @@
+/** What the verifier lets through and what it refuses, judged by signatures that openssl made. */
+import { createContext, runInContext } from "node:vm";
+import { describe, expect, it } from "vitest";
+import { webEngine } from "../src/hmac.ts";
+import {
+  type Secret,
+  signWebhook,
+  signWebhookSync,
+  type VerifyInput,
+  verifyWebhook,
+  verifyWebhookSync,
+  WebhookVerificationError,
+} from "../src/index.ts";
+import { signingKeys } from "../src/secret.ts";
+import { checkBody, checkHeader } from "../src/verify.ts";
+import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
+import { signatureVectors, type Vector } from "./vectors.ts";
+
+const inputOf = ({ rawBody, signature, secrets, toleranceSeconds, nowMs }: Vector): VerifyInput => ({
+  rawBody,
+  signature,
+  secret: secrets,
+  toleranceSeconds,
+  now: () => nowMs,
+});
+
+function verdictOf(run: () => unknown): string {
+  try {
+    run();
+    return "valid";
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.reason;
+    throw error;
+  }
+}
+
+async function verdictByWebCrypto({ rawBody, signature, secrets, toleranceSeconds, nowMs }: Vector): Promise<string> {
+  const header = checkHeader(signature, { nowMs, toleranceSeconds });
+  if (typeof header === "string") return header;
+  const result = await checkBody(header, rawBody, signingKeys(secrets), nowMs, webEngine);
+  return typeof result === "string" ? result : "valid";
+}
+
+describe("the verdict on a delivery with", () => {
+  it.each(signatureVectors)("$name is $verdict", async (vector) => {
+    const input = inputOf(vector);
+    expect(verdictOf(() => verifyWebhookSync(input))).toBe(vector.verdict);
+    expect(
+      await verifyWebhook(input).then(
+        () => "valid",
+        (error) => error.reason,
+      ),
+    ).toBe(vector.verdict);
+    expect(await verdictByWebCrypto(vector)).toBe(vector.verdict);
+  });
+});
+
+describe("signing", () => {
+  it("makes the signature that openssl makes", async () => {
+    const [vector] = signatureVectors.filter((candidate) => candidate.name === "a balance-changed event");
+    const [key] = vector?.secrets ?? [];
+    if (vector === undefined || key === undefined) throw new Error("the vector is gone");
+    const input = { rawBody: vector.rawBody, secret: key, timestamp: vector.nowMs / 1000 };
+    expect(signWebhookSync(input)).toBe(vector.signature);
+    expect(await signWebhook(input)).toBe(vector.signature);
+  });
+
+  it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("refuses the timestamp %s", (timestamp) => {
+    expect(() => signWebhookSync({ rawBody: "{}", secret, timestamp })).toThrow(TypeError);
+  });
+
+  it("verifies right away, by the clock of the machine", async () => {
+    const signature = await signWebhook({ rawBody: JSON.stringify(balanceChanged()), secret });
+    const event = await verifyWebhook({ rawBody: JSON.stringify(balanceChanged()), signature, secret });
+    expect(event).toEqual(balanceChanged());
+  });
+});
+
+describe("the body", () => {
+  const { body, headers } = signedDelivery(balanceChanged());
+  const signature = headers["service-signature"];
+  const bytes = Buffer.from(body);
+
+  it("may be a string, bytes, a view into a larger buffer or an ArrayBuffer", () => {
+    const larger = new Uint8Array(bytes.length + 20);
+    larger.set(bytes, 7);
+    const view = larger.subarray(7, 7 + bytes.length);
+    const arrayBuffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
+    for (const rawBody of [body, bytes, view, arrayBuffer]) {
+      expect(verifyWebhookSync({ rawBody, signature, secret }).id).toBe("evt_1");
+    }
+  });
+
+  it("may come from another realm", () => {
+    const foreign = runInContext(`Uint8Array.from(${JSON.stringify([...bytes])})`, createContext());
+    expect(foreign instanceof Uint8Array).toBe(false);
+    expect(verifyWebhookSync({ rawBody: foreign, signature, secret }).id).toBe("evt_1");
+  });
+
+  it("that was parsed is the program's mistake, not the sender's", () => {
+    const rawBody = JSON.parse(body);
+    expect(() => verifyWebhookSync({ rawBody, signature, secret })).toThrow(TypeError);
+    expect(() => verifyWebhookSync({ rawBody, signature, secret })).toThrow(/not a parsed body/);
+  });
+});
+
+describe("the header", () => {
+  const { body, headers } = signedDelivery(balanceChanged());
+  const signature = headers["service-signature"] as string;
+  const verdict = (value: VerifyInput["signature"]) =>
+    verdictOf(() => verifyWebhookSync({ rawBody: body, signature: value, secret }));
+
+  it("may be a list of one line", () => expect(verdict([signature])).toBe("valid"));
+  it("is malformed when there are two lines, even equal ones", () =>
+    expect(verdict([signature, signature])).toBe("malformed-signature"));
+  it.each([null, undefined, []])("is missing when it is %j", (value) =>
+    expect(verdict(value)).toBe("missing-signature"),
+  );
+});
+
+describe("an option that would switch the check off is refused before anything is looked at", () => {
+  const { body, headers } = signedDelivery(balanceChanged());
+  const input = { rawBody: body, signature: headers["service-signature"], secret };
+
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "300", null])("toleranceSeconds %s", async (value) => {
+    const toleranceSeconds = value as number;
+    expect(() => verifyWebhookSync({ ...input, toleranceSeconds })).toThrow(/toleranceSeconds must be a finite number/);
+    await expect(verifyWebhook({ ...input, toleranceSeconds })).rejects.toThrow(TypeError);
+  });
+
+  it.each([
+    ["", /empty/],
+    ["  ", /empty/],
+    [new Uint8Array(), /empty/],
+    [[], /empty list/],
+    [[secret, ""], /empty/],
+    [undefined, /missing/],
+    [null, /missing/],
+    [{ key: "" }, /empty/],
+    [{ key: secret, notAfter: new Date(Number.NaN) }, /notAfter/],
+    [7, /string or bytes/],
+  ])("secret %j", async (value, message) => {
+    expect(() => verifyWebhookSync({ ...input, secret: value as Secret })).toThrow(message);
+    await expect(verifyWebhook({ ...input, secret: value as Secret })).rejects.toThrow(TypeError);
+  });
+});
+
+describe("a secret with an end", () => {
+  const notAfter = new Date("2026-01-01T00:00:00.000Z");
+  const timestamp = notAfter.getTime() / 1000;
+  const { body, headers } = signedDelivery(balanceChanged(), { timestamp });
+  const at = (nowMs: number) =>
+    verdictOf(() =>
+      verifyWebhookSync({
+        rawBody: body,
+        signature: headers["service-signature"],
+        secret: [{ key: "whsec_new" }, { key: secret, id: "old", notAfter }],
+        now: () => nowMs,
+      }),
+    );
+
+  it("counts up to that moment, and not a millisecond longer", () => {
+    expect(at(notAfter.getTime())).toBe("valid");
+    expect(at(notAfter.getTime() + 1)).toBe("mismatch");
+  });
+});
+
+it("the event of a body with a __proto__ key changes no prototype", () => {
+  const raw = '{"id":"evt_1","type":"ping","createdAt":"x","__proto__":{"polluted":true},"data":{}}';
+  const { headers } = signedDelivery(raw);
+  const event = verifyWebhookSync({ rawBody: raw, signature: headers["service-signature"], secret });
+  expect(Object.getPrototypeOf(event)).toBe(Object.prototype);
+  expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+});

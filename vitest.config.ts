@@ -1,0 +1,39 @@
+/** Runs every test from the sources: packages find each other through the source condition, without a build. */
+import { defineConfig } from "vitest/config";
+
+const conditions = ["@loyalty-cards/source"];
+const fromSource = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
+};
+
+export default defineConfig({
+  test: {
+    reporters: process.env.CI ? ["default", "./scripts/totals-reporter.ts"] : ["default"],
+    projects: [
+      {
+        ...fromSource,
+        test: {
+          name: "unit",
+          include: ["{openapi,docs,packages/*}/test/**/*.test.ts"],
+          exclude: ["**/integration/**"],
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: "integration",
+          include: ["packages/*/test/integration/**/*.test.ts", "examples/**/*.test.ts"],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: "types",
+          include: [],
+          typecheck: { enabled: true, only: true, include: ["packages/*/test/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
+        },
+      },
+    ],
+  },
+});
