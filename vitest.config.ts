@@ -31,7 +31,12 @@ export default defineConfig({
         test: {
           name: "types",
           include: [],
-          typecheck: { enabled: true, only: true, include: ["packages/*/test/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
+          typecheck: {
+            enabled: true,
+            only: true,
+            include: ["packages/*/test/**/*.test-d.ts"],
+            tsconfig: "tsconfig.json",
+          },
         },
       },
     ],

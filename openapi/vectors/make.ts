@@ -26,7 +26,9 @@ const secret = Buffer.from("whsec_mock_4fZr0nXqT1");
 const body = Buffer.from(example("balance-changed-event"));
 
 function example(name: string): string {
-  return JSON.stringify(JSON.parse(readFileSync(new URL(`../examples/${name}.json`, import.meta.url), "utf8")));
+  return JSON.stringify(
+    JSON.parse(readFileSync(new URL(`../examples/${name}.json`, import.meta.url), "utf8")),
+  );
 }
 
 /** The hex HMAC-SHA256 of `<timestamp>.<body>`, by openssl. */
@@ -65,7 +67,8 @@ function add(name: string, verdict: Verdict, given: Case = {}): void {
 
 const good = signed();
 const json = (text: string) => Buffer.from(text);
-const event = (members: string) => json(`{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"${members}}`);
+const event = (members: string) =>
+  json(`{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"${members}}`);
 
 // Genuine bodies that do not survive a parse and a new JSON.stringify.
 for (const name of ["card-added", "card-removed", "tier-changed", "consent-changed", "ping"]) {
@@ -74,8 +77,12 @@ for (const name of ["card-added", "card-removed", "tier-changed", "consent-chang
 add("a balance-changed event", "valid");
 add("a space after each colon", "valid", { body: json(body.toString().replaceAll('":', '": ')) });
 add("a trailing newline", "valid", { body: json(`${body}\n`) });
-add("a number written 120.0", "valid", { body: json(body.toString().replace('"balance":120', '"balance":120.0')) });
-add("a number written 12e1", "valid", { body: json(body.toString().replace('"balance":120', '"balance":12e1')) });
+add("a number written 120.0", "valid", {
+  body: json(body.toString().replace('"balance":120', '"balance":120.0')),
+});
+add("a number written 12e1", "valid", {
+  body: json(body.toString().replace('"balance":120', '"balance":12e1')),
+});
 add("an escaped letter", "valid", { body: event(',"data":{"name":"\\u0141ucja"}') });
 add("letters of two bytes", "valid", { body: event(',"data":{"name":"Łucja"}') });
 add("letters of four bytes", "valid", { body: event(',"data":{"name":"🎉"}') });
@@ -83,7 +90,9 @@ add("an escaped slash", "valid", { body: event(',"data":{"url":"https:\\/\\/card
 add("keys that look like numbers", "valid", { body: event(',"data":{"2":"b","1":"a"}') });
 add("a duplicate key", "valid", { body: event(',"data":{"a":1,"a":2}') });
 add("a __proto__ key", "valid", { body: event(',"data":{"__proto__":{"polluted":true}}') });
-add("an event type nobody knows", "valid", { body: json(event("").toString().replace("ping", "card.renamed")) });
+add("an event type nobody knows", "valid", {
+  body: json(event("").toString().replace("ping", "card.renamed")),
+});
 add("an event type that is a name of Object.prototype", "valid", {
   body: json(event("").toString().replace("ping", "constructor")),
 });
@@ -97,19 +106,27 @@ add("v1 before t", "valid", { header: `v1=${good},t=${t}` });
 add("upper-case hex", "valid", { header: `t=${t},v1=${good.toUpperCase()}` });
 add("an unknown pair", "valid", { header: `t=${t},v0=aa,v1=${good}` });
 add("two v1, the second genuine", "valid", { header: `t=${t},v1=${"0".repeat(64)},v1=${good}` });
-add("five v1, the last genuine", "valid", { header: `t=${t}${`,v1=${"0".repeat(64)}`.repeat(4)},v1=${good}` });
+add("five v1, the last genuine", "valid", {
+  header: `t=${t}${`,v1=${"0".repeat(64)}`.repeat(4)},v1=${good}`,
+});
 add("six v1", "malformed-signature", { header: `t=${t}${`,v1=${good}`.repeat(6)}` });
 add("no t", "malformed-signature", { header: `v1=${good}` });
 add("no v1", "malformed-signature", { header: `t=${t}` });
 add("two t", "malformed-signature", { header: `t=${t},t=${t},v1=${good}` });
-add("two header lines joined by a proxy", "malformed-signature", { header: `t=${t},v1=${good}, t=${t},v1=${good}` });
+add("two header lines joined by a proxy", "malformed-signature", {
+  header: `t=${t},v1=${good}, t=${t},v1=${good}`,
+});
 add("a t that is not a number, signed", "malformed-signature", { header: `t=abc,v1=${signed(body, "abc")}` });
 add("an empty t, signed", "malformed-signature", { header: `t=,v1=${signed(body, "")}` });
 add("a t in exponent form, signed", "malformed-signature", { header: `t=1e9,v1=${signed(body, "1e9")}` });
 add("a t with a sign, signed", "malformed-signature", { header: `t=+${t},v1=${signed(body, `+${t}`)}` });
-add("a t with a fraction, signed", "malformed-signature", { header: `t=${t}.5,v1=${signed(body, `${t}.5`)}` });
+add("a t with a fraction, signed", "malformed-signature", {
+  header: `t=${t}.5,v1=${signed(body, `${t}.5`)}`,
+});
 add("a t in milliseconds", "malformed-signature", { header: `t=${t}000,v1=${signed(body, `${t}000`)}` });
-add("a t with a leading zero is signed as it came", "valid", { header: `t=0${t},v1=${signed(body, `0${t}`)}` });
+add("a t with a leading zero is signed as it came", "valid", {
+  header: `t=0${t},v1=${signed(body, `0${t}`)}`,
+});
 add("a t with letters behind it", "malformed-signature", { header: `t=${t}abc,v1=${good}` });
 add("a v1 one digit short", "malformed-signature", { header: `t=${t},v1=${good.slice(1)}` });
 add("a v1 one digit long", "malformed-signature", { header: `t=${t},v1=${good}0` });
@@ -120,14 +137,26 @@ add("a v1 in base64", "malformed-signature", {
   header: `t=${t},v1=${Buffer.from(good, "hex").toString("base64")}`,
 });
 add("a part without an equals sign", "malformed-signature", { header: `t=${t},v1=${good},nonsense` });
-add("a header of more than 1 KiB", "malformed-signature", { header: `t=${t},v1=${good},x=${"a".repeat(1024)}` });
+add("a header of more than 1 KiB", "malformed-signature", {
+  header: `t=${t},v1=${good},x=${"a".repeat(1024)}`,
+});
 add("a genuine v1 under another label", "malformed-signature", { header: `t=${t},v2=${good}` });
 
 // Time, both ways, edges inclusive.
-for (const [offset, verdict] of [[299, "valid"], [300, "valid"], [301, "stale"], [86_400, "stale"]] as const) {
+for (const [offset, verdict] of [
+  [299, "valid"],
+  [300, "valid"],
+  [301, "stale"],
+  [86_400, "stale"],
+] as const) {
   add(`signed ${offset} s ago`, verdict, { now: t + offset });
 }
-for (const [offset, verdict] of [[299, "valid"], [300, "valid"], [301, "future"], [86_400, "future"]] as const) {
+for (const [offset, verdict] of [
+  [299, "valid"],
+  [300, "valid"],
+  [301, "future"],
+  [86_400, "future"],
+] as const) {
   add(`signed ${offset} s ahead`, verdict, { now: t - offset });
 }
 add("a tolerance of 0, exactly now", "valid", { tolerance: 0 });
@@ -145,14 +174,23 @@ add("the body made again from its JSON", "mismatch", {
   header: `t=${t},v1=${good}`,
 });
 add("another t than the signed one", "mismatch", { header: `t=${t + 1},v1=${good}` });
-add("signed with another secret", "mismatch", { header: `t=${t},v1=${signed(body, t, Buffer.from("other"))}` });
-add("a signature over the period and the body, without t", "mismatch", { header: `t=${t},v1=${signed(body, "")}` });
-add("an empty body under another's signature", "mismatch", { body: Buffer.alloc(0), header: `t=${t},v1=${good}` });
+add("signed with another secret", "mismatch", {
+  header: `t=${t},v1=${signed(body, t, Buffer.from("other"))}`,
+});
+add("a signature over the period and the body, without t", "mismatch", {
+  header: `t=${t},v1=${signed(body, "")}`,
+});
+add("an empty body under another's signature", "mismatch", {
+  body: Buffer.alloc(0),
+  header: `t=${t},v1=${good}`,
+});
 
 // Secrets.
 add("the second of two secrets", "valid", { secrets: [Buffer.from("whsec_new"), secret] });
 add("the first of two secrets", "valid", { secrets: [secret, Buffer.from("whsec_new")] });
-add("neither of two secrets", "mismatch", { secrets: [Buffer.from("whsec_new"), Buffer.from("whsec_newer")] });
+add("neither of two secrets", "mismatch", {
+  secrets: [Buffer.from("whsec_new"), Buffer.from("whsec_newer")],
+});
 const utf8Secret = Buffer.from("klucz-ąęł-🔑");
 add("a secret beyond ASCII", "valid", {
   secrets: [utf8Secret],
@@ -174,7 +212,9 @@ add("no id, signed", "invalid-payload", { body: json(body.toString().replace('"i
 add("an id that is a number, signed", "invalid-payload", {
   body: json(body.toString().replace('"evt_2c3d4e"', "7")),
 });
-add("no type, signed", "invalid-payload", { body: json(body.toString().replace('"type":"balance.changed",', "")) });
+add("no type, signed", "invalid-payload", {
+  body: json(body.toString().replace('"type":"balance.changed",', "")),
+});
 add("no data, signed", "invalid-payload", {
   body: json('{"id":"evt_1","type":"card.added","createdAt":"2026-01-01T00:00:00.000Z"}'),
 });
@@ -184,7 +224,9 @@ add("a balance that is a string, signed", "invalid-payload", {
 add("invalid UTF-8, signed", "invalid-payload", {
   body: Buffer.concat([json('{"id":"evt_1","type":"ping","createdAt":"'), Buffer.from([0xff]), json('"}')]),
 });
-add("a byte order mark, signed", "valid", { body: Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), event("")]) });
+add("a byte order mark, signed", "valid", {
+  body: Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), event("")]),
+});
 
 const target = new URL("signatures.json", import.meta.url);
 writeFileSync(target, `${JSON.stringify(vectors, null, 1)}\n`);

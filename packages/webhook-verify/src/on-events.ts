@@ -1,11 +1,5 @@
 /** Dispatches an event to the handler of its type; the compiler shows a forgotten one. */
-import {
-  isKnownEventType,
-  type KnownEvent,
-  type KnownEvents,
-  type UnknownEvent,
-  type WebhookEvent,
-} from "./event.ts";
+import { isKnown, type KnownEvent, type KnownEvents, type UnknownEvent, type WebhookEvent } from "./event.ts";
 import type { Delivery } from "./take-over.ts";
 
 type Handler<Event> = (event: Event, delivery: Delivery) => void | Promise<void>;
@@ -21,11 +15,11 @@ export function onEvents(
   handlers: EventHandlers,
 ): (event: WebhookEvent, delivery: Delivery) => Promise<void> {
   return async (event, delivery) => {
-    if (isKnownEventType(event.type)) {
+    if (isKnown(event)) {
       const handler = handlers[event.type] as Handler<KnownEvent> | undefined;
-      await (handler ?? handlers.other)?.(event as KnownEvent, delivery);
+      await (handler ?? handlers.other)?.(event, delivery);
     } else {
-      await (handlers.unknown ?? handlers.other)?.(event as UnknownEvent, delivery);
+      await (handlers.unknown ?? handlers.other)?.(event, delivery);
     }
   };
 }

@@ -19,7 +19,10 @@ function recording() {
 
 it("a known event reaches its handler, with the delivery", async () => {
   const seen: unknown[] = [];
-  const dispatch = onEvents({ "balance.changed": (event, via) => void seen.push(event, via), other: () => {} });
+  const dispatch = onEvents({
+    "balance.changed": (event, via) => void seen.push(event, via),
+    other: () => {},
+  });
   await dispatch(balanceChanged(), delivery);
   expect(seen).toEqual([balanceChanged(), delivery]);
 });
@@ -37,11 +40,14 @@ it("an unknown event reaches `unknown`, else `other`, else nobody", async () => 
   expect(seen).toEqual(["unknown:card.renamed", "other:card.renamed"]);
 });
 
-it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])("the type %s is just unknown", async (type) => {
-  const { seen, handler } = recording();
-  await onEvents({ other: handler("other"), unknown: handler("unknown") })(ofType(type), delivery);
-  expect(seen).toEqual([`unknown:${type}`]);
-});
+it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
+  "the type %s is just unknown",
+  async (type) => {
+    const { seen, handler } = recording();
+    await onEvents({ other: handler("other"), unknown: handler("unknown") })(ofType(type), delivery);
+    expect(seen).toEqual([`unknown:${type}`]);
+  },
+);
 
 it("a handler's rejection is the caller's", async () => {
   const dispatch = onEvents({ other: () => Promise.reject(new Error("database down")) });

@@ -75,7 +75,10 @@ describe("a genuine delivery", () => {
 
   it("tells which secret matched, and how far the clocks are apart", async () => {
     const { receive, outcomes } = receiverWith({
-      secret: [{ key: "whsec_new", id: "new" }, { key: secret, id: "old" }],
+      secret: [
+        { key: "whsec_new", id: "new" },
+        { key: secret, id: "old" },
+      ],
       now: () => 1_767_225_642_000,
     });
     await receive(posted(signedDelivery(balanceChanged(), { timestamp: 1_767_225_600 })));
@@ -85,7 +88,9 @@ describe("a genuine delivery", () => {
   it("finds its headers whatever their case, in a record or in Headers", async () => {
     const { receive } = receiverWith({ accept: () => {} });
     const delivery = signedDelivery(balanceChanged());
-    const upper = Object.fromEntries(Object.entries(delivery.headers).map(([name, value]) => [name.toUpperCase(), value]));
+    const upper = Object.fromEntries(
+      Object.entries(delivery.headers).map(([name, value]) => [name.toUpperCase(), value]),
+    );
     for (const headers of [upper, new Headers(delivery.headers)]) {
       expect((await receive({ method: "POST", headers, rawBody: delivery.body })).status).toBe(204);
     }
@@ -94,7 +99,12 @@ describe("a genuine delivery", () => {
 
 describe("a refusal", () => {
   const refusals: [string, number, string, () => ReceivedRequest][] = [
-    ["no signature", 401, "missing-signature", () => posted(signedDelivery(balanceChanged()), { headers: {} })],
+    [
+      "no signature",
+      401,
+      "missing-signature",
+      () => posted(signedDelivery(balanceChanged()), { headers: {} }),
+    ],
     [
       "another secret",
       401,
@@ -126,7 +136,9 @@ describe("a refusal", () => {
 
   it("of another method names the right one", async () => {
     const { receive } = receiverWith();
-    expect((await receive(posted(signedDelivery(balanceChanged()), { method: "PUT" }))).headers).toEqual({ allow: "POST" });
+    expect((await receive(posted(signedDelivery(balanceChanged()), { method: "PUT" }))).headers).toEqual({
+      allow: "POST",
+    });
   });
 
   it("by the header alone leaves the body unread", async () => {
@@ -186,7 +198,9 @@ describe("taking over", () => {
   });
 
   it("shows a failing process in the log, with the event's id and no more of it", async () => {
-    const { receive, log, outcomes } = receiverWith({ process: () => Promise.reject(new Error("+48600100200")) });
+    const { receive, log, outcomes } = receiverWith({
+      process: () => Promise.reject(new Error("+48600100200")),
+    });
     const answer = await receive(posted(signedDelivery(balanceChanged())));
     await answer.afterAnswer?.();
     expect(log.join()).toMatch(/balance\.changed evt_1 failed/);
@@ -250,7 +264,10 @@ describe("a duplicate", () => {
 
   it("is 503 when the store is down", async () => {
     const down = () => Promise.reject(new Error("redis down"));
-    const { receive } = receiverWith({ dedupe: { begin: down, complete: down, abandon: down }, accept: () => {} });
+    const { receive } = receiverWith({
+      dedupe: { begin: down, complete: down, abandon: down },
+      accept: () => {},
+    });
     expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(503);
   });
 });
@@ -268,7 +285,8 @@ describe("a secret that is looked up", () => {
       },
     });
     const deliver = async () =>
-      (await receive(posted(signedDelivery(balanceChanged(), { timestamp: Math.floor(nowMs / 1000) })))).status;
+      (await receive(posted(signedDelivery(balanceChanged(), { timestamp: Math.floor(nowMs / 1000) }))))
+        .status;
 
     expect([await deliver(), asked]).toEqual([401, 2]);
     current = secret; // "New secret" was clicked

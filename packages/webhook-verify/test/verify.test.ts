@@ -34,7 +34,13 @@ function verdictOf(run: () => unknown): string {
   }
 }
 
-async function verdictByWebCrypto({ rawBody, signature, secrets, toleranceSeconds, nowMs }: Vector): Promise<string> {
+async function verdictByWebCrypto({
+  rawBody,
+  signature,
+  secrets,
+  toleranceSeconds,
+  nowMs,
+}: Vector): Promise<string> {
   const header = checkHeader(signature, { nowMs, toleranceSeconds });
   if (typeof header === "string") return header;
   const result = await checkBody(header, rawBody, signingKeys(secrets), nowMs, webEngine);
@@ -124,7 +130,9 @@ describe("an option that would switch the check off is refused before anything i
 
   it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "300", null])("toleranceSeconds %s", async (value) => {
     const toleranceSeconds = value as number;
-    expect(() => verifyWebhookSync({ ...input, toleranceSeconds })).toThrow(/toleranceSeconds must be a finite number/);
+    expect(() => verifyWebhookSync({ ...input, toleranceSeconds })).toThrow(
+      /toleranceSeconds must be a finite number/,
+    );
     await expect(verifyWebhook({ ...input, toleranceSeconds })).rejects.toThrow(TypeError);
   });
 

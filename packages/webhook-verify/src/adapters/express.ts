@@ -2,7 +2,7 @@
 import type { RequestHandler } from "express";
 import type { WebhookEvent } from "../event.ts";
 import { createReceiver, type ReceiverOptions } from "../receiver.ts";
-import { receiveFrom, respond } from "./node.ts";
+import { receiveFrom, respond } from "./node-request.ts";
 
 declare global {
   namespace Express {

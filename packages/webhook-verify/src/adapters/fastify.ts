@@ -1,7 +1,7 @@
 /** Receives deliveries in Fastify 5, leaving the parsers of all other routes alone. */
 import type { FastifyInstance } from "fastify";
 import { createReceiver, type ReceiverOptions } from "../receiver.ts";
-import { type NodeRequest, receiveFrom } from "./node.ts";
+import { type NodeRequest, receiveFrom } from "./node-request.ts";
 
 export interface FastifyReceiverOptions extends ReceiverOptions {
   /** The route, e.g. `/webhooks`. */

@@ -1,12 +1,6 @@
 /** Receives deliveries wherever a handler is a function from Request to Response: Hono, Bun, Deno, Workers, SvelteKit. */
-import type { Answer } from "../answer.ts";
-import { collect, RawBodyError } from "../raw-body.ts";
-import { createReceiver, type ReadLimits, type Receiver, type ReceiverOptions } from "../receiver.ts";
-
-/** Keeps the platform alive until a promise settles, as Workers' execution context does. */
-export interface ExecutionContext {
-  waitUntil(promise: Promise<unknown>): void;
-}
+import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { type ExecutionContext, receiveRequest, responseOf, runAfter } from "./web-request.ts";
 
 const fix =
   "Hand over the Request before anything reads its body, or pass request.clone() to whoever reads it first.";
@@ -27,39 +21,6 @@ export function fetchReceiver(
   };
 }
 
-export function receiveRequest(receive: Receiver, request: Request, fix: string): Promise<Answer> {
-  return receive({
-    method: request.method,
-    headers: request.headers,
-    rawBody: (limits) => bodyOf(request, limits, fix),
-  });
-}
-
-export function responseOf({ status, headers }: Answer): Response {
-  return new Response(null, { status, headers });
-}
-
-/** Lets the answer leave first. */
-export function runAfter(task: () => Promise<void>, context?: ExecutionContext): void {
-  const done = new Promise<void>((resolve) => setTimeout(() => resolve(task()), 0));
-  context?.waitUntil(done);
-}
-
 function isExecutionContext(value: unknown): value is ExecutionContext {
   return typeof (value as ExecutionContext | null | undefined)?.waitUntil === "function";
-}
-
-async function bodyOf(request: Request, { maxBodyBytes }: ReadLimits, fix: string): Promise<Uint8Array> {
-  if (request.bodyUsed) throw new RawBodyError("already-consumed", { fix });
-  return request.body === null ? new Uint8Array() : collect(chunksOf(request.body), maxBodyBytes);
-}
-
-/** Not `for await` on the stream itself: not every platform's streams are iterable. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
-  } finally {
-    await reader.cancel().catch(() => undefined);
-  }
 }

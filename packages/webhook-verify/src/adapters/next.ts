@@ -1,8 +1,8 @@
 /** Receives deliveries in Next: as a route of the App Router, or as an API route of the Pages Router. */
 import type { ServerResponse } from "node:http";
 import { createReceiver, type ReceiverOptions } from "../receiver.ts";
-import { receiveRequest, responseOf, runAfter } from "./fetch.ts";
-import { type NodeRequest, receiveFrom, respond } from "./node.ts";
+import { type NodeRequest, receiveFrom, respond } from "./node-request.ts";
+import { receiveRequest, responseOf, runAfter } from "./web-request.ts";
 
 export interface NextRouteOptions extends ReceiverOptions {
   /** `after` of `next/server`: it keeps a serverless function alive for `process`. */

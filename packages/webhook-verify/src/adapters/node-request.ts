@@ -1,0 +1,36 @@
+/** Carries deliveries between a Node request and the receiver, for every framework built on node:http. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Answer } from "../answer.ts";
+import { bytesOf, collect, RawBodyError } from "../raw-body.ts";
+import type { ReadLimits, Receiver } from "../receiver.ts";
+
+/** A request as frameworks pass it on: perhaps with a body that somebody read already. */
+export type NodeRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
+
+/** Asks the receiver about a Node request. `fix` is what to tell when the body is gone. */
+export function receiveFrom(receive: Receiver, request: NodeRequest, fix: string): Promise<Answer> {
+  return receive({
+    method: request.method ?? "",
+    headers: request.headersDistinct,
+    rawBody: (limits) => bodyOf(request, limits, fix),
+  });
+}
+
+export async function respond(response: ServerResponse, answer: Answer): Promise<void> {
+  response.writeHead(answer.status, answer.headers);
+  response.end();
+  await answer.afterAnswer?.();
+}
+
+async function bodyOf(request: NodeRequest, { maxBodyBytes }: ReadLimits, fix: string): Promise<Uint8Array> {
+  if (!request.readableDidRead && !request.readableEnded) {
+    // The stream must outlive a body that is too large: the answer leaves by the same socket.
+    return collect(request.iterator({ destroyOnReturn: false }), maxBodyBytes);
+  }
+  for (const kept of [request.body, request.rawBody]) {
+    // A string went through a decoder, which may have changed the bytes that were signed.
+    const bytes = typeof kept === "string" ? undefined : bytesOf(kept);
+    if (bytes !== undefined) return bytes;
+  }
+  throw new RawBodyError("already-consumed", { fix });
+}

@@ -1,0 +1,42 @@
+/** Carries deliveries between a Request and the receiver, wherever a handler answers with a Response. */
+import type { Answer } from "../answer.ts";
+import { collect, RawBodyError } from "../raw-body.ts";
+import type { ReadLimits, Receiver } from "../receiver.ts";
+
+/** Keeps the platform alive until a promise settles, as Workers' execution context does. */
+export interface ExecutionContext {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+export function receiveRequest(receive: Receiver, request: Request, fix: string): Promise<Answer> {
+  return receive({
+    method: request.method,
+    headers: request.headers,
+    rawBody: (limits) => bodyOf(request, limits, fix),
+  });
+}
+
+export function responseOf({ status, headers }: Answer): Response {
+  return new Response(null, { status, headers });
+}
+
+/** Lets the answer leave first. */
+export function runAfter(task: () => Promise<void>, context?: ExecutionContext): void {
+  const done = new Promise<void>((resolve) => setTimeout(() => resolve(task()), 0));
+  context?.waitUntil(done);
+}
+
+async function bodyOf(request: Request, { maxBodyBytes }: ReadLimits, fix: string): Promise<Uint8Array> {
+  if (request.bodyUsed) throw new RawBodyError("already-consumed", { fix });
+  return request.body === null ? new Uint8Array() : collect(chunksOf(request.body), maxBodyBytes);
+}
+
+/** Not `for await` on the stream itself: not every platform's streams are iterable. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,214 @@
+/** What every adapter must do, over a real socket. A new adapter calls describeAdapter and is done when it is green. */
+import { request as httpRequest } from "node:http";
+import type { AddressInfo, Server } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { memoryDedupe, type ReceiverOptions, type ReceiverOutcome, type WebhookEvent } from "../src/index.ts";
+import { balanceChanged, type SignedDelivery, secret, signedDelivery } from "./signed-delivery.ts";
+import { signatureVectors } from "./vectors.ts";
+
+export interface RunningServer {
+  /** The webhook route. */
+  url: string;
+  close(): Promise<unknown>;
+}
+
+export interface Adapter {
+  start(options: ReceiverOptions): Promise<RunningServer>;
+  /** Starts the same route behind something that reads the body first; absent where nothing can. */
+  startWithBodyParsed?(options: ReceiverOptions): Promise<RunningServer>;
+  /** What the log line must name when the body was parsed. */
+  fix?: RegExp;
+}
+
+export async function listening(server: Server): Promise<RunningServer> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+/** Sends exactly these bytes and headers; fetch would join and normalise. Keeps no connection. */
+export function send(
+  url: string,
+  { body, headers }: { body: string | Uint8Array; headers: Record<string, string | string[]> },
+  method = "POST",
+): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method, headers: { connection: "close", ...headers } }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+
+export function describeAdapter(name: string, adapter: Adapter): void {
+  async function serve(options: Partial<ReceiverOptions> = {}, start = adapter.start) {
+    const events: WebhookEvent[] = [];
+    const outcomes: ReceiverOutcome[] = [];
+    const log: string[] = [];
+    const server = await start({
+      secret,
+      accept: (event) => void events.push(event),
+      onOutcome: (outcome) => outcomes.push(outcome),
+      log: (line) => log.push(line),
+      ...options,
+    });
+    onTestFinished(async () => void (await server.close()));
+    const deliver = (delivery: SignedDelivery, method?: string) => send(server.url, delivery, method);
+    return { url: server.url, deliver, events, outcomes, log };
+  }
+
+  describe(`${name} receiver`, () => {
+    it("answers 204 and hands over the typed event", async () => {
+      const { deliver, events } = await serve();
+      expect(await deliver(signedDelivery(balanceChanged()))).toMatchObject({ status: 204, text: "" });
+      expect(events).toEqual([balanceChanged()]);
+    });
+
+    it("answers 401 when one byte of the body changed, and says nothing about why", async () => {
+      const { deliver, events, outcomes } = await serve();
+      const { body, headers } = signedDelivery(balanceChanged());
+      const answer = await deliver({ body: body.replace("120", "121"), headers });
+      expect(answer).toMatchObject({ status: 401, text: "" });
+      expect(events).toEqual([]);
+      expect(outcomes).toMatchObject([{ reason: "mismatch" }]);
+    });
+
+    it.each(signatureVectors)("reaches the verdict on a delivery with $name: $verdict", async (vector) => {
+      const { url, outcomes } = await serve({
+        secret: vector.secrets,
+        toleranceSeconds: vector.toleranceSeconds,
+        now: () => vector.nowMs,
+      });
+      // A header travels as bytes; what the vector holds beyond Latin-1 cannot be sent.
+      const headers = vector.signature === undefined ? {} : { "service-signature": vector.signature };
+      const { status } = await send(url, {
+        body: vector.rawBody,
+        headers: { ...headers, "content-type": "application/json" },
+      });
+      expect(status).toBe(
+        vector.verdict === "valid" ? 204 : vector.verdict === "invalid-payload" ? 400 : 401,
+      );
+      const [outcome] = outcomes;
+      expect(outcome && "reason" in outcome ? outcome.reason : outcome?.outcome).toBe(
+        vector.verdict === "valid" ? "verified" : vector.verdict,
+      );
+    });
+
+    it("refuses two signature lines, even when the first one is genuine", async () => {
+      const { url, events } = await serve();
+      const { body, headers } = signedDelivery(balanceChanged());
+      const genuine = headers["service-signature"] as string;
+      const forged = genuine.replace(/v1=./, "v1=0");
+      for (const lines of [
+        [genuine, forged],
+        [forged, genuine],
+        [genuine, genuine],
+      ]) {
+        expect((await send(url, { body, headers: { ...headers, "service-signature": lines } })).status).toBe(
+          401,
+        );
+      }
+      expect(events).toEqual([]);
+    });
+
+    it.each([
+      "text/plain",
+      "application/json; charset=utf-8",
+      "application/x-www-form-urlencoded",
+      undefined,
+    ])("verifies the bytes whatever the content type says: %s", async (contentType) => {
+      const { deliver } = await serve();
+      const { body, headers } = signedDelivery(balanceChanged());
+      delete headers["content-type"];
+      if (contentType !== undefined) headers["content-type"] = contentType;
+      expect((await deliver({ body, headers })).status).toBe(204);
+    });
+
+    it("hands each event over once when duplicates arrive", async () => {
+      const { deliver, events } = await serve({ dedupe: memoryDedupe() });
+      const delivery = signedDelivery(balanceChanged());
+      expect([(await deliver(delivery)).status, (await deliver(delivery)).status]).toEqual([204, 204]);
+      expect(events).toHaveLength(1);
+    });
+
+    it.each(["GET", "PUT", "DELETE", "PATCH"])("answers %s with 405 and what is allowed", async (method) => {
+      const { deliver } = await serve();
+      const { headers } = signedDelivery(balanceChanged());
+      const answer = await deliver({ body: "", headers }, method);
+      expect([answer.status, answer.headers["allow"]]).toEqual([405, "POST"]);
+    });
+
+    it("answers 413 to a body over the limit, announced or not, and 204 to one at the limit", async () => {
+      const { body, headers } = signedDelivery(balanceChanged());
+      const { deliver, url } = await serve({ maxBodyBytes: body.length });
+      expect((await deliver({ body, headers })).status).toBe(204);
+      const larger = signedDelivery(`${body} `);
+      expect((await deliver(larger)).status).toBe(413);
+      const chunked = { ...larger.headers, "transfer-encoding": "chunked" };
+      expect((await send(url, { body: larger.body, headers: chunked })).status).toBe(413);
+    });
+
+    it("answers 415 to a compressed body", async () => {
+      const { deliver } = await serve();
+      const { body, headers } = signedDelivery(balanceChanged());
+      expect((await deliver({ body, headers: { ...headers, "content-encoding": "gzip" } })).status).toBe(415);
+    });
+
+    it("answers 503 with Retry-After when accepting fails", async () => {
+      const { deliver } = await serve({ accept: () => Promise.reject(new Error("database down")) });
+      const answer = await deliver(signedDelivery(balanceChanged()));
+      expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "60"]);
+    });
+
+    it("processes after the answer has left", async () => {
+      const order: string[] = [];
+      let processed: () => void = () => {};
+      const done = new Promise<void>((resolve) => {
+        processed = resolve;
+      });
+      let answered: () => void = () => {};
+      const answer = new Promise<void>((resolve) => {
+        answered = resolve;
+      });
+      const { deliver } = await serve({
+        process: async (event) => {
+          await answer; // would never come if the answer waited for us
+          order.push(event.id);
+          processed();
+        },
+      });
+      expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
+      order.push("answered");
+      answered();
+      await done;
+      expect(order).toEqual(["answered", "evt_1"]);
+    });
+
+    it("refuses an empty secret and a tolerance of NaN when it is made", async () => {
+      await expect((async () => adapter.start({ secret: "" }))()).rejects.toThrow(/secret is empty/);
+      await expect((async () => adapter.start({ secret, toleranceSeconds: Number.NaN }))()).rejects.toThrow(
+        /toleranceSeconds/,
+      );
+    });
+
+    const { startWithBodyParsed, fix } = adapter;
+    if (startWithBodyParsed !== undefined) {
+      it("answers 500 when the body was parsed before, and the log names the fix", async () => {
+        const { deliver, log, events } = await serve({}, startWithBodyParsed);
+        expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(500);
+        expect(log).toEqual([expect.stringMatching(fix ?? /./)]);
+        expect(events).toEqual([]);
+      });
+    }
+  });
+}

@@ -1,0 +1,70 @@
+/** The Express adapter, in Express 5 and 4. */
+import { createServer } from "node:http";
+import express from "express";
+import express4 from "express-4";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { expressReceiver } from "../../src/adapters/express.ts";
+import { describeAdapter, listening, send } from "../adapter-contract.ts";
+import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
+
+for (const [name, framework] of [
+  ["Express 5", express],
+  ["Express 4", express4],
+] as const) {
+  describeAdapter(name, {
+    start: async (options) => {
+      const app = framework();
+      app.all("/webhooks", expressReceiver(options));
+      app.use(framework.json());
+      return listening(createServer(app));
+    },
+    startWithBodyParsed: async (options) => {
+      const app = framework();
+      app.use(framework.json());
+      app.post("/webhooks", expressReceiver(options));
+      return listening(createServer(app));
+    },
+    fix: /above app\.use\(express\.json\(\)\)/,
+  });
+
+  describe(`${name}, behind express.raw`, () => {
+    describeAdapter("bytes that express.raw kept", {
+      start: async (options) => {
+        const app = framework();
+        // Only bodies that express.raw leaves alone differ from the receiver's own reading, and those are refused.
+        app.all(
+          "/webhooks",
+          framework.raw({ type: () => true, limit: "2mb", inflate: false }),
+          expressReceiver(options),
+        );
+        app.use(((error, _request, response, _next) =>
+          response.sendStatus(error.status)) as express.ErrorRequestHandler);
+        return listening(createServer(app));
+      },
+    });
+  });
+
+  describe(`${name}, with neither accept, process nor inbox`, () => {
+    async function serve() {
+      const app = framework();
+      app.post("/webhooks", expressReceiver({ secret }), (request, response) => {
+        response.status(200).send(request.webhookEvent?.id);
+      });
+      const server = await listening(createServer(app));
+      onTestFinished(async () => void (await server.close()));
+      return server.url;
+    }
+
+    it("sets req.webhookEvent and lets the next handler answer", async () => {
+      expect(await send(await serve(), signedDelivery(balanceChanged()))).toMatchObject({
+        status: 200,
+        text: "evt_1",
+      });
+    });
+
+    it("lets nothing forged through to the next handler", async () => {
+      const delivery = signedDelivery(balanceChanged(), { key: "whsec_other" });
+      expect((await send(await serve(), delivery)).status).toBe(401);
+    });
+  });
+}

@@ -1,0 +1,66 @@
+/** The Fastify adapter, beside routes that keep their own parsers. */
+import fastify, { type FastifyInstance } from "fastify";
+import { expect, it, onTestFinished } from "vitest";
+import { fastifyReceiver } from "../../src/adapters/fastify.ts";
+import { describeAdapter, type RunningServer, send } from "../adapter-contract.ts";
+import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
+
+async function listening(app: FastifyInstance): Promise<RunningServer> {
+  const address = await app.listen({ port: 0, host: "127.0.0.1" });
+  return { url: `${address}/webhooks`, close: () => app.close() };
+}
+
+describeAdapter("Fastify", {
+  start: async (options) => {
+    const app = fastify();
+    await app.register(fastifyReceiver, { path: "/webhooks", ...options });
+    return listening(app);
+  },
+  startWithBodyParsed: async (options) => {
+    const app = fastify();
+    app.addHook("preParsing", async (_request, _reply, payload) => {
+      for await (const _chunk of payload);
+      return payload;
+    });
+    await app.register(fastifyReceiver, { path: "/webhooks", ...options });
+    return listening(app);
+  },
+  fix: /register fastifyReceiver outside its scope/,
+});
+
+it.each([
+  ["the default JSON parser", () => {}],
+  [
+    "the parent's own JSON parser",
+    (app: FastifyInstance) => {
+      app.removeContentTypeParser("application/json");
+      app.addContentTypeParser(
+        "application/json",
+        { parseAs: "string" },
+        async (_request: unknown, body: string) => ({
+          own: JSON.parse(body),
+        }),
+      );
+    },
+  ],
+  [
+    "a parent's parser for everything",
+    (app: FastifyInstance) => {
+      app.addContentTypeParser("*", { parseAs: "string" }, async (_request: unknown, body: string) => ({
+        all: body,
+      }));
+    },
+  ],
+])("Fastify routes beside the receiver keep %s", async (_name, prepare) => {
+  const app = fastify();
+  prepare(app);
+  await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
+  app.post("/orders", async (request) => ({ got: request.body }));
+  const { url, close } = await listening(app);
+  onTestFinished(async () => void (await close()));
+  expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(204);
+  const order = { body: '{"points":1}', headers: { "content-type": "application/json" } };
+  const answer = await send(url.replace("/webhooks", "/orders"), order);
+  expect(answer.status).toBe(200);
+  expect(answer.text).toContain("points");
+});

@@ -1,0 +1,49 @@
+/** The fetch adapter: on its own, in Hono, and beside a platform's waitUntil. */
+import { createServer } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import { expect, it } from "vitest";
+import { fetchReceiver } from "../../src/adapters/fetch.ts";
+import { describeAdapter, listening } from "../adapter-contract.ts";
+import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
+
+describeAdapter("fetch", {
+  start: async (options) => {
+    const receive = fetchReceiver(options);
+    return listening(createServer(getRequestListener((request) => receive(request))));
+  },
+});
+
+describeAdapter("fetch in Hono", {
+  start: async (options) => {
+    const receive = fetchReceiver(options);
+    const app = new Hono().all("/webhooks", (context) => receive(context.req.raw));
+    return listening(createServer(getRequestListener(app.fetch)));
+  },
+  startWithBodyParsed: async (options) => {
+    const receive = fetchReceiver(options);
+    const app = new Hono().use(async (context, next) => {
+      await context.req.json();
+      await next();
+    });
+    app.post("/webhooks", (context) => receive(context.req.raw));
+    return listening(createServer(getRequestListener(app.fetch)));
+  },
+  fix: /before anything reads its body/,
+});
+
+it("keeps the platform alive for the work after the answer", async () => {
+  const seen: string[] = [];
+  const kept: Promise<unknown>[] = [];
+  const receive = fetchReceiver({ secret, process: (event) => void seen.push(event.id) });
+  const { body, headers } = signedDelivery(balanceChanged());
+  const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
+  const response = await receive(
+    request,
+    { SECRET: "x" },
+    { waitUntil: (promise: Promise<unknown>) => kept.push(promise) },
+  );
+  expect([response.status, seen, kept.length]).toEqual([204, [], 1]);
+  await Promise.all(kept);
+  expect(seen).toEqual(["evt_1"]);
+});

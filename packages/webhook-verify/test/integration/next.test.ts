@@ -1,0 +1,47 @@
+/** The Next adapters: the App Router's Request in, Response out, and the Pages Router's Node request. */
+import { createServer } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import express from "express";
+import { expect, it } from "vitest";
+import { nextPagesHandler, nextRoute } from "../../src/adapters/next.ts";
+import { describeAdapter, listening } from "../adapter-contract.ts";
+import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
+
+describeAdapter("Next App Router", {
+  start: async (options) => listening(createServer(getRequestListener(nextRoute(options)))),
+  startWithBodyParsed: async (options) => {
+    const route = nextRoute(options);
+    const readFirst = async (request: Request) => {
+      await request.json();
+      return route(request);
+    };
+    return listening(createServer(getRequestListener(readFirst)));
+  },
+  fix: /before nextRoute/,
+});
+
+describeAdapter("Next Pages Router", {
+  start: async (options) => listening(createServer(nextPagesHandler(options))),
+  startWithBodyParsed: async (options) => {
+    const handler = nextPagesHandler(options);
+    return listening(
+      createServer(express().use(express.json(), (request, response) => void handler(request, response))),
+    );
+  },
+  fix: /bodyParser: false/,
+});
+
+it("gives the work after the answer to the `after` of next/server", async () => {
+  const tasks: (() => Promise<void>)[] = [];
+  const seen: string[] = [];
+  const route = nextRoute({
+    secret,
+    process: (event) => void seen.push(event.id),
+    after: (task) => tasks.push(task),
+  });
+  const { body, headers } = signedDelivery(balanceChanged());
+  const response = await route(new Request("https://shop.test/webhooks", { method: "POST", body, headers }));
+  expect([response.status, seen]).toEqual([204, []]);
+  for (const task of tasks) await task();
+  expect(seen).toEqual(["evt_1"]);
+});

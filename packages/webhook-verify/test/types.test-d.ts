@@ -1,0 +1,79 @@
+/** The types an integrator meets: narrowing, exhaustiveness, and each adapter in its framework's slot. */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { RequestHandler } from "express";
+import type { FastifyPluginAsync } from "fastify";
+import { expectTypeOf, test } from "vitest";
+import { expressReceiver } from "../src/adapters/express.ts";
+import { type FastifyReceiverOptions, fastifyReceiver } from "../src/adapters/fastify.ts";
+import { fetchReceiver } from "../src/adapters/fetch.ts";
+import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
+import { nodeReceiver } from "../src/adapters/node.ts";
+import { onEvents, type UnknownEvent, verifyWebhook, type WebhookEvent } from "../src/index.ts";
+
+declare const event: WebhookEvent;
+const nothing = () => {};
+
+test("comparing `type` with a known name narrows to exactly that event", () => {
+  if (event.type === "balance.changed") {
+    expectTypeOf(event.data.balance).toEqualTypeOf<number>();
+    expectTypeOf(event.data.operation.id).toEqualTypeOf<string>();
+  }
+  if (event.type === "tier.changed") expectTypeOf(event.data.tier).toEqualTypeOf<string | null>();
+  if (event.type === "consent.changed") expectTypeOf(event.data.passIds).toEqualTypeOf<string[]>();
+});
+
+test("a switch over the known types leaves the unknown event", () => {
+  switch (event.type) {
+    case "card.added":
+    case "card.removed":
+    case "balance.changed":
+    case "tier.changed":
+    case "consent.changed":
+    case "ping":
+      break;
+    default:
+      expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
+  }
+});
+
+test("an open set completes known values and takes others", () => {
+  if (event.type === "card.added") {
+    const wallet: typeof event.data.wallet = "a wallet of tomorrow";
+    expectTypeOf(wallet).toExtend<string>();
+  }
+});
+
+test("onEvents types each handler and misses none", () => {
+  onEvents({
+    "card.added": (added) => void expectTypeOf(added.data.wallet).toExtend<string>(),
+    "card.removed": nothing,
+    "balance.changed": (changed) => void expectTypeOf(changed.data.balance).toEqualTypeOf<number>(),
+    "tier.changed": nothing,
+    "consent.changed": nothing,
+    ping: nothing,
+    unknown: (unknown) => void expectTypeOf(unknown).toEqualTypeOf<UnknownEvent>(),
+  });
+  onEvents({ "balance.changed": nothing, other: nothing });
+  // @ts-expect-error five events are forgotten and there is no `other`
+  onEvents({ "balance.changed": nothing });
+  // @ts-expect-error there is no such event
+  onEvents({ "balance.change": nothing, other: nothing });
+});
+
+test("each adapter fits its framework", () => {
+  expectTypeOf(expressReceiver({ secret: "s" })).toExtend<RequestHandler>();
+  expectTypeOf(fastifyReceiver).toExtend<FastifyPluginAsync<FastifyReceiverOptions>>();
+  expectTypeOf(nodeReceiver({ secret: "s" })).toExtend<RequestListener>();
+  expectTypeOf(nextRoute({ secret: "s" })).toExtend<(request: Request) => Promise<Response>>();
+  expectTypeOf(nextPagesHandler({ secret: "s" })).toExtend<
+    (request: IncomingMessage, response: ServerResponse) => unknown
+  >();
+  expectTypeOf(fetchReceiver({ secret: "s" })).toExtend<(request: Request) => Promise<Response>>();
+});
+
+test("the secret cannot be forgotten", () => {
+  // @ts-expect-error secret is required
+  expressReceiver({});
+  // @ts-expect-error secret is required
+  verifyWebhook({ rawBody: "", signature: "" });
+});

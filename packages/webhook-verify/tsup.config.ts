@@ -1,0 +1,19 @@
+/** Builds every entry twice, ESM and CommonJS, with the contract's types inlined. */
+import { defineConfig } from "tsup";
+
+export default defineConfig({
+  entry: {
+    index: "src/index.ts",
+    express: "src/adapters/express.ts",
+    fastify: "src/adapters/fastify.ts",
+    next: "src/adapters/next.ts",
+    fetch: "src/adapters/fetch.ts",
+    node: "src/adapters/node.ts",
+  },
+  format: ["esm", "cjs"],
+  target: "node20",
+  platform: "neutral",
+  dts: { resolve: ["@loyalty-cards/openapi"] },
+  sourcemap: true,
+  clean: true,
+});
