@@ -1,0 +1,75 @@
+/** Sends a delivery once and waits for the answer: signed anew, ten seconds, no redirects (spec 6). */
+import { signWebhook } from "@loyalty-cards/webhook-verify";
+import type { Delivery } from "./deliveries.ts";
+import type { Endpoint } from "./endpoints.ts";
+
+/** Takes a delivery's request and answers it; `fetch` does, and so does a receiver under test. */
+export type Deliver = (request: Request) => Response | Promise<Response>;
+
+export interface Transport {
+  deliver: Deliver;
+  /** The time that goes into `t`, in milliseconds. */
+  signingTimeMs: () => number;
+  answerWithinMs: number;
+}
+
+export type AttemptResult = { status: number } | { error: string };
+
+export async function attempt(
+  transport: Transport,
+  endpoint: Endpoint,
+  delivery: Delivery,
+): Promise<AttemptResult> {
+  const timestamp = Math.floor(transport.signingTimeMs() / 1000);
+  const signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
+  const timeout = new AbortController();
+  const request = new Request(endpoint.url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "service-event": delivery.type,
+      "service-delivery": delivery.id,
+      "service-signature": signature,
+    },
+    body: delivery.body,
+    redirect: "manual", // spec 6.3.5: a redirect is an answer that is not 2xx
+    signal: timeout.signal,
+  });
+  return within(transport.answerWithinMs, timeout, answerOf(transport.deliver, request));
+}
+
+async function answerOf(deliver: Deliver, request: Request): Promise<AttemptResult> {
+  try {
+    const response = await deliver(request);
+    await response.body?.cancel(); // the answer is its status
+    return { status: response.status };
+  } catch (error) {
+    return { error: reasonOf(error) };
+  }
+}
+
+async function within(
+  ms: number,
+  timeout: AbortController,
+  answer: Promise<AttemptResult>,
+): Promise<AttemptResult> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<AttemptResult>((resolve) => {
+    timer = setTimeout(() => {
+      resolve({ error: `no answer within ${ms / 1000} s` });
+      timeout.abort();
+    }, ms);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The code of a network error when it has one: "ECONNREFUSED" says more than "fetch failed". */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
+  return String(cause?.code || cause?.message || error.message);
+}

@@ -1,0 +1,111 @@
+/** Deliveries: one event on its way to one endpoint, with every attempt on record (spec 3.2). */
+import type { Domain, EventType, Surroundings } from "../domain/surroundings.ts";
+import { nextAttemptAtMs } from "./schedule.ts";
+
+export interface Attempt {
+  /** When it began, by the service's clock; ISO 8601. */
+  at: string;
+  /** What the receiver answered. */
+  status?: number;
+  /** Why there was no answer. */
+  error?: string;
+  durationMs: number;
+}
+
+export interface Delivery {
+  /** The value of `Service-Delivery`, the same for every attempt. */
+  id: string;
+  eventId: string;
+  type: EventType;
+  endpointId: string;
+  state: "pending" | "delivered" | "failed";
+  attempts: Attempt[];
+  /** ISO 8601; absent when no attempt is to come. */
+  nextAttemptAt?: string;
+  /** The exact text that is sent and signed each time. */
+  body: string;
+  /** Failures since it was sent or resent. */
+  failures: number;
+}
+
+export interface DeliveryStore {
+  deliveries: Map<string, Delivery>;
+  /** The deliveries that are neither delivered nor failed. */
+  pendingDeliveryIds: Set<string>;
+}
+
+/** An attempt that was made, with the delivery it belongs to. */
+export interface FiredAttempt extends Attempt {
+  deliveryId: string;
+  eventId: string;
+  type: EventType;
+}
+
+export interface DeliveryFilter {
+  endpointId?: string;
+  eventId?: string;
+  type?: EventType;
+  state?: Delivery["state"];
+}
+
+/** An event, written once: every attempt of every delivery sends these characters. */
+export function createEvent({ newIdentifier, nowMs }: Surroundings, type: EventType, data: unknown) {
+  const id = newIdentifier("evt");
+  return { id, type, body: JSON.stringify({ id, type, createdAt: new Date(nowMs()).toISOString(), data }) };
+}
+
+/** Puts an event on its way to an endpoint; its first attempt is due at once. */
+export function createDelivery(
+  { state, newIdentifier, nowMs }: Domain<DeliveryStore>,
+  event: ReturnType<typeof createEvent>,
+  endpointId: string,
+): Delivery {
+  const delivery: Delivery = {
+    id: newIdentifier("dlv"),
+    eventId: event.id,
+    type: event.type,
+    endpointId,
+    state: "pending",
+    attempts: [],
+    nextAttemptAt: iso(nowMs()),
+    body: event.body,
+    failures: 0,
+  };
+  state.deliveries.set(delivery.id, delivery);
+  state.pendingDeliveryIds.add(delivery.id);
+  return delivery;
+}
+
+/** Records an attempt and decides what comes next. */
+export function settle({ state, nowMs }: Domain<DeliveryStore>, delivery: Delivery, attempt: Attempt): void {
+  delivery.attempts.push(attempt);
+  delete delivery.nextAttemptAt;
+  const { status } = attempt;
+  if (status !== undefined && status >= 200 && status < 300) {
+    delivery.state = "delivered";
+  } else {
+    delivery.failures += 1;
+    const nextMs = nextAttemptAtMs(delivery.failures, nowMs());
+    if (nextMs === undefined) delivery.state = "failed";
+    else delivery.nextAttemptAt = iso(nextMs);
+  }
+  if (delivery.state !== "pending") state.pendingDeliveryIds.delete(delivery.id);
+}
+
+/** Sends a delivery once more, as the console's "Resend" does: due at once, with all retries before it. */
+export function renew({ state, nowMs }: Domain<DeliveryStore>, deliveryId: string): Delivery {
+  const delivery = state.deliveries.get(deliveryId);
+  if (delivery === undefined) throw new RangeError(`There is no delivery "${deliveryId}".`);
+  Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: iso(nowMs()) });
+  state.pendingDeliveryIds.add(delivery.id);
+  return delivery;
+}
+
+export function matching({ state }: Domain<DeliveryStore>, filter: DeliveryFilter): Delivery[] {
+  const wanted = Object.entries(filter) as [keyof DeliveryFilter, string][];
+  return [...state.deliveries.values()].filter((delivery) =>
+    wanted.every(([member, value]) => value === undefined || delivery[member] === value),
+  );
+}
+
+const iso = (atMs: number) => new Date(atMs).toISOString();

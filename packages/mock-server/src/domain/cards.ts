@@ -1,0 +1,107 @@
+/** Cards: how they are made, shown, and put into wallets (spec 2.1). */
+import type { components } from "@loyalty-cards/openapi";
+import type { Customer } from "./customers.ts";
+import type { Domain, Surroundings } from "./surroundings.ts";
+import type { FieldValues, Template } from "./templates.ts";
+
+/** A card as the API answers it. */
+export type Card = components["schemas"]["Card"];
+
+/** A card as the service keeps it. */
+export interface StoredCard {
+  id: string;
+  /** Names the public page, so that the page's address does not tell the id. */
+  slug: string;
+  templateId: string;
+  customerId: string;
+  balance: number;
+  tier: string | null;
+  issuedVia: string;
+  fieldValues: FieldValues;
+  wallets: string[];
+}
+
+export interface CardStore {
+  cards: Map<string, StoredCard>;
+  cardIdBySlug: Map<string, string>;
+}
+
+/** The template field that shows the balance, when there is one of type number. */
+const pointsKey = "points";
+
+export function createCard(
+  { state, newIdentifier }: Domain<CardStore>,
+  template: Template,
+  customer: Customer,
+  fieldValues: FieldValues,
+  issuedVia: string,
+): StoredCard {
+  const card: StoredCard = {
+    id: newIdentifier("card"),
+    slug: newIdentifier("c").slice(2),
+    templateId: template.id,
+    customerId: customer.id,
+    balance: 0, // spec 2.1
+    tier: null, // spec 2.1
+    issuedVia,
+    fieldValues: { ...fieldValues },
+    wallets: [],
+  };
+  if (showsPoints(template)) card.fieldValues[pointsKey] ??= 0;
+  state.cards.set(card.id, card);
+  state.cardIdBySlug.set(card.slug, card.id);
+  customer.cardIds.push(card.id);
+  return card;
+}
+
+export function setBalance(template: Template, card: StoredCard, balance: number): void {
+  card.balance = balance;
+  if (showsPoints(template)) card.fieldValues[pointsKey] = balance;
+}
+
+const showsPoints = ({ fields }: Template) =>
+  fields.some(({ key, type }) => key === pointsKey && type === "number");
+
+export function cardOf({ baseUrl }: Surroundings, card: StoredCard): Card {
+  return {
+    id: card.id,
+    publicUrl: `${baseUrl}/cards/${card.slug}`,
+    status: "active",
+    customerId: card.customerId,
+    loyaltyBalance: card.balance,
+    loyaltyTier: card.tier,
+    issuedVia: card.issuedVia,
+    fieldValues: { ...card.fieldValues },
+  };
+}
+
+/** @throws {RangeError} when there is no such card. */
+export function existingCard({ state }: Domain<CardStore>, cardId: string): StoredCard {
+  const card = state.cards.get(cardId);
+  if (card === undefined) throw new RangeError(`There is no card "${cardId}".`);
+  return card;
+}
+
+/** Emits `card.added`. @throws {RangeError} for an unknown card or wallet, or a card that is in it already. */
+export function addToWallet(domain: Domain<CardStore>, cardId: string, wallet: string): void {
+  const card = existingCard(domain, cardId);
+  knownWallet(domain, wallet);
+  if (card.wallets.includes(wallet)) throw new RangeError(`The card is in the ${wallet} wallet already.`);
+  card.wallets.push(wallet);
+  domain.emit("card.added", { passId: card.id, customerId: card.customerId, wallet });
+}
+
+/** Emits `card.removed`. @throws {RangeError} for an unknown card or wallet, or a card that is not in it. */
+export function removeFromWallet(domain: Domain<CardStore>, cardId: string, wallet: string): void {
+  const card = existingCard(domain, cardId);
+  knownWallet(domain, wallet);
+  if (!card.wallets.includes(wallet)) throw new RangeError(`The card is not in the ${wallet} wallet.`);
+  card.wallets = card.wallets.filter((name) => name !== wallet);
+  domain.emit("card.removed", { passId: card.id, customerId: card.customerId, wallet });
+}
+
+function knownWallet({ wallets }: Surroundings, wallet: string): void {
+  const known = [wallets.first, wallets.second];
+  if (!known.includes(wallet))
+    throw new RangeError(`There is no wallet "${wallet}"; there are ${known.join(" and ")}.`);
+}

@@ -1,0 +1,110 @@
+/** Records what changes a balance, and tells of it: one operation, one `balance.changed`, perhaps a new level. */
+import type { components } from "@loyalty-cards/openapi";
+import { type CardStore, existingCard, setBalance } from "./cards.ts";
+import type { Domain } from "./surroundings.ts";
+import { type Template, type TemplateStore, tierOf } from "./templates.ts";
+
+/** An operation as the API answers it. */
+export type Operation = Required<components["schemas"]["Operation"]>;
+
+export interface StoredOperation {
+  id: string;
+  cardId: string;
+  type: OperationType;
+  change: number;
+  balance: number;
+  createdAt: string;
+  isCancelled: boolean;
+}
+
+export interface LedgerStore {
+  operations: Map<string, StoredOperation>;
+  operationIdsByCard: Map<string, string[]>;
+}
+
+type Books = Domain<LedgerStore & CardStore & TemplateStore>;
+
+export type OperationType = "purchase" | "redemption" | "reward" | "correction" | "cancellation";
+
+export function operationOf({ id, type, change, balance, createdAt }: StoredOperation): Operation {
+  return { id, type, change, balance, createdAt };
+}
+
+/** @throws {RangeError} for points that are not positive, an unknown card, a redemption beyond the balance. */
+export function recordPoints(
+  domain: Books,
+  cardId: string,
+  type: "purchase" | "redemption" | "reward",
+  points: number,
+): Operation {
+  if (!(Number.isFinite(points) && points > 0))
+    throw new RangeError(`points must be a positive number, not ${points}.`);
+  return record(domain, cardId, type, type === "redemption" ? -points : points);
+}
+
+/** A signed correction. @throws {RangeError} for 0, for what is no number, and below a balance of 0. */
+export function recordCorrection(domain: Books, cardId: string, change: number): Operation {
+  if (!Number.isFinite(change) || change === 0)
+    throw new RangeError(`change must be a number other than 0, not ${change}.`);
+  return record(domain, cardId, "correction", change);
+}
+
+/** Reverses one operation, once. @throws {RangeError} when there is none, or it was cancelled or is a cancellation. */
+export function cancelOperation(domain: Books, operationId: string): Operation {
+  const cancelled = domain.state.operations.get(operationId);
+  if (cancelled === undefined) throw new RangeError(`There is no operation "${operationId}".`);
+  if (cancelled.isCancelled) throw new RangeError("The operation was cancelled already.");
+  if (cancelled.type === "cancellation") throw new RangeError("A cancellation cannot be cancelled.");
+  const operation = record(domain, cancelled.cardId, "cancellation", -cancelled.change);
+  cancelled.isCancelled = true;
+  return operation;
+}
+
+/** The newest operations first (spec 4.3). */
+export function newestOperations({ state }: Domain<LedgerStore>, cardId: string, limit: number): Operation[] {
+  const ids = state.operationIdsByCard.get(cardId) ?? [];
+  return ids
+    .slice(-limit)
+    .reverse()
+    .flatMap((id) => state.operations.get(id) ?? [])
+    .map(operationOf);
+}
+
+function record(domain: Books, cardId: string, type: OperationType, change: number): Operation {
+  const { state, newIdentifier, nowMs } = domain;
+  const card = existingCard(domain, cardId);
+  const balance = card.balance + change;
+  if (balance < 0) throw new RangeError(`The balance is ${card.balance}; it cannot change by ${change}.`);
+
+  const operation: StoredOperation = {
+    id: newIdentifier("op"),
+    cardId,
+    type,
+    change,
+    balance,
+    createdAt: new Date(nowMs()).toISOString(),
+    isCancelled: false,
+  };
+  state.operations.set(operation.id, operation);
+  const ids = state.operationIdsByCard.get(cardId);
+  if (ids === undefined) state.operationIdsByCard.set(cardId, [operation.id]);
+  else ids.push(operation.id);
+
+  const template = state.templates.get(card.templateId) as Template; // templates are archived, never removed
+  setBalance(template, card, balance);
+  const { customerId } = card;
+  domain.emit("balance.changed", {
+    passId: cardId,
+    customerId,
+    balance,
+    change,
+    operation: { id: operation.id, type },
+  });
+
+  const previous = card.tier;
+  card.tier = tierOf(template, balance);
+  if (card.tier !== previous) {
+    domain.emit("tier.changed", { passId: cardId, customerId, tier: card.tier, previous });
+  }
+  return operationOf(operation);
+}

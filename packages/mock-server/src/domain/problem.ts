@@ -1,0 +1,41 @@
+/** Why the service refuses, as a value (spec 7): RFC 9457 problem details. */
+
+export interface MemberFault {
+  /** JSON Pointer into the request body. */
+  pointer: string;
+  detail: string;
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  422: "Unprocessable Content",
+  500: "Internal Server Error",
+};
+
+export class Problem {
+  readonly status: number;
+  readonly detail: string;
+  readonly errors: readonly MemberFault[];
+
+  constructor(status: number, detail: string, errors: readonly MemberFault[] = []) {
+    this.status = status;
+    this.detail = detail;
+    this.errors = errors;
+  }
+
+  /** A 422: `detail` may be shown to the user (spec 7), so it is the sentences of all faults. */
+  static invalid(errors: readonly MemberFault[]): Problem {
+    return new Problem(422, errors.map(({ detail }) => detail).join(" "), errors);
+  }
+
+  toJSON(): Record<string, unknown> {
+    const { status, detail, errors } = this;
+    const members = { type: "about:blank", title: titles[status] ?? "Error", status, detail };
+    return errors.length === 0 ? members : { ...members, errors };
+  }
+}

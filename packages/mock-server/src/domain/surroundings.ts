@@ -1,0 +1,24 @@
+/** What the rules of the domain need from the world around them. */
+import type { webhooks } from "@loyalty-cards/openapi";
+import type { Country } from "./contact.ts";
+import type { NewIdentifier } from "./identifier.ts";
+
+export type EventType = keyof webhooks;
+
+type EventBody<Type extends EventType> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
+export type EventData<Type extends EventType> = NonNullable<EventBody<Type>["data"]>;
+
+export type Wallets = { readonly first: string; readonly second: string };
+
+export interface Surroundings {
+  nowMs: () => number;
+  newIdentifier: NewIdentifier;
+  /** Puts an event into the outbox. */
+  emit: <Type extends EventType>(type: Type, data: EventData<Type>) => void;
+  baseUrl: string;
+  defaultCountry: Country;
+  wallets: Wallets;
+}
+
+/** The surroundings, and the part of the state that a rule works on. Each rule names the part it needs. */
+export type Domain<Store> = Surroundings & { state: Store };

@@ -1,0 +1,104 @@
+/** Templates: which fields a card has, and which level begins at which balance (spec 2.7). */
+import type { MemberFault } from "./problem.ts";
+import type { Domain } from "./surroundings.ts";
+
+export interface TemplateField {
+  key: string;
+  type: "name" | "text" | "number";
+  required: boolean;
+  /** How people call it; the key when absent. */
+  label?: string;
+}
+
+export interface Tier {
+  name: string;
+  /** The lowest balance of the level. */
+  from: number;
+}
+
+export interface Template {
+  id: string;
+  name: string;
+  fields: readonly TemplateField[];
+  /** From the lowest level to the highest. */
+  tiers: readonly Tier[];
+  isArchived: boolean;
+}
+
+export interface TemplateInput {
+  id?: string;
+  name: string;
+  fields?: readonly (Omit<TemplateField, "required"> & { required?: boolean })[];
+  tiers?: readonly Tier[];
+}
+
+export interface TemplateStore {
+  templates: Map<string, Template>;
+}
+
+export type FieldValues = Record<string, string | number>;
+
+const fieldTypes = ["name", "text", "number"];
+
+/** @throws {TypeError} for a template that could not be issued from; the message names the member. */
+export function createTemplate(
+  { state, newIdentifier }: Domain<TemplateStore>,
+  input: TemplateInput,
+): Template {
+  const { id = newIdentifier("tpl"), name, fields = [], tiers = [] } = input;
+  if (typeof name !== "string" || name.trim() === "") throw new TypeError("template.name is missing.");
+  if (typeof id !== "string" || !/^[\w.-]+$/.test(id)) {
+    throw new TypeError("template.id may have letters, digits, '.', '_' and '-'.");
+  }
+  if (state.templates.has(id)) throw new TypeError(`There is a template "${id}" already.`);
+  const keys = new Set<string>();
+  for (const { key, type } of fields) {
+    if (typeof key !== "string" || key === "") throw new TypeError("A field of the template has no key.");
+    if (keys.has(key)) throw new TypeError(`The template has two fields "${key}".`);
+    if (!fieldTypes.includes(type)) {
+      throw new TypeError(`Field "${key}" has type "${type}"; use one of ${fieldTypes.join(", ")}.`);
+    }
+    keys.add(key);
+  }
+  for (const tier of tiers) {
+    if (typeof tier.name !== "string" || !Number.isFinite(tier.from)) {
+      throw new TypeError('A tier needs a name and the balance it begins at: { name: "Silver", from: 100 }.');
+    }
+  }
+  const template: Template = {
+    id,
+    name,
+    fields: fields.map((field) => ({ ...field, required: field.required ?? false })),
+    tiers: [...tiers].sort((a, b) => a.from - b.from),
+    isArchived: false,
+  };
+  state.templates.set(id, template);
+  return template;
+}
+
+export function archiveTemplate({ state }: Domain<TemplateStore>, id: string): void {
+  const template = state.templates.get(id);
+  if (template === undefined) throw new RangeError(`There is no template "${id}".`);
+  template.isArchived = true;
+}
+
+/** What is wrong with the values for a card of this template (spec 4.1.2). Keys beyond the template are kept. */
+export function fieldFaults(template: Template, values: FieldValues): MemberFault[] {
+  const faults: MemberFault[] = [];
+  for (const { key, type, required, label = key } of template.fields) {
+    const value = Object.hasOwn(values, key) ? values[key] : undefined;
+    const pointer = `/fieldValues/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
+    if (isBlank) {
+      if (required) faults.push({ pointer, detail: `Please fill in "${label}".` });
+    } else if (typeof value !== (type === "number" ? "number" : "string")) {
+      faults.push({ pointer, detail: `"${label}" must be a ${type === "number" ? "number" : "text"}.` });
+    }
+  }
+  return faults;
+}
+
+/** The level of a balance, null below all levels. */
+export function tierOf(template: Template, balance: number): string | null {
+  return template.tiers.findLast(({ from }) => balance >= from)?.name ?? null;
+}

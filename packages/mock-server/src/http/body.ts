@@ -1,0 +1,40 @@
+/** Reads a JSON request body, or says why it cannot be read. */
+import { Problem } from "../domain/problem.ts";
+
+const maxBytes = 1024 * 1024;
+
+export type JsonBody = { value: unknown };
+
+export async function readJson(request: Request): Promise<JsonBody | Problem> {
+  const mediaType = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (mediaType !== "application/json") {
+    return new Problem(415, "Send the body as Content-Type: application/json.");
+  }
+  const text = await readText(request);
+  if (text instanceof Problem) return text;
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return new Problem(400, text === "" ? "The body is empty; send JSON." : "The body is not JSON.");
+  }
+}
+
+async function readText(request: Request): Promise<string | Problem> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const reader = request.body?.getReader();
+  let text = "";
+  let length = 0;
+  try {
+    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+      length += part.value.byteLength;
+      if (length > maxBytes) {
+        await reader?.cancel();
+        return new Problem(413, `The body is larger than ${maxBytes} bytes.`);
+      }
+      text += decoder.decode(part.value, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch {
+    return new Problem(400, "The body is not UTF-8, or it was cut off.");
+  }
+}

@@ -1,0 +1,67 @@
+/** How a mock service can be made, with every default in one place. */
+import { getCountries } from "libphonenumber-js/min";
+import type { Deliver } from "./delivery/attempt.ts";
+import { type Clock, systemClock } from "./domain/clock.ts";
+import type { Country } from "./domain/contact.ts";
+import { type NewIdentifier, randomIdentifier } from "./domain/identifier.ts";
+import type { Wallets } from "./domain/surroundings.ts";
+import type { TemplateInput } from "./domain/templates.ts";
+
+export interface MockServiceOptions {
+  /** The service's address: cards point to it. Default `https://cards.mock.test`, which only exists in tests. */
+  baseUrl?: string;
+  /** Default: the machine's clock. Give `manualClock()` to move time by hand. */
+  clock?: Clock;
+  /** Receives webhooks in process instead of over HTTP; `t` is then the service's time. */
+  deliver?: Deliver;
+  /** Whose local phone numbers are understood, as an ISO 3166 code. Default `PL`. */
+  defaultCountry?: Country;
+  /** What can be issued from the start. Default: one template with an optional name and points. */
+  templates?: readonly TemplateInput[];
+  /** What the two wallet kinds are called. Default apple and google. */
+  wallets?: Wallets;
+  /** How long a receiver may take, in milliseconds. Default 10 000 (spec 8); less makes tests of slow ones quick. */
+  answerWithinMs?: number;
+  /** Makes identifiers. Default: random ones. */
+  newIdentifier?: NewIdentifier;
+  /** The machine's time in milliseconds, for signatures over HTTP. Default `Date.now`. */
+  wallClockMs?: () => number;
+}
+
+export const seededTemplates: readonly TemplateInput[] = [
+  {
+    id: "tpl_mock",
+    name: "Coffee club",
+    fields: [
+      { key: "name", type: "name", label: "Name" },
+      { key: "points", type: "number", label: "Points" },
+    ],
+    tiers: [
+      { name: "Silver", from: 100 },
+      { name: "Gold", from: 500 },
+    ],
+  },
+];
+
+export function checkedOptions(options: MockServiceOptions) {
+  const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", answerWithinMs = 10_000 } = options;
+  const { clock = systemClock(), newIdentifier = randomIdentifier, wallClockMs = Date.now } = options;
+  const { templates = seededTemplates, wallets = { first: "apple", second: "google" } } = options;
+
+  if (!URL.canParse(baseUrl)) throw new TypeError(`baseUrl "${baseUrl}" is not a URL.`);
+  if (!getCountries().includes(defaultCountry)) {
+    throw new TypeError(`defaultCountry "${defaultCountry}" is not an ISO 3166 code such as "PL".`);
+  }
+  if (!(answerWithinMs > 0)) throw new TypeError("answerWithinMs must be a positive number of milliseconds.");
+  if (wallets.first === wallets.second) throw new TypeError("The two wallets need different names.");
+  return {
+    baseUrl: baseUrl.replace(/\/+$/, ""),
+    clock,
+    newIdentifier,
+    wallClockMs,
+    defaultCountry,
+    templates,
+    wallets,
+    answerWithinMs,
+  };
+}

@@ -1,0 +1,82 @@
+/** Marketing consent: given at sign-up, read, given and withdrawn later; it belongs to the customer. */
+import { describe, expect, it } from "vitest";
+import { openShop, receiver, signUp } from "./shop.ts";
+
+const optedIn = { consents: { privacy: { version: "1" }, marketing: { version: "m1" } } };
+
+function shopListening() {
+  const inbox = receiver();
+  const shop = openShop({ deliver: inbox.deliver });
+  inbox.subscribe(shop.service, ["consent.changed"]);
+  const consentOf = async (id: string) =>
+    (await shop.call("GET", `/api/v1/passes/${id}/consent`)).body.marketingConsent;
+  const setConsent = (id: string, body: unknown) =>
+    shop.call("PUT", `/api/v1/passes/${id}/consent`, { body });
+  return { ...shop, inbox, consentOf, setConsent };
+}
+
+it("is not given unless the user opted in", async () => {
+  const { issue, consentOf, service, inbox } = shopListening();
+  const { body } = await issue();
+  await service.idle();
+  expect([await consentOf(body.id), inbox.events]).toEqual([false, []]);
+});
+
+it.each([{ version: "m1" }, {}])("is given at sign-up by marketing: %j, and told", async (marketing) => {
+  const { issue, consentOf, service, inbox } = shopListening();
+  const { body } = await issue(signUp({ consents: { privacy: { version: "1" }, marketing } }));
+  await service.idle();
+  expect(await consentOf(body.id)).toBe(true);
+  expect(inbox.events).toMatchObject([
+    { data: { customerId: body.customerId, marketingConsent: true, passIds: [body.id] } },
+  ]);
+});
+
+it("is not withdrawn by a sign-up without it", async () => {
+  const { issue, consentOf } = shopListening();
+  const phone = "+48600100200";
+  await issue(signUp({ phone, ...optedIn }));
+  const { body } = await issue(signUp({ phone }));
+  expect(await consentOf(body.id)).toBe(true);
+});
+
+describe("a change", () => {
+  it("answers the new state, and is told with all cards of the customer", async () => {
+    const { issue, setConsent, service, inbox } = shopListening();
+    const phone = "+48600100200";
+    const cards = [(await issue(signUp({ phone }))).body, (await issue(signUp({ phone }))).body];
+    const answer = await setConsent(cards[0].id, { marketing: true, version: "m1" });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { marketingConsent: true, customer: { id: cards[0].customerId } },
+    });
+    await setConsent(cards[1].id, { marketing: false });
+    await service.idle();
+    const passIds = cards.map(({ id }) => id);
+    expect(inbox.events.map(({ data }) => data)).toEqual([
+      { customerId: cards[0].customerId, marketingConsent: true, passIds },
+      { customerId: cards[0].customerId, marketingConsent: false, passIds },
+    ]);
+  });
+
+  it("to what already holds tells nothing", async () => {
+    const { issue, setConsent, service, inbox } = shopListening();
+    const { body } = await issue();
+    expect((await setConsent(body.id, { marketing: false })).status).toBe(200);
+    await service.idle();
+    expect(inbox.events).toEqual([]);
+  });
+
+  it.each([
+    {},
+    { marketing: 1 },
+    { marketing: "true" },
+    { marketing: null },
+    { marketing: true, version: 1 },
+    [],
+  ])("of the wrong shape is 422: %j", async (change) => {
+    const { issue, setConsent } = shopListening();
+    const { body } = await issue();
+    expect((await setConsent(body.id, change)).status).toBe(422);
+  });
+});

@@ -1,0 +1,112 @@
+/** The HTTP surface around the operations: keys, paths, methods, bodies, the document. */
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { describe, expect, it } from "vitest";
+import { createMockService } from "../src/index.ts";
+import { openShop, signUp, template } from "./shop.ts";
+
+const paths: [string, string][] = [
+  ["POST", `/api/v1/templates/${template.id}/passes`],
+  ["GET", "/api/v1/passes/card_1"],
+  ["GET", "/api/v1/passes/card_1/operations"],
+  ["GET", "/api/v1/passes/card_1/consent"],
+  ["PUT", "/api/v1/passes/card_1/consent"],
+];
+const bodyOf = (method: string) => (method === "GET" ? {} : { body: { ...signUp(), marketing: true } });
+
+describe.each(paths)("%s %s", (method, path) => {
+  it.each([null, "wrong", ""])("answers 401 to the key %j", async (key) => {
+    const answer = await openShop().call(method, path, { key, ...bodyOf(method) });
+    expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+  });
+
+  it("takes both kinds of key", async () => {
+    const { service, call } = openShop();
+    for (const key of [service.apiKeys.website, service.apiKeys.full]) {
+      expect((await call(method, path, { key, ...bodyOf(method) })).status).not.toBe(401);
+    }
+  });
+
+  if (path.includes("card_1")) {
+    it("answers 404 to an unknown card", async () => {
+      expect((await openShop().call(method, path, bodyOf(method))).status).toBe(404);
+    });
+  }
+
+  if (method !== "GET") {
+    it("answers 400 to what is not JSON, 415 to another media type, 413 to more than 1 MiB", async () => {
+      const { call } = openShop();
+      for (const body of ["{", "", '{"customer":'])
+        expect((await call(method, path, { body })).status).toBe(400);
+      const form = { body: "a=1", headers: { "content-type": "application/x-www-form-urlencoded" } };
+      expect((await call(method, path, form)).status).toBe(415);
+      expect((await call(method, path, { body: `"${"x".repeat(1024 * 1024)}"` })).status).toBe(413);
+    });
+  }
+
+  it("names the methods there are", async () => {
+    const answer = await openShop().call("DELETE", path);
+    expect([answer.status, answer.headers.get("allow")?.includes(method)]).toEqual([405, true]);
+  });
+});
+
+it("reads a body with a charset, and a body that is not UTF-8 not at all", async () => {
+  const { service, call } = openShop();
+  const path = `/api/v1/templates/${template.id}/passes`;
+  const headers = { "content-type": "application/json; charset=utf-8" };
+  expect((await call("POST", path, { body: signUp(), headers })).status).toBe(201);
+  const response = await service.fetch(
+    new Request(service.baseUrl + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" },
+      body: new Uint8Array([0x22, 0xff, 0x22]),
+    }),
+  );
+  expect(response.status).toBe(400);
+});
+
+it("answers an unknown path with 404 and what there is", async () => {
+  const { call } = openShop();
+  for (const path of [
+    "/",
+    "/api/v1/cards/1",
+    "/api/v1/passes",
+    "/api/v1/passes/",
+    "/api/v2/passes/card_1",
+    "/api/v1/passes/%E0%A4%A",
+  ]) {
+    const { status, headers, body } = await call("GET", path);
+    expect([status, headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+    expect(body.detail).toContain("GET /api/v1/passes/*");
+  }
+});
+
+it("serves the document, with its own address in it", async () => {
+  const { service, call } = openShop();
+  const { body } = await call("GET", "/api/docs/json", { key: null });
+  expect(body.servers[0].variables.base_url.default).toBe(service.baseUrl);
+  expect({ ...body, servers: openapi.servers }).toEqual(openapi);
+});
+
+it("lives under a path when its base URL has one", async () => {
+  const service = createMockService({ baseUrl: "https://shop.test/loyalty/" });
+  expect(service.baseUrl).toBe("https://shop.test/loyalty");
+  expect((await service.fetch(new Request("https://shop.test/loyalty/_mock/health"))).status).toBe(200);
+});
+
+it("answers HEAD as GET, without the body", async () => {
+  const { service, issue } = openShop();
+  const { body } = await issue();
+  const headers = { authorization: `Bearer ${service.apiKeys.website}` };
+  const response = await service.fetch(
+    new Request(`${service.baseUrl}/api/v1/passes/${body.id}`, { method: "HEAD", headers }),
+  );
+  expect([response.status, await response.text()]).toEqual([200, ""]);
+});
+
+it("resets to its seed on request", async () => {
+  const { call, issue } = openShop();
+  const { body } = await issue();
+  expect((await call("POST", "/_mock/reset", { key: null })).status).toBe(204);
+  expect((await call("GET", `/api/v1/passes/${body.id}`)).status).toBe(404);
+  expect((await issue()).status).toBe(201);
+});

@@ -1,0 +1,131 @@
+/** The command `mock-server`: ready lines, and one line on stderr with exit code 2 for bad input. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+const bin = fileURLToPath(new URL("../../src/hosts/bin.ts", import.meta.url));
+
+function start(...args: string[]) {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ["--conditions=@loyalty-cards/source", "--import", "tsx", bin, ...args],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let [stdout, stderr] = ["", ""];
+  child.stderr?.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const firstOutput = new Promise<string>((resolve) =>
+    child.stdout?.on("data", (chunk) => {
+      stdout += chunk;
+      resolve(stdout);
+    }),
+  );
+  const exit = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.on("close", (code) => resolve({ code, stdout, stderr })),
+  );
+  return { child, firstOutput, exit };
+}
+
+function temporaryFile(content: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "mock-server-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "seed.json");
+  writeFileSync(file, content);
+  return file;
+}
+
+describe("mock-server", () => {
+  it("prints one JSON line when ready, serves, and stops at SIGTERM with 0", async () => {
+    const { child, firstOutput, exit } = start("--port", "0", "--json");
+    const line = await firstOutput;
+    expect(line.endsWith("}\n") && !line.slice(0, -1).includes("\n")).toBe(true);
+    const ready = JSON.parse(line);
+    expect(ready).toEqual({
+      baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      apiKeys: { website: expect.any(String), full: expect.any(String) },
+      templateId: expect.any(String),
+      console: `${ready.baseUrl}/console`,
+    });
+    const health = await fetch(`${ready.baseUrl}/_mock/health`);
+    expect(await health.json()).toEqual({ status: "ok" });
+    child.kill("SIGTERM");
+    expect(await exit).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("prints what a person needs otherwise", async () => {
+    const { firstOutput } = start("--port", "0");
+    const text = await firstOutput;
+    for (const name of ["Base URL", "Website key", "Full key", "Template"]) expect(text).toContain(name);
+  });
+
+  it("starts from a seed file", async () => {
+    const seed = {
+      defaultCountry: "DE",
+      templates: [
+        { id: "tpl_bakery", name: "Bakery", fields: [{ key: "name", type: "name", required: true }] },
+      ],
+      endpoints: [{ url: "http://127.0.0.1:3000/webhooks", events: ["ping"] }],
+    };
+    const { firstOutput } = start("--port", "0", "--seed", temporaryFile(JSON.stringify(seed)));
+    const text = await firstOutput;
+    expect(text).toContain("tpl_bakery");
+    expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/webhooks +whsec_/);
+  });
+
+  it("prints its help", async () => {
+    const { code, stdout } = await start("--help").exit;
+    expect([code, stdout.startsWith("Usage: mock-server")]).toEqual([0, true]);
+  });
+
+  it("says that a port is taken", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { code, stderr } = await start("--port", String((server.address() as AddressInfo).port)).exit;
+    expect([code, stderr]).toEqual([
+      2,
+      "mock-server: The port is taken; choose another with --port, or 0 for any free one.\n",
+    ]);
+  });
+
+  it.each([
+    ["an unknown flag", ["--prot", "1"], /--prot/],
+    ["a port that is none", ["--port", "seventy"], /--port takes a number/],
+    ["a port beyond all ports", ["--port", "65536"], /--port takes a number/],
+    [
+      "a seed file that is not there",
+      ["--seed", "/nowhere/seed.json"],
+      /--seed \/nowhere\/seed\.json cannot be read/,
+    ],
+    ["a seed file that is not JSON", ["--seed", () => temporaryFile("{")], /cannot be read/],
+    ["a seed file that is a list", ["--seed", () => temporaryFile("[]")], /it is not an object/],
+    [
+      "a seed with a bad template",
+      ["--port", "0", "--seed", () => temporaryFile('{"templates":[{"name":""}]}')],
+      /template\.name/,
+    ],
+    [
+      "a seed with a bad endpoint",
+      [
+        "--port",
+        "0",
+        "--seed",
+        () => temporaryFile('{"endpoints":[{"url":"http://shop.test","events":["ping"]}]}'),
+      ],
+      /https/,
+    ],
+  ])("answers %s with one line on stderr and exit code 2", async (_name, args, message) => {
+    const { code, stdout, stderr } = await start(
+      ...args.map((arg) => (typeof arg === "string" ? arg : arg())),
+    ).exit;
+    expect([code, stdout, stderr.split("\n").length]).toEqual([2, "", 2]);
+    expect(stderr).toMatch(message);
+  });
+});

@@ -1,0 +1,102 @@
+/** One suite through every door: the service in process, behind MSW, and behind a port. */
+import { setupServer } from "msw/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { mockHandlers } from "../../src/hosts/msw.ts";
+import { startMockServer } from "../../src/hosts/node.ts";
+import { createMockService, type MockService } from "../../src/index.ts";
+import { caller, signUp, template } from "../shop.ts";
+
+interface OpenDoor {
+  service: MockService;
+  fetch: (request: Request) => Promise<Response>;
+}
+
+const doors: Record<string, () => OpenDoor | Promise<OpenDoor>> = {
+  fetch: () => {
+    const service = createMockService({ templates: [template] });
+    return { service, fetch: service.fetch };
+  },
+  msw: () => {
+    const service = createMockService({ templates: [template] });
+    const server = setupServer(...mockHandlers(service));
+    server.listen({ onUnhandledRequest: "error" });
+    onTestFinished(() => server.close());
+    return { service, fetch: (request) => fetch(request) };
+  },
+  node: async () => {
+    const { service, close } = await startMockServer({ templates: [template] });
+    onTestFinished(close);
+    return { service, fetch: (request) => fetch(request) };
+  },
+};
+
+describe.each(Object.entries(doors))("through %s", (_name, open) => {
+  async function visit() {
+    const { service, fetch } = await open();
+    const call = caller(service.baseUrl, fetch, service.apiKeys.website);
+    return { service, call };
+  }
+  const issuePath = `/api/v1/templates/${template.id}/passes`;
+
+  it("a card is issued, found, filled, read and consented to", async () => {
+    const { service, call } = await visit();
+    const issued = await call("POST", issuePath, { body: signUp({ name: "Łucja 🎉" }) });
+    expect(issued.status).toBe(201);
+    const { id } = issued.body;
+    expect(id).toBe(service.cards.get(id).id);
+    service.cards.purchase(id, { points: 12 });
+    expect((await call("GET", `/api/v1/passes/${id}`)).body).toMatchObject({
+      loyaltyBalance: 12,
+      loyaltyTier: "Silver",
+    });
+    expect((await call("GET", `/api/v1/passes/${id}/operations?limit=1`)).body.items).toHaveLength(1);
+    const change = { body: { marketing: true } };
+    expect((await call("PUT", `/api/v1/passes/${id}/consent`, change)).body).toMatchObject({
+      marketingConsent: true,
+      customer: { name: "Łucja 🎉" },
+    });
+    expect((await call("GET", `/api/v1/passes/${id}/consent`)).body.marketingConsent).toBe(true);
+  });
+
+  it("an idempotency key runs once, also when 30 calls come at the same time", async () => {
+    const { call } = await visit();
+    const options = { body: signUp(), headers: { "idempotency-key": "user-1" } };
+    const answers = await Promise.all(Array.from({ length: 30 }, () => call("POST", issuePath, options)));
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
+  });
+
+  it.each([
+    ["no key", 401, "GET", "/api/v1/passes/card_1", { key: null }],
+    ["an unknown card", 404, "GET", "/api/v1/passes/card_1", {}],
+    ["an unknown path", 404, "GET", "/api/v1/nothing", {}],
+    ["another method", 405, "DELETE", "/api/v1/passes/card_1", {}],
+    ["broken JSON", 400, "POST", issuePath, { body: "{" }],
+    ["a form", 415, "POST", issuePath, { body: "a=1", headers: { "content-type": "text/plain" } }],
+    ["a missing field", 422, "POST", issuePath, { body: signUp({}, {}) }],
+    ["a large body", 413, "POST", issuePath, { body: `"${"x".repeat(1024 * 1024)}"` }],
+  ])("%s is %i", async (_fault, status, method, path, options) => {
+    const { call } = await visit();
+    const answer = await call(method, path, options);
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
+  });
+
+  it("the document is served", async () => {
+    const { service, call } = await visit();
+    const { body } = await call("GET", "/api/docs/json", { key: null });
+    expect(body.servers[0].variables.base_url.default).toBe(service.baseUrl);
+  });
+});
+
+describe("behind MSW", () => {
+  it("an override of the user goes first, and other addresses are not ours", async () => {
+    const { http, HttpResponse } = await import("msw");
+    const service = createMockService();
+    const server = setupServer(...mockHandlers(service));
+    server.listen({ onUnhandledRequest: "error" });
+    onTestFinished(() => server.close());
+    server.use(http.get("*/api/v1/passes/:id", () => HttpResponse.json({ own: true }, { status: 503 })));
+    expect((await fetch(`${service.baseUrl}/api/v1/passes/card_1`)).status).toBe(503);
+    expect((await fetch(`${service.baseUrl}/_mock/health`)).status).toBe(200);
+    await expect(fetch("https://elsewhere.test/")).rejects.toThrow();
+  });
+});

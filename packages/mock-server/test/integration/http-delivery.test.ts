@@ -1,0 +1,127 @@
+/** Deliveries over real HTTP: to a real receiver, across time travel, and to receivers that misbehave. */
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { verifyWebhookSync } from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createMockService, type MockServiceOptions, manualClock } from "../../src/index.ts";
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`;
+}
+
+function sendTestTo(url: string, options: MockServiceOptions = {}) {
+  const service = createMockService({ clock: manualClock(), ...options });
+  const { id, secret } = service.webhooks.createEndpoint({ url, events: ["ping"] });
+  const sent = service.webhooks.sendTest(id);
+  const log = () => service.webhooks.deliveries({ eventId: sent.eventId })[0];
+  return { service, secret, log };
+}
+
+it("a real receiver verifies them, also after the clock has travelled for hours", async () => {
+  const seen: string[] = [];
+  let secret = "";
+  let failures = 3;
+  const receive = (...args: Parameters<ReturnType<typeof nodeReceiver>>) =>
+    nodeReceiver({
+      secret,
+      accept: (event) => {
+        if (failures-- > 0) throw new Error("not yet");
+        seen.push(event.type);
+      },
+    })(...args);
+  const shop = sendTestTo(await listen((request, response) => void receive(request, response)));
+  secret = shop.secret;
+  await shop.service.clock.advance("3h");
+  expect(shop.log()?.attempts.map(({ status }) => status)).toEqual([503, 503, 503, 204]);
+  expect(seen).toEqual(["ping"]);
+});
+
+it("in process `t` is the service's time instead", async () => {
+  const times: number[] = [];
+  const service = createMockService({
+    clock: manualClock("2030-01-01T00:00:00Z"),
+    deliver: async (request) => {
+      const signature = request.headers.get("service-signature");
+      verifyWebhookSync({
+        rawBody: await request.text(),
+        signature,
+        secret: endpoint.secret,
+        now: service.clock.now,
+      });
+      times.push(Number(/t=(\d+)/.exec(signature ?? "")?.[1]) * 1000);
+      return new Response(null, { status: 204 });
+    },
+  });
+  const endpoint = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+  service.webhooks.sendTest(endpoint.id);
+  await service.idle();
+  expect(times).toEqual([Date.parse("2030-01-01T00:00:00Z")]);
+});
+
+describe("what is no answer of 2xx is a failure:", () => {
+  it("a redirect, which is not followed", async () => {
+    const paths: (string | undefined)[] = [];
+    const url = await listen((request, response) => {
+      paths.push(request.url);
+      response.writeHead(307, { location: "/elsewhere" }).end();
+    });
+    const { service, log } = sendTestTo(url);
+    await service.idle();
+    expect([log()?.attempts[0]?.status, paths]).toEqual([307, ["/webhooks"]]);
+  });
+
+  it("a connection nobody takes", async () => {
+    const { service, log } = sendTestTo("http://127.0.0.1:9/");
+    await service.idle();
+    expect(log()).toMatchObject({
+      state: "pending",
+      attempts: [{ error: expect.stringMatching(/ECONNREFUSED|bad port/) }],
+    });
+  });
+
+  it("a connection that breaks", async () => {
+    const { service, log } = sendTestTo(await listen((request) => request.socket.destroy()));
+    await service.idle();
+    expect(log()?.attempts[0]?.error).toBe("UND_ERR_SOCKET");
+  });
+
+  it("silence, and the request is given up", async () => {
+    let closed: () => void = () => {};
+    const gone = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const { service, log } = sendTestTo(
+      await listen((request) => void request.socket.once("close", closed)),
+      {
+        answerWithinMs: 50,
+      },
+    );
+    await service.idle();
+    await gone;
+    expect(log()?.attempts[0]?.error).toBe("no answer within 0.05 s");
+  });
+});
+
+it("on the machine's clock a first attempt needs no push", async () => {
+  let arrived: () => void = () => {};
+  const arrival = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const url = await listen((request, response) => {
+    request.resume();
+    response.writeHead(204).end(arrived);
+  });
+  const service = createMockService();
+  const { id } = service.webhooks.createEndpoint({ url, events: ["ping"] });
+  service.webhooks.sendTest(id);
+  await arrival;
+  await service.idle();
+  expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
+});

@@ -1,0 +1,41 @@
+/** Snapshot, restore and reset: the state is one value. */
+import { expect, it } from "vitest";
+import { openShop, receiver, signUp } from "./shop.ts";
+
+it("a snapshot restores everything, however often, and nothing later changes it", async () => {
+  const { service, call, issue } = openShop();
+  const key = { "idempotency-key": "user-1" };
+  const { body } = await issue(signUp({ phone: "+48600100200" }), key);
+  service.cards.purchase(body.id, { points: 5 });
+  const snapshot = service.snapshot();
+  for (const points of [1, 2]) {
+    service.cards.purchase(body.id, { points });
+    await issue();
+    service.restore(snapshot);
+    expect(service.cards.get(body.id).loyaltyBalance).toBe(5);
+    expect((await issue(signUp(), key)).body.id).toBe(body.id);
+    expect((await call("GET", `/api/v1/passes/${body.id}/operations`)).body.items).toHaveLength(1);
+  }
+});
+
+it("a restored service goes on with the deliveries that were pending", async () => {
+  const inbox = receiver();
+  inbox.answers.push(500, 500);
+  const { service, issue } = openShop({ deliver: inbox.deliver });
+  inbox.subscribe(service, ["balance.changed"]);
+  const { body } = await issue();
+  service.cards.purchase(body.id, { points: 5 });
+  await service.idle();
+  const snapshot = service.snapshot();
+  service.reset();
+  service.restore(snapshot);
+  await service.clock.runUntilIdle();
+  expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered", attempts: [{}, {}, {}] }]);
+});
+
+it("what is handed out is a copy", async () => {
+  const { service, issue } = openShop();
+  const { body } = await issue();
+  service.cards.get(body.id).fieldValues["firstName"] = "Eve";
+  expect(service.cards.get(body.id).fieldValues["firstName"]).toBe("Anna");
+});

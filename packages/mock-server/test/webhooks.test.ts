@@ -1,0 +1,285 @@
+/** Deliveries: signed anew each time, retried by the schedule of spec 3.2, and all on record. */
+import { WebhookVerificationError } from "@loyalty-cards/webhook-verify";
+import { describe, expect, it } from "vitest";
+import { createMockService, type MockService } from "../src/index.ts";
+import { noon, openShop, receiver } from "./shop.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+async function shopWithEndpoint(answers: (number | Error | Promise<Response>)[] = []) {
+  const inbox = receiver();
+  inbox.answers.push(...answers);
+  const shop = openShop({ deliver: inbox.deliver, answerWithinMs: 50 });
+  const endpoint = inbox.subscribe(shop.service, ["balance.changed"]);
+  const { body } = await shop.issue();
+  const purchase = async () => {
+    shop.service.cards.purchase(body.id, { points: 1 });
+    await shop.service.idle();
+  };
+  return { ...shop, inbox, endpoint, purchase };
+}
+
+const timesOf = (service: MockService) =>
+  service.webhooks.deliveries().flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at) - noon));
+
+describe("a delivery", () => {
+  it("is a signed POST with the headers and the body of spec 6.1", async () => {
+    const { inbox, purchase } = await shopWithEndpoint();
+    await purchase();
+    const [request] = inbox.requests;
+    expect([request?.method, request?.url, request?.redirect]).toEqual([
+      "POST",
+      "https://shop.test/webhooks",
+      "manual",
+    ]);
+    expect(Object.fromEntries(request?.headers ?? [])).toEqual({
+      "content-type": "application/json",
+      "service-event": "balance.changed",
+      "service-delivery": expect.stringMatching(/^dlv_/),
+      "service-signature": expect.stringMatching(/^t=\d{10},v1=[0-9a-f]{64}$/),
+    });
+    expect(await request?.json()).toEqual({
+      id: expect.stringMatching(/^evt_/),
+      type: "balance.changed",
+      createdAt: "2026-03-01T12:00:00.000Z",
+      data: expect.objectContaining({ balance: 1, change: 1 }),
+    });
+  });
+
+  it("that is answered 2xx is delivered, and not sent again", async () => {
+    const { service, inbox, purchase } = await shopWithEndpoint([200]);
+    await purchase();
+    expect(await service.clock.runUntilIdle()).toEqual([]);
+    expect(service.webhooks.deliveries()).toMatchObject([
+      { state: "delivered", attempts: [{ status: 200 }] },
+    ]);
+    expect(service.webhooks.deliveries()[0]).not.toHaveProperty("nextAttemptAt");
+    expect(inbox.requests).toHaveLength(1);
+  });
+
+  it("starts only after whoever caused it has its answer", async () => {
+    const { service, inbox, issue } = await shopWithEndpoint();
+    const { body } = await issue();
+    service.cards.purchase(body.id, { points: 1 });
+    expect(inbox.requests).toHaveLength(0);
+    await service.idle();
+    expect(inbox.requests).toHaveLength(1);
+  });
+
+  it("goes only to endpoints that chose its event", async () => {
+    const { service, inbox, issue } = await shopWithEndpoint();
+    const { body } = await issue();
+    service.cards.addToWallet(body.id, "apple");
+    await service.idle();
+    expect(inbox.requests).toHaveLength(0);
+  });
+});
+
+describe("the ladder", () => {
+  it("tries after 1 min, 5 min, 30 min, 2 h and 6 h, each after the failure before, and then fails", async () => {
+    const { service, purchase } = await shopWithEndpoint(Array(6).fill(500));
+    await purchase();
+    const fired = await service.clock.runUntilIdle();
+    const expected = [0, 1, 6, 36, 156, 516].map((minutes) => minutes * minute);
+    expect(timesOf(service)).toEqual(expected);
+    expect(fired.map(({ at }) => Date.parse(at) - noon)).toEqual(expected.slice(1));
+    expect(service.webhooks.deliveries()).toMatchObject([{ state: "failed" }]);
+    expect(service.clock.now() - noon).toBe(516 * minute);
+  });
+
+  it("ends with the first 2xx", async () => {
+    const { service, inbox, purchase } = await shopWithEndpoint([500, 404, 301]);
+    await purchase();
+    await service.clock.runUntilIdle();
+    const [delivery] = service.webhooks.deliveries();
+    expect(delivery?.attempts.map(({ status }) => status)).toEqual([500, 404, 301, 204]);
+    expect(delivery?.state).toBe("delivered");
+    expect(inbox.events).toHaveLength(1);
+  });
+
+  it("shows when the next attempt is", async () => {
+    const { service, purchase } = await shopWithEndpoint([500, 500]);
+    await purchase();
+    expect(service.webhooks.deliveries()).toMatchObject([
+      { state: "pending", nextAttemptAt: "2026-03-01T12:01:00.000Z" },
+    ]);
+    await service.clock.advanceToNextDelivery();
+    expect(service.webhooks.deliveries()).toMatchObject([
+      { state: "pending", nextAttemptAt: "2026-03-01T12:06:00.000Z" },
+    ]);
+  });
+
+  it("counts no answer and no connection as failures", async () => {
+    const refused = Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } });
+    const { service, purchase } = await shopWithEndpoint([refused, new Promise<Response>(() => {})]);
+    await purchase();
+    await service.clock.runUntilIdle();
+    expect(service.webhooks.deliveries()).toMatchObject([
+      {
+        state: "delivered",
+        attempts: [{ error: "ECONNREFUSED" }, { error: "no answer within 0.05 s" }, { status: 204 }],
+      },
+    ]);
+  });
+
+  it("signs each attempt anew: same body, same delivery, another t", async () => {
+    const { service, inbox, purchase } = await shopWithEndpoint(Array(6).fill(500));
+    await purchase();
+    await service.clock.runUntilIdle();
+    const headers = (name: string) => inbox.requests.map((request) => request.headers.get(name));
+    expect(new Set(await Promise.all(inbox.requests.map((request) => request.text()))).size).toBe(1);
+    expect(new Set(headers("service-delivery")).size).toBe(1);
+    expect(headers("service-signature").map((value) => Number(/t=(\d+)/.exec(value ?? "")?.[1]))).toEqual(
+      [0, 1, 6, 36, 156, 516].map((minutes) => (noon + minutes * minute) / 1000),
+    );
+  });
+});
+
+describe("moving the clock", () => {
+  it("fires what falls due on the way, in order, and stops exactly at the end", async () => {
+    const { service, purchase } = await shopWithEndpoint(Array(6).fill(500));
+    await purchase();
+    expect(await service.clock.advance("59s")).toEqual([]);
+    expect((await service.clock.advance("1s")).map(({ status }) => status)).toEqual([500]);
+    const fired = await service.clock.advance("6h");
+    expect(fired.map(({ at }) => (Date.parse(at) - noon) / minute)).toEqual([6, 36, 156]);
+    expect(service.clock.now() - noon).toBe(6 * hour + minute);
+  });
+
+  it("to the next delivery stops there", async () => {
+    const { service, purchase } = await shopWithEndpoint([500]);
+    await purchase();
+    expect(await service.clock.advanceToNextDelivery()).toMatchObject([
+      { status: 204, type: "balance.changed" },
+    ]);
+    expect(service.clock.now() - noon).toBe(minute);
+    expect(await service.clock.advanceToNextDelivery()).toEqual([]);
+    expect(service.clock.now() - noon).toBe(minute);
+  });
+
+  it("fires also what the receiver itself causes", async () => {
+    const service: MockService = openShop({
+      deliver: () => {
+        if (service.webhooks.deliveries().length === 1) service.webhooks.sendTest(endpoint.id);
+        return new Response(null, { status: 204 });
+      },
+    }).service;
+    const endpoint = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+    service.webhooks.sendTest(endpoint.id);
+    await service.idle();
+    expect(service.webhooks.deliveries().map(({ state }) => state)).toEqual(["delivered", "delivered"]);
+  });
+
+  it("takes movements that are not awaited in turn", async () => {
+    const { service } = await shopWithEndpoint();
+    await Promise.all([
+      service.clock.advance("1h"),
+      service.clock.advance("1h"),
+      service.clock.advance("1h"),
+    ]);
+    expect(service.clock.now() - noon).toBe(3 * hour);
+  });
+
+  it("needs a manual clock, and says so", async () => {
+    await expect(createMockService().clock.advance("1h")).rejects.toThrow("clock: manualClock()");
+  });
+
+  it.each(["1 h", "h", "-1h", "1w", -1, Number.NaN])("refuses the span %s", async (span) => {
+    const { service } = await shopWithEndpoint();
+    await expect((async () => service.clock.advance(span as "1h"))()).rejects.toThrow(/is not a duration/);
+  });
+});
+
+describe("the console's buttons", () => {
+  it('"Send test" delivers a ping, whatever events were chosen', async () => {
+    const { service, inbox, endpoint } = await shopWithEndpoint();
+    const { id } = service.webhooks.sendTest(endpoint.id);
+    await service.idle();
+    expect(inbox.events).toMatchObject([{ type: "ping" }]);
+    expect(service.webhooks.deliveries({ type: "ping" })).toMatchObject([{ id, state: "delivered" }]);
+  });
+
+  it('"New secret" replaces the old one at once', async () => {
+    const { service, inbox, endpoint, purchase } = await shopWithEndpoint();
+    const renewed = service.webhooks.newSecret(endpoint.id);
+    expect(renewed).toEqual({ id: endpoint.id, secret: expect.not.stringContaining(endpoint.secret) });
+    await purchase();
+    expect(service.webhooks.deliveries()).toMatchObject([
+      { state: "pending", attempts: [{ error: new WebhookVerificationError("mismatch").message }] },
+    ]);
+    inbox.useSecret(renewed.secret);
+    await service.clock.advance("1m");
+    expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it('"Resend" sends the same event as the same delivery, with a ladder of its own', async () => {
+    const { service, inbox, purchase } = await shopWithEndpoint(Array(7).fill(500));
+    await purchase();
+    await service.clock.runUntilIdle();
+    const [failed] = service.webhooks.deliveries({ state: "failed" });
+    service.webhooks.resend(failed?.id ?? "");
+    await service.clock.runUntilIdle();
+    expect(service.webhooks.deliveries()).toMatchObject([{ id: failed?.id, state: "delivered" }]);
+    expect(inbox.requests).toHaveLength(8);
+    expect(inbox.events[0]?.id).toBe(failed?.eventId);
+  });
+
+  it("filters the log", async () => {
+    const { service, endpoint, purchase } = await shopWithEndpoint([500]);
+    await purchase();
+    service.webhooks.sendTest(endpoint.id);
+    await service.idle();
+    expect(service.webhooks.deliveries({ state: "pending" }).map(({ type }) => type)).toEqual([
+      "balance.changed",
+    ]);
+    expect(service.webhooks.deliveries({ endpointId: "we_none" })).toEqual([]);
+  });
+});
+
+describe("an endpoint", () => {
+  it.each(["http://shop.test/webhooks", "ftp://shop.test", "shop.test", "http://127.0.0.1.evil.test/", ""])(
+    "may not be %j",
+    (url) => {
+      const { service } = openShop();
+      expect(() => service.webhooks.createEndpoint({ url, events: ["ping"] })).toThrow(TypeError);
+    },
+  );
+
+  it.each([
+    "https://shop.test/webhooks",
+    "http://localhost:3000/",
+    "http://127.0.0.1:3000/",
+    "http://[::1]:3000/",
+  ])("may be %s", (url) => {
+    const { service } = openShop();
+    expect(service.webhooks.createEndpoint({ url, events: ["ping"] }).secret).toMatch(/^whsec_/);
+  });
+
+  it("needs events that exist", () => {
+    const { service } = openShop();
+    const create = (events: string[]) =>
+      service.webhooks.createEndpoint({ url: "https://shop.test/", events: events as never });
+    expect(() => create([])).toThrow("at least one event");
+    expect(() => create(["balance.change"])).toThrow(
+      /There is no event "balance.change"; there are card.added/,
+    );
+  });
+
+  it("must exist for a test, a new secret or a resend", () => {
+    const { service } = openShop();
+    expect(() => service.webhooks.sendTest("we_1")).toThrow(/no webhook endpoint/);
+    expect(() => service.webhooks.newSecret("we_1")).toThrow(/no webhook endpoint/);
+    expect(() => service.webhooks.resend("dlv_1")).toThrow(/no delivery/);
+  });
+});
+
+it("a reset while attempts are under way ends them quietly", async () => {
+  let answer: (response: Response) => void = () => {};
+  const { service, inbox, purchase } = await shopWithEndpoint([new Promise((resolve) => (answer = resolve))]);
+  const purchased = purchase();
+  service.reset();
+  answer(new Response(null, { status: 204 }));
+  await purchased;
+  expect([service.webhooks.deliveries(), inbox.events]).toEqual([[], []]);
+});
