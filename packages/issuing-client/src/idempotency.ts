@@ -1,0 +1,88 @@
+/** The key under which a card is issued once: derived from your own user's id, so that it survives a crash. */
+import { configurationError, IssuingError } from "./errors.ts";
+
+export type UserId = string | number | bigint;
+
+export interface DeriveInput {
+  templateId: string;
+  /** Your own user's id. `42`, `"42"` and `42n` are the same user. */
+  userId: UserId;
+  /** Another salt, another card: for a deliberate second issue to the same user. */
+  salt?: string | undefined;
+}
+
+/** The version of the derivation; a change of it would issue second cards to users who retry across the change. */
+const version = "lc1";
+
+/** spec 8 */
+const retentionMs = 24 * 3_600_000;
+
+/**
+ * Derives the Idempotency-Key: stable across processes and runtimes, and without personal data.
+ * @returns `lc1_` and 43 characters of base64url.
+ * @throws {IssuingError} `configuration` for an id that is empty or no id at all.
+ */
+export async function deriveIdempotencyKey({ templateId, userId, salt = "" }: DeriveInput): Promise<string> {
+  if (typeof templateId !== "string" || templateId === "")
+    throw configurationError("templateId is missing or empty.");
+  if (typeof salt !== "string") throw configurationError("salt must be a string.");
+  // Each part is preceded by its length, so that no two inputs can read the same when joined.
+  const encoder = new TextEncoder();
+  const parts = [version, templateId, userIdText(userId), salt].map((part) =>
+    encoder.encode(part.normalize("NFC")),
+  );
+  const lengths = parts.map((part) => encoder.encode(`${part.byteLength}:`));
+  const text = new Uint8Array(
+    parts.reduce((sum, part, i) => sum + part.byteLength + (lengths[i]?.byteLength ?? 0), 0),
+  );
+  let offset = 0;
+  for (const [i, part] of parts.entries()) {
+    for (const piece of [lengths[i] ?? new Uint8Array(), part]) {
+      text.set(piece, offset);
+      offset += piece.byteLength;
+    }
+  }
+  return `${version}_${base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", text)))}`;
+}
+
+function userIdText(userId: unknown): string {
+  if (typeof userId === "bigint") return String(userId);
+  if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId === 0 ? 0 : userId);
+  if (typeof userId === "string" && userId !== "") return userId;
+  throw configurationError(
+    "userId must be a non-empty string, a safe integer or a bigint: is the user saved already?",
+  );
+}
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/=+$/, "");
+}
+
+/** A key for a call that brought none: it makes retries safe, but nobody can repeat it after a crash. */
+export const randomIdempotencyKey = () => crypto.randomUUID();
+
+/** @throws {IssuingError} `configuration`; the key is never quoted, for it may be the wrong secret pasted. */
+export function checkedIdempotencyKey(key: unknown): string {
+  if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw configurationError("idempotencyKey must be 1 to 255 visible ASCII characters, without spaces.");
+}
+
+/** @throws {IssuingError} `idempotency-expired` once the service has forgotten the key: a repeat would issue anew. */
+export function checkedFirstAttempt(
+  firstAttemptAt: Date | number | undefined,
+  nowMs: number,
+  key: string,
+): void {
+  if (firstAttemptAt === undefined) return;
+  const atMs = Number(firstAttemptAt);
+  if (!Number.isFinite(atMs))
+    throw configurationError("firstAttemptAt must be a valid Date or a time in milliseconds.");
+  if (nowMs - atMs < retentionMs) return;
+  throw new IssuingError(
+    "The first attempt is 24 hours ago or more: the service has forgotten the key, and a repeat could issue a second card. Look for the card first.",
+    { code: "idempotency-expired", outcome: "unknown", idempotencyKey: key },
+  );
+}

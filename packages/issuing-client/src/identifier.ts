@@ -1,0 +1,11 @@
+/** Identifiers that go into a path. */
+import { configurationError } from "./errors.ts";
+
+/** @throws {IssuingError} `configuration` for what could not be a path segment of its own. */
+export function checkedId(name: string, id: unknown): string {
+  if (typeof id !== "string" || id.trim() === "")
+    throw configurationError(`The ${name} is missing or empty.`);
+  // A dot segment would climb in the path; everything else is escaped.
+  if (id === "." || id === "..") throw configurationError(`The ${name} is "${id}", which is no identifier.`);
+  return id;
+}

@@ -1,0 +1,120 @@
+/** How a client can be made; a mistake is refused here, before any request, with its fix. */
+import type { Fetch } from "./attempt.ts";
+import { type CallDefaults, checkedTimes } from "./call.ts";
+import type { ClientEvent } from "./client-event.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { configurationError } from "./errors.ts";
+
+export interface IssuingClientOptions {
+  /** The service's address; the client appends /api/v1. */
+  baseUrl: string | URL;
+  /** A Website or Full key, or a function that finds one. It stays in a closure and is never shown. */
+  apiKey: string | (() => string | Promise<string>);
+  /** Default: the runtime's fetch, looked up at each call. */
+  fetch?: Fetch | undefined;
+  /** One attempt, body included, in milliseconds. Default 10 000. */
+  timeoutMs?: number | undefined;
+  /** The whole call: attempts, pauses, bodies, in milliseconds. Default 30 000. */
+  deadlineMs?: number | undefined;
+  /** Default 2; 0 means none. */
+  maxRetries?: number | undefined;
+  /** `http://` is refused unless the host is this machine, or this is true. */
+  allowInsecureHttp?: boolean | undefined;
+  /** Told about attempts, retries and answers. */
+  onEvent?: ((event: ClientEvent) => void) | undefined;
+  /** Time, for tests. */
+  clock?: Clock | undefined;
+  /** Randomness for pauses, from 0 to 1, for tests. */
+  random?: (() => number) | undefined;
+}
+
+export interface Settings {
+  baseUrl: string;
+  findApiKey: () => Promise<string>;
+  fetch: Fetch;
+  times: CallDefaults;
+  clock: Clock;
+  random: () => number;
+  onEvent: ((event: ClientEvent) => void) | undefined;
+}
+
+const defaults: CallDefaults = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetries: 2 };
+
+/** @throws {IssuingError} `configuration`, naming the option and the fix. */
+export function checkedOptions(options: IssuingClientOptions): Settings {
+  if (typeof options !== "object" || options === null) {
+    throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
+  }
+  const { apiKey, fetch, clock = systemClock, random = Math.random, onEvent } = options;
+  if (typeof apiKey !== "function") checkedApiKey(apiKey);
+  if (fetch !== undefined && typeof fetch !== "function")
+    throw configurationError("fetch must be a function.");
+  if (onEvent !== undefined && typeof onEvent !== "function")
+    throw configurationError("onEvent must be a function.");
+  return {
+    baseUrl: checkedBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false),
+    findApiKey: async () => checkedApiKey(typeof apiKey === "function" ? await found(apiKey) : apiKey),
+    // Looked up at each call, so that what replaces the global later (a test's interception) is used.
+    fetch: fetch ?? ((...request) => globalThis.fetch(...request)),
+    times: checkedTimes(options, defaults),
+    clock,
+    random,
+    onEvent,
+  };
+}
+
+async function found(apiKey: () => string | Promise<string>): Promise<string> {
+  try {
+    return await apiKey();
+  } catch {
+    // Its error is not passed on: it may quote the key.
+    throw configurationError("The apiKey function failed; nothing was sent.");
+  }
+}
+
+/** Never quotes the key. */
+function checkedApiKey(apiKey: unknown): string {
+  if (typeof apiKey !== "string" || apiKey.trim() === "") {
+    throw configurationError("apiKey is missing or empty: is the environment variable set?");
+  }
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw configurationError(
+      "apiKey has a character that no header can carry: a space, or a line break from a file?",
+    );
+  }
+  return apiKey;
+}
+
+function checkedBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): string {
+  const text = String(baseUrl ?? "");
+  if (!URL.canParse(text)) {
+    throw configurationError(
+      'baseUrl is not a URL: give the service\'s address, such as "https://cards.example.com".',
+    );
+  }
+  const url = new URL(text);
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw configurationError(`baseUrl must begin with https://, not ${url.protocol}`);
+  }
+  if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {
+    throw configurationError(
+      "baseUrl is http://, which would send the API key in the clear: use https://, or set allowInsecureHttp.",
+    );
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    throw configurationError("baseUrl must be an address only: without user, password, query or fragment.");
+  }
+  const address = url.origin + url.pathname.replace(/\/+$/, "");
+  if (address.endsWith("/api/v1"))
+    throw configurationError("baseUrl must not end in /api/v1: the client appends it.");
+  return address;
+}
+
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127(\.\d+){3}$/.test(hostname)
+  );
+}

@@ -1,0 +1,64 @@
+/** Templates as types: which field values a card takes and gives back. */
+import type { components } from "@loyalty-cards/openapi";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { configurationError, IssuingError } from "./errors.ts";
+import { checkedId } from "./identifier.ts";
+
+/** Values of a card's fields, when nothing more is known of the template. */
+export type FieldValues = components["schemas"]["FieldValues"];
+
+/** A template's id, and what its fields are. */
+export interface Template<Fields> {
+  readonly id: string;
+  /** Checked before anything is sent. */
+  readonly schema?: StandardSchemaV1<Fields>;
+}
+
+/**
+ * Names a template once, with the types of its fields: `defineTemplate<{ name: string }>("tpl_club")`, or with a schema
+ * of zod, valibot or another library of the Standard Schema, which is then also checked before anything is sent.
+ * @throws {IssuingError} `configuration` for an empty id.
+ */
+export function defineTemplate<Fields = FieldValues>(
+  id: string,
+  schema?: StandardSchemaV1<Fields>,
+): Template<Fields> {
+  checkedId("template id", id);
+  if (schema !== undefined && typeof schema["~standard"]?.validate !== "function") {
+    throw configurationError(
+      "The schema of a template must follow the Standard Schema, as those of zod and valibot do.",
+    );
+  }
+  return Object.freeze(schema === undefined ? { id } : { id, schema });
+}
+
+/**
+ * The values as the template's schema leaves them, ready to be sent.
+ * @throws {IssuingError} `validation` when they do not match the schema, `configuration` for what JSON would change.
+ */
+export async function checkedFieldValues<Fields>(
+  template: Template<Fields>,
+  values: unknown,
+): Promise<unknown> {
+  const checked = template.schema === undefined ? values : await matched(template.schema, values);
+  for (const [key, value] of Object.entries(checked ?? {})) {
+    const isSendable = typeof value === "string" || Number.isFinite(value) || value === undefined;
+    if (!isSendable) throw configurationError(`fieldValues.${key} must be a string or a finite number.`);
+  }
+  return checked;
+}
+
+async function matched<Fields>(schema: StandardSchemaV1<Fields>, values: unknown): Promise<unknown> {
+  const result = await schema["~standard"].validate(values ?? {});
+  if (result.issues === undefined) return result.value;
+  // Only where, not what: the texts of some libraries quote the value.
+  const paths = new Set(result.issues.map(({ path }) => (path ?? []).map(keyOf).join(".") || "fieldValues"));
+  throw new IssuingError(`Field values do not match the template's schema: ${[...paths].join(", ")}.`, {
+    code: "validation",
+    outcome: "not-sent",
+    userMessage: "Some details are missing or not valid. Please check them and try again.",
+  });
+}
+
+const keyOf = (segment: PropertyKey | { key: PropertyKey }) =>
+  String(typeof segment === "object" ? segment.key : segment);

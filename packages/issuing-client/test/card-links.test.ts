@@ -1,0 +1,39 @@
+/** The addresses of a card. */
+import { describe, expect, it } from "vitest";
+import { cardLinks } from "../src/index.ts";
+
+const page = "https://cards.test/cards/abc";
+const wallets = { first: "apple", second: "google" };
+
+describe("cardLinks", () => {
+  it("needs only the card for its page and the first wallet", () => {
+    expect(cardLinks({ publicUrl: page })).toEqual({ page, addToFirstWallet: `${page}/pass.pkpass` });
+    expect(cardLinks(page)).toEqual(cardLinks({ publicUrl: page }));
+  });
+
+  it("names the second wallet when told its name, and the buttons when told the service's address", () => {
+    expect(cardLinks(page, { wallets }).addToSecondWallet).toBe(`${page}/google`);
+    expect(cardLinks(page, { wallets, baseUrl: "https://cards.test/" })).toEqual({
+      page,
+      addToFirstWallet: `${page}/pass.pkpass`,
+      addToSecondWallet: `${page}/google`,
+      firstWalletButton: "https://cards.test/assets/add-to-apple-wallet.svg",
+      secondWalletButton: "https://cards.test/assets/add-to-google-wallet.svg",
+    });
+  });
+
+  it("keeps a query behind the path, and escapes names", () => {
+    expect(cardLinks(`${page}/?lang=pl`).addToFirstWallet).toBe(`${page}/pass.pkpass?lang=pl`);
+    expect(cardLinks(page, { wallets: { first: "a", second: "../x" } }).addToSecondWallet).toBe(
+      `${page}/..%2Fx`,
+    );
+  });
+
+  it.each(["javascript:alert(1)", "data:text/html,x", "cards.test", "", undefined, null, {}])(
+    "refuses %s, which a page would turn into a link",
+    (publicUrl) => {
+      expect(() => cardLinks(publicUrl as string)).toThrow(/publicUrl is not an http or https address/);
+      expect(() => cardLinks(page, { wallets, baseUrl: "javascript:alert(1)" })).toThrow(/baseUrl/);
+    },
+  );
+});

@@ -1,0 +1,213 @@
+/** A mistake in the program is refused before any request, naming the option and the fix. */
+import { describe, expect, it } from "vitest";
+import {
+  createIssuingClient,
+  defineTemplate,
+  type IssuingClientOptions,
+  isIssuingError,
+} from "../src/index.ts";
+import { refuseBrowser } from "../src/runtime.ts";
+import { card, json, scripted, signUp } from "./website.ts";
+
+function refused(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    if (isIssuingError(error)) {
+      expect(error).toMatchObject({
+        code: "configuration",
+        outcome: "not-sent",
+        attempts: 0,
+        retryable: false,
+      });
+      return error.message;
+    }
+    throw error;
+  }
+  throw new Error("not refused");
+}
+
+const good = { baseUrl: "https://cards.test", apiKey: "k" };
+const make = (options: object) => () => createIssuingClient({ ...good, ...options } as IssuingClientOptions);
+
+describe("createIssuingClient refuses", () => {
+  it.each([
+    [
+      "a missing apiKey",
+      { apiKey: undefined },
+      /apiKey is missing or empty: is the environment variable set/,
+    ],
+    ["an empty apiKey", { apiKey: "" }, /apiKey is missing/],
+    ["a blank apiKey", { apiKey: "  " }, /apiKey is missing/],
+    ["a line break in apiKey", { apiKey: "secret\n" }, /line break from a file/],
+    ["an apiKey beyond ASCII", { apiKey: "klucz-ą" }, /no header can carry/],
+    ["a missing baseUrl", { baseUrl: undefined }, /baseUrl is not a URL/],
+    ["a baseUrl without scheme", { baseUrl: "cards.example.com" }, /baseUrl is not a URL/],
+    ["another scheme", { baseUrl: "ftp://cards.example.com" }, /must begin with https/],
+    ["http to another machine", { baseUrl: "http://cards.example.com" }, /allowInsecureHttp/],
+    [
+      "http to what only looks like this machine",
+      { baseUrl: "http://127.0.0.1.evil.test" },
+      /allowInsecureHttp/,
+    ],
+    ["credentials in baseUrl", { baseUrl: "https://user:pass@cards.test" }, /address only/],
+    ["a query in baseUrl", { baseUrl: "https://cards.test/?a=1" }, /address only/],
+    [
+      "a baseUrl that has the API's path already",
+      { baseUrl: "https://cards.test/api/v1/" },
+      /the client appends it/,
+    ],
+    ["a timeoutMs of 0", { timeoutMs: 0 }, /timeoutMs must be/],
+    ["a timeoutMs that is no number", { timeoutMs: Number("x") }, /timeoutMs must be/],
+    ["a negative deadlineMs", { deadlineMs: -1 }, /deadlineMs must be/],
+    ["half a retry", { maxRetries: 0.5 }, /maxRetries must be a whole number/],
+    ["fewer than no retries", { maxRetries: -1 }, /maxRetries/],
+    ["a fetch that is none", { fetch: "fetch" }, /fetch must be a function/],
+    ["an onEvent that is none", { onEvent: {} }, /onEvent must be a function/],
+  ])("%s", (_name, options, message) => {
+    expect(refused(make(options))).toMatch(message);
+  });
+
+  it("no options at all", () => {
+    expect(refused(() => createIssuingClient(undefined as unknown as IssuingClientOptions))).toMatch(
+      /needs options/,
+    );
+  });
+
+  it("a page in a browser, but not a test with jsdom, and not a worker", () => {
+    expect(refused(() => refuseBrowser({ document: {} }))).toMatch(/must not run in a browser/);
+    refuseBrowser({ document: {}, process: { versions: { node: "20" } } });
+    refuseBrowser({});
+  });
+
+  it("never with the key in the message", () => {
+    for (const apiKey of ["hunter2\n", "hunter2 ", "hunter2\u0000"]) {
+      expect(refused(make({ apiKey }))).not.toContain("hunter2");
+    }
+  });
+});
+
+it.each(["http://localhost:4010", "http://127.0.0.1", "http://[::1]:4010", "http://cards.localhost"])(
+  "http is fine to this machine: %s",
+  (baseUrl) => expect(make({ baseUrl })).not.toThrow(),
+);
+
+it("http is fine anywhere when it is allowed", () => {
+  expect(make({ baseUrl: "http://cards.example.com", allowInsecureHttp: true })).not.toThrow();
+});
+
+it("a baseUrl may be a URL, end in slashes, and have a path", async () => {
+  for (const baseUrl of [new URL("https://cards.test/shop"), "https://cards.test/shop///"]) {
+    const { client, requests } = scripted([json(card)], { baseUrl });
+    await client.getCard("card_1");
+    expect(requests[0]?.url).toBe("https://cards.test/shop/api/v1/passes/card_1");
+  }
+});
+
+describe("a method refuses, unsent,", () => {
+  const calls: [string, (client: ReturnType<typeof createIssuingClient>) => Promise<unknown>, RegExp][] = [
+    ["an empty template id", (c) => c.issueCard("", signUp), /template id is missing/],
+    ["a template id that climbs", (c) => c.issueCard("..", signUp), /no identifier/],
+    ["no template", (c) => c.issueCard(undefined as never, signUp), /template id is missing/],
+    ["no request", (c) => c.issueCard("t", undefined as never), /request\.customer is missing/],
+    ["no customer", (c) => c.issueCard("t", {} as never), /request\.customer is missing/],
+    ["an empty card id", (c) => c.getCard(""), /card id is missing/],
+    ["a blank card id", (c) => c.listOperations(" "), /card id is missing/],
+    ["a card id that is no string", (c) => c.getConsent(7 as never), /card id is missing/],
+    ["a card id that climbs", (c) => c.setConsent(".", { marketing: true }), /no identifier/],
+    ["a limit of 0", (c) => c.listOperations("c", { limit: 0 }), /limit must be/],
+    ["a limit of 1.5", (c) => c.listOperations("c", { limit: 1.5 }), /limit must be/],
+    [
+      "a consent that is no boolean",
+      (c) => c.setConsent("c", { marketing: "yes" as never }),
+      /marketing must be/,
+    ],
+    ["an empty user id", (c) => c.issueCard("t", signUp, { userId: "" }), /userId must be/],
+    ["a user id of NaN", (c) => c.issueCard("t", signUp, { userId: Number.NaN }), /userId must be/],
+    ["a user id that lost digits", (c) => c.issueCard("t", signUp, { userId: 2 ** 53 }), /userId must be/],
+    ["an empty key", (c) => c.issueCard("t", signUp, { idempotencyKey: "" }), /idempotencyKey must be/],
+    [
+      "a key with a line break",
+      (c) => c.issueCard("t", signUp, { idempotencyKey: "a\nb" }),
+      /idempotencyKey must be/,
+    ],
+    [
+      "a key that is too long",
+      (c) => c.issueCard("t", signUp, { idempotencyKey: "a".repeat(256) }),
+      /1 to 255/,
+    ],
+    ["a user id and a key", (c) => c.issueCard("t", signUp, { userId: 1, idempotencyKey: "a" }), /not both/],
+    [
+      "a first attempt that is no date",
+      (c) => c.issueCard("t", signUp, { firstAttemptAt: new Date("x") }),
+      /firstAttemptAt/,
+    ],
+    [
+      "a field value of NaN",
+      (c) => c.issueCard("t", { ...signUp, fieldValues: { points: Number.NaN } }),
+      /fieldValues\.points must be/,
+    ],
+    [
+      "a field value that is an object",
+      (c) => c.issueCard("t", { ...signUp, fieldValues: { at: new Date() as never } }),
+      /fieldValues\.at/,
+    ],
+    [
+      "a header that cannot be sent",
+      (c) => c.getCard("c", { headers: { "x-a": "b\nhunter2" } }),
+      /headers has an entry \("x-a"\)/,
+    ],
+    ["a timeoutMs of 0", (c) => c.getCard("c", { timeoutMs: 0 }), /timeoutMs/],
+  ];
+
+  it.each(calls)("%s", async (_name, call, message) => {
+    const { client, requests } = scripted([]);
+    const error = await call(client).then(
+      () => undefined,
+      (thrown) => thrown,
+    );
+    expect(
+      refused(() => {
+        throw error;
+      }),
+    ).toMatch(message);
+    expect(error.message).not.toContain("hunter2");
+    expect(requests).toEqual([]);
+  });
+
+  it.each([
+    [
+      "fails",
+      () => {
+        throw new Error("vault: hunter2");
+      },
+      /apiKey function failed/,
+    ],
+    ["gives nothing", () => undefined as never, /apiKey is missing/],
+    ["gives a line break", () => "hunter2\n", /line break/],
+  ])("a key function that %s", async (_name, apiKey, message) => {
+    const { client, requests } = scripted([], { apiKey });
+    const error = await client.getCard("c").catch((thrown) => thrown);
+    expect(
+      refused(() => {
+        throw error;
+      }),
+    ).toMatch(message);
+    expect(`${error.message}${error.cause}`).not.toContain("hunter2");
+    expect(requests).toEqual([]);
+  });
+});
+
+it("defineTemplate refuses an empty id and a schema that is none", () => {
+  expect(refused(() => defineTemplate(""))).toMatch(/template id/);
+  expect(refused(() => defineTemplate("t", {} as never))).toMatch(/Standard Schema/);
+});
+
+it.each(["a/b", "a?b=c", "a#b", "%2e%2e", "ą", "a b", "..%2f"])(
+  "the card id %s stays one segment of the path",
+  async (id) => {
+    const { client, requests } = scripted([json(card)]);
+    await client.getCard(id);
+    expect(requests[0]?.url).toBe(`https://cards.test/api/v1/passes/${encodeURIComponent(id)}`);
+  },
+);

@@ -1,0 +1,107 @@
+/** The derived key: stable, free of personal data, and different whenever any of its inputs is. */
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { deriveIdempotencyKey, type UserId } from "../src/index.ts";
+import { card, json, scripted, signUp } from "./website.ts";
+
+const templateId = "tpl_club";
+const derive = (userId: UserId, salt?: string) => deriveIdempotencyKey({ templateId, userId, salt });
+
+describe("deriveIdempotencyKey", () => {
+  it("is the documented derivation, and must never change", async () => {
+    const text = "3:lc18:tpl_club2:420:";
+    const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
+    expect(await derive(42)).toBe(expected);
+    expect(expected).toBe("lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4");
+  });
+
+  it("takes a number, its text and a bigint for the same user", async () => {
+    expect(await derive("42")).toBe(await derive(42));
+    expect(await derive(42n)).toBe(await derive(42));
+    expect(await derive(2n ** 80n)).toBe(await derive(String(2n ** 80n)));
+  });
+
+  it("takes 0 for a user", async () => {
+    expect(await derive(0)).toBe(await derive("0"));
+    expect(await derive(-0)).toBe(await derive(0));
+  });
+
+  it("takes two ways to write the same letter for the same user", async () => {
+    expect(await derive("Zo\u00eb")).toBe(await derive("Zoe\u0308"));
+  });
+
+  it("depends on template, user and salt", async () => {
+    const keys = [
+      await derive(1),
+      await derive(2),
+      await derive(1, "second"),
+      await deriveIdempotencyKey({ templateId: "b", userId: 1 }),
+    ];
+    expect(new Set(keys).size).toBe(4);
+  });
+
+  it("keeps apart what would read the same when joined", async () => {
+    const part = fc.string({ minLength: 1, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(part, part, part, async (a, b, c) => {
+        const one = await deriveIdempotencyKey({ templateId: a + b, userId: c });
+        const two = await deriveIdempotencyKey({ templateId: a, userId: b + c });
+        const three = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c });
+        expect(new Set([one, two, three]).size).toBe(3);
+      }),
+    );
+  });
+
+  it("shows nothing of the user, and fits a header", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.emailAddress(), async (email) => {
+        const key = await derive(email);
+        expect(key).toMatch(/^lc1_[\w-]{43}$/);
+        expect(key).not.toContain(email.split("@")[1]);
+      }),
+    );
+  });
+
+  it.each(["", Number.NaN, 1.5, 2 ** 53, null, undefined, {}])("refuses the user id %s", async (userId) => {
+    await expect(derive(userId as UserId)).rejects.toMatchObject({ code: "configuration" });
+  });
+
+  it("refuses an empty template id", async () => {
+    await expect(deriveIdempotencyKey({ templateId: "", userId: 1 })).rejects.toMatchObject({
+      code: "configuration",
+    });
+  });
+});
+
+describe("firstAttemptAt", () => {
+  const hour = 3_600_000;
+  async function issueAfter(ms: number) {
+    const { client, clock, requests } = scripted([json(card, 201)]);
+    const firstAttemptAt = new Date(clock.now() - ms);
+    const result = await client
+      .issueCard(templateId, signUp, { userId: 1, firstAttemptAt })
+      .catch((error) => error);
+    return { result, requests };
+  }
+
+  it("within 24 hours goes out", async () => {
+    expect((await issueAfter(24 * hour - 1)).result.id).toBe("card_1");
+  });
+
+  it("24 hours ago is refused, because a repeat could issue a second card", async () => {
+    const { result, requests } = await issueAfter(24 * hour);
+    expect(result).toMatchObject({
+      code: "idempotency-expired",
+      outcome: "unknown",
+      idempotencyKey: expect.stringMatching(/^lc1_/),
+    });
+    expect(requests).toEqual([]);
+  });
+
+  it("may be a time in milliseconds", async () => {
+    const { client, clock } = scripted([]);
+    const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt: clock.now() - 25 * hour });
+    await expect(call).rejects.toMatchObject({ code: "idempotency-expired" });
+  });
+});

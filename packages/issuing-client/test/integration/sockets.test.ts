@@ -1,0 +1,104 @@
+/** The faults of real sockets: what the runtime's fetch makes of them, and what the client makes of that. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { createIssuingClient, type IssuingClientOptions } from "../../src/index.ts";
+import { signUp, template } from "../website.ts";
+
+type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
+
+const body = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
+const issued: Behaviour = (_request, response) =>
+  void response.writeHead(201, { "content-type": "application/json" }).end(body);
+
+async function serve(behaviours: readonly Behaviour[], options: Partial<IssuingClientOptions> = {}) {
+  const keys: unknown[] = [];
+  const left = [...behaviours];
+  const server = createServer((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    request.resume().on("end", () => (left.shift() ?? issued)(request, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const client = createIssuingClient({ baseUrl, apiKey: "k", random: () => 0, ...options });
+  const issue = () => client.issueCard(template.id, signUp, { userId: 1 });
+  return { issue, client, keys, server, baseUrl };
+}
+
+const faults: Record<string, Behaviour> = {
+  "503": (_request, response) => void response.writeHead(503).end(),
+  "a connection that is closed": ({ socket }) => void socket.destroy(),
+  "a connection that is reset": ({ socket }) => void (socket as Socket).resetAndDestroy(),
+  "201 with a body that is cut": (_request, response) => {
+    response.writeHead(201, { "content-type": "application/json", "content-length": body.length });
+    response.write(body.slice(0, 10), () => response.destroy());
+  },
+  "201 with a body that stalls": (_request, response) => {
+    response.writeHead(201, { "content-type": "application/json", "content-length": body.length });
+    response.write(body.slice(0, 10));
+  },
+  "201 with a malformed chunk": ({ socket }) =>
+    void socket.end("HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{\r\n"),
+  "201 with HTML": (_request, response) =>
+    void response.writeHead(201, { "content-type": "text/html" }).end("<p>"),
+  "201 with an empty body": (_request, response) => void response.writeHead(201).end(),
+  silence: () => {},
+  garbage: ({ socket }) => void socket.end("what?\r\n\r\n"),
+};
+
+it.each(Object.entries(faults))("%s, twice, and then the card, under one key", async (_name, fault) => {
+  const { issue, keys } = await serve([fault, fault], { timeoutMs: 250 });
+  expect((await issue()).id).toBe("card_1");
+  expect(keys).toHaveLength(3);
+  expect(new Set(keys).size).toBe(1);
+});
+
+it.each(Object.entries(faults))("%s, always, leaves the outcome unknown", async (_name, fault) => {
+  const { issue } = await serve([fault, fault, fault], { timeoutMs: 100 });
+  await expect(issue()).rejects.toMatchObject({ outcome: "unknown", retryable: true, attempts: 3 });
+});
+
+it("nobody listening is known not to have been sent", async () => {
+  const { issue, server } = await serve([]);
+  await new Promise((resolve) => server.close(resolve));
+  await expect(issue()).rejects.toMatchObject({ code: "network", outcome: "not-sent", attempts: 3 });
+});
+
+it("a redirect is not followed: nothing is sent to the other address", async () => {
+  const other = await serve([]);
+  const { issue } = await serve([
+    (_request, response) => void response.writeHead(307, { location: `${other.baseUrl}/` }).end(),
+  ]);
+  await expect(issue()).rejects.toMatchObject({ code: "invalid-response", retryable: false });
+  expect(other.keys).toEqual([]);
+});
+
+it("an abort ends a call in flight", async () => {
+  const controller = new AbortController();
+  const reason = new Error("the user left");
+  const { client } = await serve([() => controller.abort(reason)]);
+  await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe(reason);
+});
+
+it("a call uses the connection of the one before, also when that was a refusal", async () => {
+  const sockets = new Set<Socket>();
+  const noting =
+    (behaviour: Behaviour): Behaviour =>
+    (request, response) => {
+      sockets.add(request.socket);
+      behaviour(request, response);
+    };
+  const refuse: Behaviour = (_request, response) =>
+    void response.writeHead(422, { "content-type": "application/problem+json" }).end('{"detail":"x"}');
+  const unavailable: Behaviour = (_request, response) => void response.writeHead(503).end("x".repeat(10_000));
+  const { issue } = await serve([refuse, unavailable, issued, issued].map(noting));
+  await issue().catch(() => {});
+  await issue();
+  await issue();
+  expect(sockets.size).toBe(1);
+});

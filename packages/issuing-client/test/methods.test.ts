@@ -1,0 +1,214 @@
+/** The five methods against the mock service. */
+import { describe, expect, it } from "vitest";
+import { createIssuingClient, defineTemplate, type ResponseMeta } from "../src/index.ts";
+import { card, json, openWebsite, scripted, signUp, template } from "./website.ts";
+
+describe("issueCard", () => {
+  it("issues a card", async () => {
+    const { client, service } = openWebsite();
+    const issued = await client.issueCard(template.id, signUp);
+    expect(issued).toEqual(service.cards.get(issued.id));
+    expect(issued).toMatchObject({
+      status: "active",
+      loyaltyBalance: 0,
+      loyaltyTier: null,
+      issuedVia: "website",
+    });
+  });
+
+  it("issues one card per user, however often the sign-up is sent, from whichever process", async () => {
+    const { client, service } = openWebsite();
+    const other = createIssuingClient({ baseUrl: service.baseUrl, apiKey: service.apiKeys.full });
+    const ids = [
+      (await client.issueCard(template.id, signUp, { userId: 7 })).id,
+      (await client.issueCard(template.id, signUp, { userId: "7" })).id,
+      (await other.issueCard(template.id, signUp, { userId: 7n })).id,
+    ];
+    expect(new Set(ids).size).toBe(1);
+    expect((await client.issueCard(template.id, signUp, { userId: 8 })).id).not.toBe(ids[0]);
+  });
+
+  it("takes the website's own key instead", async () => {
+    const { client } = openWebsite();
+    const first = await client.issueCard(template.id, signUp, { idempotencyKey: "order-1" });
+    expect((await client.issueCard(template.id, signUp, { idempotencyKey: "order-1" })).id).toBe(first.id);
+  });
+
+  it("always sends a key, a new one per call when it is given none", async () => {
+    const { client, requests } = scripted([json(card, 201), json(card, 201)]);
+    await client.issueCard(template.id, signUp);
+    await client.issueCard(template.id, signUp);
+    const keys = requests.map(({ headers }) => headers.get("idempotency-key"));
+    expect(keys).toEqual([expect.stringMatching(/^[\w-]{36}$/), expect.stringMatching(/^[\w-]{36}$/)]);
+    expect(keys[0]).not.toBe(keys[1]);
+  });
+
+  it("sends exactly what the contract says", async () => {
+    const { client, requests } = scripted([json(card, 201)]);
+    await client.issueCard("tpl a/b", signUp, {
+      userId: 1,
+      headers: { "x-shop": "praga", authorization: "Basic x" },
+    });
+    const [request] = requests;
+    expect([request?.method, request?.url]).toEqual([
+      "POST",
+      "https://cards.test/api/v1/templates/tpl%20a%2Fb/passes",
+    ]);
+    expect(Object.fromEntries(request?.headers ?? [])).toEqual({
+      accept: "application/json, application/problem+json",
+      authorization: "Bearer key_that_nobody_may_see",
+      "content-type": "application/json",
+      "idempotency-key": expect.stringMatching(/^lc1_/),
+      "x-shop": "praga",
+    });
+    expect(await request?.json()).toEqual(signUp);
+  });
+
+  it("leaves fieldValues out when there is nothing to fill", async () => {
+    const { client, requests } = scripted([json(card, 201)]);
+    await client.issueCard(template.id, { customer: signUp.customer });
+    expect(await requests[0]?.json()).toEqual({ customer: signUp.customer });
+  });
+
+  it("takes members that are undefined as absent", async () => {
+    const { client } = openWebsite();
+    const customer = {
+      ...signUp.customer,
+      email: undefined,
+      consents: { privacy: { version: "1" }, marketing: undefined },
+    };
+    expect((await client.issueCard(template.id, { ...signUp, customer })).status).toBe("active");
+  });
+
+  it("keeps members of the card that it does not know", async () => {
+    const { client } = scripted([json({ ...card, status: "frozen", expiresAt: "2027-01-01" }, 201)]);
+    expect(await client.issueCard(template.id, signUp)).toMatchObject({
+      status: "frozen",
+      expiresAt: "2027-01-01",
+    });
+  });
+});
+
+describe("getCard, listOperations, getConsent, setConsent", () => {
+  async function withCard() {
+    const website = openWebsite();
+    const { id } = await website.client.issueCard(defineTemplate(template.id), signUp, { userId: 1 });
+    return { ...website, id };
+  }
+
+  it("read the card as it is now", async () => {
+    const { client, service, id } = await withCard();
+    service.cards.purchase(id, { points: 12 });
+    expect(await client.getCard(id)).toMatchObject({
+      loyaltyBalance: 12,
+      loyaltyTier: "Silver",
+      fieldValues: { points: 12 },
+    });
+  });
+
+  it("list operations, newest first, as many as asked for", async () => {
+    const { client, service, id } = await withCard();
+    for (const points of [1, 2, 3]) service.cards.purchase(id, { points });
+    expect((await client.listOperations(id)).map(({ change }) => change)).toEqual([3, 2, 1]);
+    expect((await client.listOperations(id, { limit: 2 })).map(({ change }) => change)).toEqual([3, 2]);
+  });
+
+  it("read and change the consent", async () => {
+    const { client, id } = await withCard();
+    expect((await client.getConsent(id)).marketingConsent).toBe(false);
+    expect(await client.setConsent(id, { marketing: true, version: "m1" })).toMatchObject({
+      marketingConsent: true,
+    });
+    expect((await client.getConsent(id)).marketingConsent).toBe(true);
+  });
+});
+
+describe("a service that decided otherwise where the specification is silent", () => {
+  it.each([
+    ["a bare list", [{ id: "op_1", type: "purchase" }]],
+    ["another wrapper", { data: [{ id: "op_1", type: "purchase" }], next: null }],
+  ])("may list operations in %s", async (_name, body) => {
+    const { client } = scripted([json(body)]);
+    expect(await client.listOperations("card_1")).toEqual([{ id: "op_1", type: "purchase" }]);
+  });
+
+  it.each([
+    ["204", () => new Response(null, { status: 204 })],
+    ["200 without a body", () => new Response(null, { status: 200 })],
+    ["200 with an empty body of length 0", () => new Response("", { headers: { "content-length": "0" } })],
+    ["200 with a word", () => new Response("OK", { headers: { "content-length": "2" } })],
+    ["200 with something else", () => json({ ok: true })],
+  ])("may answer a change of consent with %s", async (_name, answer) => {
+    const { client } = scripted([answer()]);
+    expect(await client.setConsent("card_1", { marketing: true })).toBeUndefined();
+  });
+});
+
+describe("onResponse", () => {
+  it("tells about the answer: status, headers, attempts, key, request id", async () => {
+    const { client, clock } = scripted([json({}, 503), json(card, 201, { "x-request-id": "req_1" })]);
+    let meta: ResponseMeta | undefined;
+    await client.issueCard(template.id, signUp, {
+      idempotencyKey: "order-1",
+      onResponse: (told) => {
+        meta = told;
+      },
+    });
+    expect(meta).toMatchObject({
+      status: 201,
+      attempts: 2,
+      requestId: "req_1",
+      idempotencyKey: "order-1",
+      durationMs: 0,
+    });
+    expect(meta?.headers.get("content-type")).toBe("application/json");
+    expect(clock.waiting).toBe(0);
+  });
+
+  it("is told about a problem too", async () => {
+    const { client } = scripted([json({}, 404)]);
+    const statuses: number[] = [];
+    await client.getCard("card_1", { onResponse: ({ status }) => statuses.push(status) }).catch(() => {});
+    expect(statuses).toEqual([404]);
+  });
+});
+
+describe("api, the escape hatch", () => {
+  it("is typed by the contract and on the same transport", async () => {
+    const { client, service } = openWebsite();
+    const { data, response } = await client.api.POST("/templates/{templateId}/passes", {
+      params: { path: { templateId: template.id } },
+      body: signUp,
+    });
+    expect([response.status, data?.id]).toEqual([201, service.cards.get(data?.id ?? "").id]);
+  });
+
+  it("gives problems back instead of throwing", async () => {
+    const { client } = openWebsite();
+    const { data, error } = await client.api.GET("/passes/{id}", { params: { path: { id: "card_none" } } });
+    expect([data, error?.status]).toEqual([undefined, 404]);
+  });
+
+  it("retries, and gives a POST the key that makes that safe", async () => {
+    const { client, requests } = scripted([json({}, 503), json(card, 201)]);
+    const call = { params: { path: { templateId: "t" } }, body: signUp };
+    expect((await client.api.POST("/templates/{templateId}/passes", call)).data?.id).toBe("card_1");
+    const keys = requests.map(({ headers }) => headers.get("idempotency-key"));
+    expect(keys[0]).toMatch(/^[\w-]{36}$/);
+    expect(keys[1]).toBe(keys[0]);
+  });
+});
+
+it("a key may be looked up for each call, and changed between calls", async () => {
+  const keys = ["first", "second"];
+  const { client, requests } = scripted([json({}, 503), json(card), json(card)], {
+    apiKey: async () => keys.shift() ?? "",
+  });
+  await client.getCard("card_1");
+  await client.getCard("card_1");
+  expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([
+    "Bearer first",
+    "Bearer first",
+    "Bearer second",
+  ]);
+});

@@ -1,0 +1,123 @@
+/** What a failed call tells the program, and what it lets the user read. */
+import { describe, expect, it } from "vitest";
+import { IssuingError, type IssuingErrorCode, isIssuingError, ProblemError } from "../src/index.ts";
+import { json, openWebsite, scripted, signUp, template } from "./website.ts";
+
+async function problemOf(answer: Response): Promise<ProblemError> {
+  const { client } = scripted([answer], { maxRetries: 0 });
+  const error = await client.issueCard(template.id, signUp, { userId: 1 }).catch((thrown) => thrown);
+  if (!(error instanceof ProblemError)) throw new Error("not a ProblemError");
+  return error;
+}
+
+const general = "Your loyalty card is not available right now. Please try again later.";
+
+it("a 422 lets the user read the service's detail, and keeps every member", async () => {
+  const { client } = openWebsite();
+  const error = await client.issueCard(template.id, { ...signUp, fieldValues: {} }).catch((thrown) => thrown);
+  expect(error).toMatchObject({
+    code: "validation",
+    status: 422,
+    outcome: "rejected",
+    retryable: false,
+    userMessage: 'Please fill in "Name".',
+    problem: {
+      type: "about:blank",
+      title: "Unprocessable Content",
+      status: 422,
+      errors: [{ pointer: "/fieldValues/name", detail: 'Please fill in "Name".' }],
+    },
+  });
+});
+
+it.each([
+  [400, "rejected", false],
+  [401, "unauthorized", false],
+  [403, "forbidden", false],
+  [404, "not-found", false],
+  [405, "rejected", false],
+  [408, "rejected", true],
+  [409, "conflict", false],
+  [418, "rejected", false],
+  [422, "validation", false],
+  [425, "rejected", true],
+  [429, "rate-limited", true],
+  [500, "server", true],
+  [501, "server", false],
+  [503, "server", true],
+] as [number, IssuingErrorCode, boolean][])(
+  "%i has the code %s; retryable: %s",
+  async (status, code, retryable) => {
+    expect(await problemOf(json({ detail: "internal: stack at line 7" }, status))).toMatchObject({
+      status,
+      code,
+      retryable,
+    });
+  },
+);
+
+it.each([400, 401, 403, 404, 409, 429, 500, 503])(
+  "the detail of a %i never reaches the user",
+  async (status) => {
+    const { userMessage, problem } = await problemOf(json({ detail: "password of db is hunter2" }, status));
+    expect(userMessage).toBe(general);
+    expect(problem.detail).toBe("password of db is hunter2");
+  },
+);
+
+describe("an error that is no problem details becomes the plainest one:", () => {
+  it.each([
+    [
+      "an HTML page",
+      new Response("<h1>Bad Gateway</h1>", { status: 502, headers: { "content-type": "text/html" } }),
+      {},
+    ],
+    ["an empty body", new Response(null, { status: 502 }), {}],
+    ["JSON of another kind", json({ error: { code: "db" } }, 502), { error: { code: "db" } }],
+    ["a list", json([1], 502), {}],
+    ["a string", json("oops", 502), {}],
+    ["members of other types", json({ type: 1, title: {}, detail: [], status: "x" }, 502), {}],
+    ["a status that contradicts HTTP's", json({ status: 200 }, 502), {}],
+    ["a __proto__ member", new Response('{"__proto__":{"polluted":1}}', { status: 502 }), {}],
+  ])("%s", async (_name, answer, members) => {
+    const { problem, userMessage } = await problemOf(answer);
+    expect(problem).toMatchObject({ type: "about:blank", status: 502, ...members });
+    expect([problem.title, problem.detail, userMessage]).toEqual([undefined, undefined, general]);
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+
+  it.each([[undefined], [""], ["  "], [7], ["x".repeat(1001)]])(
+    "a 422 whose detail is %j",
+    async (detail) => {
+      expect((await problemOf(json({ detail }, 422))).userMessage).toBe(general);
+    },
+  );
+});
+
+it("tells how long the service asked to wait, and its name for the request", async () => {
+  const error = await problemOf(json({}, 429, { "retry-after": "7", "x-request-id": "req_9" }));
+  expect(error).toMatchObject({ retryAfterMs: 7000, requestId: "req_9" });
+});
+
+describe("isIssuingError", () => {
+  it("knows its own, also from another copy of the package", async () => {
+    const copy = await import("../src/errors.ts?copy" as string);
+    const foreign = new copy.IssuingError("x", { code: "network", outcome: "unknown" });
+    expect(foreign instanceof IssuingError).toBe(false);
+    expect(isIssuingError(foreign)).toBe(true);
+  });
+
+  it.each([undefined, null, "IssuingError", {}, new Error("x"), { name: "IssuingError", code: "network" }])(
+    "takes nothing else: %s",
+    (value) => expect(isIssuingError(value)).toBe(false),
+  );
+});
+
+it("has a name, a message for the log and a cause", async () => {
+  const error = await problemOf(json({ title: "Teapot" }, 418));
+  expect([error.name, error.message, error instanceof IssuingError]).toEqual([
+    "ProblemError",
+    "The service answered 418 Teapot.",
+    true,
+  ]);
+});

@@ -1,0 +1,38 @@
+/** Templates with a schema: checked before anything is sent, and never quoting a value. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTemplate } from "../src/index.ts";
+import { card, json, scripted, signUp } from "./website.ts";
+
+const club = defineTemplate(
+  "tpl_club",
+  z.object({ name: z.string().trim().min(1), points: z.number().optional() }),
+);
+const { customer } = signUp;
+
+describe("a template with a schema", () => {
+  it("sends the values as the schema leaves them", async () => {
+    const { client, requests } = scripted([json(card, 201)]);
+    await client.issueCard(club, { customer, fieldValues: { name: "  Anna " } });
+    expect(await requests[0]?.json()).toMatchObject({ fieldValues: { name: "Anna" } });
+  });
+
+  it("refuses other values unsent, naming the fields and no value", async () => {
+    const { client, requests } = scripted([]);
+    const fieldValues = { name: 600100200 as never, points: "hunter2" as never };
+    const error = await client.issueCard(club, { customer, fieldValues }).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "validation", outcome: "not-sent", attempts: 0 });
+    expect(error.message).toBe("Field values do not match the template's schema: name, points.");
+    expect(error.userMessage).toMatch(/check them/);
+    expect(requests).toEqual([]);
+  });
+
+  it("takes a missing fieldValues as an empty one", async () => {
+    const { client } = scripted([]);
+    await expect(client.issueCard(club, { customer } as never)).rejects.toMatchObject({ code: "validation" });
+  });
+});
+
+it("a template is frozen", () => {
+  expect(Object.isFrozen(club)).toBe(true);
+});

@@ -1,0 +1,76 @@
+/** The types an integrator meets: fields of a template, both ways, and what the compiler refuses. */
+import { expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import {
+  type Card,
+  createIssuingClient,
+  defineTemplate,
+  type FieldValues,
+  type IssuingErrorCode,
+  isIssuingError,
+} from "../src/index.ts";
+
+const client = createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" });
+const customer = { consents: { privacy: { version: "1" } } };
+
+test("a card has the members of the contract, typed", async () => {
+  const card = await client.getCard("card_1");
+  expectTypeOf(card).toEqualTypeOf<Card>();
+  expectTypeOf(card.id).toEqualTypeOf<string>();
+  expectTypeOf(card.loyaltyBalance).toEqualTypeOf<number>();
+  expectTypeOf(card.loyaltyTier).toEqualTypeOf<string | null>();
+  expectTypeOf(card.somethingNew).toEqualTypeOf<unknown>();
+  const other: typeof card.status = "frozen";
+  expectTypeOf(other).toExtend<string>();
+});
+
+test("a template by its id takes and gives any fields", async () => {
+  const card = await client.issueCard("tpl_club", { customer, fieldValues: { name: "Anna", points: 1 } });
+  expectTypeOf(card.fieldValues).toExtend<FieldValues>();
+  await client.issueCard("tpl_club", { customer });
+});
+
+test("a defined template types the fields in and out", async () => {
+  const club = defineTemplate<{ name: string; points?: number }>("tpl_club");
+  const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } });
+  expectTypeOf(card.fieldValues.name).toEqualTypeOf<string>();
+  expectTypeOf(card.fieldValues.points).toEqualTypeOf<number | undefined>();
+  // @ts-expect-error a required field is missing
+  await client.issueCard(club, { customer, fieldValues: {} });
+  // @ts-expect-error fieldValues are missing
+  await client.issueCard(club, { customer });
+  // @ts-expect-error a field of another type
+  await client.issueCard(club, { customer, fieldValues: { name: 1 } });
+});
+
+test("a schema's types are the template's", async () => {
+  const club = defineTemplate("tpl_club", z.object({ name: z.string() }));
+  const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } });
+  expectTypeOf(card.fieldValues.name).toEqualTypeOf<string>();
+});
+
+test("the privacy version cannot be forgotten, and undefined is as good as absent", async () => {
+  // @ts-expect-error consents are required
+  await client.issueCard("t", { customer: {} });
+  // @ts-expect-error the version is required
+  await client.issueCard("t", { customer: { consents: { privacy: {} } } });
+  await client.issueCard("t", { customer: { ...customer, phone: undefined, email: undefined } });
+});
+
+test("options are checked", () => {
+  // @ts-expect-error apiKey is required
+  createIssuingClient({ baseUrl: "https://cards.test" });
+  // @ts-expect-error a misspelt option
+  createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k", timeoutMS: 1 });
+  client.getCard("card_1", { signal: undefined, maxRetries: 0 });
+});
+
+test("an error's code is a union to switch on", (error: unknown = undefined) => {
+  if (isIssuingError(error)) expectTypeOf(error.code).toEqualTypeOf<IssuingErrorCode>();
+});
+
+test("setConsent may tell nothing", async () => {
+  expectTypeOf(await client.setConsent("c", { marketing: true })).toExtend<
+    { marketingConsent: boolean } | undefined
+  >();
+});

@@ -1,0 +1,12 @@
+/** Builds the entry twice, ESM and CommonJS, with the contract's types inlined, and what browsers get instead. */
+import { defineConfig } from "tsup";
+
+export default defineConfig({
+  entry: { index: "src/index.ts", browser: "src/browser.ts" },
+  format: ["esm", "cjs"],
+  target: "node20",
+  platform: "neutral",
+  dts: { entry: { index: "src/index.ts" }, resolve: ["@loyalty-cards/openapi", "@standard-schema/spec"] },
+  sourcemap: true,
+  clean: true,
+});
