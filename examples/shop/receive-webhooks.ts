@@ -1,0 +1,21 @@
+/** The shop's webhook route: keeps each member's balance as the service tells it. */
+// #region receive-webhooks
+import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import type { RequestHandler } from "express";
+import type { Users } from "./users.ts";
+
+export function receiveWebhooks(secret: string, users: Users): RequestHandler {
+  return expressReceiver({
+    secret,
+    dedupe: memoryDedupe(),
+    accept: onEvents({
+      "balance.changed": ({ data }) => {
+        const user = users.withCard(data.passId);
+        if (user !== undefined) user.balance = data.balance; // not a sum of changes: order is not guaranteed
+      },
+      other: () => {},
+    }),
+  });
+}
+// #endregion
