@@ -9,7 +9,6 @@ const fromSource = {
 
 export default defineConfig({
   test: {
-    reporters: process.env.CI ? ["default", "./scripts/totals-reporter.ts"] : ["default"],
     projects: [
       {
         ...fromSource,
@@ -23,7 +22,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "integration",
-          include: ["packages/*/test/integration/**/*.test.ts", "examples/**/*.test.ts"],
+          include: ["{openapi,docs,packages/*}/test/integration/**/*.test.ts", "examples/**/*.test.ts"],
           testTimeout: 20_000,
         },
       },

@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Issue a card; finds or creates the customer
-         * @description Finds the customer by phone, then by e-mail, or creates one; issues a card from the template; records the privacy consent and, if given, the marketing consent. Sent again with the same `Idempotency-Key` within 24 hours it answers the same card with 201 and creates nothing. After a 5xx or a lost answer, repeat it with the same key.
+         * Finds the customer by phone, then by e-mail, or creates one; issues a card from the template; records the privacy consent and, if given, the marketing consent. Sent again with the same `Idempotency-Key` within 24 hours it answers the same card with 201 and creates nothing. After a 5xx or a lost answer, repeat it with the same key.
          */
         post: operations["issueCard"];
         delete?: never;
@@ -30,7 +30,7 @@ export interface paths {
         };
         /**
          * Read a card with balance and level
-         * @description Answers the card as it is now.
+         * Answers the card as it is now.
          */
         get: operations["getCard"];
         put?: never;
@@ -50,7 +50,7 @@ export interface paths {
         };
         /**
          * Purchases and points history, newest first
-         * @description Answers the newest operations of the card.
+         * Answers the newest operations of the card.
          */
         get: operations["listOperations"];
         put?: never;
@@ -70,12 +70,12 @@ export interface paths {
         };
         /**
          * Read news-and-offers consent
-         * @description Answers the marketing consent of the card's holder.
+         * Answers the marketing consent of the card's holder.
          */
         get: operations["getConsent"];
         /**
          * Give or withdraw news-and-offers consent
-         * @description Gives or withdraws the marketing consent of the card's holder. A change emits `consent.changed`; setting what already holds changes nothing and emits nothing.
+         * Gives or withdraws the marketing consent of the card's holder. A change emits `consent.changed`; setting what already holds changes nothing and emits nothing.
          */
         put: operations["setConsent"];
         post?: never;
@@ -98,7 +98,7 @@ export interface webhooks {
         put?: never;
         /**
          * A card was added to a wallet
-         * @description Sent when a card is added to a wallet of either kind.
+         * Sent when a card is added to a wallet of either kind.
          */
         post: operations["onCardAdded"];
         delete?: never;
@@ -118,7 +118,7 @@ export interface webhooks {
         put?: never;
         /**
          * A card was removed from a wallet
-         * @description Sent when a card is removed from a wallet.
+         * Sent when a card is removed from a wallet.
          */
         post: operations["onCardRemoved"];
         delete?: never;
@@ -138,7 +138,7 @@ export interface webhooks {
         put?: never;
         /**
          * Points or stamps changed
-         * @description Sent after a purchase, redemption, reward, correction or cancellation. Deliveries may arrive twice and in any order: use `balance`, never a sum of `change`.
+         * Sent after a purchase, redemption, reward, correction or cancellation. Deliveries may arrive twice and in any order: use `balance`, never a sum of `change`.
          */
         post: operations["onBalanceChanged"];
         delete?: never;
@@ -158,7 +158,7 @@ export interface webhooks {
         put?: never;
         /**
          * The card moved to another level
-         * @description Sent when the level changes, also when old purchases expire.
+         * Sent when the level changes, also when old purchases expire.
          */
         post: operations["onTierChanged"];
         delete?: never;
@@ -178,7 +178,7 @@ export interface webhooks {
         put?: never;
         /**
          * News-and-offers consent was given or withdrawn
-         * @description Sent when a customer's marketing consent changes, with all cards of that customer.
+         * Sent when a customer's marketing consent changes, with all cards of that customer.
          */
         post: operations["onConsentChanged"];
         delete?: never;
@@ -198,7 +198,7 @@ export interface webhooks {
         put?: never;
         /**
          * A test was sent from the console
-         * @description Sent by "Send test" in the console, signed like every other event.
+         * Sent by "Send test" in the console, signed like every other event.
          */
         post: operations["onPing"];
         delete?: never;
@@ -210,179 +210,179 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** @description A digital loyalty card of one customer. */
+        /** A digital loyalty card of one customer. */
         Card: {
-            /** @description Identifier of the card. Store it with your user. */
+            /** Identifier of the card. Store it with your user. */
             id: string;
             /**
              * Format: uri
-             * @description Address of the public card page, and target of the QR code.
+             * Address of the public card page, and target of the QR code.
              */
             publicUrl: string;
-            /** @description The state of the card; `active` on a newly issued one. */
+            /** The state of the card; `active` on a newly issued one. */
             status: "active" | (string & {});
-            /** @description Identifier of the customer the card belongs to. */
+            /** Identifier of the customer the card belongs to. */
             customerId: string;
-            /** @description Points or stamps; 0 on a newly issued card. */
+            /** Points or stamps; 0 on a newly issued card. */
             loyaltyBalance: number;
-            /** @description The level; null on a newly issued card. */
+            /** The level; null on a newly issued card. */
             loyaltyTier: string | null;
-            /** @description `website` when the card was issued with a Website key. */
+            /** `website` when the card was issued with a Website key. */
             issuedVia: "website" | "api" | (string & {});
             fieldValues: components["schemas"]["FieldValues"];
         } & {
             [key: string]: unknown;
         };
-        /** @description Map from a field key of the template to its value. */
+        /** Map from a field key of the template to its value. */
         FieldValues: {
             [key: string]: string | number;
         };
-        /** @description Whom to issue a card to, and what to write on it. */
+        /** Whom to issue a card to, and what to write on it. */
         IssueCardRequest: {
             fieldValues?: components["schemas"]["FieldValues"];
             customer: components["schemas"]["Customer"];
         };
-        /** @description The customer, identified by phone first, then by e-mail. */
+        /** The customer, identified by phone first, then by e-mail. */
         Customer: {
-            /** @description In E.164 or local format. */
+            /** In E.164 or local format. */
             phone?: string;
-            /** @description Identifies the customer when no phone matches. */
+            /** Identifies the customer when no phone matches. */
             email?: string;
-            /** @description The customer's name. */
+            /** The customer's name. */
             name?: string;
             consents: components["schemas"]["Consents"];
         };
-        /** @description What the customer agreed to while signing up. */
+        /** What the customer agreed to while signing up. */
         Consents: {
-            /** @description The privacy text the customer accepted. */
+            /** The privacy text the customer accepted. */
             privacy: {
-                /** @description Version label of that text; not blank. */
+                /** Version label of that text; not blank. */
                 version: string;
             };
-            /** @description Present only if the customer opted in to news and offers; may be empty. */
+            /** Present only if the customer opted in to news and offers; may be empty. */
             marketing?: {
-                /** @description Version label of the marketing text. */
+                /** Version label of the marketing text. */
                 version?: string;
             };
         };
-        /** @description One entry of a card's history. */
+        /** One entry of a card's history. */
         Operation: {
-            /** @description Identifier of the operation. */
+            /** Identifier of the operation. */
             id: string;
             type: components["schemas"]["OperationType"];
-            /** @description Signed difference to the balance, where the service tells it. */
+            /** Signed difference to the balance, where the service tells it. */
             change?: number;
-            /** @description Balance after the operation, where the service tells it. */
+            /** Balance after the operation, where the service tells it. */
             balance?: number;
             /**
              * Format: date-time
-             * @description When it happened, where the service tells it.
+             * When it happened, where the service tells it.
              */
             createdAt?: string;
         } & {
             [key: string]: unknown;
         };
-        /** @description Why the balance changed. */
+        /** Why the balance changed. */
         OperationType: "purchase" | "redemption" | "reward" | "correction" | "cancellation" | (string & {});
-        /** @description Operations of a card, newest first. */
+        /** Operations of a card, newest first. */
         OperationList: {
-            /** @description The newest operations, newest first. */
+            /** The newest operations, newest first. */
             items: components["schemas"]["Operation"][];
         } & {
             [key: string]: unknown;
         };
-        /** @description The news-and-offers consent of a card holder. */
+        /** The news-and-offers consent of a card holder. */
         ConsentState: {
-            /** @description The card holder. */
+            /** The card holder. */
             customer: {
                 [key: string]: unknown;
             };
-            /** @description true when given, false when withdrawn or never given. */
+            /** true when given, false when withdrawn or never given. */
             marketingConsent: boolean;
         } & {
             [key: string]: unknown;
         };
-        /** @description A change of the news-and-offers consent. */
+        /** A change of the news-and-offers consent. */
         ConsentChange: {
-            /** @description true gives, false withdraws. */
+            /** true gives, false withdraws. */
             marketing: boolean;
-            /** @description Version label of the consent text, sent only when known. */
+            /** Version label of the consent text, sent only when known. */
             version?: string;
         };
-        /** @description A card was added to a wallet. */
+        /** A card was added to a wallet. */
         CardAddedEvent: {
-            /** @description Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** Identical across repeated deliveries of the same event; deduplicate by it. */
             id: string;
             /**
-             * @description The event type.
+             * The event type.
              * @constant
              */
             type: "card.added";
             /**
              * Format: date-time
-             * @description When it happened, UTC with milliseconds.
+             * When it happened, UTC with milliseconds.
              */
             createdAt: string;
             data: components["schemas"]["WalletChange"];
         } & {
             [key: string]: unknown;
         };
-        /** @description A card was removed from a wallet. */
+        /** A card was removed from a wallet. */
         CardRemovedEvent: {
-            /** @description Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** Identical across repeated deliveries of the same event; deduplicate by it. */
             id: string;
             /**
-             * @description The event type.
+             * The event type.
              * @constant
              */
             type: "card.removed";
             /**
              * Format: date-time
-             * @description When it happened, UTC with milliseconds.
+             * When it happened, UTC with milliseconds.
              */
             createdAt: string;
             data: components["schemas"]["WalletChange"];
         } & {
             [key: string]: unknown;
         };
-        /** @description Which card, and which wallet. */
+        /** Which card, and which wallet. */
         WalletChange: {
-            /** @description Identifier of the card. */
+            /** Identifier of the card. */
             passId: string;
-            /** @description Identifier of its customer. */
+            /** Identifier of its customer. */
             customerId: string;
-            /** @description Which wallet kind. */
+            /** Which wallet kind. */
             wallet: "apple" | "google" | (string & {});
         } & {
             [key: string]: unknown;
         };
-        /** @description Points or stamps changed. */
+        /** Points or stamps changed. */
         BalanceChangedEvent: {
-            /** @description Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** Identical across repeated deliveries of the same event; deduplicate by it. */
             id: string;
             /**
-             * @description The event type.
+             * The event type.
              * @constant
              */
             type: "balance.changed";
             /**
              * Format: date-time
-             * @description When it happened, UTC with milliseconds.
+             * When it happened, UTC with milliseconds.
              */
             createdAt: string;
-            /** @description The new balance and why. */
+            /** The new balance and why. */
             data: {
-                /** @description Identifier of the card. */
+                /** Identifier of the card. */
                 passId: string;
-                /** @description Identifier of its customer. */
+                /** Identifier of its customer. */
                 customerId: string;
-                /** @description The new balance. */
+                /** The new balance. */
                 balance: number;
-                /** @description Signed difference to the balance before. */
+                /** Signed difference to the balance before. */
                 change: number;
-                /** @description The operation that changed it. */
+                /** The operation that changed it. */
                 operation: {
-                    /** @description Identifier of the operation. */
+                    /** Identifier of the operation. */
                     id: string;
                     type: components["schemas"]["OperationType"];
                 } & {
@@ -394,29 +394,29 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The card moved to another level. */
+        /** The card moved to another level. */
         TierChangedEvent: {
-            /** @description Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** Identical across repeated deliveries of the same event; deduplicate by it. */
             id: string;
             /**
-             * @description The event type.
+             * The event type.
              * @constant
              */
             type: "tier.changed";
             /**
              * Format: date-time
-             * @description When it happened, UTC with milliseconds.
+             * When it happened, UTC with milliseconds.
              */
             createdAt: string;
-            /** @description The new level and the one before. */
+            /** The new level and the one before. */
             data: {
-                /** @description Identifier of the card. */
+                /** Identifier of the card. */
                 passId: string;
-                /** @description Identifier of its customer. */
+                /** Identifier of its customer. */
                 customerId: string;
-                /** @description The new level; null when below all levels. */
+                /** The new level; null when below all levels. */
                 tier: string | null;
-                /** @description The level before; null when there was none. */
+                /** The level before; null when there was none. */
                 previous: string | null;
             } & {
                 [key: string]: unknown;
@@ -424,27 +424,27 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description News-and-offers consent was given or withdrawn. */
+        /** News-and-offers consent was given or withdrawn. */
         ConsentChangedEvent: {
-            /** @description Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** Identical across repeated deliveries of the same event; deduplicate by it. */
             id: string;
             /**
-             * @description The event type.
+             * The event type.
              * @constant
              */
             type: "consent.changed";
             /**
              * Format: date-time
-             * @description When it happened, UTC with milliseconds.
+             * When it happened, UTC with milliseconds.
              */
             createdAt: string;
-            /** @description The consent as it is now. */
+            /** The consent as it is now. */
             data: {
-                /** @description Identifier of the customer. */
+                /** Identifier of the customer. */
                 customerId: string;
-                /** @description true when given, false when withdrawn. */
+                /** true when given, false when withdrawn. */
                 marketingConsent: boolean;
-                /** @description All cards of the customer. */
+                /** All cards of the customer. */
                 passIds: string[];
             } & {
                 [key: string]: unknown;
@@ -452,45 +452,45 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A test sent from the console. */
+        /** A test sent from the console. */
         PingEvent: {
-            /** @description Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** Identical across repeated deliveries of the same event; deduplicate by it. */
             id: string;
             /**
-             * @description The event type.
+             * The event type.
              * @constant
              */
             type: "ping";
             /**
              * Format: date-time
-             * @description When it happened, UTC with milliseconds.
+             * When it happened, UTC with milliseconds.
              */
             createdAt: string;
-            /** @description Not specified. */
+            /** Not specified. */
             data?: {
                 [key: string]: unknown;
             };
         } & {
             [key: string]: unknown;
         };
-        /** @description RFC 9457 problem details. */
+        /** RFC 9457 problem details. */
         Problem: {
             /**
              * Format: uri-reference
-             * @description Names the kind of problem.
+             * Names the kind of problem.
              */
             type: string;
-            /** @description A short summary of the kind. */
+            /** A short summary of the kind. */
             title: string;
-            /** @description The HTTP status. */
+            /** The HTTP status. */
             status: number;
-            /** @description What happened this time. Of a 422 it is suitable to show to the user. */
+            /** What happened this time. Of a 422 it is suitable to show to the user. */
             detail: string;
-            /** @description The members at fault, where the service tells them. */
+            /** The members at fault, where the service tells them. */
             errors?: ({
-                /** @description JSON Pointer into the request body. */
+                /** JSON Pointer into the request body. */
                 pointer: string;
-                /** @description What is wrong with it. */
+                /** What is wrong with it. */
                 detail: string;
             } & {
                 [key: string]: unknown;
@@ -500,7 +500,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request could not be read. */
+        /** The request could not be read. */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -509,11 +509,11 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The API key is missing or unknown. */
+        /** The API key is missing or unknown. */
         Unauthorized: {
             headers: {
                 /**
-                 * @description Always `Bearer`.
+                 * Always `Bearer`.
                  * @example Bearer
                  */
                 "WWW-Authenticate"?: string;
@@ -523,7 +523,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The template id is wrong or the template is archived. */
+        /** The template id is wrong or the template is archived. */
         TemplateNotFound: {
             headers: {
                 [name: string]: unknown;
@@ -532,7 +532,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is no card with this id. */
+        /** There is no card with this id. */
         CardNotFound: {
             headers: {
                 [name: string]: unknown;
@@ -541,7 +541,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is larger than the service takes. */
+        /** The body is larger than the service takes. */
         BodyTooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -550,7 +550,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is not `application/json`. */
+        /** The body is not `application/json`. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -559,7 +559,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A required value is missing, or a phone or e-mail is malformed. `detail` may be shown to the user. */
+        /** A required value is missing, or a phone or e-mail is malformed. `detail` may be shown to the user. */
         Invalid: {
             headers: {
                 [name: string]: unknown;
@@ -568,11 +568,11 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Too many requests; wait and send it again. */
+        /** Too many requests; wait and send it again. */
         TooManyRequests: {
             headers: {
                 /**
-                 * @description Seconds to wait, or the date to wait for.
+                 * Seconds to wait, or the date to wait for.
                  * @example 2
                  */
                 "Retry-After"?: string;
@@ -582,7 +582,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A temporary fault. Send the request again with the same idempotency key. */
+        /** A temporary fault. Send the request again with the same idempotency key. */
         Temporary: {
             headers: {
                 [name: string]: unknown;
@@ -591,14 +591,14 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Taken over by the receiver; it is not delivered again. */
+        /** Taken over by the receiver; it is not delivered again. */
         Received: {
             headers: {
                 [name: string]: unknown;
             };
             content?: never;
         };
-        /** @description Not taken over; it is delivered again after the next pause. */
+        /** Not taken over; it is delivered again after the next pause. */
         NotReceived: {
             headers: {
                 [name: string]: unknown;
@@ -608,37 +608,37 @@ export interface components {
     };
     parameters: {
         /**
-         * @description Identifier of the template to issue from.
+         * Identifier of the template to issue from.
          * @example tpl_coffee
          */
         TemplateId: string;
         /**
-         * @description Identifier of the card, as answered when it was issued.
+         * Identifier of the card, as answered when it was issued.
          * @example card_8sT2kq
          */
         CardId: string;
         /**
-         * @description The same key within 24 hours answers the same card. Derive it from your own user id, so that a retry after a crash carries the same key.
+         * The same key within 24 hours answers the same card. Derive it from your own user id, so that a retry after a crash carries the same key.
          * @example lc1_pW9m3hBvS6c0d5hVZ0k8o7r0Yc1uQxqYd3aVgqk1T2E
          */
         IdempotencyKey: string;
         /**
-         * @description How many operations to answer, 20 when absent. More than 100 is answered as 100.
+         * How many operations to answer, 20 when absent. More than 100 is answered as 100.
          * @example 20
          */
         Limit: number;
         /**
-         * @description The event type. Not covered by the signature, so decide on `type` of the body instead.
+         * The event type. Not covered by the signature, so decide on `type` of the body instead.
          * @example balance.changed
          */
         ServiceEvent: string;
         /**
-         * @description Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+         * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
          * @example dlv_3Zk0aP
          */
         ServiceDelivery: string;
         /**
-         * @description `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+         * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
          * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
          */
         ServiceSignature: string;
@@ -654,14 +654,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The same key within 24 hours answers the same card. Derive it from your own user id, so that a retry after a crash carries the same key.
+                 * The same key within 24 hours answers the same card. Derive it from your own user id, so that a retry after a crash carries the same key.
                  * @example lc1_pW9m3hBvS6c0d5hVZ0k8o7r0Yc1uQxqYd3aVgqk1T2E
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 /**
-                 * @description Identifier of the template to issue from.
+                 * Identifier of the template to issue from.
                  * @example tpl_coffee
                  */
                 templateId: components["parameters"]["TemplateId"];
@@ -674,7 +674,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The card was issued, or is answered again for the same idempotency key. */
+            /** The card was issued, or is answered again for the same idempotency key. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -699,7 +699,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Identifier of the card, as answered when it was issued.
+                 * Identifier of the card, as answered when it was issued.
                  * @example card_8sT2kq
                  */
                 id: components["parameters"]["CardId"];
@@ -708,7 +708,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The card. */
+            /** The card. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -727,7 +727,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many operations to answer, 20 when absent. More than 100 is answered as 100.
+                 * How many operations to answer, 20 when absent. More than 100 is answered as 100.
                  * @example 20
                  */
                 limit?: components["parameters"]["Limit"];
@@ -735,7 +735,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Identifier of the card, as answered when it was issued.
+                 * Identifier of the card, as answered when it was issued.
                  * @example card_8sT2kq
                  */
                 id: components["parameters"]["CardId"];
@@ -744,7 +744,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The newest operations. */
+            /** The newest operations. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -766,7 +766,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Identifier of the card, as answered when it was issued.
+                 * Identifier of the card, as answered when it was issued.
                  * @example card_8sT2kq
                  */
                 id: components["parameters"]["CardId"];
@@ -775,7 +775,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The consent as it is now. */
+            /** The consent as it is now. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -796,7 +796,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Identifier of the card, as answered when it was issued.
+                 * Identifier of the card, as answered when it was issued.
                  * @example card_8sT2kq
                  */
                 id: components["parameters"]["CardId"];
@@ -809,7 +809,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The consent as it is after the change. */
+            /** The consent as it is after the change. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -833,17 +833,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * @description Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * @description `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -867,17 +867,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * @description Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * @description `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -901,17 +901,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * @description Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * @description `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -935,17 +935,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * @description Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * @description `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -969,17 +969,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * @description Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * @description `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -1003,17 +1003,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * @description Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * @description `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];

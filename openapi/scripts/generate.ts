@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { pull } from "./pull.ts";
-import { schemaTypes } from "./types.ts";
+import { schemaTypes } from "./schema-types.ts";
 import { requestValidators } from "./validators.ts";
 
 const home = new URL("../", import.meta.url);

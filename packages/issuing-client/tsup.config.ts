@@ -7,6 +7,10 @@ export default defineConfig({
   target: "node20",
   platform: "neutral",
   dts: { entry: { index: "src/index.ts" }, resolve: ["@loyalty-cards/openapi", "@standard-schema/spec"] },
+  splitting: true,
   sourcemap: true,
+  esbuildOptions(options) {
+    options.sourcesContent = false; // the sources are published beside
+  },
   clean: true,
 });

@@ -14,6 +14,10 @@ export default defineConfig({
   target: "node20",
   platform: "neutral",
   dts: { resolve: ["@loyalty-cards/openapi"] },
+  splitting: true,
   sourcemap: true,
+  esbuildOptions(options) {
+    options.sourcesContent = false; // the sources are published beside
+  },
   clean: true,
 });

@@ -1,8 +1,7 @@
 /** How a mock service can be made, with every default in one place. */
-import { getCountries } from "libphonenumber-js/min";
 import type { Deliver } from "./delivery/attempt.ts";
 import { type Clock, systemClock } from "./domain/clock.ts";
-import type { Country } from "./domain/contact.ts";
+import { type Country, isKnownCountry } from "./domain/contact.ts";
 import { type NewIdentifier, randomIdentifier } from "./domain/identifier.ts";
 import type { Wallets } from "./domain/surroundings.ts";
 import type { TemplateInput } from "./domain/templates.ts";
@@ -49,7 +48,7 @@ export function checkedOptions(options: MockServiceOptions) {
   const { templates = seededTemplates, wallets = { first: "apple", second: "google" } } = options;
 
   if (!URL.canParse(baseUrl)) throw new TypeError(`baseUrl "${baseUrl}" is not a URL.`);
-  if (!getCountries().includes(defaultCountry)) {
+  if (!isKnownCountry(defaultCountry)) {
     throw new TypeError(`defaultCountry "${defaultCountry}" is not an ISO 3166 code such as "PL".`);
   }
   if (!(answerWithinMs > 0)) throw new TypeError("answerWithinMs must be a positive number of milliseconds.");

@@ -1,6 +1,7 @@
 /** Decides whether a delivery is genuine and fresh, and only then reads it (spec 5.7). */
 import { parseEvent, type WebhookEvent } from "./event.ts";
-import { type AsyncHmacEngine, anyEngine, type HmacEngine, synchronousEngine } from "./hmac.ts";
+import { anyEngine, synchronousEngine } from "./hmac.ts";
+import type { AsyncHmacEngine, HmacEngine } from "./hmac-engine.ts";
 import { checkedBody, type RawBody } from "./raw-body.ts";
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 import { parseSignature, type SignatureHeader } from "./signature.ts";

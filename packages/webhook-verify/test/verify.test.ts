@@ -1,7 +1,7 @@
 /** What the verifier lets through and what it refuses, judged by signatures that openssl made. */
 import { createContext, runInContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { webEngine } from "../src/hmac.ts";
+import { webEngine } from "../src/hmac-web.ts";
 import {
   type Secret,
   signWebhook,

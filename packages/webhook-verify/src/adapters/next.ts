@@ -1,7 +1,6 @@
 /** Receives deliveries in Next: as a route of the App Router, or as an API route of the Pages Router. */
-import type { ServerResponse } from "node:http";
 import { createReceiver, type ReceiverOptions } from "../receiver.ts";
-import { type NodeRequest, receiveFrom, respond } from "./node-request.ts";
+import { type NodeRequest, type NodeResponse, receiveFrom, respond } from "./node-request.ts";
 import { receiveRequest, responseOf, runAfter } from "./web-request.ts";
 
 export interface NextRouteOptions extends ReceiverOptions {
@@ -26,7 +25,7 @@ export function nextRoute(options: NextRouteOptions): (request: Request) => Prom
 /** `export default nextPagesHandler({ … })` in `pages/api/…`. @throws {TypeError} as createReceiver does. */
 export function nextPagesHandler(
   options: ReceiverOptions,
-): (request: NodeRequest, response: ServerResponse) => Promise<void> {
+): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   const receive = createReceiver(options);
   return async (request, response) => respond(response, await receiveFrom(receive, request, pagesFix));
 }

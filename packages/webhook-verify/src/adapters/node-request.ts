@@ -7,6 +7,8 @@ import type { ReadLimits, Receiver } from "../receiver.ts";
 /** A request as frameworks pass it on: perhaps with a body that somebody read already. */
 export type NodeRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
 
+export type NodeResponse = ServerResponse;
+
 /** Asks the receiver about a Node request. `fix` is what to tell when the body is gone. */
 export function receiveFrom(receive: Receiver, request: NodeRequest, fix: string): Promise<Answer> {
   return receive({

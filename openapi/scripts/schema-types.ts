@@ -10,7 +10,8 @@ export async function schemaTypes(yaml: string): Promise<string> {
     emptyObjectsUnknown: true,
     transform: (schema) => openSet((schema as { "x-extensible-enum"?: unknown })["x-extensible-enum"]),
   });
-  return banner + astToString(nodes);
+  // The tag is not one that editors know; without it they show the text.
+  return banner + astToString(nodes).replaceAll("@description ", "");
 }
 
 /** `"active" | (string & {})`: a plain union with string would swallow the known values. */

@@ -1,0 +1,136 @@
+/** Reads the imports of the house and names what breaks its rules. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import ts from "typescript";
+
+/** Arrows go down only: a package imports packages of lower floors, `import type` included. */
+export const floors: Readonly<Record<string, number>> = {
+  openapi: 1,
+  "issuing-client": 2,
+  "webhook-verify": 2,
+  "webhook-inbox": 3,
+  "mock-server": 3,
+  cli: 4,
+  examples: 5,
+};
+
+export interface Import {
+  specifier: string;
+  isTypeOnly: boolean;
+}
+
+export interface SourceFile {
+  /** From the root of the repository, with slashes. */
+  path: string;
+  firstLine: string;
+  imports: readonly Import[];
+}
+
+/** Who alone may import what. */
+const reserved: [what: RegExp, mayImport: RegExp][] = [
+  [/^openapi-fetch$/, /^packages\/issuing-client\/src\/transport\.ts$/],
+  [/^msw(\/|$)/, /^packages\/mock-server\/src\/hosts\/msw\.ts$/],
+  [/^node:/, /(^|\/)(bin|[\w-]*node[\w-]*)\.ts$/],
+];
+
+const onlyAsTypes = /^(express|fastify|koa|next|@nestjs\/.*|@opentelemetry\/.*)(\/|$)/;
+const drawers = /(^|\/)(utils|helpers|types|constants|interfaces|common)\.ts$/;
+
+export function sourceFiles(root: string): SourceFile[] {
+  const folders = ["examples", "openapi/scripts"];
+  for (const name of readdirSync(join(root, "packages"))) folders.push(`packages/${name}/src`);
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts") && !file.includes("node_modules"))
+      .map((file) => read(root, join(root, folder, file))),
+  );
+}
+
+function read(root: string, file: string): SourceFile {
+  const text = readFileSync(file, "utf8");
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const imports: Import[] = [];
+  const visit = (node: ts.Node): void => {
+    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier) {
+      const clause = ts.isImportDeclaration(node) ? node.importClause : node;
+      const isTypeOnly =
+        clause !== undefined &&
+        (ts.isExportDeclaration(clause)
+          ? clause.isTypeOnly
+          : clause.phaseModifier === ts.SyntaxKind.TypeKeyword);
+      imports.push({ specifier: textOf(node.moduleSpecifier), isTypeOnly });
+    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      imports.push({ specifier: textOf(node.argument.literal), isTypeOnly: true });
+    } else if (
+      ts.isCallExpression(node) &&
+      node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+      node.arguments[0]
+    ) {
+      imports.push({ specifier: textOf(node.arguments[0]), isTypeOnly: false });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  const lines = text.split("\n");
+  const firstLine = (lines[0]?.startsWith("#!") ? lines[1] : lines[0]) ?? "";
+  return { path: relative(root, file).replaceAll("\\", "/"), firstLine, imports };
+}
+
+const textOf = (node: ts.Node) => (ts.isStringLiteralLike(node) ? node.text : node.getText());
+
+/** One sentence per broken rule; none when the house is in order. */
+export function violations(files: readonly SourceFile[]): string[] {
+  return [...files.flatMap(violationsOf), ...loops(files).map((loop) => `${loop.join(" → ")} is a loop`)];
+}
+
+function violationsOf({ path, firstLine, imports }: SourceFile): string[] {
+  const found: string[] = [];
+  if (!/^\/\*\* .+/.test(firstLine)) found.push(`${path} does not open with a sentence`);
+  if (drawers.test(path)) found.push(`${path} is a drawer, not a room`);
+  const own = roomOf(path);
+  for (const { specifier, isTypeOnly } of imports) {
+    const other = /^@loyalty-cards\/([\w-]+)/.exec(specifier)?.[1];
+    if (other !== undefined && floorOf(other) >= floorOf(own))
+      found.push(`${path} imports ${specifier}, which is not below`);
+    if (!path.startsWith("packages/")) continue;
+    for (const [what, mayImport] of reserved) {
+      if (what.test(specifier) && !mayImport.test(path)) found.push(`${path} may not import ${specifier}`);
+    }
+    if (onlyAsTypes.test(specifier) && !isTypeOnly)
+      found.push(`${path} imports ${specifier} for more than its types`);
+  }
+  return found;
+}
+
+const roomOf = (path: string) => path.replace(/^packages\//, "").split("/")[0] ?? "";
+
+function floorOf(name: string): number {
+  const floor = floors[name];
+  if (floor === undefined) throw new Error(`${name} has no floor: add it to docs/architecture.ts`);
+  return floor;
+}
+
+/** Every loop of relative imports, once, from its first file in the alphabet. */
+function loops(files: readonly SourceFile[]): string[][] {
+  const targets = new Map(files.map((file) => [file.path, relativeTargets(file)]));
+  const found = new Map<string, string[]>();
+  const walk = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) {
+      const loop = trail.slice(start);
+      const first = loop.indexOf([...loop].sort()[0] ?? "");
+      const turned = [...loop.slice(first), ...loop.slice(0, first)];
+      found.set(turned.join(), [...turned, turned[0] ?? ""]);
+      return;
+    }
+    for (const target of targets.get(path) ?? []) walk(target, [...trail, path]);
+  };
+  for (const path of targets.keys()) walk(path, []);
+  return [...found.values()];
+}
+
+function relativeTargets({ path, imports }: SourceFile): string[] {
+  return imports
+    .filter(({ specifier }) => specifier.startsWith("."))
+    .map(({ specifier }) => relative(".", resolve(path, "..", specifier)).replaceAll("\\", "/"));
+}

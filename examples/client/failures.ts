@@ -1,0 +1,13 @@
+/** What a sign-up does with each kind of failure. */
+// #region failures
+import { isIssuingError } from "@loyalty-cards/issuing-client";
+
+export type NextMove = { show: string } | { tryAgainLater: true } | { callADeveloper: string };
+
+export function nextMoveAfter(error: unknown): NextMove {
+  if (!isIssuingError(error)) throw error;
+  if (error.code === "validation") return { show: error.userMessage };
+  if (error.retryable) return { tryAgainLater: true }; // with the same userId: at worst it is the same card
+  return { callADeveloper: error.message };
+}
+// #endregion

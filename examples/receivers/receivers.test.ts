@@ -1,0 +1,72 @@
+/** Each receiver of the README takes a delivery of the mock service, over real HTTP. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { signWebhook } from "@loyalty-cards/webhook-verify";
+import { expect, it, onTestFinished } from "vitest";
+import { createApp as expressApp } from "./express.ts";
+import { createApp as fastifyApp } from "./fastify.ts";
+import { createApp as honoApp } from "./hono.ts";
+import { POST, saved } from "./next-route.ts";
+import { handle } from "./verify.ts";
+
+type OnBalance = (cardId: string, balance: number) => Promise<void>;
+
+/** A server whose app is made once its signing secret is known. */
+async function serving(appOf: (secret: string, onBalance: OnBalance) => Promise<unknown>) {
+  const balances: [string, number][] = [];
+  let listener: unknown;
+  const server = createServer((...exchange) => (listener as (...args: unknown[]) => void)(...exchange));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { service, url, close } = await startMockServer();
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await close();
+  });
+  const endpoint = service.webhooks.createEndpoint({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/loyalty`,
+    events: ["balance.changed"],
+  });
+  listener = await appOf(endpoint.secret, async (...balance) => void balances.push(balance));
+  const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
+  const card = await loyalty.issueCard(service.templateId, {
+    customer: { consents: { privacy: { version: "1" } } },
+  });
+  service.cards.purchase(card.id, { points: 12 });
+  await service.idle();
+  return { balances, cardId: card.id, log: service.webhooks.deliveries() };
+}
+
+const apps: Record<string, (secret: string, onBalance: OnBalance) => Promise<unknown>> = {
+  express: async (secret, onBalance) => expressApp(secret, onBalance),
+  fastify: async (secret, onBalance) => {
+    const app = fastifyApp(secret, onBalance);
+    await app.ready();
+    return app.routing;
+  },
+  hono: async (secret, onBalance) => getRequestListener(honoApp(secret, onBalance).fetch),
+};
+
+it.each(Object.entries(apps))("%s", async (_name, appOf) => {
+  const { balances, cardId, log } = await serving(appOf);
+  expect(log).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
+  expect(balances).toEqual([[cardId, 12]]);
+});
+
+it("next", async () => {
+  const { cardId, log } = await serving(async (secret) => {
+    process.env["LOYALTY_SIGNING_SECRET"] = secret;
+    return getRequestListener(POST);
+  });
+  expect([log[0]?.state, saved]).toEqual(["delivered", [[cardId, 12]]]);
+});
+
+it("verifying by hand", async () => {
+  const rawBody = Buffer.from('{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}');
+  const signature = await signWebhook({ rawBody, secret: "whsec_1" });
+  expect(await handle(rawBody, signature, "whsec_1")).toMatchObject({ status: 204, event: { type: "ping" } });
+  expect(await handle(rawBody, signature, "whsec_2")).toEqual({ status: 401 });
+});

@@ -1,0 +1,27 @@
+/** Sign-up, purchase, signed webhook: the same for both kinds of modules. */
+const express = require("express");
+
+exports.mainJob = async ({ createIssuingClient, startMockServer, expressReceiver }) => {
+  const { url, service, close } = await startMockServer();
+  const balances = [];
+  const app = express();
+  const server = app.listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { secret } = service.webhooks.createEndpoint({
+    url: `http://127.0.0.1:${server.address().port}/webhooks`,
+    events: ["balance.changed"],
+  });
+  app.post("/webhooks", expressReceiver({ secret, accept: ({ data }) => void balances.push(data.balance) }));
+
+  const client = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
+  const request = { customer: { consents: { privacy: { version: "1" } } } };
+  const card = await client.issueCard(service.templateId, request, { userId: 1 });
+  service.cards.purchase(card.id, { points: 5 });
+  await service.idle();
+  const [delivery] = service.webhooks.deliveries();
+  if (balances.join() !== "5" || delivery.state !== "delivered") throw new Error(JSON.stringify(delivery));
+  console.log("issued, delivered, verified");
+  server.close();
+  server.closeAllConnections();
+  await close();
+};

@@ -1,0 +1,30 @@
+/** The published types, library checks on: every entry but /msw, because msw's own types do not pass them. */
+import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
+import { createMockService } from "@loyalty-cards/mock-server";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { nextPagesHandler, nextRoute, rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+
+const club = defineTemplate<{ name: string }>("tpl_club");
+const client = createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "key" });
+const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
+
+export const name: Promise<string> = client.issueCard(club, request).then((card) => card.fieldValues.name);
+export const balance = (event: Awaited<ReturnType<typeof verifyWebhook>>): number =>
+  event.type === "balance.changed" ? event.data.balance : 0;
+export const handle = onEvents({ "balance.changed": ({ data }) => void data.balance, other: () => {} });
+export const entries = [
+  createMockService,
+  startMockServer,
+  expressReceiver,
+  fastifyReceiver,
+  fetchReceiver,
+  nextRoute,
+  nextPagesHandler,
+  rawBodyConfig,
+  nodeReceiver,
+];

@@ -1,0 +1,7 @@
+/** The main job with the published packages, from CommonJS. */
+const { createIssuingClient } = require("@loyalty-cards/issuing-client");
+const { startMockServer } = require("@loyalty-cards/mock-server/node");
+const { expressReceiver } = require("@loyalty-cards/webhook-verify/express");
+const { mainJob } = require("./main-job.cjs");
+
+mainJob({ createIssuingClient, startMockServer, expressReceiver });

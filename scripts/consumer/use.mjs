@@ -1,0 +1,7 @@
+/** The main job with the published packages, from ESM. */
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import { mainJob } from "./main-job.cjs";
+
+await mainJob({ createIssuingClient, startMockServer, expressReceiver });
