@@ -33,13 +33,16 @@ const neverSent =
 export function attempting(fetch: Fetch, clock: Clock, withinMs: () => number): Fetch {
   return async (input, init = {}) => {
     const signal = init.signal ?? undefined;
+    signal?.throwIfAborted();
+    const stop = new AbortController();
     let hasStatus = false;
+    async function exchange(): Promise<Response> {
+      const response = await fetch(input, { ...init, redirect: "manual", signal: stop.signal });
+      hasStatus = true;
+      return wholeAnswer(response, init.method);
+    }
     try {
-      return await within({ clock, ms: withinMs(), signal }, async (stop) => {
-        const response = await fetch(input, { ...init, redirect: "manual", signal: stop });
-        hasStatus = true;
-        return await wholeAnswer(response, init.method);
-      });
+      return await within({ clock, ms: withinMs(), signal }, exchange(), (reason) => stop.abort(reason));
     } catch (error) {
       if (signal?.aborted || error instanceof AttemptFailure) throw error;
       if (!(error instanceof TimeUp)) throw networkFailure(error, hasStatus);

@@ -2,6 +2,7 @@
 import type { ClientEvent, OperationName } from "./client-event.ts";
 import type { Clock } from "./clock.ts";
 import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
+import type { RetryBudget } from "./retry-budget.ts";
 
 export interface CallOptions {
   /** Aborts the call wherever it is; it then rejects with `signal.reason`. */
@@ -71,12 +72,22 @@ export interface CallSetup {
   times: CallDefaults;
   clock: Clock;
   random: () => number;
+  budget: RetryBudget;
   onEvent: ((event: ClientEvent) => void) | undefined;
 }
 
 export type Call = ReturnType<typeof startCall>;
 
-export function startCall({ operation, idempotencyKey, signal, times, clock, random, onEvent }: CallSetup) {
+export function startCall({
+  operation,
+  idempotencyKey,
+  signal,
+  times,
+  clock,
+  random,
+  budget,
+  onEvent,
+}: CallSetup) {
   const startedAtMs = clock.now();
   let attempts = 0;
   let mayHaveHappened = false;
@@ -87,6 +98,7 @@ export function startCall({ operation, idempotencyKey, signal, times, clock, ran
     signal,
     clock,
     random,
+    budget,
     maxRetries: times.maxRetries,
     get attempts() {
       return attempts;

@@ -10,6 +10,8 @@ export type ClientEvent =
   | { type: "retry"; operation: OperationName; attempt: number; reason: RetryReason; pauseMs: number }
   /** The call is over: the service answered. */
   | { type: "response"; operation: OperationName; attempts: number; status: number; durationMs: number }
+  /** The service announced that it will change or end an operation: its headers, once per operation. */
+  | { type: "deprecation"; operation: OperationName; deprecation?: string; sunset?: string }
   /** The call is over without an answer. */
   | {
       type: "failure";

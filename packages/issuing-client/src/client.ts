@@ -2,30 +2,14 @@
 import type { CallOptions } from "./call.ts";
 import { type Card, type IssueCardRequest, readCard } from "./cards.ts";
 import { type ConsentChange, type ConsentState, checkedChange, consentIn, readConsent } from "./consent.ts";
-import { configurationError } from "./errors.ts";
 import { createExchange, type RequestParts } from "./exchange.ts";
 import { checkedLimit, type Operation, readOperations } from "./history.ts";
-import {
-  checkedFirstAttempt,
-  checkedIdempotencyKey,
-  deriveIdempotencyKey,
-  randomIdempotencyKey,
-  type UserId,
-} from "./idempotency.ts";
 import { checkedId } from "./identifier.ts";
+import { cardIssuer, type IssueCardOptions } from "./issue-card.ts";
 import { checkedOptions, type IssuingClientOptions } from "./options.ts";
 import { refuseBrowser } from "./runtime.ts";
-import { checkedFieldValues, defineTemplate, type FieldValues, type Template } from "./template.ts";
+import type { FieldValues, Template } from "./template.ts";
 import type { Api } from "./transport.ts";
-
-export interface IssueCardOptions extends CallOptions {
-  /** Your own user's id: the Idempotency-Key is derived from it and the template's id. */
-  userId?: UserId | undefined;
-  /** Or your own key. With neither, a random one keeps retries safe, but not a repeat after a crash. */
-  idempotencyKey?: string | undefined;
-  /** When you first tried this key; beyond the 24 h retention the call refuses to go out blind. */
-  firstAttemptAt?: Date | number | undefined;
-}
 
 /** Every method throws {@link IssuingError}, or the caller's `signal.reason`. */
 export interface IssuingClient {
@@ -55,38 +39,13 @@ export interface IssuingClient {
 export function createIssuingClient(options: IssuingClientOptions): IssuingClient {
   refuseBrowser();
   const settings = checkedOptions(options);
-  const { api, run } = createExchange(settings);
+  const exchange = createExchange(settings);
+  const { api, run } = exchange;
 
   return {
     api,
 
-    async issueCard<Fields>(
-      template: string | Template<Fields>,
-      request: IssueCardRequest<Fields>,
-      callOptions: IssueCardOptions = {},
-    ): Promise<Card<Fields>> {
-      const chosen = typeof template === "string" ? defineTemplate<Fields>(template) : template;
-      const templateId = checkedId("template id", chosen?.id);
-      if (typeof request?.customer !== "object" || request.customer === null) {
-        throw configurationError(
-          "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
-        );
-      }
-      const key = await idempotencyKeyOf(templateId, callOptions);
-      checkedFirstAttempt(callOptions.firstAttemptAt, settings.clock.now(), key);
-      const fieldValues = await checkedFieldValues(chosen, request.fieldValues);
-      const body = { customer: request.customer, ...(fieldValues !== undefined && { fieldValues }) } as never;
-      return run(
-        "issueCard",
-        callOptions,
-        (parts) => {
-          const params = { path: { templateId }, header: { "Idempotency-Key": key } };
-          return api.POST("/templates/{templateId}/passes", { ...parts, params, body });
-        },
-        readCard<Fields>,
-        key,
-      );
-    },
+    issueCard: cardIssuer(exchange, settings),
 
     async getCard(cardId, callOptions = {}) {
       const params = { path: { id: checkedId("card id", cardId) } };
@@ -125,18 +84,4 @@ export function createIssuingClient(options: IssuingClientOptions): IssuingClien
       return run("setConsent", callOptions, request, (_call, answer) => consentIn(answer));
     },
   };
-}
-
-async function idempotencyKeyOf(
-  templateId: string,
-  { userId, idempotencyKey }: IssueCardOptions,
-): Promise<string> {
-  if (idempotencyKey !== undefined && userId !== undefined) {
-    throw configurationError(
-      "Give userId or idempotencyKey, not both: the key is derived from the user's id.",
-    );
-  }
-  if (idempotencyKey !== undefined) return checkedIdempotencyKey(idempotencyKey);
-  if (userId !== undefined) return deriveIdempotencyKey({ templateId, userId });
-  return randomIdempotencyKey();
 }

@@ -3,12 +3,14 @@ import { attempting, type Fetch } from "./attempt.ts";
 import { type Call, type CallOptions, checkedHeaders, checkedTimes, startCall } from "./call.ts";
 import type { OperationName } from "./client-event.ts";
 import { TimeUp, within } from "./clock.ts";
+import { deprecationsTold } from "./deprecation.ts";
 import { IssuingError, ProblemError } from "./errors.ts";
 import { randomIdempotencyKey } from "./idempotency.ts";
 import type { Settings } from "./options.ts";
 import { refusal } from "./refusal.ts";
 import { requestIdOf } from "./request-id.ts";
 import { retrying } from "./retry.ts";
+import { type RetryBudget, retryBudget } from "./retry-budget.ts";
 import { type Api, createApi, plainly } from "./transport.ts";
 
 export interface Exchange {
@@ -38,12 +40,14 @@ interface Reply {
 }
 
 export function createExchange(settings: Settings): Exchange {
+  const budget = retryBudget(settings.clock);
+  const noteDeprecation = deprecationsTold();
   const api = createApi(
     settings.baseUrl,
     withKeyOnEveryPost((init) => {
       const signal = init.signal ?? undefined;
       const idempotencyKey = new Headers(init.headers).get("idempotency-key") ?? undefined;
-      return fetchOf(settings, callOf(settings, "api", { signal }, idempotencyKey));
+      return fetchOf(settings, callOf(settings, budget, "api", { signal }, idempotencyKey));
     }),
   );
 
@@ -54,7 +58,7 @@ export function createExchange(settings: Settings): Exchange {
     read: (call: Call, body: unknown) => Answer,
     idempotencyKey?: string,
   ): Promise<Answer> {
-    const call = callOf(settings, operation, callOptions, idempotencyKey);
+    const call = callOf(settings, budget, operation, callOptions, idempotencyKey);
     try {
       const { data, error, response } = await request({
         headers: checkedHeaders(callOptions.headers),
@@ -62,6 +66,7 @@ export function createExchange(settings: Settings): Exchange {
         fetch: plainly(fetchOf(settings, call)),
       });
       tellAnswer(callOptions, call, response);
+      noteDeprecation(call, response.headers);
       if (response.ok) return read(call, data);
       throw refusal(call, response, error);
     } catch (error) {
@@ -78,13 +83,23 @@ export function createExchange(settings: Settings): Exchange {
 
 function callOf(
   settings: Settings,
+  budget: RetryBudget,
   operation: OperationName,
   options: CallOptions,
   idempotencyKey?: string,
 ): Call {
   const { clock, random, onEvent } = settings;
   const times = checkedTimes(options, settings.times);
-  return startCall({ operation, idempotencyKey, signal: options.signal, times, clock, random, onEvent });
+  return startCall({
+    operation,
+    idempotencyKey,
+    signal: options.signal,
+    times,
+    clock,
+    random,
+    budget,
+    onEvent,
+  });
 }
 
 /** What a request goes through on its way: the key, retries, one attempt at a time, the runtime's fetch. */
@@ -117,7 +132,7 @@ function withKeyOnEveryPost(fetchFor: (init: NonNullable<Parameters<Fetch>[1]>) 
 /** Finding the key counts into the call's time; once found it is one key for all attempts. */
 async function keyInTime({ findApiKey, clock }: Settings, call: Call): Promise<string> {
   try {
-    return await within({ clock, ms: call.remainingMs(), signal: call.signal }, findApiKey);
+    return await within({ clock, ms: call.remainingMs(), signal: call.signal }, findApiKey());
   } catch (error) {
     if (!(error instanceof TimeUp)) throw error;
     throw call.error("The apiKey function did not give a key before the deadline.", {

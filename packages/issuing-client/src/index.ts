@@ -5,7 +5,7 @@ export { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.t
 // Cards and what belongs to them
 export type { Card, Customer, IssueCardRequest } from "./cards.ts";
 // The client
-export { createIssuingClient, type IssueCardOptions, type IssuingClient } from "./client.ts";
+export { createIssuingClient, type IssuingClient } from "./client.ts";
 export type { ClientEvent, OperationName, RetryReason } from "./client-event.ts";
 export type { Clock } from "./clock.ts";
 export type { ConsentChange, ConsentState } from "./consent.ts";
@@ -14,6 +14,7 @@ export { IssuingError, type IssuingErrorCode, isIssuingError, type Outcome, Prob
 export type { Operation } from "./history.ts";
 // Idempotency
 export { type DeriveInput, deriveIdempotencyKey, type UserId } from "./idempotency.ts";
+export type { IssueCardOptions } from "./issue-card.ts";
 export type { IssuingClientOptions } from "./options.ts";
 export type { ProblemDetails } from "./problem.ts";
 export { defineTemplate, type FieldValues, type Template } from "./template.ts";

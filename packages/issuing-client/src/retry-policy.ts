@@ -4,6 +4,10 @@ export const retryPolicy = {
   /** The longest first pause; each further one may be twice as long. */
   firstPauseMs: 300,
   longestPauseMs: 5_000,
+  /** Retries that all calls of a client may make before a success or time gives some back. */
+  budget: 20,
+  /** How long it takes until time gives one retry back. */
+  budgetRegainMs: 2_000,
 } as const;
 
 /** Timeouts, too early, too many; and every 5xx (spec 4.1.4) but 501, which no waiting changes. */

@@ -18,10 +18,12 @@ export function retrying(fetch: Fetch, call: Call): Fetch {
       const result = await attempted(fetch, input, init);
       noteWhatMayHaveHappened(call, result);
 
+      if (!isWorthRepeating(result)) call.budget.giveBack();
+
       const retriesLeft = repeatable ? call.maxRetries - attempt + 1 : 0;
       if (retriesLeft <= 0 || !isWorthRepeating(result)) return given(call, result);
       const pauseMs = requestedPauseMs(call, result) ?? ownPauseMs(attempt, call.random);
-      if (pauseMs >= call.remainingMs()) return given(call, result);
+      if (pauseMs >= call.remainingMs() || !call.budget.take()) return given(call, result);
 
       call.tell({ type: "retry", operation: call.operation, attempt, reason: reasonOf(result), pauseMs });
       await pause(call.clock, pauseMs, call.signal);

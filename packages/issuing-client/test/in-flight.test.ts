@@ -1,0 +1,155 @@
+/** Calls with the same key share one request while it is under way. */
+import { expect, it } from "vitest";
+import type { ResponseMeta } from "../src/index.ts";
+import { card, json, scripted, signUp, template } from "./website.ts";
+
+function gate() {
+  let open: (response: Response) => void = () => {};
+  const answer = new Promise<Response>((resolve) => {
+    open = resolve;
+  });
+  return { answer: () => answer, open: () => open(json(card, 201)) };
+}
+
+const turns = async () => {
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+const byUser = { idempotencyKey: "user-7" };
+
+it("two clicks are one request, and each gets its own card", async () => {
+  const { answer, open } = gate();
+  const { client, requests } = scripted([answer]);
+  const calls = [
+    client.issueCard(template.id, signUp, byUser),
+    client.issueCard(template.id, signUp, byUser),
+  ];
+  await turns();
+  open();
+  const [first, second] = await Promise.all(calls);
+  expect(requests).toHaveLength(1);
+  expect(second).toEqual(first);
+  expect(second).not.toBe(first);
+});
+
+it("the same request written in another order is the same", async () => {
+  const { answer, open } = gate();
+  const { client, requests } = scripted([answer]);
+  const { customer, fieldValues } = signUp;
+  const other = { customer: { consents: customer.consents, phone: customer.phone }, fieldValues };
+  const calls = [client.issueCard(template.id, signUp, byUser), client.issueCard(template.id, other, byUser)];
+  await turns();
+  open();
+  await Promise.all(calls);
+  expect(requests).toHaveLength(1);
+});
+
+it("another body or template under the same key is refused, unsent", async () => {
+  const { answer, open } = gate();
+  const { client, requests } = scripted([answer]);
+  const key = { idempotencyKey: "order-1" };
+  const first = client.issueCard(template.id, signUp, key);
+  const others = [
+    client.issueCard(template.id, { ...signUp, fieldValues: { name: "Eve" } }, key),
+    client.issueCard("tpl_other", signUp, key),
+  ];
+  for (const other of others) {
+    await expect(other).rejects.toMatchObject({
+      code: "idempotency-mismatch",
+      outcome: "not-sent",
+      idempotencyKey: "order-1",
+    });
+  }
+  await turns();
+  open();
+  await first;
+  expect(requests).toHaveLength(1);
+});
+
+it("other users, and calls without a key, have requests of their own", async () => {
+  const { client, requests } = scripted([json(card, 201), json(card, 201), json(card, 201), json(card, 201)]);
+  await Promise.all([
+    client.issueCard(template.id, signUp, { userId: 1 }),
+    client.issueCard(template.id, signUp, { userId: 2 }),
+    client.issueCard(template.id, signUp),
+    client.issueCard(template.id, signUp),
+  ]);
+  expect(requests).toHaveLength(4);
+});
+
+it("once it is over, the next call is a new request", async () => {
+  const { client, requests } = scripted([json(card, 201), json({}, 422), json(card, 201)]);
+  await client.issueCard(template.id, signUp, byUser);
+  await client.issueCard(template.id, signUp, byUser).catch(() => {});
+  await client.issueCard(template.id, signUp, byUser);
+  expect(requests).toHaveLength(3);
+});
+
+it("a failure is everybody's", async () => {
+  const { client, requests } = scripted([json({ detail: "no" }, 422)]);
+  const calls = [
+    client.issueCard(template.id, signUp, byUser),
+    client.issueCard(template.id, signUp, byUser),
+  ];
+  const results = await Promise.allSettled(calls);
+  expect(results.map((result) => result.status === "rejected" && result.reason.code)).toEqual([
+    "validation",
+    "validation",
+  ]);
+  expect(requests).toHaveLength(1);
+});
+
+it.each([0, 1])("caller %i leaving does not stop the other", async (leaver) => {
+  const { answer, open } = gate();
+  const { client, requests, clock } = scripted([answer]);
+  const controllers = [new AbortController(), new AbortController()];
+  const calls = controllers.map(({ signal }) => client.issueCard(template.id, signUp, { ...byUser, signal }));
+  const reason = new Error("left");
+  await turns();
+  controllers[leaver]?.abort(reason);
+  await expect(calls[leaver]).rejects.toBe(reason);
+  expect(requests[0]?.signal.aborted).toBe(false);
+  open();
+  expect((await calls[1 - leaver])?.id).toBe("card_1");
+  expect(clock.waiting).toBe(0);
+});
+
+it("the last caller leaving stops the request, and the next call starts anew", async () => {
+  const { answer } = gate();
+  const { client, requests, clock } = scripted([answer, json(card, 201)]);
+  const controllers = [new AbortController(), new AbortController()];
+  const calls = controllers.map(({ signal }) => client.issueCard(template.id, signUp, { ...byUser, signal }));
+  await turns();
+  for (const controller of controllers) controller.abort(new Error("left"));
+  for (const call of calls) await expect(call).rejects.toThrow("left");
+  await turns();
+  expect([requests[0]?.signal.aborted, clock.waiting]).toEqual([true, 0]);
+  expect((await client.issueCard(template.id, signUp, byUser)).id).toBe("card_1");
+});
+
+it("a caller who joined has a deadline of its own", async () => {
+  const { answer, open } = gate();
+  const { client, clock } = scripted([answer]);
+  const first = client.issueCard(template.id, signUp, byUser);
+  const second = client.issueCard(template.id, signUp, { ...byUser, deadlineMs: 100 });
+  const failure = second.catch((error) => error);
+  await turns();
+  clock.advance(100);
+  expect(await failure).toMatchObject({
+    code: "deadline",
+    outcome: "unknown",
+    idempotencyKey: expect.any(String),
+  });
+  open();
+  expect((await first).id).toBe("card_1");
+});
+
+it("everybody's onResponse is told", async () => {
+  const { client } = scripted([json(card, 201)]);
+  const metas: ResponseMeta[] = [];
+  const onResponse = (meta: ResponseMeta) => void metas.push(meta);
+  await Promise.all([
+    client.issueCard(template.id, signUp, { ...byUser, onResponse }),
+    client.issueCard(template.id, signUp, { ...byUser, onResponse }),
+  ]);
+  expect(metas.map(({ status }) => status)).toEqual([201, 201]);
+});

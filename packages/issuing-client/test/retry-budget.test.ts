@@ -1,0 +1,110 @@
+/** An outage is not met with a storm: all calls of a client share their retries. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createIssuingClient } from "../src/index.ts";
+import { retryBudget } from "../src/retry-budget.ts";
+import { retryPolicy } from "../src/retry-policy.ts";
+
+describe("over a real socket", () => {
+  async function serve() {
+    const seen = { requests: 0, isDown: true };
+    const server = createServer((request, response) => {
+      seen.requests += 1;
+      request.resume();
+      if (seen.isDown) response.writeHead(503).end();
+      else response.writeHead(200, { "content-type": "application/json" }).end('{"id":"card_1"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return { seen, client: createIssuingClient({ baseUrl, apiKey: "k", random: () => 0.01 }) };
+  }
+
+  it("300 calls, 30 at a time, against an outage send at most 330 requests; then calls get their retries back", async () => {
+    const { seen, client } = await serve();
+    let left = 300;
+    const caller = async () => {
+      while (left-- > 0) await client.getCard("card_1").catch(() => {});
+    };
+    await Promise.all(Array.from({ length: 30 }, caller));
+    expect(seen.requests).toBeGreaterThanOrEqual(300);
+    expect(seen.requests).toBeLessThanOrEqual(330);
+
+    seen.isDown = false;
+    for (let call = 0; call < retryPolicy.budget; call++) await client.getCard("card_1");
+    seen.isDown = true;
+    seen.requests = 0;
+    await client.getCard("card_1").catch(() => {});
+    expect(seen.requests).toBe(3);
+  });
+});
+
+describe("the budget", () => {
+  const { budget, budgetRegainMs } = retryPolicy;
+  function emptied() {
+    let nowMs = 0;
+    const retries = retryBudget({ now: () => nowMs });
+    while (retries.take());
+    return { retries, pass: (ms: number) => (nowMs += ms) };
+  }
+  const count = (retries: ReturnType<typeof retryBudget>) => {
+    let taken = 0;
+    while (retries.take()) taken += 1;
+    return taken;
+  };
+
+  it("begins full", () => {
+    expect(count(retryBudget({ now: () => 0 }))).toBe(budget);
+  });
+
+  it("gets one back for each success, up to its size", () => {
+    const { retries } = emptied();
+    retries.giveBack();
+    retries.giveBack();
+    expect(count(retries)).toBe(2);
+    for (let success = 0; success < budget * 2; success++) retries.giveBack();
+    expect(count(retries)).toBe(budget);
+  });
+
+  it("gets one back with time, up to its size", () => {
+    const { retries, pass } = emptied();
+    pass(budgetRegainMs - 1);
+    expect(count(retries)).toBe(0);
+    pass(1);
+    expect(count(retries)).toBe(1);
+    pass(budgetRegainMs * budget * 2);
+    expect(count(retries)).toBe(budget);
+  });
+
+  it("loses nothing when the clock goes back", () => {
+    const { retries, pass } = emptied();
+    retries.giveBack();
+    pass(-1_000_000);
+    expect(count(retries)).toBe(1);
+  });
+
+  it("never exceeds its size, whatever happens", () => {
+    const step = fc.oneof(
+      fc.constant("take" as const),
+      fc.constant("success" as const),
+      fc.integer({ min: 0, max: 10_000 }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        let nowMs = 0;
+        const retries = retryBudget({ now: () => nowMs });
+        for (const next of steps) {
+          if (next === "take") retries.take();
+          else if (next === "success") retries.giveBack();
+          else nowMs += next;
+        }
+        expect(count(retries)).toBeLessThanOrEqual(budget);
+      }),
+    );
+  });
+});
