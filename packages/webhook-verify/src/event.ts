@@ -71,9 +71,9 @@ const shapes = {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-export function isKnown(event: WebhookEvent): event is KnownEvent {
-  return Object.hasOwn(shapes, event.type);
-}
+export const isKnownType = (type: string): type is KnownEventType => Object.hasOwn(shapes, type);
+
+export const isKnown = (event: WebhookEvent): event is KnownEvent => isKnownType(event.type);
 
 /** Parses a verified body. Undefined when it is not UTF-8, not JSON, or not an event. */
 export function parseEvent(body: Uint8Array): WebhookEvent | undefined {
@@ -91,8 +91,8 @@ function isEvent(value: unknown): boolean {
   const { id, type, createdAt, data } = value;
   if (typeof id !== "string" || id === "" || typeof type !== "string" || typeof createdAt !== "string")
     return false;
-  if (!Object.hasOwn(shapes, type)) return true;
-  const shape: Shape = shapes[type as KnownEventType];
+  if (!isKnownType(type)) return true;
+  const shape: Shape = shapes[type];
   if (!isObject(data)) return data === undefined && type === "ping";
   return Object.entries(shape).every(([member, check]) => Object.hasOwn(data, member) && check(data[member]));
 }

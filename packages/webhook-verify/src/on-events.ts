@@ -1,5 +1,12 @@
 /** Dispatches an event to the handler of its type; the compiler shows a forgotten one. */
-import { isKnown, type KnownEvent, type KnownEvents, type UnknownEvent, type WebhookEvent } from "./event.ts";
+import {
+  isKnown,
+  isKnownType,
+  type KnownEvent,
+  type KnownEvents,
+  type UnknownEvent,
+  type WebhookEvent,
+} from "./event.ts";
 import type { Delivery } from "./take-over.ts";
 
 type Handler<Event> = (event: Event, delivery: Delivery) => void | Promise<void>;
@@ -14,6 +21,12 @@ export type EventHandlers =
 export function onEvents(
   handlers: EventHandlers,
 ): (event: WebhookEvent, delivery: Delivery) => Promise<void> {
+  for (const name of Object.keys(handlers)) {
+    if (isKnownType(name) || name === "unknown" || name === "other") continue;
+    throw new TypeError(
+      `onEvents has a handler for "${name}", which is no event of this version: use unknown.`,
+    );
+  }
   return async (event, delivery) => {
     if (isKnown(event)) {
       const handler = handlers[event.type] as Handler<KnownEvent> | undefined;

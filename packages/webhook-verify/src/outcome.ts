@@ -16,7 +16,9 @@ export interface VerifiedFacts {
 
 export type Outcome =
   | ({ outcome: "verified" | "stored" | "duplicate" | "in-progress" } & VerifiedFacts)
-  | ({ outcome: "failed"; reason: "too-slow" | "not-taken-over" } & VerifiedFacts)
+  | ({ outcome: "failed"; reason: "too-slow" } & VerifiedFacts)
+  /** `error` is what `accept`, the inbox or the dedupe store threw. */
+  | ({ outcome: "failed"; reason: "not-taken-over"; error: unknown } & VerifiedFacts)
   | {
       outcome: "rejected";
       reason:
@@ -27,7 +29,8 @@ export type Outcome =
         | "too-slow";
     }
   | { outcome: "misconfigured"; reason: "already-consumed" | "no-secret" }
-  | { outcome: "process-failed"; event: { id: string; type: string } };
+  /** `error` is what `process` threw. */
+  | { outcome: "process-failed"; event: { id: string; type: string }; error: unknown };
 
 /** One delivery, as metrics see it. `status` is the answer; `durationMs` ends with it. */
 export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
@@ -53,14 +56,27 @@ export function reporter({ onOutcome, log = console.error }: ReportOptions) {
       told({ ...outcome, status: answer.status, durationMs });
       return answer;
     },
-    processFailed(event: { id: string; type: string }): void {
-      log(
-        `webhook-verify: processing ${event.type} ${event.id} failed after it was acknowledged; use an inbox.`,
+    /** What to do about a handler that threw: the service delivers again, or nobody does. */
+    handlerFailed(event: { id: string; type: string }, error: unknown, whatFollows: string): void {
+      log(`webhook-verify: ${event.type} ${event.id} failed in ${placeOf(error)}; ${whatFollows}`);
+    },
+    processFailed(event: { id: string; type: string }, error: unknown): void {
+      this.handlerFailed(
+        event,
+        error,
+        "it was acknowledged already, so nobody delivers it again: use an inbox.",
       );
-      told({ outcome: "process-failed", event, status: 204, durationMs: 0 });
+      told({ outcome: "process-failed", event, error, status: 204, durationMs: 0 });
     },
     misconfigured(what: string, fix: string | undefined): void {
       log(`webhook-verify: ${what}${fix === undefined ? "" : ` ${fix}`}`);
     },
   };
+}
+
+/** The kind of an error and where it was thrown, without its text: that may quote a customer. */
+function placeOf(error: unknown): string {
+  if (!(error instanceof Error)) return `a handler that threw ${error === null ? "null" : typeof error}`;
+  const frame = /^\s+at (.+)$/m.exec(error.stack ?? "")?.[1] ?? "an unknown place";
+  return `${frame} (${error.name})`;
 }

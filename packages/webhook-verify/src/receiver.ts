@@ -61,6 +61,8 @@ interface Reading {
  * @throws {TypeError} for a missing or empty secret, a tolerance or a limit that is not a number.
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError("The receiver needs options: { secret, accept }.");
   const { now = Date.now, maxBodyBytes = 1024 * 1024, answerWithinMs = 8_000 } = options;
   const toleranceSeconds = checkedTolerance(options.toleranceSeconds);
   checkedLimit("maxBodyBytes", maxBodyBytes);
@@ -141,8 +143,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (renewed !== undefined) result = await checkBody(header, body, await renewed, reading.startedAtMs);
     } catch {
       reporting.misconfigured(
-        "no signing secret could be had.",
-        "Let `secret` return the signing secret that the console showed once.",
+        "the `secret` function gave no usable secret.",
+        "Let it return the signing secret that the service showed once, and look why it did not.",
       );
       return reading.report({ outcome: "misconfigured", reason: "no-secret" }, answers.misconfigured);
     }
@@ -176,11 +178,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return reading.report({ outcome: "failed", reason: "too-slow", ...facts }, answers.notTakenOver);
     }
     switch (taken.state) {
-      case "failed":
+      case "failed": {
+        const { error } = taken;
+        reporting.handlerFailed(facts.event, error, "answered 503, so the service delivers it again.");
         return reading.report(
-          { outcome: "failed", reason: "not-taken-over", ...facts },
+          { outcome: "failed", reason: "not-taken-over", error, ...facts },
           answers.notTakenOver,
         );
+      }
       case "in-progress":
         return reading.report({ outcome: "in-progress", ...facts }, answers.notTakenOver);
       case "duplicate":
@@ -201,8 +206,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       async afterAnswer() {
         try {
           await process(event, delivery);
-        } catch {
-          reporting.processFailed({ id: event.id, type: event.type });
+        } catch (error) {
+          reporting.processFailed({ id: event.id, type: event.type }, error);
         }
       },
     };

@@ -39,6 +39,9 @@ function signingKey(secret: Secret | null | undefined): SigningKey {
   if (typeof key === "string" ? key.trim() === "" : key.byteLength === 0) {
     throw new TypeError("secret is empty: is the environment variable set?");
   }
+  if (typeof key === "string" && key.trim() !== key) {
+    throw new TypeError("secret begins or ends with white space: a line break from a file? Trim it.");
+  }
   const notAfterMs = named.notAfter === undefined ? Number.POSITIVE_INFINITY : named.notAfter.getTime();
   if (Number.isNaN(notAfterMs)) throw new TypeError("notAfter of a secret is not a valid date.");
   return named.id === undefined ? { key, notAfterMs } : { key, notAfterMs, id: named.id };

@@ -18,7 +18,8 @@ const signatureForm = /^[0-9a-f]{64}$/i; // SHA-256 in hex
 export function parseSignature(
   header: string | readonly string[] | null | undefined,
 ): SignatureHeader | SignatureFault {
-  const lines = typeof header === "string" ? [header] : (header ?? []);
+  if (header === undefined || header === null) return "missing-signature";
+  const lines: readonly unknown[] = Array.isArray(header) ? header : [header];
   const [line] = lines;
   if (line === undefined || line === "") return "missing-signature";
   if (lines.length > 1 || typeof line !== "string" || line.length > maxLength) return "malformed-signature";

@@ -28,7 +28,10 @@ export interface TakeOverOptions {
   dedupe?: DedupeStore;
 }
 
-export type TakenOver = { state: "verified" | "stored" | "duplicate" | "in-progress" | "failed" };
+export type TakenOver =
+  | { state: "verified" | "stored" | "duplicate" | "in-progress" }
+  /** `error` is what `accept`, the inbox or the dedupe store threw. */
+  | { state: "failed"; error: unknown };
 
 /** Never rejects. Goes on after the answer had to leave, so that its claim ends as done or abandoned. */
 export async function takeOver(
@@ -48,9 +51,9 @@ export async function takeOver(
     if (stored !== "duplicate") await accept?.(event, delivery);
     if (claimed) await dedupe?.complete(event.id);
     return { state: stored ?? "verified" };
-  } catch {
+  } catch (error) {
     if (claimed) await abandon(dedupe, event.id);
-    return { state: "failed" };
+    return { state: "failed", error };
   }
 }
 

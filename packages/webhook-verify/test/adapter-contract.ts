@@ -194,6 +194,24 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect(order).toEqual(["answered", "evt_1"]);
     });
 
+    it("processes also when the sender has gone before the answer", async () => {
+      const gone = new AbortController();
+      let processed: () => void = () => {};
+      const done = new Promise<void>((resolve) => {
+        processed = resolve;
+      });
+      const { url } = await serve({
+        accept: async () => {
+          gone.abort();
+          await new Promise((resolve) => setImmediate(resolve));
+        },
+        process: () => processed(),
+      });
+      const { body, headers } = signedDelivery(balanceChanged());
+      await fetch(url, { method: "POST", body, headers, signal: gone.signal }).catch(() => {});
+      await done;
+    });
+
     it("refuses an empty secret and a tolerance of NaN when it is made", async () => {
       await expect((async () => adapter.start({ secret: "" }))()).rejects.toThrow(/secret is empty/);
       await expect((async () => adapter.start({ secret, toleranceSeconds: Number.NaN }))()).rejects.toThrow(

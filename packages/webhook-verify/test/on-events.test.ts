@@ -49,6 +49,11 @@ it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
   },
 );
 
+it("a handler for no event is refused when it is given", () => {
+  const handlers = { "balance.change": () => {}, other: () => {} } as Parameters<typeof onEvents>[0];
+  expect(() => onEvents(handlers)).toThrow('"balance.change", which is no event');
+});
+
 it("a handler's rejection is the caller's", async () => {
   const dispatch = onEvents({ other: () => Promise.reject(new Error("database down")) });
   await expect(dispatch(ofType("ping"), delivery)).rejects.toThrow("database down");

@@ -197,14 +197,25 @@ describe("taking over", () => {
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(["stored", "duplicate"]);
   });
 
-  it("shows a failing process in the log, with the event's id and no more of it", async () => {
-    const { receive, log, outcomes } = receiverWith({
-      process: () => Promise.reject(new Error("+48600100200")),
-    });
-    const answer = await receive(posted(signedDelivery(balanceChanged())));
-    await answer.afterAnswer?.();
-    expect(log.join()).toMatch(/balance\.changed evt_1 failed/);
-    expect(log.join() + JSON.stringify(outcomes)).not.toContain("600100200");
+  it.each(["accept", "process"] as const)(
+    "that fails in %s is logged with its place, and told with its error",
+    async (name) => {
+      const error = new RangeError("+48600100200");
+      const { receive, log, outcomes } = receiverWith({ [name]: () => Promise.reject(error) });
+      const answer = await receive(posted(signedDelivery(balanceChanged())));
+      await answer.afterAnswer?.();
+      expect(log).toEqual([
+        expect.stringMatching(/balance\.changed evt_1 failed in .*receiver\.test\.ts:\d+.* \(RangeError\)/),
+      ]);
+      expect(log.join()).not.toContain("600100200");
+      expect(outcomes.at(-1)).toMatchObject({ error });
+    },
+  );
+
+  it.each([null, "text", undefined])("that throws %s, which is no error, is logged too", async (thrown) => {
+    const { receive, log } = receiverWith({ accept: () => Promise.reject(thrown) });
+    expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(503);
+    expect(log).toEqual([expect.stringContaining("a handler that threw")]);
   });
 });
 
@@ -304,7 +315,7 @@ describe("a secret that is looked up", () => {
   ])("is 500 and a line in the log when the function %s", async (_name, lookUp) => {
     const { receive, log, outcomes } = receiverWith({ secret: lookUp });
     expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(500);
-    expect(log).toEqual([expect.stringMatching(/no signing secret/)]);
+    expect(log).toEqual([expect.stringMatching(/the `secret` function gave no usable secret/)]);
     expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "no-secret" }]);
   });
 });
@@ -317,6 +328,8 @@ describe("construction refuses", () => {
     ["a negative tolerance", { secret, toleranceSeconds: -1 }],
     ["a body limit of NaN", { secret, maxBodyBytes: Number.NaN }],
     ["an answer time of 0", { secret, answerWithinMs: 0 }],
+    ["a secret with a line break behind it", { secret: `${secret}\n` }],
+    ["no options", undefined],
   ])("%s", (_name, options) => {
     expect(() => createReceiver(options as unknown as ReceiverOptions)).toThrow(TypeError);
   });

@@ -1,6 +1,7 @@
 /** Receives deliveries in Express 4 and 5. */
 import type { RequestHandler } from "express";
 import type { WebhookEvent } from "../event.ts";
+import { handsOver } from "../handing-receiver.ts";
 import { createReceiver, type ReceiverOptions } from "../receiver.ts";
 import { receiveFrom, respond } from "./node-request.ts";
 
@@ -23,7 +24,12 @@ const fix =
  */
 export function expressReceiver(options: ReceiverOptions): RequestHandler {
   const receive = createReceiver(options);
-  const handsOn = !(options.accept ?? options.process ?? options.inbox);
+  const handsOn = !handsOver(options);
+  if (handsOn && options.dedupe !== undefined) {
+    throw new TypeError(
+      "dedupe needs accept, process or inbox: the receiver cannot know how the next handler fares.",
+    );
+  }
   return async (request, response, next) => {
     const answer = await receiveFrom(receive, request, fix);
     if (handsOn && answer.event !== undefined) {

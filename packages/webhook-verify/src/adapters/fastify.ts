@@ -1,6 +1,7 @@
 /** Receives deliveries in Fastify 5, leaving the parsers of all other routes alone. */
 import type { FastifyInstance } from "fastify";
-import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { handingReceiver } from "../handing-receiver.ts";
+import type { ReceiverOptions } from "../receiver.ts";
 import { type NodeRequest, receiveFrom } from "./node-request.ts";
 
 export interface FastifyReceiverOptions extends ReceiverOptions {
@@ -12,13 +13,14 @@ const fix = "A hook of the parent read the body; register fastifyReceiver outsid
 
 /** A plugin: `app.register(fastifyReceiver, { path: "/webhooks", secret, accept })`. */
 export async function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
-  const receive = createReceiver(options);
+  if (typeof options.path !== "string") throw new TypeError('path is missing: { path: "/webhooks", … }.');
+  const receive = handingReceiver(options);
   // Inside this plugin's own scope: the bytes stay in the stream until the receiver wants them.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.all(options.path, async (request, reply) => {
     const answer = await receiveFrom(receive, request.raw as NodeRequest, fix);
-    if (answer.afterAnswer !== undefined) reply.raw.once("finish", answer.afterAnswer);
+    if (answer.afterAnswer !== undefined) reply.raw.once("close", answer.afterAnswer);
     return reply.code(answer.status).headers(answer.headers).send();
   });
 }

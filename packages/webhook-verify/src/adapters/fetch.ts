@@ -1,5 +1,6 @@
 /** Receives deliveries wherever a handler is a function from Request to Response: Hono, Bun, Deno, Workers, SvelteKit. */
-import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { handingReceiver } from "../handing-receiver.ts";
+import type { ReceiverOptions } from "../receiver.ts";
 import { type ExecutionContext, receiveRequest, responseOf, runAfter } from "./web-request.ts";
 
 const fix =
@@ -13,7 +14,7 @@ const fix =
 export function fetchReceiver(
   options: ReceiverOptions,
 ): (request: Request, ...platform: unknown[]) => Promise<Response> {
-  const receive = createReceiver(options);
+  const receive = handingReceiver(options);
   return async (request, ...platform) => {
     const answer = await receiveRequest(receive, request, fix);
     if (answer.afterAnswer !== undefined) runAfter(answer.afterAnswer, platform.find(isExecutionContext));

@@ -1,5 +1,6 @@
 /** Receives deliveries in Next: as a route of the App Router, or as an API route of the Pages Router. */
-import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { handingReceiver } from "../handing-receiver.ts";
+import type { ReceiverOptions } from "../receiver.ts";
 import { type NodeRequest, type NodeResponse, receiveFrom, respond } from "./node-request.ts";
 import { receiveRequest, responseOf, runAfter } from "./web-request.ts";
 
@@ -13,7 +14,7 @@ const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to 
 
 /** `export const POST = nextRoute({ … })` in `app/…/route.ts`. @throws {TypeError} as createReceiver does. */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
-  const receive = createReceiver(options);
+  const receive = handingReceiver(options);
   const { after = runAfter } = options;
   return async (request) => {
     const answer = await receiveRequest(receive, request, routeFix);
@@ -26,7 +27,7 @@ export function nextRoute(options: NextRouteOptions): (request: Request) => Prom
 export function nextPagesHandler(
   options: ReceiverOptions,
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
-  const receive = createReceiver(options);
+  const receive = handingReceiver(options);
   return async (request, response) => respond(response, await receiveFrom(receive, request, pagesFix));
 }
 

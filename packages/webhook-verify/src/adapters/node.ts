@@ -1,6 +1,7 @@
 /** Receives deliveries in a plain node:http server. */
 import type { ServerResponse } from "node:http";
-import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { handingReceiver } from "../handing-receiver.ts";
+import type { ReceiverOptions } from "../receiver.ts";
 import { type NodeRequest, receiveFrom, respond } from "./node-request.ts";
 
 const fix = "Hand the request over before anything reads its body.";
@@ -9,6 +10,6 @@ const fix = "Hand the request over before anything reads its body.";
 export function nodeReceiver(
   options: ReceiverOptions,
 ): (request: NodeRequest, response: ServerResponse) => Promise<void> {
-  const receive = createReceiver(options);
+  const receive = handingReceiver(options);
   return async (request, response) => respond(response, await receiveFrom(receive, request, fix));
 }

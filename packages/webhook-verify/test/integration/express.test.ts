@@ -4,6 +4,7 @@ import express from "express";
 import express4 from "express-4";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expressReceiver } from "../../src/adapters/express.ts";
+import { memoryDedupe } from "../../src/index.ts";
 import { describeAdapter, listening, send } from "../adapter-contract.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
@@ -60,6 +61,10 @@ for (const [name, framework] of [
         status: 200,
         text: "evt_1",
       });
+    });
+
+    it("refuses dedupe: it cannot know how the next handler fares", () => {
+      expect(() => expressReceiver({ secret, dedupe: memoryDedupe() })).toThrow(/dedupe needs accept/);
     });
 
     it("lets nothing forged through to the next handler", async () => {

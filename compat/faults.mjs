@@ -1,0 +1,205 @@
+/** The fault matrix: what the service or the network does, attempt by attempt, and what the client must make of it. */
+
+const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
+const jsonHeaders = { "content-type": "application/json" };
+
+const answer =
+  (status, headers = {}, body = "") =>
+  ({ response }) =>
+    response.writeHead(status, headers).end(body);
+
+const problem = (status, members = {}, headers = {}) =>
+  answer(
+    status,
+    { "content-type": "application/problem+json", ...headers },
+    JSON.stringify({ status, ...members }),
+  );
+const html = (status) => answer(status, { "content-type": "text/html" }, "<h1>Sorry</h1>");
+const raw =
+  (text) =>
+  ({ request }) =>
+    request.socket.end(text);
+
+/** Sends the head and a part of the body, and then breaks off or falls silent. */
+const part =
+  (status, whatThen) =>
+  ({ request, response }) => {
+    response.writeHead(status, { ...jsonHeaders, "content-length": card.length });
+    response.write(card.slice(0, 12), () => {
+      if (whatThen === "cut") request.socket.destroy();
+    });
+  };
+const drip = ({ response }) => {
+  response.writeHead(201, { ...jsonHeaders, "content-length": card.length });
+  let sent = 0;
+  const timer = setInterval(() => {
+    response.write(card[sent++]);
+    if (sent === card.length) clearInterval(timer);
+  }, 50);
+  response.on("close", () => clearInterval(timer));
+};
+const silence = () => {};
+const reset = ({ request }) => request.socket.resetAndDestroy();
+const destroyed = ({ request }) => request.socket.destroy();
+const inSeconds = (seconds) => new Date(Date.now() + seconds * 1000).toUTCString();
+
+const isIssued = (attempts) => ({ ok: true, attempts });
+const isServerFault = { code: "server", outcome: "unknown", retryable: true, attempts: 3 };
+
+/** `script` is one entry per attempt; when it is over, cards are issued. */
+export const faults = [
+  { name: "503, 503, then the card", script: [answer(503), answer(503)], expected: isIssued(3) },
+  { name: "503 always", script: Array(9).fill(answer(503)), expected: isServerFault },
+  { name: "500 with HTML always", script: Array(9).fill(html(500)), expected: isServerFault },
+  { name: "502 with HTML, then the card", script: [html(502)], expected: isIssued(2) },
+  { name: "408 and 425, then the card", script: [problem(408), problem(425)], expected: isIssued(3) },
+  { name: "501", script: [problem(501)], expected: { code: "server", retryable: false, attempts: 1 } },
+  {
+    name: "429 with Retry-After: 1",
+    script: [problem(429, {}, { "retry-after": "1" })],
+    expected: { ...isIssued(2), atLeastMs: 990 },
+  },
+  {
+    name: "503 with an HTTP-date in 3 s",
+    script: [({ response }) => response.writeHead(503, { "retry-after": inSeconds(3) }).end()],
+    expected: { ...isIssued(2), atLeastMs: 1900 },
+  },
+  {
+    name: "503 with an HTTP-date that has passed, as clocks that differ make it",
+    script: [({ response }) => response.writeHead(503, { "retry-after": inSeconds(-3600) }).end()],
+    expected: { ...isIssued(2), atMostMs: 1000 },
+  },
+  {
+    name: "503 with Retry-After: 3600",
+    script: [answer(503, { "retry-after": "3600" })],
+    expected: { code: "server", retryAfterMs: 3_600_000, attempts: 1, atMostMs: 1000 },
+  },
+  {
+    name: "503 with a malformed Retry-After",
+    script: [answer(503, { "retry-after": "soon" })],
+    expected: { ...isIssued(2), atMostMs: 1500 },
+  },
+  {
+    name: "503 with two Retry-After lines",
+    script: [
+      raw(
+        "HTTP/1.1 503 X\r\nretry-after: 7\r\nretry-after: 9\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+      ),
+    ],
+    expected: { ...isIssued(2), atMostMs: 1500 },
+  },
+  { name: "a reset connection, then the card", script: [reset], expected: isIssued(2) },
+  { name: "a closed connection, then the card", script: [destroyed], expected: isIssued(2) },
+  {
+    name: "a reset connection always",
+    script: Array(9).fill(reset),
+    expected: { code: "network", outcome: "unknown", attempts: 3 },
+  },
+  { name: "silence, then the card", script: [silence], expected: isIssued(2) },
+  {
+    name: "silence always",
+    script: Array(9).fill(silence),
+    expected: { code: "timeout", outcome: "unknown", attempts: 3 },
+  },
+  {
+    name: "silence until the deadline",
+    script: Array(9).fill(silence),
+    options: { timeoutMs: 5000, deadlineMs: 400 },
+    expected: { code: "deadline", outcome: "unknown", attempts: 1, atMostMs: 1500 },
+  },
+  {
+    name: "201 with a body that is cut",
+    script: [part(201, "cut"), part(201, "cut")],
+    expected: isIssued(3),
+  },
+  {
+    name: "201 with a body that stalls",
+    script: [part(201, "stall"), part(201, "stall")],
+    expected: isIssued(3),
+  },
+  { name: "201 with a body that drips", script: [drip], expected: isIssued(2) },
+  { name: "201 with HTML", script: [html(201), html(201)], expected: isIssued(3) },
+  { name: "201 with an empty body", script: [answer(201, jsonHeaders)], expected: isIssued(2) },
+  {
+    name: "201 with half of the JSON",
+    script: [answer(201, jsonHeaders, card.slice(0, 20))],
+    expected: isIssued(2),
+  },
+  {
+    name: "201 with a malformed chunk",
+    script: [
+      raw(
+        "HTTP/1.1 201 X\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{\r\n",
+      ),
+    ],
+    expected: isIssued(2),
+  },
+  {
+    name: "201 that says gzip and is not",
+    script: [answer(201, { ...jsonHeaders, "content-encoding": "gzip" }, card)],
+    expected: isIssued(2),
+  },
+  {
+    name: "201 that is not a card",
+    script: [answer(201, jsonHeaders, '{"ok":true}')],
+    expected: { code: "invalid-response", outcome: "unknown", attempts: 1 },
+  },
+  { name: "garbage instead of HTTP", script: [raw("what?\r\n\r\n")], expected: isIssued(2) },
+  { name: "503 with a body that is cut", script: [part(503, "cut")], expected: isIssued(2) },
+  { name: "503 with a body that stalls", script: [part(503, "stall")], expected: isIssued(2) },
+  {
+    name: "422 with problem details",
+    script: [
+      problem(422, {
+        title: "Unprocessable",
+        detail: "Please fill in the name.",
+        errors: [{ pointer: "/name" }],
+      }),
+    ],
+    expected: {
+      code: "validation",
+      outcome: "rejected",
+      attempts: 1,
+      userMessage: "Please fill in the name.",
+      detail: "Please fill in the name.",
+    },
+  },
+  {
+    name: "422 as plain JSON",
+    script: [answer(422, jsonHeaders, '{"detail":"Please fill in the name."}')],
+    expected: { code: "validation", attempts: 1, userMessage: "Please fill in the name." },
+  },
+  {
+    name: "404 with HTML",
+    script: [html(404)],
+    expected: { code: "not-found", outcome: "rejected", attempts: 1 },
+  },
+  {
+    name: "401 with an empty body",
+    script: [answer(401)],
+    expected: { code: "unauthorized", outcome: "rejected", attempts: 1 },
+  },
+  {
+    name: "a redirect to another address",
+    script: [({ response, elsewhere }) => response.writeHead(307, { location: elsewhere }).end()],
+    expected: { code: "invalid-response", retryable: false, attempts: 1 },
+  },
+  {
+    name: "nobody listening",
+    base: "refused",
+    script: [],
+    expected: { code: "network", outcome: ["not-sent"], attempts: 3 },
+  },
+  {
+    name: "a certificate that nobody knows",
+    base: "tls",
+    script: [],
+    expected: { code: "network", attempts: 3 },
+  },
+  {
+    name: "an abort in flight",
+    script: [silence],
+    abortAfterMs: 100,
+    expected: { aborted: true, atMostMs: 1000 },
+  },
+];

@@ -1,0 +1,51 @@
+/** `npm run test:runtimes`: the fault matrix against the built package on every runtime; one line each. */
+
+import { startFaultServer } from "./fault-server.mjs";
+import { faults } from "./faults.mjs";
+import { plainRows } from "./matrix.mjs";
+import { runtimes } from "./runtimes.mjs";
+
+const only = process.argv.slice(2);
+const server = await startFaultServer();
+let [passed, failed] = [0, 0];
+
+for (const [name, run] of Object.entries(runtimes)) {
+  if (only.length > 0 && !only.includes(name)) continue;
+  const runId = name.replaceAll(" ", "-");
+  const startedMs = Date.now();
+  try {
+    const results = await run({ rows: plainRows(faults), bases: server.bases, run: runId });
+    const broken = faults.flatMap((fault, index) =>
+      differences(fault, results[index], server.seen.get(`${runId}/${index}`)),
+    );
+    passed += faults.length - new Set(broken.map(({ row }) => row)).size;
+    failed += new Set(broken.map(({ row }) => row)).size;
+    console.log(
+      `${broken.length === 0 ? "✓" : "✗"} ${name.padEnd(10)} ${faults.length} faults, ${Date.now() - startedMs} ms`,
+    );
+    for (const { row, why } of broken) console.log(`    ${row}: ${why}`);
+  } catch (error) {
+    failed += faults.length;
+    console.log(`✗ ${name.padEnd(10)} ${error.message}`);
+  }
+}
+server.close();
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+
+/** What a row gave otherwise than expected; every attempt must have carried the same key and body. */
+function differences({ name, expected }, result, arrived) {
+  const { atLeastMs = 0, atMostMs = 12_000, ...members } = expected;
+  const found = [];
+  for (const [member, value] of Object.entries(members)) {
+    const isAsExpected = Array.isArray(value) ? value.includes(result[member]) : result[member] === value;
+    if (!isAsExpected) found.push(`${member} is ${result[member]}, not ${value} (${result.message ?? ""})`);
+  }
+  if (result.tookMs < atLeastMs) found.push(`took ${result.tookMs} ms, less than ${atLeastMs}`);
+  if (result.tookMs > atMostMs) found.push(`took ${result.tookMs} ms, more than ${atMostMs}`);
+  if (arrived !== undefined && arrived.keys.size !== 1) found.push(`${arrived.keys.size} idempotency keys`);
+  if (arrived !== undefined && arrived.bodies.size > 1) found.push(`${arrived.bodies.size} bodies`);
+  if (arrived !== undefined && result.ok && arrived.attempts !== result.attempts)
+    found.push(`${arrived.attempts} requests arrived`);
+  return found.map((why) => ({ row: name, why }));
+}

@@ -1,0 +1,56 @@
+/** Runs the rows of the matrix with a client, in whatever runtime this is loaded. */
+
+const request = {
+  fieldValues: { name: "Anna" },
+  customer: { phone: "+48600100200", consents: { privacy: { version: "1" } } },
+};
+
+/** @returns one result per row: what the call gave or threw, and how long it took. */
+export async function runMatrix({ createIssuingClient, rows, bases, run }) {
+  return Promise.all(
+    rows.map((row, index) =>
+      runRow({ createIssuingClient, row, base: bases[row.base ?? "http"], path: `/${run}/${index}` }),
+    ),
+  );
+}
+
+async function runRow({ createIssuingClient, row, base, path }) {
+  let attempts = 0;
+  const client = createIssuingClient({
+    baseUrl: base + path,
+    apiKey: "key_that_nobody_may_see",
+    timeoutMs: 600,
+    onEvent: (event) => {
+      if (event.type === "attempt") attempts = event.attempt;
+    },
+    ...row.options,
+  });
+  const controller = new AbortController();
+  const reason = new Error("the user left");
+  if (row.abortAfterMs !== undefined) setTimeout(() => controller.abort(reason), row.abortAfterMs);
+  const startedMs = Date.now();
+  const took = () => Date.now() - startedMs;
+  try {
+    const card = await client.issueCard("tpl_1", request, { userId: path, signal: controller.signal });
+    return { ok: card.id === "card_1", attempts, tookMs: took() };
+  } catch (error) {
+    if (error === reason) return { aborted: true, attempts, tookMs: took() };
+    const { code, outcome, retryable, retryAfterMs, userMessage, message } = error;
+    return {
+      ok: false,
+      code,
+      outcome,
+      retryable,
+      retryAfterMs,
+      userMessage,
+      message,
+      detail: error.problem?.detail,
+      attempts,
+      tookMs: took(),
+    };
+  }
+}
+
+/** Rows without their scripts, which stay with the server. */
+export const plainRows = (faults) =>
+  faults.map(({ base, options, abortAfterMs }) => ({ base, options, abortAfterMs }));

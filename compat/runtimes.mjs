@@ -1,0 +1,104 @@
+/** The other runtimes: how each one runs the matrix. */
+import { execFile, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const binary = (path) => here(`node_modules/${path}`);
+const program = here("in-process.mjs");
+
+function inProcess(command, ...args) {
+  return (setup) =>
+    new Promise((resolve, reject) => {
+      const options = { maxBuffer: 2 ** 26, timeout: 60_000, cwd: here("..") };
+      execFile(command, [...args, program, JSON.stringify(setup)], options, (error, stdout, stderr) => {
+        if (error) reject(new Error(`${error.message}\n${stderr}`));
+        else resolve(JSON.parse(stdout));
+      });
+    });
+}
+
+export const runtimes = {
+  "Node 20": inProcess(binary("node-20/bin/node")),
+  "Node 22": inProcess(binary("node-22/bin/node")),
+  "Node 24": inProcess(binary("node-24/bin/node")),
+  Deno: inProcess(
+    binary("@deno/linux-x64-glibc/deno"),
+    "run",
+    "--quiet",
+    "--allow-net",
+    "--allow-env",
+    "--allow-read",
+  ),
+  Bun: inProcess(binary("@oven/bun-linux-x64/bin/bun"), "run"),
+  workerd: inWorkerd,
+};
+
+async function inWorkerd(setup) {
+  const folder = mkdtempSync(join(tmpdir(), "compat-workerd-"));
+  // As wrangler does: the conditions of workers come with `browser`, and must win over it.
+  await build({
+    entryPoints: [here("worker.mjs")],
+    outfile: join(folder, "worker.js"),
+    bundle: true,
+    format: "esm",
+    conditions: ["workerd", "worker", "browser"],
+    logLevel: "error",
+  });
+  const port = await freePort();
+  writeFileSync(join(folder, "config.capnp"), configuration(port));
+  const workerd = spawn(
+    binary("@cloudflare/workerd-linux-64/bin/workerd"),
+    ["serve", join(folder, "config.capnp")],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
+  let said = "";
+  workerd.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  try {
+    return await posted(`http://127.0.0.1:${port}/`, setup);
+  } catch (error) {
+    throw new Error(`${error.message}\n${said}`);
+  } finally {
+    workerd.kill();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const configuration = (port) => `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (modules = [(name = "worker", esModule = embed "worker.js")], compatibilityDate = "2026-01-01", globalOutbound = "out")),
+    (name = "out", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]
+);
+`;
+
+/** Posts as soon as somebody listens. */
+async function posted(url, setup) {
+  const untilMs = Date.now() + 20_000;
+  for (;;) {
+    try {
+      const response = await fetch(url, { method: "POST", body: JSON.stringify(setup) });
+      return await response.json();
+    } catch (error) {
+      if (Date.now() > untilMs || error.cause?.code !== "ECONNREFUSED") throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
