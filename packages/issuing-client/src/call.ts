@@ -2,6 +2,7 @@
 import type { ClientEvent, OperationName } from "./client-event.ts";
 import type { Clock } from "./clock.ts";
 import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
+import { tell } from "./listener.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
 export interface CallOptions {
@@ -13,7 +14,7 @@ export interface CallOptions {
   deadlineMs?: number | undefined;
   /** 0 means none. */
   maxRetries?: number | undefined;
-  /** More headers. They cannot replace the API key or the idempotency key. */
+  /** More headers. They cannot replace the API key or the idempotency key, and not say what the body is. */
   headers?: Record<string, string> | undefined;
   /** Told about the answer, also when it is a problem. */
   onResponse?: ((meta: ResponseMeta) => void) | undefined;
@@ -53,22 +54,10 @@ export function checkedTimes(
   return { timeoutMs: positive("timeoutMs"), deadlineMs: positive("deadlineMs"), maxRetries };
 }
 
-/** @throws {IssuingError} `configuration`. The runtime's own error would quote the value. */
-export function checkedHeaders(headers: Record<string, string> = {}): Record<string, string> {
-  for (const [name, value] of Object.entries(headers)) {
-    try {
-      new Headers([[name, value]]);
-    } catch {
-      throw configurationError(`headers has an entry (${JSON.stringify(name)}) that no request can carry.`);
-    }
-  }
-  return headers;
-}
-
 export interface CallSetup {
   operation: OperationName;
-  idempotencyKey?: string | undefined;
-  signal?: AbortSignal | undefined;
+  idempotencyKey: string | undefined;
+  signal: AbortSignal | undefined;
   times: CallDefaults;
   clock: Clock;
   random: () => number;
@@ -76,58 +65,82 @@ export interface CallSetup {
   onEvent: ((event: ClientEvent) => void) | undefined;
 }
 
-export type Call = ReturnType<typeof startCall>;
+export class Call {
+  readonly operation: OperationName;
+  readonly idempotencyKey: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly budget: RetryBudget;
+  readonly maxRetries: number;
+  attempts = 0;
+  #mayHaveHappened = false;
+  readonly #times: CallDefaults;
+  readonly #startedAtMs: number;
+  readonly #onEvent: ((event: ClientEvent) => void) | undefined;
 
-export function startCall({
-  operation,
-  idempotencyKey,
-  signal,
-  times,
-  clock,
-  random,
-  budget,
-  onEvent,
-}: CallSetup) {
-  const startedAtMs = clock.now();
-  let attempts = 0;
-  let mayHaveHappened = false;
+  constructor({ operation, idempotencyKey, signal, times, clock, random, budget, onEvent }: CallSetup) {
+    this.operation = operation;
+    this.idempotencyKey = idempotencyKey;
+    this.signal = signal;
+    this.clock = clock;
+    this.random = random;
+    this.budget = budget;
+    this.maxRetries = times.maxRetries;
+    this.#times = times;
+    this.#startedAtMs = clock.monotonicMs();
+    this.#onEvent = onEvent;
+  }
 
-  return {
-    operation,
-    idempotencyKey,
-    signal,
-    clock,
-    random,
-    budget,
-    maxRetries: times.maxRetries,
-    get attempts() {
-      return attempts;
-    },
-    durationMs: () => clock.now() - startedAtMs,
-    remainingMs: () => startedAtMs + times.deadlineMs - clock.now(),
-    /** How long the next attempt may take. */
-    attemptMs: () => Math.min(times.timeoutMs, startedAtMs + times.deadlineMs - clock.now()),
-    countAttempt(): number {
-      attempts += 1;
-      this.tell({ type: "attempt", operation, attempt: attempts });
-      return attempts;
-    },
-    /** From here on no failure can be called "not sent" or "rejected" any more. */
-    noteMayHaveHappened(): void {
-      mayHaveHappened = true;
-    },
-    /** The outcome of the whole call, when its last attempt ended so. */
-    outcome: (last: Outcome): Outcome => (mayHaveHappened ? "unknown" : last),
-    error(message: string, facts: Omit<IssuingErrorFacts, "attempts" | "idempotencyKey">): IssuingError {
-      return new IssuingError(message, { ...facts, attempts, idempotencyKey });
-    },
-    /** Telemetry may not cost a call. */
-    tell(event: ClientEvent): void {
-      try {
-        onEvent?.(event);
-      } catch {
-        // whoever listens has to handle what it throws
-      }
-    },
-  };
+  durationMs(): number {
+    return Math.round(this.clock.monotonicMs() - this.#startedAtMs);
+  }
+
+  remainingMs(): number {
+    return this.#startedAtMs + this.#times.deadlineMs - this.clock.monotonicMs();
+  }
+
+  /** Less than a millisecond is no time to begin anything in. */
+  isOver(): boolean {
+    return this.remainingMs() < 1;
+  }
+
+  /** How long the next attempt may take. */
+  attemptMs(): number {
+    return Math.min(this.#times.timeoutMs, this.remainingMs());
+  }
+
+  beginAttempt(): number {
+    this.attempts += 1;
+    this.tell({ type: "attempt", operation: this.operation, attempt: this.attempts });
+    return this.attempts;
+  }
+
+  /** From here on no failure can be called "not sent" any more, and few "rejected". */
+  noteMayHaveHappened(): void {
+    this.#mayHaveHappened = true;
+  }
+
+  /** The outcome of the whole call, when its last attempt ended so. */
+  outcome(last: Outcome): Outcome {
+    return this.#mayHaveHappened ? "unknown" : last;
+  }
+
+  error(message: string, facts: Omit<IssuingErrorFacts, "attempts" | "idempotencyKey">): IssuingError {
+    const { attempts, idempotencyKey } = this;
+    return new IssuingError(message, { ...facts, attempts, idempotencyKey });
+  }
+
+  deadlineError(): IssuingError {
+    const outcome = this.outcome("not-sent");
+    return this.error("The call did not succeed before its deadline.", {
+      code: "deadline",
+      retryable: true,
+      outcome,
+    });
+  }
+
+  tell(event: ClientEvent): void {
+    tell(this.#onEvent, event);
+  }
 }

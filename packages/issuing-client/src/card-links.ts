@@ -28,18 +28,24 @@ export function cardLinks(card: { publicUrl: string } | string, options: CardLin
   const { baseUrl, wallets } = options;
   const links: CardLinks = { page, addToFirstWallet: below(page, "pass.pkpass") };
   if (wallets === undefined) return links;
-  links.addToSecondWallet = below(page, encodeURIComponent(wallets.second));
+  links.addToSecondWallet = below(page, segment(wallets.second));
   if (baseUrl === undefined) return links;
   const assets = checkedAddress("baseUrl", baseUrl);
-  const button = (wallet: string) => below(assets, `assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`);
+  const button = (wallet: string) => below(assets, `assets/add-to-${segment(wallet)}-wallet.svg`);
   return { ...links, firstWalletButton: button(wallets.first), secondWalletButton: button(wallets.second) };
 }
 
 function checkedAddress(name: string, address: unknown): string {
   if (typeof address === "string" && URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) {
-    return address;
+    return new URL(address).href;
   }
   throw configurationError(`${name} is not an http or https address.`);
+}
+
+/** A vendor's name as one segment, which a dot segment is not. */
+function segment(name: string): string {
+  if (typeof name === "string" && /[^.]/.test(name)) return encodeURIComponent(name);
+  throw configurationError("wallets must name both vendors.");
 }
 
 /** Keeps a query where it is: behind the path. */

@@ -1,24 +1,20 @@
 /** The client: five methods, each one operation of the contract. */
 import type { CallOptions } from "./call.ts";
-import { type Card, type IssueCardRequest, readCard } from "./cards.ts";
+import { type Card, readCard } from "./cards.ts";
 import { type ConsentChange, type ConsentState, checkedChange, consentIn, readConsent } from "./consent.ts";
-import { createExchange, type RequestParts } from "./exchange.ts";
+import { createExchange } from "./exchange.ts";
 import { checkedLimit, type Operation, readOperations } from "./history.ts";
 import { checkedId } from "./identifier.ts";
-import { cardIssuer, type IssueCardOptions } from "./issue-card.ts";
+import { cardIssuer, type IssueCard } from "./issue-card.ts";
 import { checkedOptions, type IssuingClientOptions } from "./options.ts";
 import { refuseBrowser } from "./runtime.ts";
-import type { FieldValues, Template } from "./template.ts";
-import type { Api } from "./transport.ts";
+import type { FieldValues } from "./template.ts";
+import { type Api, createApi } from "./transport.ts";
 
 /** Every method throws {@link IssuingError}, or the caller's `signal.reason`. */
 export interface IssuingClient {
-  /** Issues a card, finding or creating the customer (spec 4.1). The same user and template give the same card. */
-  issueCard<Fields = FieldValues>(
-    template: string | Template<Fields>,
-    request: IssueCardRequest<Fields>,
-    options?: IssueCardOptions,
-  ): Promise<Card<Fields>>;
+  /** Issues a card, finding or creating the customer (spec 4.1). Within 24 hours the same user and template give the same card. */
+  issueCard: IssueCard;
   /** Reads a card with balance and level (spec 4.2). */
   getCard(cardId: string, options?: CallOptions): Promise<Card>;
   /** The history of a card, newest first (spec 4.3). */
@@ -35,53 +31,45 @@ export interface IssuingClient {
   readonly api: Api;
 }
 
-/** @throws {IssuingError} `configuration`, naming the option and the fix, before any request. */
+/**
+ * Makes a client of the service at `baseUrl`. One is enough for a program: its calls share connections and retries.
+ * @throws {IssuingError} `configuration`, naming the option and the fix, before any request.
+ */
 export function createIssuingClient(options: IssuingClientOptions): IssuingClient {
   refuseBrowser();
   const settings = checkedOptions(options);
   const exchange = createExchange(settings);
-  const { api, run } = exchange;
+  const { run, sendForApi } = exchange;
+  let api: Api | undefined;
 
   return {
-    api,
-
     issueCard: cardIssuer(exchange, settings),
 
     async getCard(cardId, callOptions = {}) {
-      const params = { path: { id: checkedId("card id", cardId) } };
-      return run(
-        "getCard",
-        callOptions,
-        (parts) => api.GET("/passes/{id}", { ...parts, params }),
-        readCard<FieldValues>,
-      );
+      const id = checkedId("card id", cardId);
+      return run({ operation: "getCard", id }, callOptions, readCard<FieldValues>);
     },
 
-    async listOperations(cardId, query = {}, callOptions = {}) {
-      const limit = checkedLimit(query.limit);
-      const params = {
-        path: { id: checkedId("card id", cardId) },
-        query: limit === undefined ? {} : { limit },
-      };
-      const request = (parts: RequestParts) => api.GET("/passes/{id}/operations", { ...parts, params });
-      return run("listOperations", callOptions, request, readOperations);
+    async listOperations(cardId, { limit } = {}, callOptions = {}) {
+      const id = checkedId("card id", cardId);
+      const query = limit === undefined ? "" : `?limit=${checkedLimit(limit)}`;
+      return run({ operation: "listOperations", id, query }, callOptions, readOperations);
     },
 
     async getConsent(cardId, callOptions = {}) {
-      const params = { path: { id: checkedId("card id", cardId) } };
-      return run(
-        "getConsent",
-        callOptions,
-        (parts) => api.GET("/passes/{id}/consent", { ...parts, params }),
-        readConsent,
-      );
+      const id = checkedId("card id", cardId);
+      return run({ operation: "getConsent", id }, callOptions, readConsent);
     },
 
     async setConsent(cardId, change, callOptions = {}) {
-      const params = { path: { id: checkedId("card id", cardId) } };
-      const body = checkedChange(change) as { marketing: boolean };
-      const request = (parts: RequestParts) => api.PUT("/passes/{id}/consent", { ...parts, params, body });
-      return run("setConsent", callOptions, request, (_call, answer) => consentIn(answer));
+      const id = checkedId("card id", cardId);
+      const body = JSON.stringify(checkedChange(change));
+      return run({ operation: "setConsent", id, body }, callOptions, (_call, data) => consentIn(data));
+    },
+
+    get api() {
+      api ??= createApi(settings.baseUrl, sendForApi);
+      return api;
     },
   };
 }

@@ -1,8 +1,11 @@
-/** Time as the client needs it: what moment it is, and being woken later. */
+/** Time as the client needs it: what moment it is, how long something takes, and being woken later. */
+import { onAbort } from "./abort.ts";
 
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** The date, in milliseconds since 1970. */
   now(): number;
+  /** Milliseconds since some moment, which no correction of the date moves back or forth. */
+  monotonicMs(): number;
   /** Calls back once, so many milliseconds from now. @returns how to cancel. */
   after(ms: number, wake: () => void): () => void;
 }
@@ -12,11 +15,16 @@ const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: Date.now,
+  monotonicMs: () => performance.now(),
   after(ms, wake) {
-    const isTooLong = ms > longestTimerMs;
+    if (ms <= longestTimerMs) {
+      const timer = setTimeout(wake, ms);
+      return () => clearTimeout(timer);
+    }
     let cancel = () => {};
-    const next = isTooLong ? () => (cancel = systemClock.after(ms - longestTimerMs, wake)) : wake;
-    const timer = setTimeout(next, Math.min(ms, longestTimerMs));
+    const timer = setTimeout(() => {
+      cancel = systemClock.after(ms - longestTimerMs, wake);
+    }, longestTimerMs);
     return () => {
       clearTimeout(timer);
       cancel();
@@ -45,19 +53,18 @@ export function within<Result>(
   stop: (reason: unknown) => void = () => {},
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const cancelTimer = ms === Number.POSITIVE_INFINITY ? () => {} : clock.after(ms, () => end(new TimeUp()));
-    const abort = () => end(signal?.reason);
-    signal?.addEventListener("abort", abort, { once: true });
-
-    function release(): void {
-      cancelTimer();
-      signal?.removeEventListener("abort", abort);
-    }
-    function end(reason: unknown): void {
+    const end = (reason: unknown) => {
       release();
       reject(reason); // first: what the work says because it was stopped tells nothing
       stop(reason);
-    }
+    };
+    const cancelTimer =
+      ms === Number.POSITIVE_INFINITY ? undefined : clock.after(ms, () => end(new TimeUp()));
+    const stopListening = signal && onAbort(signal, () => end(signal.reason));
+    const release = () => {
+      cancelTimer?.();
+      stopListening?.();
+    };
     work.then(
       (result) => {
         release();
@@ -68,13 +75,13 @@ export function within<Result>(
         reject(error);
       },
     );
-    if (signal?.aborted) abort();
+    if (signal?.aborted) end(signal.reason);
   });
 }
 
 /** Resolves after a pause. @throws the caller's `signal.reason` as soon as that is aborted. */
-export async function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await within({ clock, ms, signal }, new Promise<void>(() => {})).catch((error) => {
+export async function pause(limits: Limits): Promise<void> {
+  await within(limits, new Promise<void>(() => {})).catch((error) => {
     if (!(error instanceof TimeUp)) throw error;
   });
 }

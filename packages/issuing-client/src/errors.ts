@@ -51,7 +51,7 @@ export class IssuingError extends Error {
   readonly outcome: Outcome;
   readonly attempts: number;
   /** Safe to render: the `detail` of a 422 (spec 7), and a general sentence for everything else. */
-  readonly userMessage: string;
+  declare readonly userMessage: string;
   declare readonly idempotencyKey?: string;
   declare readonly retryAfterMs?: number;
 
@@ -61,7 +61,8 @@ export class IssuingError extends Error {
     this.outcome = facts.outcome;
     this.retryable = facts.retryable ?? false;
     this.attempts = facts.attempts ?? 0;
-    this.userMessage = facts.userMessage ?? generalMessage;
+    // Reachable, but not printed: the service's words may quote the user.
+    Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalMessage });
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
     if (facts.retryAfterMs !== undefined) this.retryAfterMs = facts.retryAfterMs;
     Object.defineProperty(this, brand, { value: true });
@@ -73,7 +74,7 @@ export class ProblemError extends IssuingError {
   override readonly name = "ProblemError";
   readonly status: number;
   /** RFC 9457, with every member the service sent. */
-  readonly problem: ProblemDetails;
+  declare readonly problem: ProblemDetails;
   declare readonly requestId?: string;
 
   constructor(
@@ -82,7 +83,7 @@ export class ProblemError extends IssuingError {
   ) {
     super(message, facts);
     this.status = facts.status;
-    this.problem = facts.problem;
+    Object.defineProperty(this, "problem", { value: facts.problem }); // as userMessage
     if (facts.requestId !== undefined) this.requestId = facts.requestId;
   }
 }

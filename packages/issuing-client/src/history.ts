@@ -19,8 +19,7 @@ export function readOperations(call: Call, body: unknown): Operation[] {
   });
 }
 
-export function checkedLimit(limit: unknown): number | undefined {
-  if (limit === undefined) return undefined;
+export function checkedLimit(limit: unknown): number {
   if (Number.isSafeInteger(limit) && (limit as number) >= 1) return limit as number;
   throw configurationError(`limit must be a whole number, 1 or more, not ${String(limit)}.`);
 }

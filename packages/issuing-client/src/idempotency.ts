@@ -29,7 +29,7 @@ export async function deriveIdempotencyKey({ templateId, userId, salt = "" }: De
   // Each part is preceded by its length, so that no two inputs can read the same when joined.
   const encoder = new TextEncoder();
   const parts = [version, templateId, userIdText(userId), salt].map((part) =>
-    encoder.encode(part.normalize("NFC")),
+    encoder.encode(wellFormed(part)),
   );
   const lengths = parts.map((part) => encoder.encode(`${part.byteLength}:`));
   const text = new Uint8Array(
@@ -48,10 +48,17 @@ export async function deriveIdempotencyKey({ templateId, userId, salt = "" }: De
 function userIdText(userId: unknown): string {
   if (typeof userId === "bigint") return String(userId);
   if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId === 0 ? 0 : userId);
-  if (typeof userId === "string" && userId !== "") return userId;
+  if (typeof userId === "string" && userId.trim() !== "") return userId;
   throw configurationError(
     "userId must be a non-empty string, a safe integer or a bigint: is the user saved already?",
   );
+}
+
+/** Text with half a surrogate pair would be encoded like other such text. */
+function wellFormed(text: string): string {
+  if (/\p{Surrogate}/u.test(text))
+    throw configurationError("templateId, userId and salt must be well-formed text.");
+  return text;
 }
 
 function base64url(bytes: Uint8Array): string {
@@ -70,19 +77,30 @@ export function checkedIdempotencyKey(key: unknown): string {
   throw configurationError("idempotencyKey must be 1 to 255 visible ASCII characters, without spaces.");
 }
 
-/** @throws {IssuingError} `idempotency-expired` once the service has forgotten the key: a repeat would issue anew. */
-export function checkedFirstAttempt(
+/** Clocks differ, and a request takes its time: this long before the end of the retention no attempt begins. */
+const retentionMarginMs = 60_000;
+
+/**
+ * How long a call with this key may still be repeated.
+ * @returns milliseconds; infinite when the first attempt is this one.
+ * @throws {IssuingError} `idempotency-expired` once the service may have forgotten the key: a repeat would issue anew.
+ */
+export function repeatableForMs(
   firstAttemptAt: Date | number | undefined,
   nowMs: number,
   key: string,
-): void {
-  if (firstAttemptAt === undefined) return;
-  const atMs = Number(firstAttemptAt);
-  if (!Number.isFinite(atMs))
-    throw configurationError("firstAttemptAt must be a valid Date or a time in milliseconds.");
-  if (nowMs - atMs < retentionMs) return;
+): number {
+  if (firstAttemptAt === undefined) return Number.POSITIVE_INFINITY;
+  const atMs = firstAttemptAt === null ? Number.NaN : Number(firstAttemptAt);
+  if (!Number.isFinite(atMs) || atMs > nowMs + retentionMarginMs) {
+    throw configurationError(
+      "firstAttemptAt must be a Date or a time in milliseconds, and not in the future.",
+    );
+  }
+  const remainingMs = atMs + retentionMs - retentionMarginMs - nowMs;
+  if (remainingMs > 0) return remainingMs;
   throw new IssuingError(
-    "The first attempt is 24 hours ago or more: the service has forgotten the key, and a repeat could issue a second card. Look for the card first.",
+    "The first attempt is 24 hours ago: the service may have forgotten the key, and a repeat could issue a second card. Look for the card first.",
     { code: "idempotency-expired", outcome: "unknown", idempotencyKey: key },
   );
 }

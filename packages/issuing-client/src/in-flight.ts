@@ -1,11 +1,12 @@
 /** Lets calls with the same key share one request while it is under way. */
 import type { ResponseMeta } from "./call.ts";
 import { type Clock, within } from "./clock.ts";
+import { tell } from "./listener.ts";
 
 export interface Caller {
   key: string;
-  /** What is asked for, as text: the same key with another text is a mistake. */
-  fingerprint: string;
+  /** The template and the body: the same key with other content is a mistake. */
+  content: readonly [templateId: string, body: string];
   signal: AbortSignal | undefined;
   /** How long this caller waits for a request that another one began. */
   deadlineMs: number;
@@ -19,7 +20,7 @@ type Start<Result> = (
 
 /** A request that several callers wait for. It is stopped only when the last of them has left. */
 interface Shared<Result> {
-  fingerprint: string;
+  content: Caller["content"];
   result: Promise<Result>;
   callers: Set<Caller>;
   stop: AbortController | undefined;
@@ -52,14 +53,14 @@ export function inFlight<Result>(clock: Clock): Share<Result> {
     }
   }
 
-  function begin({ key, fingerprint, signal }: Caller, start: Start<Result>): Shared<Result> {
+  function begin({ key, content, signal }: Caller, start: Start<Result>): Shared<Result> {
     const callers = new Set<Caller>();
     // Who cannot leave needs no way to stop the request.
     const stop = signal === undefined ? undefined : new AbortController();
     const result = start(stop?.signal, (meta) => {
-      for (const { onResponse } of callers) onResponse?.(meta);
+      for (const { onResponse } of callers) tell(onResponse, meta);
     });
-    const shared: Shared<Result> = { fingerprint, result, callers, stop };
+    const shared: Shared<Result> = { content, result, callers, stop };
     underWay.set(key, shared);
     const end = () => forget(key, shared);
     result.then(end, end);
@@ -70,14 +71,18 @@ export function inFlight<Result>(clock: Clock): Share<Result> {
     const known = underWay.get(caller.key);
     // Whoever began it has given it a deadline of its own.
     if (known === undefined) return wait(begin(caller, start), caller, Number.POSITIVE_INFINITY);
-    if (known.fingerprint !== caller.fingerprint) return undefined;
+    if (!isSame(known.content, caller.content)) return undefined;
     return wait(known, caller, caller.deadlineMs).then((result) => structuredClone(result));
   };
 }
 
-/** JSON with its members in order, so that the same request written differently is the same. */
-export function fingerprintOf(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
+/** The same JSON may be written in another order. */
+function isSame([template, body]: Caller["content"], [otherTemplate, otherBody]: Caller["content"]): boolean {
+  return template === otherTemplate && (body === otherBody || inOrder(body) === inOrder(otherBody));
+}
+
+function inOrder(json: string): string {
+  return JSON.stringify(JSON.parse(json), (_key, member: unknown) =>
     typeof member === "object" && member !== null && !Array.isArray(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
       : member,

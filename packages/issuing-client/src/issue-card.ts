@@ -1,80 +1,125 @@
 /** Issues a card: one key, one request under way, one card. */
 import { type CallOptions, checkedTimes } from "./call.ts";
 import { type Card, type IssueCardRequest, readCard } from "./cards.ts";
-import { TimeUp } from "./clock.ts";
-import { configurationError, IssuingError } from "./errors.ts";
+import { TimeUp, within } from "./clock.ts";
+import { configurationError, IssuingError, type Outcome } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
 import {
-  checkedFirstAttempt,
   checkedIdempotencyKey,
   deriveIdempotencyKey,
   randomIdempotencyKey,
+  repeatableForMs,
   type UserId,
 } from "./idempotency.ts";
 import { checkedId } from "./identifier.ts";
-import { fingerprintOf, inFlight } from "./in-flight.ts";
+import { inFlight } from "./in-flight.ts";
 import type { Settings } from "./options.ts";
-import { checkedFieldValues, defineTemplate, type FieldValues, type Template } from "./template.ts";
+import { jsonOf } from "./request.ts";
+import { checkedFieldValues, matchedBy, type Template } from "./template.ts";
 
 export interface IssueCardOptions extends CallOptions {
   /** Your own user's id: the Idempotency-Key is derived from it and the template's id. */
   userId?: UserId | undefined;
   /** Or your own key. With neither, a random one keeps retries safe, but not a repeat after a crash. */
   idempotencyKey?: string | undefined;
-  /** When you first tried this key; beyond the 24 h retention the call refuses to go out blind. */
+  /** When you first tried this key; once the service may have forgotten it, the call is refused. */
   firstAttemptAt?: Date | number | undefined;
 }
 
-export type IssueCard = <Fields = FieldValues>(
-  template: string | Template<Fields>,
-  request: IssueCardRequest<Fields>,
-  options?: IssueCardOptions,
-) => Promise<Card<Fields>>;
-
-export function cardIssuer({ api, run }: Exchange, settings: Settings): IssueCard {
-  const share = inFlight<Card<unknown>>(settings.clock);
-
-  return async function issueCard<Fields>(
-    template: string | Template<Fields>,
+export interface IssueCard {
+  /** A template by its id: any fields. */
+  (template: string, request: IssueCardRequest, options?: IssueCardOptions): Promise<Card>;
+  /** A template made by `defineTemplate`: its own fields, in and out. */
+  <Fields>(
+    template: Template<Fields>,
     request: IssueCardRequest<Fields>,
-    callOptions: IssueCardOptions = {},
-  ): Promise<Card<Fields>> {
-    const chosen = typeof template === "string" ? defineTemplate<Fields>(template) : template;
-    const templateId = checkedId("template id", chosen?.id);
-    if (typeof request?.customer !== "object" || request.customer === null) {
-      throw configurationError(
-        "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
-      );
-    }
-    const { signal, onResponse } = callOptions;
-    const { deadlineMs } = checkedTimes(callOptions, settings.times);
-    const key = await idempotencyKeyOf(templateId, callOptions);
-    checkedFirstAttempt(callOptions.firstAttemptAt, settings.clock.now(), key);
-    const fieldValues = await checkedFieldValues(chosen, request.fieldValues);
-    const body = { customer: request.customer, ...(fieldValues !== undefined && { fieldValues }) };
-    const fingerprint = fingerprintOf([templateId, body]);
+    options?: IssueCardOptions,
+  ): Promise<Card<Fields>>;
+}
 
-    const issued = share({ key, fingerprint, signal, deadlineMs, onResponse }, (stop, tell) =>
-      run(
-        "issueCard",
-        { ...callOptions, signal: stop, onResponse: tell },
-        (parts) => {
-          const params = { path: { templateId }, header: { "Idempotency-Key": key } };
-          return api.POST("/templates/{templateId}/passes", { ...parts, params, body: body as never });
-        },
-        readCard<Fields>,
-        key,
-      ),
+export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
+  const { clock } = settings;
+  const share = inFlight<Card<unknown>>(clock);
+
+  async function issueCard(
+    template: string | Template<unknown>,
+    request: IssueCardRequest<unknown>,
+    givenOptions: IssueCardOptions = {},
+  ): Promise<Card<unknown>> {
+    // What is read before the first await is as it is now; what the caller changes later changes nothing.
+    const options = { ...givenOptions };
+    const { signal, onResponse, firstAttemptAt } = options;
+    const startedAtMs = clock.monotonicMs();
+    const times = checkedTimes(options, settings.times);
+    const draft = draftOf(template, request);
+    const ready = Promise.all([idempotencyKeyOf(draft.templateId, options), fieldValuesOf(draft)]);
+    const limits = { clock, ms: times.deadlineMs, signal };
+
+    let outcome: Outcome = "not-sent";
+    let idempotencyKey: string | undefined;
+    try {
+      // Only a schema can take its time.
+      const [key, fieldValues] = await (draft.schema === undefined ? ready : within(limits, ready));
+      idempotencyKey = key;
+      const remainingMs = times.deadlineMs - (clock.monotonicMs() - startedAtMs);
+      const deadlineMs = Math.min(remainingMs, repeatableForMs(firstAttemptAt, clock.now(), key));
+      const { templateId, customer } = draft;
+      const body = `{"customer":${customer}${fieldValues === undefined ? "" : `,"fieldValues":${fieldValues}`}}`;
+
+      const issued = share(
+        { key, content: [templateId, body], signal, deadlineMs, onResponse },
+        (stop, tell) =>
+          run(
+            { operation: "issueCard", id: templateId, body, idempotencyKey: key },
+            { ...options, deadlineMs, signal: stop, onResponse: tell },
+            readCard<unknown>,
+          ),
+      );
+      if (issued === undefined) throw mismatch(key);
+      outcome = "unknown";
+      return await issued;
+    } catch (error) {
+      throw error instanceof TimeUp ? deadlineError(outcome, idempotencyKey) : error;
+    }
+  }
+  return issueCard as IssueCard;
+}
+
+/** A request as it was given, in text. */
+interface Draft {
+  templateId: string;
+  schema: Template<unknown>["schema"];
+  customer: string;
+  fieldValues: string | undefined;
+}
+
+function draftOf(template: string | Template<unknown>, request: IssueCardRequest<unknown>): Draft {
+  const { id, schema } =
+    typeof template === "string" ? { id: template, schema: undefined } : (template ?? {});
+  const templateId = checkedId("template id", id);
+  const { customer, fieldValues } = request ?? {};
+  if (typeof customer !== "object" || customer === null) {
+    throw configurationError(
+      "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
     );
-    if (issued === undefined) throw mismatch(key);
-    return (await issued.catch(asDeadline(key))) as Card<Fields>;
+  }
+  const values = schema === undefined ? checkedFieldValues(fieldValues) : fieldValues;
+  return {
+    templateId,
+    schema,
+    customer: jsonOf("customer", customer),
+    fieldValues: values === undefined ? undefined : jsonOf("fieldValues", values),
   };
 }
 
-async function idempotencyKeyOf(
-  templateId: string,
-  { userId, idempotencyKey }: IssueCardOptions,
-): Promise<string> {
+async function fieldValuesOf({ schema, fieldValues }: Draft): Promise<string | undefined> {
+  if (schema === undefined) return fieldValues;
+  const matched = await matchedBy(schema, JSON.parse(fieldValues ?? "{}"));
+  return jsonOf("fieldValues", checkedFieldValues(matched));
+}
+
+async function idempotencyKeyOf(templateId: string, options: IssueCardOptions): Promise<string> {
+  const { userId, idempotencyKey, firstAttemptAt } = options;
   if (idempotencyKey !== undefined && userId !== undefined) {
     throw configurationError(
       "Give userId or idempotencyKey, not both: the key is derived from the user's id.",
@@ -82,7 +127,8 @@ async function idempotencyKeyOf(
   }
   if (idempotencyKey !== undefined) return checkedIdempotencyKey(idempotencyKey);
   if (userId !== undefined) return deriveIdempotencyKey({ templateId, userId });
-  return randomIdempotencyKey();
+  if (firstAttemptAt === undefined) return randomIdempotencyKey();
+  throw configurationError("firstAttemptAt needs the userId or the idempotencyKey of that first attempt.");
 }
 
 function mismatch(idempotencyKey: string): IssuingError {
@@ -92,15 +138,7 @@ function mismatch(idempotencyKey: string): IssuingError {
   );
 }
 
-/** For a caller who joined another's request and could not wait for its end. */
-function asDeadline(idempotencyKey: string): (error: unknown) => never {
-  return (error) => {
-    if (!(error instanceof TimeUp)) throw error;
-    throw new IssuingError("The call did not succeed before its deadline.", {
-      code: "deadline",
-      outcome: "unknown",
-      retryable: true,
-      idempotencyKey,
-    });
-  };
+function deadlineError(outcome: Outcome, idempotencyKey: string | undefined): IssuingError {
+  const message = "The call did not succeed before its deadline.";
+  return new IssuingError(message, { code: "deadline", outcome, retryable: true, idempotencyKey });
 }

@@ -30,7 +30,7 @@ export interface IssuingClientOptions {
 
 export interface Settings {
   baseUrl: string;
-  findApiKey: () => Promise<string>;
+  apiKey: string | (() => Promise<string>);
   fetch: Fetch;
   times: CallDefaults;
   clock: Clock;
@@ -46,14 +46,14 @@ export function checkedOptions(options: IssuingClientOptions): Settings {
     throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
   }
   const { apiKey, fetch, clock = systemClock, random = Math.random, onEvent } = options;
-  if (typeof apiKey !== "function") checkedApiKey(apiKey);
   if (fetch !== undefined && typeof fetch !== "function")
     throw configurationError("fetch must be a function.");
   if (onEvent !== undefined && typeof onEvent !== "function")
     throw configurationError("onEvent must be a function.");
   return {
     baseUrl: checkedBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false),
-    findApiKey: async () => checkedApiKey(typeof apiKey === "function" ? await found(apiKey) : apiKey),
+    apiKey:
+      typeof apiKey === "function" ? async () => checkedApiKey(await found(apiKey)) : checkedApiKey(apiKey),
     // Looked up at each call, so that what replaces the global later (a test's interception) is used.
     fetch: fetch ?? ((...request) => globalThis.fetch(...request)),
     times: checkedTimes(options, defaults),

@@ -5,6 +5,7 @@ import { readProblem } from "./problem.ts";
 import { requestIdOf } from "./request-id.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { isRetryableStatus } from "./retry-policy.ts";
+import type { WholeAnswer } from "./whole-answer.ts";
 
 const codes: Readonly<Record<number, IssuingErrorCode>> = {
   401: "unauthorized",
@@ -15,33 +16,41 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
   429: "rate-limited",
 };
 
-/** Refused for what the request says: an earlier attempt with the same body cannot have fared better. */
-const judgedByTheRequest: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+/** What the code alone lets us say; the service's own words may quote a customer, and stay in `problem`. */
+const hints: Partial<Record<IssuingErrorCode, string>> = {
+  unauthorized: "is the apiKey right?",
+  forbidden: "may this apiKey do that?",
+  "not-found": "is the id right, and baseUrl the service's?",
+  validation: "userMessage says what to correct.",
+};
 
 /** Long enough for a sentence per field, too short for an error page that calls itself a detail. */
 const longestUserMessage = 1_000;
 
-/** @param body what the service sent, parsed when it is JSON, else its text. */
-export function refusal(call: Call, response: Response, body: unknown): ProblemError {
-  const { status, headers } = response;
-  const problem = readProblem(status, body);
+export function refusal(call: Call, { status, headers, text }: WholeAnswer): ProblemError {
+  const problem = readProblem(status, text);
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
-  return new ProblemError(`The service answered ${status}${problem.title ? ` ${problem.title}` : ""}.`, {
-    code,
-    status,
-    problem,
-    retryable: isRetryableStatus(status),
-    outcome: outcomeOf(call, status),
-    attempts: call.attempts,
-    idempotencyKey: call.idempotencyKey,
-    requestId: requestIdOf(headers),
-    retryAfterMs: retryAfterMs(headers, call.clock.now()),
-    userMessage: status === 422 ? showable(problem.detail) : undefined, // spec 7
-  });
+  const hint = hints[code];
+  return new ProblemError(
+    `The service answered ${status} to ${call.operation}${hint === undefined ? "." : `: ${hint}`}`,
+    {
+      code,
+      status,
+      problem,
+      retryable: isRetryableStatus(status),
+      outcome: outcomeOf(call, status),
+      attempts: call.attempts,
+      idempotencyKey: call.idempotencyKey,
+      requestId: requestIdOf(headers),
+      retryAfterMs: retryAfterMs(headers, call.clock.now()),
+      userMessage: status === 422 ? showable(problem.detail) : undefined, // spec 7
+    },
+  );
 }
 
+/** A 422 is about what the request says: an earlier attempt with the same body cannot have fared better. */
 function outcomeOf(call: Call, status: number): Outcome {
-  return judgedByTheRequest.has(status) ? "rejected" : call.outcome("rejected");
+  return status === 422 ? "rejected" : call.outcome("rejected");
 }
 
 function showable(detail: string | undefined): string | undefined {

@@ -11,7 +11,7 @@ const dateForms = [
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get("retry-after")?.trim();
   if (value === undefined) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  if (/^\d{1,12}$/.test(value)) return Number(value) * 1000;
   if (!dateForms.some((form) => form.test(value))) return undefined;
   const atMs = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);

@@ -9,14 +9,14 @@ export interface RetryBudget {
   giveBack(): void;
 }
 
-export function retryBudget(clock: Pick<Clock, "now">): RetryBudget {
+export function retryBudget(clock: Pick<Clock, "monotonicMs">): RetryBudget {
   const { budget, budgetRegainMs } = retryPolicy;
   let tokens: number = budget;
-  let countedAtMs = clock.now();
+  let countedAtMs = clock.monotonicMs();
 
   /** Time gives back as well, for clients that call so seldom that no success would. */
   function regain(): void {
-    const nowMs = clock.now();
+    const nowMs = clock.monotonicMs();
     tokens = Math.min(budget, tokens + Math.max(0, nowMs - countedAtMs) / budgetRegainMs);
     countedAtMs = nowMs;
   }

@@ -18,8 +18,10 @@ export function isRetryableStatus(status: number): boolean {
 }
 
 /** GET, PUT, or POST with an Idempotency-Key: sending it twice does it once. */
-export function isRepeatable(method: string, headers: Headers): boolean {
-  return method === "GET" || method === "HEAD" || method === "PUT" || headers.has("idempotency-key");
+export function isRepeatable(method: string, headers: Readonly<Record<string, string>>): boolean {
+  return (
+    method === "GET" || method === "HEAD" || method === "PUT" || Object.hasOwn(headers, "idempotency-key")
+  );
 }
 
 /**

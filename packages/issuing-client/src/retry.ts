@@ -1,41 +1,45 @@
-/** Decides whether and when a request goes out again, with the same key. A function from fetch to fetch. */
-import { AttemptFailure, type Fetch } from "./attempt.ts";
+/** Decides whether and when a request goes out again, with the same key. A function from Send to Send. */
+import type { Send } from "./attempt.ts";
+import { AttemptFailure } from "./attempt-failure.ts";
 import type { Call } from "./call.ts";
 import type { RetryReason } from "./client-event.ts";
 import { pause } from "./clock.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { isRepeatable, isRetryableStatus, ownPauseMs } from "./retry-policy.ts";
+import type { WholeAnswer } from "./whole-answer.ts";
 
 /**
  * Repeats what may be repeated, until there is an answer that repeating cannot improve, or no retry or time is left.
  * @throws {IssuingError} when the last attempt brought no answer, and the caller's reason when it aborted.
  */
-export function retrying(fetch: Fetch, call: Call): Fetch {
-  return async (input, init = {}) => {
-    const repeatable = isRepeatable(init.method ?? "GET", new Headers(init.headers));
+export function retrying(send: Send, call: Call): Send {
+  return async (url, request) => {
+    const repeatable = isRepeatable(request.method, request.headers);
+    if (call.isOver()) throw call.deadlineError();
     for (;;) {
-      const attempt = call.countAttempt();
-      const result = await attempted(fetch, input, init);
+      const attempt = call.beginAttempt();
+      const result = await attempted(send, url, request);
       noteWhatMayHaveHappened(call, result);
-
-      if (!isWorthRepeating(result)) call.budget.giveBack();
-
-      const retriesLeft = repeatable ? call.maxRetries - attempt + 1 : 0;
-      if (retriesLeft <= 0 || !isWorthRepeating(result)) return given(call, result);
+      if (!isWorthRepeating(result)) {
+        call.budget.giveBack();
+        return given(call, result);
+      }
       const pauseMs = requestedPauseMs(call, result) ?? ownPauseMs(attempt, call.random);
-      if (pauseMs >= call.remainingMs() || !call.budget.take()) return given(call, result);
+      const mayRepeat = repeatable && attempt <= call.maxRetries && pauseMs < call.remainingMs();
+      if (!mayRepeat || !call.budget.take()) return given(call, result);
 
       call.tell({ type: "retry", operation: call.operation, attempt, reason: reasonOf(result), pauseMs });
-      await pause(call.clock, pauseMs, call.signal);
+      await pause({ clock: call.clock, ms: pauseMs, signal: call.signal });
+      if (call.isOver()) return given(call, result); // the pause took longer than it should have
     }
   };
 }
 
-type Result = Response | AttemptFailure;
+type Result = WholeAnswer | AttemptFailure;
 
-async function attempted(fetch: Fetch, ...request: Parameters<Fetch>): Promise<Result> {
+async function attempted(send: Send, ...request: Parameters<Send>): Promise<Result> {
   try {
-    return await fetch(...request);
+    return await send(...request);
   } catch (error) {
     if (error instanceof AttemptFailure) return error;
     throw error;
@@ -60,14 +64,10 @@ function requestedPauseMs(call: Call, result: Result): number | undefined {
 const reasonOf = (result: Result): RetryReason =>
   result instanceof AttemptFailure ? result.code : result.status;
 
-/** The last result, as fetch gives it: an answer of any status, or an error. */
-function given(call: Call, result: Result): Response {
+/** The last result: an answer of any status, or the error of the whole call. */
+function given(call: Call, result: Result): WholeAnswer {
   if (!(result instanceof AttemptFailure)) return result;
-  const isOver = result.code === "timeout" && call.remainingMs() <= 0;
-  throw call.error(isOver ? "The call did not succeed before its deadline." : result.message, {
-    code: isOver ? "deadline" : result.code,
-    retryable: result.retryable,
-    outcome: call.outcome("not-sent"),
-    cause: result.cause,
-  });
+  const { code, retryable, message, cause } = result;
+  if (code === "timeout" && call.isOver()) throw call.deadlineError();
+  throw call.error(message, { code, retryable, outcome: call.outcome("not-sent"), cause });
 }

@@ -8,10 +8,28 @@ export const browserMessage =
 interface Surroundings {
   document?: unknown;
   process?: { versions?: { node?: unknown } };
+  /** What a worker of a browser has, and a few server runtimes imitate. */
+  WorkerNavigator?: unknown;
+  navigator?: { userAgent?: unknown };
+  Deno?: unknown;
+  EdgeRuntime?: unknown;
 }
 
-/** A page has a document and no Node; a test with jsdom has both. @throws {IssuingError} `configuration`. */
+/** A page, or a worker of one. A test with jsdom has a document too, but also Node. */
+function isBrowser({
+  document,
+  process,
+  WorkerNavigator,
+  navigator,
+  Deno,
+  EdgeRuntime,
+}: Surroundings): boolean {
+  const isServer = [process?.versions?.node, Deno, EdgeRuntime].some((mark) => mark !== undefined);
+  if (isServer || navigator?.userAgent === "Cloudflare-Workers") return false;
+  return document !== undefined || WorkerNavigator !== undefined;
+}
+
+/** @throws {IssuingError} `configuration`. */
 export function refuseBrowser(surroundings: Surroundings = globalThis as Surroundings): void {
-  const isPage = surroundings.document !== undefined && surroundings.process?.versions?.node === undefined;
-  if (isPage) throw configurationError(browserMessage);
+  if (isBrowser(surroundings)) throw configurationError(browserMessage);
 }

@@ -32,24 +32,24 @@ export function defineTemplate<Fields = FieldValues>(
   return Object.freeze(schema === undefined ? { id } : { id, schema });
 }
 
-/**
- * The values as the template's schema leaves them, ready to be sent.
- * @throws {IssuingError} `validation` when they do not match the schema, `configuration` for what JSON would change.
- */
-export async function checkedFieldValues<Fields>(
-  template: Template<Fields>,
-  values: unknown,
-): Promise<unknown> {
-  const checked = template.schema === undefined ? values : await matched(template.schema, values);
-  for (const [key, value] of Object.entries(checked ?? {})) {
+/** @throws {IssuingError} `configuration` for what JSON would change or lose. */
+export function checkedFieldValues(values: unknown): Record<string, unknown> | undefined {
+  if (values === undefined) return undefined;
+  const prototype = typeof values === "object" && values !== null ? Object.getPrototypeOf(values) : undefined;
+  // A plain object of any realm: its prototype is the end of the chain, or has no prototype itself.
+  const isPlain =
+    prototype === null || (prototype !== undefined && Object.getPrototypeOf(prototype) === null);
+  if (!isPlain || Array.isArray(values)) throw configurationError("fieldValues must be a plain object.");
+  for (const [key, value] of Object.entries(values as object)) {
     const isSendable = typeof value === "string" || Number.isFinite(value) || value === undefined;
     if (!isSendable) throw configurationError(`fieldValues.${key} must be a string or a finite number.`);
   }
-  return checked;
+  return values as Record<string, unknown>;
 }
 
-async function matched<Fields>(schema: StandardSchemaV1<Fields>, values: unknown): Promise<unknown> {
-  const result = await schema["~standard"].validate(values ?? {});
+/** The values as a schema leaves them. @throws {IssuingError} `validation`, naming the fields; unsent. */
+export async function matchedBy<Fields>(schema: StandardSchemaV1<Fields>, values: unknown): Promise<unknown> {
+  const result = await validated(schema, values);
   if (result.issues === undefined) return result.value;
   // Only where, not what: the texts of some libraries quote the value.
   const paths = new Set(result.issues.map(({ path }) => (path ?? []).map(keyOf).join(".") || "fieldValues"));
@@ -58,6 +58,14 @@ async function matched<Fields>(schema: StandardSchemaV1<Fields>, values: unknown
     outcome: "not-sent",
     userMessage: "Some details are missing or not valid. Please check them and try again.",
   });
+}
+
+async function validated<Fields>(schema: StandardSchemaV1<Fields>, values: unknown) {
+  try {
+    return await schema["~standard"].validate(values);
+  } catch {
+    throw configurationError("The template's schema threw instead of telling what is wrong.");
+  }
 }
 
 const keyOf = (segment: PropertyKey | { key: PropertyKey }) =>

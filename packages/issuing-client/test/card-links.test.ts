@@ -29,6 +29,14 @@ describe("cardLinks", () => {
     );
   });
 
+  it("gives addresses as a browser writes them, so that nothing breaks out of an attribute", () => {
+    expect(cardLinks('  https://cards.test/"><script>').page).toBe("https://cards.test/%22%3E%3Cscript%3E");
+  });
+
+  it.each(["", ".", ".."])("refuses the wallet name %j", (second) => {
+    expect(() => cardLinks(page, { wallets: { first: "apple", second } })).toThrow(/wallets/);
+  });
+
   it.each(["javascript:alert(1)", "data:text/html,x", "cards.test", "", undefined, null, {}])(
     "refuses %s, which a page would turn into a link",
     (publicUrl) => {

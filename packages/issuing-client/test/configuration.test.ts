@@ -78,6 +78,12 @@ describe("createIssuingClient refuses", () => {
     expect(refused(() => refuseBrowser({ document: {} }))).toMatch(/must not run in a browser/);
     refuseBrowser({ document: {}, process: { versions: { node: "20" } } });
     refuseBrowser({});
+    expect(
+      refused(() => refuseBrowser({ WorkerNavigator: class {}, navigator: { userAgent: "Mozilla/5.0" } })),
+    ).toMatch(/browser/);
+    refuseBrowser({ WorkerNavigator: class {}, navigator: { userAgent: "Cloudflare-Workers" } });
+    refuseBrowser({ WorkerNavigator: class {}, Deno: {} });
+    refuseBrowser({ WorkerNavigator: class {}, EdgeRuntime: "vercel" });
   });
 
   it("never with the key in the message", () => {
@@ -103,6 +109,16 @@ it("a baseUrl may be a URL, end in slashes, and have a path", async () => {
     expect(requests[0]?.url).toBe("https://cards.test/shop/api/v1/passes/card_1");
   }
 });
+
+const throwing = defineTemplate("t", {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: () => {
+      throw new Error("hunter2");
+    },
+  },
+} as never);
 
 describe("a method refuses, unsent,", () => {
   const calls: [string, (client: ReturnType<typeof createIssuingClient>) => Promise<unknown>, RegExp][] = [
@@ -152,6 +168,33 @@ describe("a method refuses, unsent,", () => {
       (c) => c.issueCard("t", { ...signUp, fieldValues: { at: new Date() as never } }),
       /fieldValues\.at/,
     ],
+    [
+      "field values that are no plain object",
+      (c) => c.issueCard("t", { ...signUp, fieldValues: new Map() as never }),
+      /plain object/,
+    ],
+    [
+      "field values that are a list",
+      (c) => c.issueCard("t", { ...signUp, fieldValues: ["a"] as never }),
+      /plain object/,
+    ],
+    [
+      "a customer with a bigint",
+      (c) => c.issueCard("t", { customer: { ...signUp.customer, n: 1n } as never }),
+      /customer cannot be written as JSON/,
+    ],
+    ["a card id that is half a letter", (c) => c.getCard("a\ud800"), /not well-formed/],
+    [
+      "a header that says what the body is",
+      (c) => c.getCard("c", { headers: { "Content-Type": "text/plain" } }),
+      /headers may not have "Content-Type"/,
+    ],
+    [
+      "a header of the connection",
+      (c) => c.getCard("c", { headers: { "transfer-encoding": "chunked" } }),
+      /may not have/,
+    ],
+    ["a schema that throws", (c) => c.issueCard(throwing, signUp as never), /schema threw/],
     [
       "a header that cannot be sent",
       (c) => c.getCard("c", { headers: { "x-a": "b\nhunter2" } }),

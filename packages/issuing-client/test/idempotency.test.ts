@@ -27,8 +27,9 @@ describe("deriveIdempotencyKey", () => {
     expect(await derive(-0)).toBe(await derive(0));
   });
 
-  it("takes two ways to write the same letter for the same user", async () => {
-    expect(await derive("Zo\u00eb")).toBe(await derive("Zoe\u0308"));
+  it("takes ids that only look alike for different users", async () => {
+    expect(await derive("Zo\u00eb")).not.toBe(await derive("Zoe\u0308"));
+    expect(await derive("Kate")).not.toBe(await derive("\u212Aate"));
   });
 
   it("depends on template, user and salt", async () => {
@@ -63,9 +64,12 @@ describe("deriveIdempotencyKey", () => {
     );
   });
 
-  it.each(["", Number.NaN, 1.5, 2 ** 53, null, undefined, {}])("refuses the user id %s", async (userId) => {
-    await expect(derive(userId as UserId)).rejects.toMatchObject({ code: "configuration" });
-  });
+  it.each(["", " ", "a\ud800", Number.NaN, 1.5, 2 ** 53, null, undefined, {}])(
+    "refuses the user id %s",
+    async (userId) => {
+      await expect(derive(userId as UserId)).rejects.toMatchObject({ code: "configuration" });
+    },
+  );
 
   it("refuses an empty template id", async () => {
     await expect(deriveIdempotencyKey({ templateId: "", userId: 1 })).rejects.toMatchObject({
@@ -75,33 +79,53 @@ describe("deriveIdempotencyKey", () => {
 });
 
 describe("firstAttemptAt", () => {
-  const hour = 3_600_000;
-  async function issueAfter(ms: number) {
+  const minute = 60_000;
+  const day = 24 * 60 * minute;
+  async function issueAfter(ms: number, options: object = { userId: 1 }) {
     const { client, clock, requests } = scripted([json(card, 201)]);
     const firstAttemptAt = new Date(clock.now() - ms);
     const result = await client
-      .issueCard(templateId, signUp, { userId: 1, firstAttemptAt })
+      .issueCard(templateId, signUp, { ...options, firstAttemptAt })
       .catch((error) => error);
     return { result, requests };
   }
 
-  it("within 24 hours goes out", async () => {
-    expect((await issueAfter(24 * hour - 1)).result.id).toBe("card_1");
+  it("more than a minute before its 24 hours are over goes out", async () => {
+    expect((await issueAfter(day - minute - 1000)).result.id).toBe("card_1");
   });
 
-  it("24 hours ago is refused, because a repeat could issue a second card", async () => {
-    const { result, requests } = await issueAfter(24 * hour);
-    expect(result).toMatchObject({
-      code: "idempotency-expired",
-      outcome: "unknown",
-      idempotencyKey: expect.stringMatching(/^lc1_/),
-    });
-    expect(requests).toEqual([]);
+  it.each([day - minute, day, 10 * day])(
+    "%i ms ago is refused, because a repeat could issue a second card",
+    async (ms) => {
+      const { result, requests } = await issueAfter(ms);
+      expect(result).toMatchObject({
+        code: "idempotency-expired",
+        outcome: "unknown",
+        idempotencyKey: expect.stringMatching(/^lc1_/),
+      });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it("lets no retry go out once the minute before its end has begun", async () => {
+    const { client, clock, requests } = scripted([json({}, 503, { "retry-after": "3" }), json(card, 201)]);
+    const firstAttemptAt = clock.now() - (day - minute - 2000);
+    const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt });
+    await expect(call).rejects.toMatchObject({ code: "server", outcome: "unknown" });
+    expect(requests).toHaveLength(1);
   });
 
   it("may be a time in milliseconds", async () => {
     const { client, clock } = scripted([]);
-    const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt: clock.now() - 25 * hour });
+    const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt: clock.now() - 2 * day });
     await expect(call).rejects.toMatchObject({ code: "idempotency-expired" });
+  });
+
+  it.each([
+    ["in the future", -2 * minute, { userId: 1 }],
+    ["without the key of that attempt", 0, {}],
+  ])("%s is a mistake", async (_name, ms, options) => {
+    const { result, requests } = await issueAfter(ms, options);
+    expect([result.code, requests.length]).toEqual(["configuration", 0]);
   });
 });

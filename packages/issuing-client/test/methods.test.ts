@@ -47,7 +47,7 @@ describe("issueCard", () => {
     const { client, requests } = scripted([json(card, 201)]);
     await client.issueCard("tpl a/b", signUp, {
       userId: 1,
-      headers: { "x-shop": "praga", authorization: "Basic x" },
+      headers: { "x-shop": "praga", authorization: "Basic x", "Idempotency-Key": "mine" },
     });
     const [request] = requests;
     expect([request?.method, request?.url]).toEqual([
@@ -173,6 +173,43 @@ describe("onResponse", () => {
   });
 });
 
+describe("what the caller does meanwhile", () => {
+  it("to the request, once it is given, changes nothing", async () => {
+    const { client, requests } = scripted([json(card, 201), json(card, 201)]);
+    const request = {
+      fieldValues: { name: "Anna" },
+      customer: { phone: "+48600100200", consents: { privacy: { version: "1" } } },
+    };
+    const calls = ["+48600100201", "+48600100202"].map((phone, userId) => {
+      request.customer.phone = phone;
+      return client.issueCard(template.id, request, { userId });
+    });
+    request.customer.phone = "+48600100203";
+    request.fieldValues.name = "Eve";
+    await Promise.all(calls);
+    const bodies = (await Promise.all(requests.map((sent) => sent.json()))) as (typeof request)[];
+    expect(bodies.map(({ customer, fieldValues }) => [customer.phone, fieldValues.name]).sort()).toEqual([
+      ["+48600100201", "Anna"],
+      ["+48600100202", "Anna"],
+    ]);
+  });
+
+  it("in onResponse or onEvent, thrown or rejected, costs no card", async () => {
+    const faults = [
+      () => {
+        throw new Error("metrics down");
+      },
+      async () => Promise.reject(new Error("metrics down")),
+    ];
+    for (const fault of faults) {
+      const { client } = scripted([json(card, 201)], { onEvent: fault });
+      expect((await client.issueCard(template.id, signUp, { userId: 1, onResponse: fault })).id).toBe(
+        "card_1",
+      );
+    }
+  });
+});
+
 describe("api, the escape hatch", () => {
   it("is typed by the contract and on the same transport", async () => {
     const { client, service } = openWebsite();
@@ -187,6 +224,55 @@ describe("api, the escape hatch", () => {
     const { client } = openWebsite();
     const { data, error } = await client.api.GET("/passes/{id}", { params: { path: { id: "card_none" } } });
     expect([data, error?.status]).toEqual([undefined, 404]);
+  });
+
+  it("takes middleware that uses the whole of Request and Response", async () => {
+    const { client, requests } = scripted([json(card, 201)]);
+    const seen: string[] = [];
+    client.api.use({
+      async onRequest({ request }) {
+        seen.push(await request.clone().text(), String(request.headers.get("authorization")));
+        return request;
+      },
+      async onResponse({ response }) {
+        seen.push(await response.clone().text());
+        return response;
+      },
+    });
+    const call = { params: { path: { templateId: "t" } }, body: signUp };
+    expect((await client.api.POST("/templates/{templateId}/passes", call)).data?.id).toBe("card_1");
+    expect(seen).toEqual([JSON.stringify(signUp), "null", JSON.stringify(card)]);
+    expect(requests[0]?.headers.get("authorization")).toMatch(/^Bearer /);
+  });
+
+  it("leaves the methods alone, whatever its middleware does", async () => {
+    const { client } = scripted([json(card)]);
+    client.api.use({ onRequest: () => new Promise(() => {}) });
+    expect((await client.getCard("card_1")).id).toBe("card_1");
+  });
+
+  it("hears the caller's abort, and tells its events", async () => {
+    const controller = new AbortController();
+    const { client, events } = scripted([
+      () => new Promise<Response>(() => controller.abort(new Error("left"))),
+    ]);
+    const params = { path: { id: "card_1" } };
+    await expect(client.api.GET("/passes/{id}", { params, signal: controller.signal })).rejects.toThrow(
+      "left",
+    );
+    expect(events).toEqual([{ type: "attempt", operation: "api", attempt: 1 }]);
+    const other = scripted([json(card)]);
+    await other.client.api.GET("/passes/{id}", { params });
+    expect(other.events.at(-1)).toMatchObject({ type: "response", operation: "api", status: 200 });
+  });
+
+  it.each(["", "   "])("refuses the empty key %j instead of sharing it among users", async (key) => {
+    const { client, requests } = scripted([]);
+    const call = { params: { path: { templateId: "t" }, header: { "Idempotency-Key": key } }, body: signUp };
+    await expect(client.api.POST("/templates/{templateId}/passes", call)).rejects.toMatchObject({
+      code: "configuration",
+    });
+    expect(requests).toEqual([]);
   });
 
   it("retries, and gives a POST the key that makes that safe", async () => {

@@ -1,4 +1,5 @@
 /** What a failed call tells the program, and what it lets the user read. */
+import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { IssuingError, type IssuingErrorCode, isIssuingError, ProblemError } from "../src/index.ts";
 import { json, openWebsite, scripted, signUp, template } from "./website.ts";
@@ -113,11 +114,18 @@ describe("isIssuingError", () => {
   );
 });
 
+it("repeats nothing of what the service says, wherever it is printed", async () => {
+  const said = "anna@example.com\nforged log line";
+  const error = await problemOf(json({ title: said, detail: said, echo: said }, 422));
+  expect([error.problem.title, error.problem.detail, error.userMessage]).toEqual([said, said, said]);
+  expect(inspect(error) + JSON.stringify(error) + error.stack).not.toContain("anna@example.com");
+});
+
 it("has a name, a message for the log and a cause", async () => {
   const error = await problemOf(json({ title: "Teapot" }, 418));
   expect([error.name, error.message, error instanceof IssuingError]).toEqual([
     "ProblemError",
-    "The service answered 418 Teapot.",
+    "The service answered 418 to issueCard.",
     true,
   ]);
 });

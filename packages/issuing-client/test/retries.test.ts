@@ -1,9 +1,10 @@
 /** When a call goes out again, with what, and what its error says about whether a card may exist. */
 import { describe, expect, it } from "vitest";
-import { type IssuingError, isIssuingError, ProblemError } from "../src/index.ts";
+import { defineTemplate, type IssuingError, isIssuingError, ProblemError } from "../src/index.ts";
 import { card, json, networkError, type Script, scripted, signUp, template } from "./website.ts";
 
 const issued = () => json(card, 201);
+const odd = { type: "default", headers: new Headers(), body: null, text: async () => "{}" };
 const html = (status: number) => new Response("<html>", { status, headers: { "content-type": "text/html" } });
 
 async function failureOf(promise: Promise<unknown>): Promise<IssuingError> {
@@ -32,6 +33,8 @@ describe("a call goes out again with the same key and body after", () => {
     ["201 with HTML", () => html(201)],
     ["201 with half a body", () => new Response('{"id":"card_', { status: 201 })],
     ["201 without a body", () => new Response(null, { status: 201 })],
+    ["204", () => new Response(null, { status: 204 })],
+    ["a status that there is not", () => ({ ...odd, status: 799 }) as unknown as Response],
     [
       "201 with a body that breaks",
       () =>
@@ -119,6 +122,12 @@ describe("the pause before a retry", () => {
     },
   );
 
+  it.each(["3600", "31536000", "999999999999"])("of Retry-After: %s fits no deadline", async (value) => {
+    const { client } = scripted([json({}, 503, { "retry-after": value })]);
+    const error = await failureOf(client.getCard("card_1"));
+    expect([error.attempts, error.retryAfterMs]).toEqual([1, Number(value) * 1000]);
+  });
+
   it("that would pass the deadline is not begun: the call fails at once and tells how long to wait", async () => {
     const { client, requests, clock } = scripted([json({}, 503, { "retry-after": "3600" })]);
     const before = clock.now();
@@ -157,6 +166,51 @@ describe("the time of a call", () => {
     clock.advance(100);
     expect(await failure).toMatchObject({ code: "deadline", outcome: "unknown", attempts: 2 });
     expect([requests.length, clock.waiting]).toEqual([2, 0]);
+  });
+
+  it("covers a schema that does not end, and so does an abort", async () => {
+    const endless = {
+      "~standard": { version: 1, vendor: "test", validate: () => new Promise<never>(() => {}) },
+    } as const;
+    const slow = defineTemplate("tpl_slow", endless as never);
+    const { client, clock, requests } = scripted([]);
+    const late = failureOf(client.issueCard(slow, { ...signUp } as never, { userId: 1, deadlineMs: 500 }));
+    await untilWaiting(clock);
+    clock.advance(500);
+    expect(await late).toMatchObject({ code: "deadline", outcome: "not-sent" });
+    const reason = new Error("left");
+    const controller = new AbortController();
+    const aborted = client.issueCard(slow, { ...signUp } as never, { userId: 1, signal: controller.signal });
+    controller.abort(reason);
+    await expect(aborted).rejects.toBe(reason);
+    expect([requests.length, clock.waiting]).toEqual([0, 0]);
+  });
+
+  it("begins no attempt once it is over, whatever took so long", async () => {
+    const { client, clock, requests } = scripted([], {
+      deadlineMs: 500,
+      apiKey: async () => {
+        clock.jump(600); // the event loop was blocked: no timer has fired yet
+        return "k";
+      },
+    });
+    expect(await failureOf(client.getCard("card_1"))).toMatchObject({
+      code: "deadline",
+      outcome: "not-sent",
+      attempts: 0,
+    });
+    expect(requests).toEqual([]);
+  });
+
+  it("is not shortened or lengthened when the date is corrected", async () => {
+    const { client, clock } = scripted([
+      () => {
+        clock.correct(3_600_000);
+        return json({}, 503);
+      },
+      json(card),
+    ]);
+    expect((await client.getCard("card_1")).id).toBe("card_1");
   });
 
   it("covers the look-up of the key, before anything is sent", async () => {
@@ -210,6 +264,29 @@ describe("the outcome of a call", () => {
     ["a refused connection, always", Array(3).fill(networkError("ECONNREFUSED")), "network", "not-sent"],
     ["a name that is not found, always", Array(3).fill(networkError("ENOTFOUND")), "network", "not-sent"],
     [
+      "TLS that breaks, perhaps after the request",
+      Array(3).fill(networkError("ERR_SSL_BAD_RECORD_MAC")),
+      "network",
+      "unknown",
+    ],
+    [
+      "a host that is gone while reading",
+      Array(3).fill(
+        Object.assign(networkError("EHOSTUNREACH"), { cause: { code: "EHOSTUNREACH", syscall: "read" } }),
+      ),
+      "network",
+      "unknown",
+    ],
+    ["a reset, then a proxy's 400", [networkError("ECONNRESET"), html(400)], "rejected", "unknown"],
+    [
+      "what Deno says when nobody listens",
+      Array(3).fill(
+        new TypeError("error sending request for url (x): client error (Connect): Connection refused"),
+      ),
+      "network",
+      "not-sent",
+    ],
+    [
       "a certificate that is not trusted",
       Array(3).fill(networkError("DEPTH_ZERO_SELF_SIGNED_CERT")),
       "network",
@@ -239,6 +316,59 @@ describe("the outcome of a call", () => {
     const error = await failureOf(issue(script).result);
     expect(error).toMatchObject({ code, outcome, attempts: script.length, idempotencyKey: "order-1" });
   });
+});
+
+describe("the size of an answer", () => {
+  it.each([200, 500])("with status %i is bounded, however long it goes on", async (status) => {
+    let sent = 0;
+    let isCancelled = false;
+    const endless = new ReadableStream({
+      pull(stream) {
+        sent += 65_536;
+        stream.enqueue(new Uint8Array(65_536));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const { client } = scripted([new Response(endless, { status })]);
+    expect(await failureOf(client.getCard("card_1"))).toMatchObject({
+      code: "invalid-response",
+      retryable: false,
+    });
+    expect(isCancelled).toBe(true);
+    expect(sent).toBeLessThan(5 * 1024 * 1024);
+  });
+});
+
+it.each([null, 0, "", false])("an abort with the reason %j rejects with just that", async (reason) => {
+  const controller = new AbortController();
+  const { client } = scripted([() => new Promise<Response>(() => controller.abort(reason))]);
+  const thrown = await client.getCard("card_1", { signal: controller.signal }).then(
+    () => "nothing",
+    (error) => ({ error }),
+  );
+  expect(thrown).toEqual({ error: reason });
+});
+
+it("a wave of calls on one signal adds one listener, and takes it away", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let listeners = 0;
+  let most = 0;
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = function (...args: Parameters<typeof addEventListener>) {
+    most = Math.max(most, ++listeners);
+    return addEventListener.apply(this, args);
+  };
+  signal.removeEventListener = function (...args: Parameters<typeof removeEventListener>) {
+    listeners -= 1;
+    return removeEventListener.apply(this, args);
+  };
+  const { client } = scripted(Array.from({ length: 100 }, () => () => json(card)));
+  const calls = Array.from({ length: 100 }, () => client.getCard("card_1", { signal }));
+  await Promise.all(calls);
+  expect([most, listeners]).toEqual([1, 0]);
 });
 
 describe("onEvent", () => {

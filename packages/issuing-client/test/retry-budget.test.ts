@@ -48,7 +48,7 @@ describe("the budget", () => {
   const { budget, budgetRegainMs } = retryPolicy;
   function emptied() {
     let nowMs = 0;
-    const retries = retryBudget({ now: () => nowMs });
+    const retries = retryBudget({ monotonicMs: () => nowMs });
     while (retries.take());
     return { retries, pass: (ms: number) => (nowMs += ms) };
   }
@@ -59,7 +59,7 @@ describe("the budget", () => {
   };
 
   it("begins full", () => {
-    expect(count(retryBudget({ now: () => 0 }))).toBe(budget);
+    expect(count(retryBudget({ monotonicMs: () => 0 }))).toBe(budget);
   });
 
   it("gets one back for each success, up to its size", () => {
@@ -97,7 +97,7 @@ describe("the budget", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         let nowMs = 0;
-        const retries = retryBudget({ now: () => nowMs });
+        const retries = retryBudget({ monotonicMs: () => nowMs });
         for (const next of steps) {
           if (next === "take") retries.take();
           else if (next === "success") retries.giveBack();

@@ -30,6 +30,13 @@ test("a template by its id takes and gives any fields", async () => {
   await client.issueCard("tpl_club", { customer });
 });
 
+test("values that JSON would change are no fields", async () => {
+  // @ts-expect-error a field is a string or a number
+  await client.issueCard("tpl_club", { customer, fieldValues: { when: new Date() } });
+  // @ts-expect-error a field is a string or a number
+  await client.issueCard("tpl_club", { customer, fieldValues: { name: { first: "A" } } });
+});
+
 test("a defined template types the fields in and out", async () => {
   const club = defineTemplate<{ name: string; points?: number }>("tpl_club");
   const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } });

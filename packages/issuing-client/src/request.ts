@@ -1,0 +1,72 @@
+/** The requests of the five operations, as the contract spells them. */
+import type { paths } from "@loyalty-cards/openapi";
+import type { OutgoingRequest } from "./attempt.ts";
+import type { OperationName } from "./client-event.ts";
+import { configurationError } from "./errors.ts";
+
+type Method = "GET" | "POST" | "PUT";
+
+/** `{…}` is the variable segment. */
+const operations = {
+  issueCard: ["POST", "/templates/{templateId}/passes"],
+  getCard: ["GET", "/passes/{id}"],
+  listOperations: ["GET", "/passes/{id}/operations"],
+  getConsent: ["GET", "/passes/{id}/consent"],
+  setConsent: ["PUT", "/passes/{id}/consent"],
+} satisfies Record<Exclude<OperationName, "api">, [Method, keyof paths]>;
+
+export interface OperationRequest {
+  operation: keyof typeof operations;
+  /** What stands in the variable segment. */
+  id: string;
+  query?: string;
+  /** JSON. */
+  body?: string;
+  idempotencyKey?: string;
+}
+
+/** The path below the base URL, version included (spec 9). */
+export function pathOf({ operation, id, query = "" }: OperationRequest): string {
+  const [, path] = operations[operation];
+  return `/api/v1${path.replace(/\{\w+\}/, () => encodeURIComponent(id))}${query}`;
+}
+
+/** Headers in lower case; the caller's come first, so that they replace none of ours. */
+export function outgoing(request: OperationRequest, headers: Record<string, string>): OutgoingRequest {
+  const [method] = operations[request.operation];
+  const { body, idempotencyKey } = request;
+  const all: Record<string, string> = { ...headers, accept: "application/json, application/problem+json" };
+  if (idempotencyKey !== undefined) all["idempotency-key"] = idempotencyKey;
+  if (body === undefined) return { method, headers: all };
+  all["content-type"] = "application/json";
+  return { method, headers: all, body };
+}
+
+/** What belongs to the connection or describes the body is not the caller's to say. */
+const reserved =
+  /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
+
+/** The caller's headers in lower case. @throws {IssuingError} `configuration`; the runtime's own error quotes the value. */
+export function checkedHeaders(headers: Record<string, string> | undefined): Record<string, string> {
+  const checked: Record<string, string> = {};
+  for (const [given, value] of Object.entries(headers ?? {})) {
+    const name = given.toLowerCase();
+    if (reserved.test(name)) throw configurationError(`headers may not have ${JSON.stringify(given)}.`);
+    try {
+      new Headers([[name, value]]);
+    } catch {
+      throw configurationError(`headers has an entry (${JSON.stringify(given)}) that no request can carry.`);
+    }
+    checked[name] = value;
+  }
+  return checked;
+}
+
+/** JSON as it is now: what the caller changes later does not change the request. */
+export function jsonOf(name: string, value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    throw configurationError(`${name} cannot be written as JSON: it has a bigint, or contains itself.`);
+  }
+}
