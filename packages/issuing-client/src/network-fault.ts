@@ -31,12 +31,12 @@ export function networkFault(error: unknown, hasStatus: boolean): NetworkFault {
 function membersOf(error: unknown): { code?: string; syscall?: string; message: string } {
   try {
     const outer = (error ?? {}) as { code?: unknown; cause?: unknown; message?: unknown; syscall?: unknown };
-    const inner = (outer.cause ?? {}) as { code?: unknown; syscall?: unknown };
+    const inner = (outer.cause ?? {}) as { code?: unknown; syscall?: unknown; message?: unknown };
     const source = isKnown(outer.code) ? outer : inner;
     return {
       ...(isKnown(source.code) && { code: source.code }),
       ...(typeof source.syscall === "string" && { syscall: source.syscall }),
-      message: String(outer.message ?? ""),
+      message: `${outer.message} ${inner.message}`,
     };
   } catch {
     return { message: "" };

@@ -18,29 +18,32 @@ export interface MemoryDedupeOptions {
   maxEntries?: number;
   /** How long an id is kept. Default 7 days; the last retry comes 8 h 36 min after the first attempt. */
   ttlSeconds?: number;
+  /** How long a claim holds when it is neither completed nor abandoned, because a handler hangs. Default 300. */
+  claimSeconds?: number;
   /** The present in milliseconds. Default `Date.now`. */
   now?: () => number;
 }
 
 /** Remembers ids in this process. Two processes, or a restart, need a shared store or an inbox. */
 export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
-  const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, now = Date.now } = options;
+  const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, claimSeconds = 300, now = Date.now } = options;
   positive("maxEntries", maxEntries);
   positive("ttlSeconds", ttlSeconds);
-  const claimed = new Set<string>();
+  positive("claimSeconds", claimSeconds);
+  const claimedUntilMs = new Map<string, number>();
   const doneUntilMs = new Map<string, number>(); // in order of completion, so the first one is the oldest
 
   return {
     begin(eventId) {
-      if (claimed.has(eventId)) return "in-progress";
+      if (now() < (claimedUntilMs.get(eventId) ?? Number.NEGATIVE_INFINITY)) return "in-progress";
       const untilMs = doneUntilMs.get(eventId);
       if (untilMs !== undefined && now() < untilMs) return "done";
       doneUntilMs.delete(eventId);
-      claimed.add(eventId);
+      claimedUntilMs.set(eventId, now() + claimSeconds * 1000);
       return "new";
     },
     complete(eventId) {
-      claimed.delete(eventId);
+      claimedUntilMs.delete(eventId);
       doneUntilMs.set(eventId, now() + ttlSeconds * 1000);
       for (const [oldest, untilMs] of doneUntilMs) {
         if (doneUntilMs.size <= maxEntries && now() < untilMs) break;
@@ -48,7 +51,7 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
       }
     },
     abandon(eventId) {
-      claimed.delete(eventId);
+      claimedUntilMs.delete(eventId);
     },
   };
 }

@@ -16,6 +16,12 @@ export function headerOf(
   return name === undefined ? undefined : record[name];
 }
 
+/** All lines of a header in one, as a proxy would join them. */
+export function joinedHeaderOf(headers: HeadersLike, lowerCaseName: string): string | undefined {
+  const value = headerOf(headers, lowerCaseName);
+  return typeof value === "string" ? value : value?.join(", ");
+}
+
 /** The same for a header of which only one line makes sense. */
 export function singleHeaderOf(headers: HeadersLike, lowerCaseName: string): string | undefined {
   const value = headerOf(headers, lowerCaseName);

@@ -28,7 +28,7 @@ export type Outcome =
         | "encoded"
         | "too-slow";
     }
-  | { outcome: "misconfigured"; reason: "already-consumed" | "no-secret" }
+  | { outcome: "misconfigured"; reason: "already-consumed" | "no-secret" | "secret-too-slow" }
   /** `error` is what `process` threw. */
   | { outcome: "process-failed"; event: { id: string; type: string }; error: unknown };
 
@@ -41,15 +41,22 @@ export interface ReportOptions {
 }
 
 export function reporter({ onOutcome, log = console.error }: ReportOptions) {
-  /** Metrics may not cost a delivery. */
-  function told(outcome: ReceiverOutcome): void {
+  /** Whoever listens can neither cost a delivery nor take the process down. */
+  function tell<Told>(listener: ((told: Told) => unknown) | undefined, told: Told): string | undefined {
     try {
-      onOutcome?.(outcome);
+      const result = listener?.(told);
+      if (result instanceof Promise) result.catch(() => {});
+      return undefined;
     } catch (error) {
-      log(
-        `webhook-verify: onOutcome threw ${error instanceof Error ? error.name : typeof error}; it must not throw.`,
-      );
+      return error instanceof Error ? error.name : typeof error;
     }
+  }
+  function write(line: string): void {
+    tell(log, `webhook-verify: ${line}`);
+  }
+  function told(outcome: ReceiverOutcome): void {
+    const thrown = tell(onOutcome, outcome);
+    if (thrown !== undefined) write(`onOutcome threw ${thrown}; it must not throw.`);
   }
   return {
     report(outcome: Outcome, answer: Answer, durationMs: number): Answer {
@@ -58,7 +65,7 @@ export function reporter({ onOutcome, log = console.error }: ReportOptions) {
     },
     /** What to do about a handler that threw: the service delivers again, or nobody does. */
     handlerFailed(event: { id: string; type: string }, error: unknown, whatFollows: string): void {
-      log(`webhook-verify: ${event.type} ${event.id} failed in ${placeOf(error)}; ${whatFollows}`);
+      write(`${event.type} ${event.id} failed in ${placeOf(error)}; ${whatFollows}`);
     },
     processFailed(event: { id: string; type: string }, error: unknown): void {
       this.handlerFailed(
@@ -69,7 +76,7 @@ export function reporter({ onOutcome, log = console.error }: ReportOptions) {
       told({ outcome: "process-failed", event, error, status: 204, durationMs: 0 });
     },
     misconfigured(what: string, fix: string | undefined): void {
-      log(`webhook-verify: ${what}${fix === undefined ? "" : ` ${fix}`}`);
+      write(`${what}${fix === undefined ? "" : ` ${fix}`}`);
     },
   };
 }

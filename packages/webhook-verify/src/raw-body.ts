@@ -37,29 +37,32 @@ export function checkedBody(rawBody: RawBody): Uint8Array {
 }
 
 /** Collects the chunks of a stream. @throws {RawBodyError} `too-large` as soon as `maxBytes` is passed, or `unreadable`. */
-export async function collect(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
+export async function collect(
+  chunks: AsyncIterable<unknown>,
+  maxBytes: number,
+  fix: string,
+): Promise<Uint8Array> {
+  // One buffer that grows: a body of a million one-byte chunks must not cost a million objects.
+  let buffer = new Uint8Array(Math.min(maxBytes, 4096));
   let length = 0;
   try {
     for await (const chunk of chunks) {
-      length += chunk.byteLength;
-      if (length > maxBytes) throw new RawBodyError("too-large");
-      parts.push(chunk);
+      if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix }); // somebody set an encoding
+      const end = length + chunk.byteLength;
+      if (end > maxBytes) throw new RawBodyError("too-large");
+      if (end > buffer.byteLength)
+        buffer = grown(buffer, Math.min(maxBytes, Math.max(end, 2 * buffer.byteLength)));
+      buffer.set(bytesOf(chunk) as Uint8Array, length);
+      length = end;
     }
   } catch (cause) {
     throw cause instanceof RawBodyError ? cause : new RawBodyError("unreadable", { cause });
   }
-  return joined(parts, length);
+  return buffer.subarray(0, length);
 }
 
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = parts;
-  if (parts.length === 1 && only !== undefined) return only;
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.byteLength;
-  }
-  return whole;
+function grown(buffer: Uint8Array<ArrayBuffer>, byteLength: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(byteLength);
+  larger.set(buffer);
+  return larger;
 }

@@ -2,7 +2,7 @@
 import { type Answer, answers } from "./answer.ts";
 import type { DedupeStore } from "./dedupe.ts";
 import type { WebhookEvent } from "./event.ts";
-import { type HeadersLike, headerOf, singleHeaderOf } from "./headers.ts";
+import { type HeadersLike, headerOf, joinedHeaderOf, singleHeaderOf } from "./headers.ts";
 import { type Outcome, type ReceiverOutcome, reporter } from "./outcome.ts";
 import { checkedBody, type RawBody, RawBodyError } from "./raw-body.ts";
 import { type SecretOption, secretSource } from "./secret-source.ts";
@@ -52,7 +52,10 @@ export type Receiver = (request: ReceivedRequest) => Promise<Answer>;
 /** One delivery on its way through the receiver: what is known of it so far. */
 interface Reading {
   request: ReceivedRequest;
+  /** By the receiver's clock, which a test may hold. */
   startedAtMs: number;
+  /** By a clock that nobody sets. */
+  elapsedMs: () => number;
   report: (outcome: Outcome, answer: Answer) => Answer;
 }
 
@@ -66,16 +69,18 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const { now = Date.now, maxBodyBytes = 1024 * 1024, answerWithinMs = 8_000 } = options;
   const toleranceSeconds = checkedTolerance(options.toleranceSeconds);
   checkedLimit("maxBodyBytes", maxBodyBytes);
-  checkedLimit("answerWithinMs", answerWithinMs);
+  checkedLimit("answerWithinMs", answerWithinMs, 2 ** 31 - 1); // what a timer can hold
   const secrets = secretSource(options.secret);
   const reporting = reporter(options);
 
   async function receive(request: ReceivedRequest): Promise<Answer> {
+    const beganMs = performance.now();
     const startedAtMs = now();
     const reading: Reading = {
       request,
       startedAtMs,
-      report: (outcome, answer) => reporting.report(outcome, answer, now() - startedAtMs),
+      elapsedMs: () => performance.now() - beganMs,
+      report: (outcome, answer) => reporting.report(outcome, answer, performance.now() - beganMs),
     };
     const early = refusedUnread(reading);
     if (early !== undefined) return early;
@@ -97,8 +102,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return report({ outcome: "rejected", reason: "too-large" }, answers.tooLarge);
     }
     // The signature covers the bytes before any compression; whether a framework inflates differs.
-    const encoding = singleHeaderOf(request.headers, "content-encoding") ?? "identity";
-    if (encoding.toLowerCase() !== "identity") {
+    const encoding = joinedHeaderOf(request.headers, "content-encoding") ?? "";
+    if (!/^(identity)?$/i.test(encoding.trim())) {
       return report({ outcome: "rejected", reason: "encoded" }, answers.encoded);
     }
     return undefined;
@@ -111,9 +116,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     );
   }
 
-  async function bodyOf({ request, report }: Reading): Promise<Uint8Array | Answer> {
+  const remainingMs = ({ elapsedMs }: Reading) => answerWithinMs - elapsedMs();
+
+  async function bodyOf(reading: Reading): Promise<Uint8Array | Answer> {
+    const { request, report } = reading;
     const { rawBody } = request;
-    const late = deadline(answerWithinMs);
+    const late = deadline(remainingMs(reading));
     try {
       const read = typeof rawBody === "function" ? rawBody({ maxBodyBytes }) : rawBody;
       const raw = await Promise.race([read, late.passed]);
@@ -136,20 +144,30 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function verified(reading: Reading, header: SignatureHeader, body: Uint8Array): Promise<Answer> {
-    let result: Verified | VerificationFault;
+    const late = deadline(remainingMs(reading));
+    let result: Verified | VerificationFault | undefined;
     try {
-      result = await checkBody(header, body, await secrets.current(), reading.startedAtMs);
-      const renewed = result === "mismatch" ? secrets.renewed(reading.startedAtMs) : undefined;
-      if (renewed !== undefined) result = await checkBody(header, body, await renewed, reading.startedAtMs);
+      result = await Promise.race([judged(header, body, reading.startedAtMs), late.passed]);
     } catch {
       reporting.misconfigured(
         "the `secret` function gave no usable secret.",
         "Let it return the signing secret that the service showed once, and look why it did not.",
       );
       return reading.report({ outcome: "misconfigured", reason: "no-secret" }, answers.misconfigured);
+    } finally {
+      late.cancel();
+    }
+    if (result === undefined) {
+      return reading.report({ outcome: "misconfigured", reason: "secret-too-slow" }, answers.notTakenOver);
     }
     if (typeof result === "string") return refused(reading, result);
     return taken(reading, result, body);
+  }
+
+  async function judged(header: SignatureHeader, body: Uint8Array, nowMs: number) {
+    const result = await checkBody(header, body, await secrets.current(nowMs), nowMs);
+    const renewed = result === "mismatch" ? await secrets.renewed(nowMs) : undefined;
+    return renewed === undefined ? result : checkBody(header, body, renewed, nowMs);
   }
 
   async function taken(reading: Reading, result: Verified, body: Uint8Array): Promise<Answer> {
@@ -169,12 +187,16 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       contradictsHeader: contradicts(headers, event),
     };
 
-    const late = deadline(answerWithinMs - (now() - reading.startedAtMs));
+    const late = deadline(remainingMs(reading));
     const takingOver = takeOver(options, event, delivery);
     const taken = await Promise.race([takingOver, late.passed]);
     late.cancel();
     if (taken === undefined) {
       controller.abort(new Error("The answer was due."));
+      // It goes on; when it succeeds in the end, the next copy is a duplicate and nobody else would process the event.
+      void takingOver.then(({ state }) => {
+        if (state === "verified" || state === "stored") void processed(event, delivery).afterAnswer?.();
+      });
       return reading.report({ outcome: "failed", reason: "too-slow", ...facts }, answers.notTakenOver);
     }
     switch (taken.state) {
@@ -230,7 +252,7 @@ function deadline(ms: number): { passed: Promise<undefined>; cancel: () => void 
   return { passed, cancel: () => clearTimeout(timer) };
 }
 
-function checkedLimit(name: string, value: number): void {
-  if (!(Number.isFinite(value) && value > 0))
-    throw new TypeError(`${name} must be a positive number; it is ${value}.`);
+function checkedLimit(name: string, value: number, most = Number.MAX_SAFE_INTEGER): void {
+  if (Number.isFinite(value) && value > 0 && value <= most) return;
+  throw new TypeError(`${name} must be a positive number, ${most} at most; it is ${value}.`);
 }

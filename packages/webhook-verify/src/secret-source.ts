@@ -6,43 +6,61 @@ export type SecretOption =
   | readonly Secret[]
   | (() => Secret | readonly Secret[] | Promise<Secret | readonly Secret[]>);
 
+type Keys = readonly SigningKey[];
+
 export interface SecretSource {
-  /** @throws {TypeError} when the function gave no usable secret, or whatever the function threw. */
-  current(): Promise<readonly SigningKey[]>;
-  /** Asks again after a mismatch, at most every 30 s. Undefined when it is too early or the secrets are fixed. */
-  renewed(nowMs: number): Promise<readonly SigningKey[]> | undefined;
+  /** Rejects when the function gave no usable secret. May take as long as the function does. */
+  current(nowMs: number): Promise<Keys>;
+  /** Asks again after a mismatch. Undefined when it is too early, the secrets are fixed, or nothing new came. */
+  renewed(nowMs: number): Promise<Keys | undefined>;
 }
 
 /** Anybody can cause a mismatch, so a mismatch may not cost a look-up each. */
-const minimumRenewalMs = 30_000;
+const renewalPauseMs = 30_000;
+/** Nor may a look-up that fails be repeated for every request. */
+const failurePauseMs = 1_000;
 
 export function secretSource(option: SecretOption): SecretSource {
   if (typeof option !== "function") {
     const keys = Promise.resolve(signingKeys(option));
-    return { current: () => keys, renewed: () => undefined };
+    return { current: () => keys, renewed: async () => undefined };
   }
-  let keys: Promise<readonly SigningKey[]> | undefined;
+  /** The last ones that were found: they count until a look-up brings others. */
+  let known: Keys | undefined;
+  let underWay: Promise<Keys> | undefined;
+  let failedAtMs = Number.NEGATIVE_INFINITY;
   let renewedAtMs = Number.NEGATIVE_INFINITY;
 
-  const ask = async () => signingKeys(await option());
-  function current() {
-    keys ??= ask().catch((error) => {
-      keys = undefined; // a failed look-up is not kept
-      throw error;
-    });
-    return keys;
-  }
-  return {
-    current,
-    renewed(nowMs) {
-      if (nowMs - renewedAtMs < minimumRenewalMs) return undefined;
-      renewedAtMs = nowMs;
-      const before = keys;
-      keys = ask().catch((error) => {
-        keys = before;
+  /** One look-up at a time, shared by everybody who waits for it. */
+  function look(nowMs: number): Promise<Keys> {
+    underWay ??= (async () => {
+      try {
+        known = signingKeys(await (option as () => Promise<Secret>)());
+        return known;
+      } catch (error) {
+        failedAtMs = nowMs;
         throw error;
-      });
-      return keys;
+      } finally {
+        underWay = undefined;
+      }
+    })();
+    return underWay;
+  }
+
+  return {
+    async current(nowMs) {
+      if (known !== undefined) return known;
+      if (underWay === undefined && nowMs - failedAtMs < failurePauseMs) {
+        throw new TypeError("The secret function failed a moment ago.");
+      }
+      return look(nowMs);
+    },
+    async renewed(nowMs) {
+      if (underWay === undefined) {
+        if (nowMs - renewedAtMs < renewalPauseMs) return undefined;
+        renewedAtMs = nowMs;
+      }
+      return look(nowMs).catch(() => undefined);
     },
   };
 }

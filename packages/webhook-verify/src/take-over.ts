@@ -48,7 +48,8 @@ export async function takeOver(
 
     const { rawBody: body, receivedAt, signal } = delivery;
     const stored = await inbox?.put(event, { body, receivedAt }, { signal });
-    if (stored !== "duplicate") await accept?.(event, delivery);
+    // Also for what the inbox knows: its first copy may have failed in `accept`. Only `dedupe` knows what was done.
+    await accept?.(event, delivery);
     if (claimed) await dedupe?.complete(event.id);
     return { state: stored ?? "verified" };
   } catch (error) {

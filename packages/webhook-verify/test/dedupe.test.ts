@@ -46,6 +46,16 @@ it("never forgets an id that is in progress, however many finish", () => {
   expect(store.begin("slow")).toBe("in-progress");
 });
 
+it("a claim that hangs holds for a time, and no longer", () => {
+  let nowMs = 0;
+  const store = memoryDedupe({ claimSeconds: 10, now: () => nowMs });
+  store.begin("a");
+  nowMs = 9_999;
+  expect(store.begin("a")).toBe("in-progress");
+  nowMs = 10_000;
+  expect(store.begin("a")).toBe("new");
+});
+
 it.each([0, -1, Number.NaN])("refuses %s as a bound", (value) => {
   expect(() => memoryDedupe({ maxEntries: value })).toThrow(/maxEntries/);
   expect(() => memoryDedupe({ ttlSeconds: value })).toThrow(/ttlSeconds/);

@@ -219,6 +219,52 @@ describe("taking over", () => {
   });
 });
 
+describe("an inbox and accept together", () => {
+  it("never acknowledge what accept has not taken, also when the inbox knows the event", async () => {
+    const known = new Set<string>();
+    const results = [() => Promise.reject(new Error("down")), () => Promise.resolve()];
+    const { receive } = receiverWith({
+      inbox: {
+        put: async ({ id }) => {
+          if (known.has(id)) return "duplicate";
+          known.add(id);
+          return "stored";
+        },
+      },
+      accept: () => results.shift()?.(),
+    });
+    const delivery = signedDelivery(balanceChanged());
+    expect([(await receive(posted(delivery))).status, (await receive(posted(delivery))).status]).toEqual([
+      503, 204,
+    ]);
+    expect(results).toEqual([]);
+  });
+});
+
+describe("a take-over that ends after the answer", () => {
+  it("is processed then, because the next copy is a duplicate", async () => {
+    const { opened, open } = gate();
+    const done = gate();
+    const processed: string[] = [];
+    const { receive } = receiverWith({
+      answerWithinMs: 10,
+      dedupe: memoryDedupe(),
+      accept: () => opened,
+      process: (event) => {
+        processed.push(event.id);
+        done.open();
+      },
+    });
+    const delivery = signedDelivery(balanceChanged());
+    expect((await receive(posted(delivery))).status).toBe(503);
+    open();
+    await done.opened;
+    const answer = await receive(posted(delivery));
+    await answer.afterAnswer?.();
+    expect([answer.status, processed]).toEqual([204, ["evt_1"]]);
+  });
+});
+
 describe("a duplicate", () => {
   it("of an event that was taken over is 204, and nobody is called again", async () => {
     let calls = 0;
@@ -308,6 +354,57 @@ describe("a secret that is looked up", () => {
     expect([await deliver(), asked]).toEqual([204, 3]);
   });
 
+  it("serves everybody who waits for the new one, not only the first", async () => {
+    let current: Secret = "whsec_old";
+    const { receive } = receiverWith({ secret: async () => current });
+    await receive({ method: "POST", headers: { "service-signature": "t=1,v1=00" }, rawBody: "" });
+    expect((await receive(posted(signedDelivery(balanceChanged(), { key: "whsec_old" })))).status).toBe(204);
+    current = secret;
+    const delivery = signedDelivery(balanceChanged());
+    const answers = await Promise.all([1, 2, 3].map(() => receive(posted(delivery))));
+    expect(answers.map(({ status }) => status)).toEqual([204, 204, 204]);
+  });
+
+  it("keeps the old one while the look-up hangs or fails: a forgery cannot lock genuine deliveries out", async () => {
+    for (const fault of [
+      () => new Promise<string>(() => {}),
+      () => Promise.reject(new Error("vault sealed")),
+    ]) {
+      let asked = 0;
+      const { receive } = receiverWith({
+        answerWithinMs: 20,
+        secret: () => (asked++ === 0 ? secret : fault()),
+      });
+      const genuine = () => receive(posted(signedDelivery(balanceChanged())));
+      expect((await genuine()).status).toBe(204);
+      const forged = receive(posted(signedDelivery(balanceChanged(), { key: "whsec_other" })));
+      expect((await genuine()).status).toBe(204);
+      expect([401, 503]).toContain((await forged).status);
+      expect((await genuine()).status).toBe(204);
+    }
+  });
+
+  it("answers 503 in time when the first look-up hangs", async () => {
+    const { receive, outcomes } = receiverWith({
+      answerWithinMs: 10,
+      secret: () => new Promise<string>(() => {}),
+    });
+    expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(503);
+    expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "secret-too-slow" }]);
+  });
+
+  it("is not asked for again at once when the look-up failed", async () => {
+    let asked = 0;
+    const { receive } = receiverWith({
+      secret: () => {
+        asked += 1;
+        throw new Error("vault sealed");
+      },
+    });
+    for (let request = 0; request < 5; request++) await receive(posted(signedDelivery(balanceChanged())));
+    expect(asked).toBe(1);
+  });
+
   it.each([
     ["rejects", () => Promise.reject(new Error("vault sealed"))],
     ["gives nothing", () => undefined as unknown as Secret],
@@ -328,6 +425,7 @@ describe("construction refuses", () => {
     ["a negative tolerance", { secret, toleranceSeconds: -1 }],
     ["a body limit of NaN", { secret, maxBodyBytes: Number.NaN }],
     ["an answer time of 0", { secret, answerWithinMs: 0 }],
+    ["an answer time no timer can hold", { secret, answerWithinMs: 2 ** 31 }],
     ["a secret with a line break behind it", { secret: `${secret}\n` }],
     ["no options", undefined],
   ])("%s", (_name, options) => {
@@ -335,18 +433,58 @@ describe("construction refuses", () => {
   });
 });
 
-it("an onOutcome that throws costs no delivery", async () => {
-  const log: string[] = [];
-  const receive = createReceiver({
-    secret,
-    log: (line) => log.push(line),
-    onOutcome: () => {
-      throw new RangeError("+48600100200");
-    },
+describe("a listener that fails costs no delivery:", () => {
+  it.each([
+    [
+      "onOutcome throws",
+      {
+        onOutcome: () => {
+          throw new RangeError("+48600100200");
+        },
+      },
+    ],
+    ["onOutcome rejects", { onOutcome: async () => Promise.reject(new RangeError("x")) }],
+    [
+      "log throws",
+      {
+        accept: () => Promise.reject(new Error("x")),
+        log: () => {
+          throw new Error("disk full");
+        },
+      },
+    ],
+    [
+      "log rejects",
+      {
+        accept: () => Promise.reject(new Error("x")),
+        log: async () => Promise.reject(new Error("disk full")),
+      },
+    ],
+  ] as [string, Partial<ReceiverOptions>][])("%s", async (_name, options) => {
+    const { receive, log } = receiverWith(options);
+    expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(options.accept ? 503 : 204);
+    expect(log.join()).not.toContain("600100200");
   });
-  expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(204);
-  expect(log).toEqual([expect.stringMatching(/onOutcome threw RangeError/)]);
 });
+
+it.each(["", "identity", " Identity "])("a content encoding of %j is none", async (encoding) => {
+  const { receive } = receiverWith();
+  const { body, headers } = signedDelivery(balanceChanged());
+  expect(
+    (await receive({ method: "POST", headers: { ...headers, "content-encoding": encoding }, rawBody: body }))
+      .status,
+  ).toBe(204);
+});
+
+it.each([["identity", "gzip"], ["gzip"], ["br, identity"]])(
+  "content encodings %j are refused",
+  async (...encodings) => {
+    const { receive } = receiverWith();
+    const { body, headers } = signedDelivery(balanceChanged());
+    const request = { method: "POST", headers: { ...headers, "content-encoding": encodings }, rawBody: body };
+    expect((await receive(request)).status).toBe(415);
+  },
+);
 
 it("a body that was parsed is 500, and the log names the fix", async () => {
   const { receive, log } = receiverWith();

@@ -17,6 +17,9 @@ export async function fastifyReceiver(app: FastifyInstance, options: FastifyRece
   const receive = handingReceiver(options);
   // Inside this plugin's own scope: the bytes stay in the stream until the receiver wants them.
   app.removeAllContentTypeParsers();
+  app.addHook("onRequest", async ({ raw }) => {
+    delete raw.headers["content-type"]; // the bytes are verified whatever it says, also when it is malformed
+  });
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.all(options.path, async (request, reply) => {
     const answer = await receiveFrom(receive, request.raw as NodeRequest, fix);

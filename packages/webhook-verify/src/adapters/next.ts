@@ -15,12 +15,22 @@ const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to 
 /** `export const POST = nextRoute({ … })` in `app/…/route.ts`. @throws {TypeError} as createReceiver does. */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
   const receive = handingReceiver(options);
-  const { after = runAfter } = options;
+  const { after } = options;
   return async (request) => {
     const answer = await receiveRequest(receive, request, routeFix);
-    if (answer.afterAnswer !== undefined) after(answer.afterAnswer);
+    if (answer.afterAnswer !== undefined) schedule(answer.afterAnswer, after);
     return responseOf(answer);
   };
+}
+
+/** The event is taken over by now: when the platform refuses the task, it runs all the same. */
+function schedule(task: () => Promise<void>, after: NextRouteOptions["after"]): void {
+  try {
+    if (after === undefined) runAfter(task);
+    else after(task);
+  } catch {
+    runAfter(task);
+  }
 }
 
 /** `export default nextPagesHandler({ … })` in `pages/api/…`. @throws {TypeError} as createReceiver does. */

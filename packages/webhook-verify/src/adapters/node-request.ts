@@ -1,6 +1,7 @@
 /** Carries deliveries between a Node request and the receiver, for every framework built on node:http. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Answer } from "../answer.ts";
+import type { HeadersLike } from "../headers.ts";
 import { bytesOf, collect, RawBodyError } from "../raw-body.ts";
 import type { ReadLimits, Receiver } from "../receiver.ts";
 
@@ -13,21 +14,35 @@ export type NodeResponse = ServerResponse;
 export function receiveFrom(receive: Receiver, request: NodeRequest, fix: string): Promise<Answer> {
   return receive({
     method: request.method ?? "",
-    headers: request.headersDistinct,
+    headers: headersOf(request),
     rawBody: (limits) => bodyOf(request, limits, fix),
   });
 }
 
-export async function respond(response: ServerResponse, answer: Answer): Promise<void> {
-  response.writeHead(answer.status, answer.headers);
-  response.end();
-  await answer.afterAnswer?.();
+/** Repeated lines stay apart where the host knows them; some hosts (injection, HTTP/2, shims) know only joined ones. */
+function headersOf({ headersDistinct, headers }: NodeRequest): HeadersLike {
+  const areKnown = headersDistinct !== undefined && Object.keys(headersDistinct).length > 0;
+  return areKnown ? headersDistinct : headers;
+}
+
+/** Never rejects: whoever answered before us, or left, must not take the process down. */
+export async function respond(
+  response: NodeResponse,
+  { status, headers, afterAnswer }: Answer,
+): Promise<void> {
+  if (!response.headersSent && !response.writableEnded) {
+    const { connection, ...others } = headers;
+    const isHttp1 = response.req.httpVersionMajor === 1; // HTTP/2 knows no such header
+    response.writeHead(status, connection !== undefined && isHttp1 ? headers : others);
+    response.end();
+  }
+  await afterAnswer?.();
 }
 
 async function bodyOf(request: NodeRequest, { maxBodyBytes }: ReadLimits, fix: string): Promise<Uint8Array> {
   if (!request.readableDidRead && !request.readableEnded) {
     // The stream must outlive a body that is too large: the answer leaves by the same socket.
-    return collect(request.iterator({ destroyOnReturn: false }), maxBodyBytes);
+    return collect(request.iterator({ destroyOnReturn: false }), maxBodyBytes, fix);
   }
   for (const kept of [request.body, request.rawBody]) {
     // A string went through a decoder, which may have changed the bytes that were signed.

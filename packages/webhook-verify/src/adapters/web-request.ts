@@ -27,8 +27,8 @@ export function runAfter(task: () => Promise<void>, context?: ExecutionContext):
 }
 
 async function bodyOf(request: Request, { maxBodyBytes }: ReadLimits, fix: string): Promise<Uint8Array> {
-  if (request.bodyUsed) throw new RawBodyError("already-consumed", { fix });
-  return request.body === null ? new Uint8Array() : collect(chunksOf(request.body), maxBodyBytes);
+  if (request.bodyUsed || request.body?.locked) throw new RawBodyError("already-consumed", { fix });
+  return request.body === null ? new Uint8Array() : collect(chunksOf(request.body), maxBodyBytes, fix);
 }
 
 /** Not `for await` on the stream itself: not every platform's streams are iterable. */
@@ -37,6 +37,7 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
   } finally {
-    await reader.cancel().catch(() => undefined);
+    // Not awaited: of a cloned body it resolves only when both branches are cancelled.
+    reader.cancel().catch(() => {});
   }
 }

@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 import { fastifyReceiver } from "../../src/adapters/fastify.ts";
 import { describeAdapter, type RunningServer, send } from "../adapter-contract.ts";
+import { overHttp2 } from "../http2-request.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 async function listening(app: FastifyInstance): Promise<RunningServer> {
@@ -63,4 +64,35 @@ it.each([
   const answer = await send(url.replace("/webhooks", "/orders"), order);
   expect(answer.status).toBe(200);
   expect(answer.text).toContain("points");
+});
+
+it.each(["garbage;;;=", ""])(
+  "Fastify verifies the bytes also when the content type is malformed: %j",
+  async (contentType) => {
+    const app = fastify();
+    await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
+    const { url, close } = await listening(app);
+    onTestFinished(async () => void (await close()));
+    const { body, headers } = signedDelivery(balanceChanged());
+    expect((await send(url, { body, headers: { ...headers, "content-type": contentType } })).status).toBe(
+      204,
+    );
+  },
+);
+
+it("Fastify verifies an injected delivery, and one over HTTP/2", async () => {
+  const { body, headers } = signedDelivery(balanceChanged());
+  const app = fastify();
+  await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
+  onTestFinished(async () => void (await app.close()));
+  expect((await app.inject({ method: "POST", url: "/webhooks", payload: body, headers })).statusCode).toBe(
+    204,
+  );
+
+  const http2 = fastify({ http2: true });
+  await http2.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
+  const address = await http2.listen({ port: 0, host: "127.0.0.1" });
+  onTestFinished(async () => void (await http2.close()));
+  expect(await overHttp2(address, body, headers)).toBe(204);
+  expect(await overHttp2(address, `${body} `, headers)).toBe(401);
 });

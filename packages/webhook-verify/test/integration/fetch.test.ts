@@ -47,3 +47,21 @@ it("keeps the platform alive for the work after the answer", async () => {
   await Promise.all(kept);
   expect(seen).toEqual(["evt_1"]);
 });
+
+it("refuses a body over the limit at once, also of a request that somebody cloned", async () => {
+  const receive = fetchReceiver({ secret, accept: () => {}, maxBodyBytes: 10 });
+  const { body, headers } = signedDelivery(balanceChanged());
+  const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
+  request.clone();
+  expect((await receive(request)).status).toBe(413);
+});
+
+it("says that a body which somebody holds is consumed", async () => {
+  const log: string[] = [];
+  const receive = fetchReceiver({ secret, accept: () => {}, log: (line) => log.push(line) });
+  const { body, headers } = signedDelivery(balanceChanged());
+  const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
+  request.body?.getReader();
+  expect((await receive(request)).status).toBe(500);
+  expect(log).toEqual([expect.stringMatching(/before anything reads its body/)]);
+});

@@ -45,3 +45,19 @@ it("gives the work after the answer to the `after` of next/server", async () => 
   for (const task of tasks) await task();
   expect(seen).toEqual(["evt_1"]);
 });
+
+it("processes all the same when `after` of next/server throws", async () => {
+  let processed: (id: string) => void = () => {};
+  const done = new Promise<string>((resolve) => {
+    processed = resolve;
+  });
+  const after = () => {
+    throw new Error("outside a request scope");
+  };
+  const route = nextRoute({ secret, process: (event) => processed(event.id), after });
+  const { body, headers } = signedDelivery(balanceChanged());
+  expect((await route(new Request("https://shop.test/", { method: "POST", body, headers }))).status).toBe(
+    204,
+  );
+  expect(await done).toBe("evt_1");
+});
