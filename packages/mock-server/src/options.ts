@@ -1,5 +1,6 @@
 /** How a mock service can be made, with every default in one place. */
 import type { Deliver } from "./delivery/attempt.ts";
+import type { EndpointInput } from "./delivery/endpoints.ts";
 import { type Clock, systemClock } from "./domain/clock.ts";
 import { type Country, isKnownCountry } from "./domain/contact.ts";
 import { type NewIdentifier, randomIdentifier } from "./domain/identifier.ts";
@@ -17,6 +18,8 @@ export interface MockServiceOptions {
   defaultCountry?: Country;
   /** What can be issued from the start. Default: one template with an optional name and points. */
   templates?: readonly TemplateInput[];
+  /** Webhook endpoints that are there from the start, and after a reset, with the same secrets. */
+  endpoints?: readonly EndpointInput[];
   /** What the two wallet kinds are called. Default apple and google. */
   wallets?: Wallets;
   /** How long a receiver may take, in milliseconds. Default 10 000 (spec 8); less makes tests of slow ones quick. */
@@ -45,13 +48,22 @@ export const seededTemplates: readonly TemplateInput[] = [
 export function checkedOptions(options: MockServiceOptions) {
   const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", answerWithinMs = 10_000 } = options;
   const { clock = systemClock(), newIdentifier = randomIdentifier, wallClockMs = Date.now } = options;
-  const { templates = seededTemplates, wallets = { first: "apple", second: "google" } } = options;
+  const {
+    templates = seededTemplates,
+    endpoints = [],
+    wallets = { first: "apple", second: "google" },
+  } = options;
 
   if (!URL.canParse(baseUrl)) throw new TypeError(`baseUrl "${baseUrl}" is not a URL.`);
   if (!isKnownCountry(defaultCountry)) {
     throw new TypeError(`defaultCountry "${defaultCountry}" is not an ISO 3166 code such as "PL".`);
   }
-  if (!(answerWithinMs > 0)) throw new TypeError("answerWithinMs must be a positive number of milliseconds.");
+  if (!(answerWithinMs > 0 && answerWithinMs < 2 ** 31)) {
+    throw new TypeError("answerWithinMs must be a positive number of milliseconds that a timer can hold.");
+  }
+  if (!Array.isArray(templates) || templates.length === 0)
+    throw new TypeError("templates must be a list of at least one.");
+  if (!Array.isArray(endpoints)) throw new TypeError("endpoints must be a list.");
   if (wallets.first === wallets.second) throw new TypeError("The two wallets need different names.");
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
@@ -59,7 +71,13 @@ export function checkedOptions(options: MockServiceOptions) {
     newIdentifier,
     wallClockMs,
     defaultCountry,
-    templates,
+    // Named here once, so that a reset brings the same ones back.
+    templates: templates.map((template) => ({ id: newIdentifier("tpl"), ...template })),
+    endpoints: endpoints.map((endpoint) => ({
+      id: newIdentifier("we"),
+      secret: newIdentifier("whsec"),
+      ...endpoint,
+    })),
     wallets,
     answerWithinMs,
   };

@@ -36,6 +36,8 @@ export interface MockService {
   readonly apiKeys: Readonly<Record<ApiKeyKind, string>>;
   /** The first seeded template. */
   readonly templateId: string;
+  /** The seeded webhook endpoints, with the secrets that a receiver needs. */
+  readonly endpoints: readonly (EndpointSecret & { url: string })[];
   /** The whole HTTP surface. Never rejects. */
   fetch(request: Request): Promise<Response>;
   readonly templates: {
@@ -84,9 +86,8 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     emit(type, data) {
       const event = createEvent(domain, type, data);
       for (const endpoint of domain.state.endpoints.values()) {
-        if (endpoint.events.includes(type)) createDelivery(domain, event, endpoint.id);
+        if (endpoint.events.includes(type)) dispatcher.schedule(createDelivery(domain, event, endpoint.id));
       }
-      dispatcher.wake();
     },
   };
   const transport: Transport = {
@@ -97,18 +98,19 @@ export function createMockService(options: MockServiceOptions = {}): MockService
   };
   const dispatcher = createDispatcher(domain, clock, transport);
 
-  function seed(): string {
+  function reset(): void {
     domain.state = emptyState();
-    const [first] = settings.templates.map((input) => createTemplate(domain, input).id);
-    return first ?? "";
+    for (const template of settings.templates) createTemplate(domain, template);
+    for (const endpoint of settings.endpoints) createEndpoint(domain, endpoint, endpoint);
+    dispatcher.reload();
   }
-  const templateId = seed();
-  const reset = () => void seed();
+  reset();
 
   return {
     baseUrl,
     apiKeys: seededApiKeys,
-    templateId,
+    templateId: settings.templates[0]?.id ?? "",
+    endpoints: settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })),
     fetch: createRouter(domain, { reset }),
     templates: {
       create: (input) => structuredClone(createTemplate(domain, input)),
@@ -130,13 +132,13 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       sendTest(endpointId) {
         const { id } = existingEndpoint(domain, endpointId);
         const delivery = createDelivery(domain, createEvent(domain, "ping", {}), id);
-        dispatcher.wake();
+        dispatcher.schedule(delivery);
         return structuredClone(delivery);
       },
       deliveries: (filter = {}) => structuredClone(matching(domain, filter)),
       resend(deliveryId) {
-        const delivery = renew(domain, deliveryId);
-        dispatcher.wake();
+        const delivery = renew(domain, deliveryId, dispatcher.isUnderWay);
+        dispatcher.schedule(delivery);
         return structuredClone(delivery);
       },
     },
@@ -146,7 +148,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     snapshot: () => ({ state: structuredClone(domain.state) }),
     restore(snapshot) {
       domain.state = structuredClone(snapshot.state) as State;
-      dispatcher.wake();
+      dispatcher.reload();
     },
   };
 }

@@ -23,6 +23,11 @@ describe("a newly issued card", () => {
     expect(service.cards.get(body.id)).toEqual(body);
   });
 
+  it("shows its balance in the points field, whatever was given for that", async () => {
+    const { body } = await openShop().issue(signUp({}, { firstName: "Anna", points: 500 }));
+    expect([body.loyaltyBalance, body.fieldValues.points]).toEqual([0, 0]);
+  });
+
   it("does not tell its id by the address of its page", async () => {
     const { body } = await openShop().issue();
     expect(body.publicUrl).not.toContain(body.id);
@@ -81,6 +86,11 @@ describe("the same Idempotency-Key", () => {
     const { body } = await issue(signUp(), key);
     service.templates.archive(template.id);
     expect(await issue(signUp(), key)).toMatchObject({ status: 201, body: { id: body.id } });
+  });
+
+  it.each(["", "x".repeat(256)])("of %j is refused: two users might share it", async (value) => {
+    const { issue } = openShop();
+    expect((await issue(signUp(), { "idempotency-key": value })).status).toBe(400);
   });
 
   it("absent or different issues another card", async () => {
@@ -178,6 +188,14 @@ describe("422", () => {
       'Please fill in "First name". The phone number is not valid. The e-mail address is not valid.',
     );
     expect(service.snapshot()).toEqual(before);
+  });
+
+  it("answers a number that JSON can write and nobody can hold", async () => {
+    const { call } = openShop();
+    const body =
+      '{"fieldValues":{"firstName":"A","x":1e400},"customer":{"consents":{"privacy":{"version":"1"}}}}';
+    const answer = await call("POST", `/api/v1/templates/${template.id}/passes`, { body });
+    expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: "/fieldValues/x" }] } });
   });
 
   it("never repeats what the user typed", async () => {

@@ -75,6 +75,20 @@ describe("operations", () => {
     expect(() => service.cards.cancel("op_none")).toThrow(/no operation/);
   });
 
+  it("count in exact millionths", async () => {
+    const { service, id, read } = await shopWithCard();
+    service.cards.purchase(id, { points: 0.1 });
+    service.cards.purchase(id, { points: 0.2 });
+    expect((await read()).loyaltyBalance).toBe(0.3);
+    service.cards.redeem(id, { points: 0.3 });
+    expect((await read()).loyaltyBalance).toBe(0);
+  });
+
+  it("never take the balance where numbers are not exact", async () => {
+    const { service, id } = await shopWithCard();
+    expect(() => service.cards.purchase(id, { points: Number.MAX_VALUE })).toThrow(/too large to be exact/);
+  });
+
   it("of an unknown card are refused", async () => {
     const { service } = await shopWithCard();
     expect(() => service.cards.purchase("card_none", { points: 1 })).toThrow('There is no card "card_none".');
@@ -110,10 +124,11 @@ describe("the history", () => {
     );
     expect((await history("?limit=1")).map(({ change }: { change: number }) => change)).toEqual([101]);
     expect(await history("?limit=100")).toHaveLength(100);
-    expect(await history("?limit=1000")).toHaveLength(100);
+    for (const limit of ["1000", "99999999999999999999"])
+      expect(await history(`?limit=${limit}`)).toHaveLength(100);
   });
 
-  it.each(["0", "-1", "1.5", "abc", ""])("refuses limit=%s with 400", async (limit) => {
+  it.each(["0", "00", "-1", "1.5", "abc", ""])("refuses limit=%s with 400", async (limit) => {
     const { call, id } = await shopWithCard();
     expect((await call("GET", `/api/v1/passes/${id}/operations?limit=${limit}`)).status).toBe(400);
   });

@@ -6,6 +6,9 @@ it.each([
   [{ baseUrl: "cards" }, /baseUrl/],
   [{ defaultCountry: "XX" }, /defaultCountry/],
   [{ answerWithinMs: 0 }, /answerWithinMs/],
+  [{ answerWithinMs: 2 ** 31 }, /answerWithinMs/],
+  [{ templates: [] }, /at least one/],
+  [{ endpoints: {} }, /endpoints must be a list/],
   [{ wallets: { first: "a", second: "a" } }, /wallets/],
 ])("createMockService(%j)", (options, message) => {
   expect(() => createMockService(options as unknown as MockServiceOptions)).toThrow(message);
@@ -15,6 +18,7 @@ describe("a template", () => {
   it.each([
     [{ name: "" }, /name/],
     [{ name: "A", id: "a/b" }, /template\.id/],
+    [{ name: "A", id: ".." }, /template\.id/],
     [{ name: "A", id: "tpl_mock" }, /already/],
     [{ name: "A", fields: [{ key: "", type: "text" }] }, /no key/],
     [{ name: "A", fields: [{ key: "a", type: "date" }] }, /name, text, number/],

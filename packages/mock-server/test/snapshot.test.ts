@@ -39,3 +39,30 @@ it("what is handed out is a copy", async () => {
   service.cards.get(body.id).fieldValues["firstName"] = "Eve";
   expect(service.cards.get(body.id).fieldValues["firstName"]).toBe("Anna");
 });
+
+it("a restore while an attempt is under way goes on from the snapshot", async () => {
+  const inbox = receiver();
+  const { service } = openShop({ deliver: inbox.deliver });
+  const { id } = inbox.subscribe(service, ["ping"]);
+  service.webhooks.sendTest(id);
+  service.restore(service.snapshot());
+  await service.clock.advance("1d");
+  expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
+});
+
+it("a reset brings the seed back: templates, endpoints and their secrets", async () => {
+  const { service, call } = openShop({
+    templates: [{ name: "Bakery" }],
+    endpoints: [{ url: "https://shop.test/webhooks", events: ["ping"] }],
+    deliver: () => new Response(null, { status: 204 }),
+  });
+  const [endpoint] = service.endpoints;
+  const path = `/api/v1/templates/${service.templateId}/passes`;
+  for (const round of [1, 2]) {
+    expect((await call("POST", path, { body: signUp({}, {}) })).status, `round ${round}`).toBe(201);
+    service.webhooks.sendTest(endpoint?.id ?? "");
+    await service.idle();
+    expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
+    service.reset();
+  }
+});

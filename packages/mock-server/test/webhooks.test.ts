@@ -181,14 +181,23 @@ describe("moving the clock", () => {
     expect(service.clock.now() - noon).toBe(3 * hour);
   });
 
+  it("returns also the attempts that were under way when it began", async () => {
+    const { service, endpoint } = await shopWithEndpoint([500]);
+    service.webhooks.sendTest(endpoint.id);
+    expect((await service.clock.runUntilIdle()).map(({ status }) => status)).toEqual([500, 204]);
+  });
+
   it("needs a manual clock, and says so", async () => {
     await expect(createMockService().clock.advance("1h")).rejects.toThrow("clock: manualClock()");
   });
 
-  it.each(["1 h", "h", "-1h", "1w", -1, Number.NaN])("refuses the span %s", async (span) => {
-    const { service } = await shopWithEndpoint();
-    await expect((async () => service.clock.advance(span as "1h"))()).rejects.toThrow(/is not a duration/);
-  });
+  it.each(["1 h", "h", "-1h", "1w", "999999999d", -1, 1e300, Number.NaN])(
+    "refuses the span %s",
+    async (span) => {
+      const { service } = await shopWithEndpoint();
+      await expect((async () => service.clock.advance(span as "1h"))()).rejects.toThrow(/is not a duration/);
+    },
+  );
 });
 
 describe("the console's buttons", () => {
@@ -237,14 +246,72 @@ describe("the console's buttons", () => {
   });
 });
 
+describe("an attempt", () => {
+  const oneDelivery = async (deliver: () => unknown) => {
+    const { service } = openShop({ deliver: deliver as never, answerWithinMs: 50 });
+    const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+    service.webhooks.sendTest(id);
+    await service.idle();
+    return service.webhooks.deliveries()[0]?.attempts[0];
+  };
+
+  it("counts the status, whatever becomes of the body", async () => {
+    const read = new Response("ok");
+    await read.text();
+    expect(await oneDelivery(() => read)).toMatchObject({ status: 200 });
+    const endless = new ReadableStream({ cancel: () => new Promise(() => {}) });
+    expect(await oneDelivery(() => new Response(endless))).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ["throws null", () => Promise.reject(null), "the receiver threw null"],
+    ["throws what has no prototype", () => Promise.reject(Object.create(null)), "the receiver threw object"],
+    ["gives nothing", () => undefined, /undefined/],
+  ])("fails when the receiver %s", async (_name, deliver, error) => {
+    expect((await oneDelivery(deliver))?.error).toMatch(error);
+  });
+
+  it("that is under way when it is resent is followed by another", async () => {
+    let answer: (response: Response) => void = () => {};
+    const { service, inbox, purchase } = await shopWithEndpoint([
+      new Promise((resolve) => (answer = resolve)),
+    ]);
+    const purchased = purchase();
+    await Promise.resolve();
+    service.webhooks.resend(service.webhooks.deliveries()[0]?.id ?? "");
+    answer(new Response(null, { status: 204 }));
+    await purchased;
+    await service.idle();
+    expect(service.webhooks.deliveries()).toMatchObject([
+      { state: "delivered", attempts: [{ status: 204 }, { status: 204 }] },
+    ]);
+    expect(inbox.requests).toHaveLength(2);
+  });
+});
+
+it("thousands of deliveries wait without slowing each other down", async () => {
+  const count = async (deliveries: number) => {
+    const { service } = openShop({ deliver: () => new Response(null, { status: 500 }) });
+    const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+    for (let sent = 0; sent < deliveries; sent++) service.webhooks.sendTest(id);
+    const fired = await service.clock.advance("1m");
+    return fired.length;
+  };
+  expect(await count(2000)).toBe(4000);
+});
+
 describe("an endpoint", () => {
-  it.each(["http://shop.test/webhooks", "ftp://shop.test", "shop.test", "http://127.0.0.1.evil.test/", ""])(
-    "may not be %j",
-    (url) => {
-      const { service } = openShop();
-      expect(() => service.webhooks.createEndpoint({ url, events: ["ping"] })).toThrow(TypeError);
-    },
-  );
+  it.each([
+    "http://shop.test/webhooks",
+    "ftp://shop.test",
+    "shop.test",
+    "http://127.0.0.1.evil.test/",
+    "https://user:pass@shop.test/",
+    "",
+  ])("may not be %j", (url) => {
+    const { service } = openShop();
+    expect(() => service.webhooks.createEndpoint({ url, events: ["ping"] })).toThrow(TypeError);
+  });
 
   it.each([
     "https://shop.test/webhooks",

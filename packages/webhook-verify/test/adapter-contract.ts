@@ -1,4 +1,6 @@
 /** What every adapter must do, over a real socket. A new adapter calls describeAdapter and is done when it is green. */
+
+import type { Server as HttpServer } from "node:http";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -20,12 +22,18 @@ export interface Adapter {
   fix?: RegExp;
 }
 
-export async function listening(server: Server): Promise<RunningServer> {
+export async function listening(
+  server: Server & Partial<Pick<HttpServer, "closeAllConnections">>,
+): Promise<RunningServer> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/webhooks`,
-    close: () => new Promise((resolve) => server.close(resolve)),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections?.();
+      }),
   };
 }
 

@@ -15,15 +15,30 @@ export interface Transport {
 
 export type AttemptResult = { status: number } | { error: string };
 
+/** Never rejects: what cannot even be sent is an attempt that failed. */
 export async function attempt(
   transport: Transport,
   endpoint: Endpoint,
   delivery: Delivery,
 ): Promise<AttemptResult> {
+  const timeout = new AbortController();
+  try {
+    const request = await requestOf(transport, endpoint, delivery, timeout.signal);
+    return await within(transport.answerWithinMs, timeout, answerOf(transport.deliver, request));
+  } catch (error) {
+    return { error: reasonOf(error) };
+  }
+}
+
+async function requestOf(
+  transport: Transport,
+  endpoint: Endpoint,
+  delivery: Delivery,
+  signal: AbortSignal,
+): Promise<Request> {
   const timestamp = Math.floor(transport.signingTimeMs() / 1000);
   const signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
-  const timeout = new AbortController();
-  const request = new Request(endpoint.url, {
+  return new Request(endpoint.url, {
     method: "POST",
     headers: {
       "content-type": "application/json",
@@ -33,19 +48,14 @@ export async function attempt(
     },
     body: delivery.body,
     redirect: "manual", // spec 6.3.5: a redirect is an answer that is not 2xx
-    signal: timeout.signal,
+    signal,
   });
-  return within(transport.answerWithinMs, timeout, answerOf(transport.deliver, request));
 }
 
 async function answerOf(deliver: Deliver, request: Request): Promise<AttemptResult> {
-  try {
-    const response = await deliver(request);
-    await response.body?.cancel(); // the answer is its status
-    return { status: response.status };
-  } catch (error) {
-    return { error: reasonOf(error) };
-  }
+  const { status, body } = await deliver(request);
+  body?.cancel().catch(() => {}); // the answer is its status; nobody waits for the rest
+  return { status };
 }
 
 async function within(
@@ -59,6 +69,7 @@ async function within(
       resolve({ error: `no answer within ${ms / 1000} s` });
       timeout.abort();
     }, ms);
+    (timer as { unref?: () => void }).unref?.();
   });
   try {
     return await Promise.race([answer, late]);
@@ -69,7 +80,7 @@ async function within(
 
 /** The code of a network error when it has one: "ECONNREFUSED" says more than "fetch failed". */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return `the receiver threw ${error === null ? "null" : typeof error}`;
   const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
   return String(cause?.code || cause?.message || error.message);
 }

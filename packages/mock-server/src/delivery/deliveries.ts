@@ -26,6 +26,8 @@ export interface Delivery {
   body: string;
   /** Failures since it was sent or resent. */
   failures: number;
+  /** It was resent while an attempt was under way: whatever that one brings, another follows. */
+  isResent?: true;
 }
 
 export interface DeliveryStore {
@@ -89,14 +91,23 @@ export function settle({ state, nowMs }: Domain<DeliveryStore>, delivery: Delive
     if (nextMs === undefined) delivery.state = "failed";
     else delivery.nextAttemptAt = iso(nextMs);
   }
+  if (delivery.isResent) {
+    delete delivery.isResent;
+    Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: iso(nowMs()) });
+  }
   if (delivery.state !== "pending") state.pendingDeliveryIds.delete(delivery.id);
 }
 
 /** Sends a delivery once more, as the console's "Resend" does: due at once, with all retries before it. */
-export function renew({ state, nowMs }: Domain<DeliveryStore>, deliveryId: string): Delivery {
+export function renew(
+  { state, nowMs }: Domain<DeliveryStore>,
+  deliveryId: string,
+  isUnderWay: (delivery: Delivery) => boolean,
+): Delivery {
   const delivery = state.deliveries.get(deliveryId);
   if (delivery === undefined) throw new RangeError(`There is no delivery "${deliveryId}".`);
-  Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: iso(nowMs()) });
+  if (isUnderWay(delivery)) delivery.isResent = true;
+  else Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: iso(nowMs()) });
   state.pendingDeliveryIds.add(delivery.id);
   return delivery;
 }

@@ -4,9 +4,13 @@ import { type Duration, durationMs } from "../domain/duration.ts";
 import type { Domain } from "../domain/surroundings.ts";
 import { attempt, type Transport } from "./attempt.ts";
 import { type Delivery, type DeliveryStore, type FiredAttempt, settle } from "./deliveries.ts";
+import { dueQueue } from "./due-queue.ts";
 import type { EndpointStore } from "./endpoints.ts";
 
-/** The service's clock. Moving it needs a manual clock, and returns the attempts that fired on the way. */
+/**
+ * The service's clock. Moving it needs a manual clock, and returns the attempts that ended on the way. Do not await a
+ * movement inside a receiver: it waits for that very receiver.
+ */
 export interface ServiceClock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -18,8 +22,11 @@ export interface ServiceClock {
 
 export interface Dispatcher {
   clock: ServiceClock;
-  /** Starts what is due. To be called after anything that makes a delivery due. */
-  wake(): void;
+  /** Puts a delivery into the queue, and starts it when it is due. */
+  schedule(delivery: Delivery): void;
+  isUnderWay(delivery: Delivery): boolean;
+  /** The state was replaced: what is pending in it waits from now on, and nothing else does. */
+  reload(): void;
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
 }
@@ -29,49 +36,59 @@ export function createDispatcher(
   clock: Clock,
   transport: Transport,
 ): Dispatcher {
-  const underWay = new Map<string, Promise<void>>();
+  const waiting = dueQueue<Delivery>();
+  const underWay = new Map<Delivery, Promise<void>>();
   let fired: FiredAttempt[] = [];
   let cancelTimer = () => {};
   let movement: Promise<unknown> = Promise.resolve();
 
+  function schedule(delivery: Delivery): void {
+    if (delivery.nextAttemptAt === undefined || underWay.has(delivery)) return;
+    waiting.add(delivery, Date.parse(delivery.nextAttemptAt));
+    wake();
+  }
+
+  function reload(): void {
+    waiting.clear();
+    const { deliveries, pendingDeliveryIds } = domain.state;
+    for (const id of pendingDeliveryIds) {
+      const delivery = deliveries.get(id);
+      if (delivery !== undefined) schedule(delivery);
+    }
+  }
+
+  /** Starts what is due, and on a clock that runs asks to be woken for the rest. */
   function wake(): void {
-    for (const delivery of waiting()) {
-      if (dueAtMs(delivery) <= clock.now()) fire(delivery);
+    let nextMs = waiting.nextMs();
+    while (nextMs !== undefined && nextMs <= clock.now()) {
+      const delivery = waiting.take();
+      if (delivery !== undefined) fire(delivery);
+      nextMs = waiting.nextMs();
     }
     cancelTimer();
-    const nextMs = nextDueMs();
     if (nextMs !== undefined) cancelTimer = clock.wakeAt?.(nextMs, wake) ?? cancelTimer;
   }
 
-  function* waiting(): Generator<Delivery> {
-    for (const id of domain.state.pendingDeliveryIds) {
-      const delivery = domain.state.deliveries.get(id);
-      if (delivery !== undefined && !underWay.has(id)) yield delivery;
-    }
-  }
-
-  function nextDueMs(): number | undefined {
-    let nextMs: number | undefined;
-    for (const delivery of waiting())
-      nextMs = Math.min(nextMs ?? Number.POSITIVE_INFINITY, dueAtMs(delivery));
-    return nextMs;
-  }
-
   function fire(delivery: Delivery): void {
+    if (underWay.has(delivery) || delivery.nextAttemptAt === undefined) return;
+    const { state } = domain;
     // A microtask later, so that whoever caused the event has its result before any receiver hears of it.
     const carriedOut = Promise.resolve()
-      .then(() => carryOut(delivery))
-      .finally(() => underWay.delete(delivery.id))
-      .then(wake);
-    underWay.set(delivery.id, carriedOut);
+      .then(() => carryOut(delivery, state))
+      .finally(() => underWay.delete(delivery))
+      .then(() => {
+        if (domain.state === state) schedule(delivery);
+      });
+    underWay.set(delivery, carriedOut);
   }
 
-  async function carryOut(delivery: Delivery): Promise<void> {
-    const endpoint = domain.state.endpoints.get(delivery.endpointId);
-    if (endpoint === undefined) return; // the service was reset meanwhile
+  async function carryOut(delivery: Delivery, state: DeliveryStore & EndpointStore): Promise<void> {
+    const endpoint = state.endpoints.get(delivery.endpointId);
+    if (endpoint === undefined) return;
     const at = new Date(clock.now()).toISOString();
     const startedMs = performance.now();
     const result = await attempt(transport, endpoint, delivery);
+    if (domain.state !== state) return; // reset or restored meanwhile: that attempt belongs to the past
     const made = { at, ...result, durationMs: Math.round(performance.now() - startedMs) };
     settle(domain, delivery, made);
     fired.push({ deliveryId: delivery.id, eventId: delivery.eventId, type: delivery.type, ...made });
@@ -88,16 +105,16 @@ export function createDispatcher(
         "This service runs on the machine's clock; make it with { clock: manualClock() } to move time.",
       );
     }
-    await idle();
     fired = [];
+    await idle();
     for (;;) {
-      const nextMs = nextDueMs();
+      const nextMs = waiting.nextMs();
       const endMs = endOf(nextMs);
       if (nextMs === undefined || endMs === undefined || nextMs > endMs) {
-        if (endMs !== undefined) clock.moveTo(endMs);
+        if (endMs !== undefined) clock.moveTo(Math.max(endMs, clock.now()));
         return fired;
       }
-      clock.moveTo(nextMs);
+      clock.moveTo(Math.max(nextMs, clock.now()));
       wake();
       await idle();
     }
@@ -111,7 +128,9 @@ export function createDispatcher(
   }
 
   return {
-    wake,
+    schedule,
+    isUnderWay: (delivery) => underWay.has(delivery),
+    reload,
     idle,
     clock: {
       now: () => clock.now(),
@@ -125,13 +144,10 @@ export function createDispatcher(
       advanceToNextDelivery: () =>
         inTurn(async () => {
           await idle();
-          const endMs = nextDueMs();
+          const endMs = waiting.nextMs();
           return travel(() => endMs);
         }),
       runUntilIdle: () => inTurn(() => travel((nextMs) => nextMs)),
     },
   };
 }
-
-const dueAtMs = ({ nextAttemptAt }: Delivery) =>
-  nextAttemptAt === undefined ? 0 : Date.parse(nextAttemptAt);

@@ -27,12 +27,19 @@ export interface EndpointSecret {
 
 export const eventTypes = Object.keys(openapi.webhooks) as EventType[];
 
-/** @throws {TypeError} for an address or an event that the service would not take. */
+/**
+ * @param seeded what an endpoint of the seed is called, and keeps as its secret.
+ * @throws {TypeError} for an address or an event that the service would not take.
+ */
 export function createEndpoint(
   { state, newIdentifier }: Domain<EndpointStore>,
   { url, events }: EndpointInput,
+  seeded: Partial<EndpointSecret> = {},
 ): EndpointSecret {
   if (!URL.canParse(url)) throw new TypeError(`The endpoint's url "${url}" is not a URL.`);
+  const { username, password } = new URL(url);
+  if (username !== "" || password !== "")
+    throw new TypeError("An endpoint's url must not have a user or a password.");
   if (!isAllowed(new URL(url))) {
     throw new TypeError("An endpoint must be https://; http:// is allowed to this machine only."); // spec 6.3.5
   }
@@ -42,12 +49,8 @@ export function createEndpoint(
       throw new TypeError(`There is no event "${type}"; there are ${eventTypes.join(", ")}.`);
     }
   }
-  const endpoint: Endpoint = {
-    id: newIdentifier("we"),
-    url,
-    events: [...events],
-    secret: newIdentifier("whsec"),
-  };
+  const { id = newIdentifier("we"), secret = newIdentifier("whsec") } = seeded;
+  const endpoint: Endpoint = { id, url, events: [...events], secret };
   state.endpoints.set(endpoint.id, endpoint);
   return { id: endpoint.id, secret: endpoint.secret };
 }

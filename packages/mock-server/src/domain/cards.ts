@@ -47,7 +47,7 @@ export function createCard(
     fieldValues: { ...fieldValues },
     wallets: [],
   };
-  if (showsPoints(template)) card.fieldValues[pointsKey] ??= 0;
+  if (showsPoints(template)) card.fieldValues[pointsKey] = 0;
   state.cards.set(card.id, card);
   state.cardIdBySlug.set(card.slug, card.id);
   customer.cardIds.push(card.id);

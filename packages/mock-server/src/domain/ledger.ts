@@ -73,7 +73,9 @@ export function newestOperations({ state }: Domain<LedgerStore>, cardId: string,
 function record(domain: Books, cardId: string, type: OperationType, change: number): Operation {
   const { state, newIdentifier, nowMs } = domain;
   const card = existingCard(domain, cardId);
-  const balance = card.balance + change;
+  const balance = rounded(card.balance + change);
+  if (!Number.isSafeInteger(Math.trunc(balance)))
+    throw new RangeError("The balance would be too large to be exact.");
   if (balance < 0) throw new RangeError(`The balance is ${card.balance}; it cannot change by ${change}.`);
 
   const operation: StoredOperation = {
@@ -108,3 +110,6 @@ function record(domain: Books, cardId: string, type: OperationType, change: numb
   }
   return operationOf(operation);
 }
+
+/** To millionths: 0.1 + 0.2 points are 0.3. */
+const rounded = (points: number) => Math.round(points * 1e6) / 1e6;

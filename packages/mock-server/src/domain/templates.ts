@@ -47,8 +47,10 @@ export function createTemplate(
 ): Template {
   const { id = newIdentifier("tpl"), name, fields = [], tiers = [] } = input;
   if (typeof name !== "string" || name.trim() === "") throw new TypeError("template.name is missing.");
-  if (typeof id !== "string" || !/^[\w.-]+$/.test(id)) {
-    throw new TypeError("template.id may have letters, digits, '.', '_' and '-'.");
+  if (typeof id !== "string" || !/^\w[\w.-]*$/.test(id)) {
+    throw new TypeError(
+      "template.id may have letters, digits, '.', '_' and '-', and begins with one of the first or '_'.",
+    );
   }
   if (state.templates.has(id)) throw new TypeError(`There is a template "${id}" already.`);
   const keys = new Set<string>();
@@ -87,7 +89,7 @@ export function fieldFaults(template: Template, values: FieldValues): MemberFaul
   const faults: MemberFault[] = [];
   for (const { key, type, required, label = key } of template.fields) {
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
-    const pointer = `/fieldValues/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const pointer = pointerOf(key);
     const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
     if (isBlank) {
       if (required) faults.push({ pointer, detail: `Please fill in "${label}".` });
@@ -95,8 +97,14 @@ export function fieldFaults(template: Template, values: FieldValues): MemberFaul
       faults.push({ pointer, detail: `"${label}" must be a ${type === "number" ? "number" : "text"}.` });
     }
   }
+  for (const [key, value] of Object.entries(values)) {
+    if (typeof value !== "number" || Number.isFinite(value)) continue; // 1e400 is JSON, and no number here
+    faults.push({ pointer: pointerOf(key), detail: `"${key}" is too large.` });
+  }
   return faults;
 }
+
+const pointerOf = (key: string) => `/fieldValues/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
 /** The level of a balance, null below all levels. */
 export function tierOf(template: Template, balance: number): string | null {

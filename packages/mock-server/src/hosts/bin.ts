@@ -2,9 +2,11 @@
 /** The command `mock-server`: the service on a port, until Ctrl-C. */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import type { EndpointInput } from "../delivery/endpoints.ts";
+import packageJson from "../../package.json" with { type: "json" };
 import type { MockServiceOptions } from "../options.ts";
 import { type MockServer, startMockServer } from "./node.ts";
+
+const { version } = packageJson;
 
 const help = `Usage: mock-server [--port 4010] [--host 127.0.0.1] [--seed seed.json] [--json]
 
@@ -14,12 +16,13 @@ The whole Loyalty Card Issuing Service on this machine.
   --host <address>  default 127.0.0.1
   --seed <file>     JSON: { "defaultCountry", "templates": [...], "endpoints": [{ "url", "events" }] }
   --json            print one line of JSON when ready
-  --help            print this`;
+  --help            print this
+  --version         print the version`;
 
 /** What a seed file may hold. */
-interface Seed extends Pick<MockServiceOptions, "defaultCountry" | "templates"> {
-  endpoints?: readonly EndpointInput[];
-}
+type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints">;
+
+const seedMembers = ["defaultCountry", "templates", "endpoints"];
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -28,26 +31,20 @@ async function main(): Promise<void> {
       host: { type: "string", default: "127.0.0.1" },
       seed: { type: "string" },
       json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+      version: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    console.log(help);
+  if (values.help || values.version) {
+    console.log(values.help ? help : version);
     return;
   }
-  const { endpoints = [], ...seed } = values.seed === undefined ? {} : readSeed(values.seed);
-  const server = await startMockServer({ port: portOf(values.port), host: values.host, ...seed });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void server.close());
-  try {
-    const secrets = endpoints.map(({ url, events }) => ({
-      url,
-      secret: server.service.webhooks.createEndpoint({ url, events }).secret,
-    }));
-    console.log(values.json ? jsonLine(server) : banner(server, secrets));
-  } catch (error) {
-    await server.close();
-    throw error;
+  const seed = values.seed === undefined ? {} : readSeed(values.seed);
+  const server = await startMockServer({ ...seed, port: portOf(values.port), host: values.host });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => void server.close().then(() => process.exit(0)));
   }
+  console.log(values.json ? jsonLine(server) : banner(server));
 }
 
 function portOf(text: string): number {
@@ -57,28 +54,49 @@ function portOf(text: string): number {
 
 function readSeed(file: string): Seed {
   try {
-    const seed: unknown = JSON.parse(readFileSync(file, "utf8"));
-    if (typeof seed !== "object" || seed === null || Array.isArray(seed))
-      throw new TypeError("it is not an object");
-    return seed;
+    return checkedSeed(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
-    throw new Error(`--seed ${file} cannot be read: ${messageOf(error)}`);
+    throw new Error(`--seed ${file} cannot be used: ${messageOf(error)}`);
   }
 }
 
-function jsonLine({ url, service }: MockServer): string {
-  const { apiKeys, templateId } = service;
-  return JSON.stringify({ baseUrl: url, apiKeys, templateId, console: `${url}/console` });
+/** Names what is wrong with a file that somebody wrote by hand; what templates and endpoints hold, the service checks. */
+function checkedSeed(seed: unknown): Seed {
+  if (!isObject(seed)) throw new TypeError("it is not an object.");
+  const unknown = Object.keys(seed).filter((name) => !seedMembers.includes(name));
+  if (unknown.length > 0) throw new TypeError(`it has "${unknown[0]}"; there are ${seedMembers.join(", ")}.`);
+  for (const [name, list] of Object.entries(seed)) {
+    if (name === "defaultCountry") continue;
+    if (!Array.isArray(list) || !list.every(isObject))
+      throw new TypeError(`"${name}" is not a list of objects.`);
+    for (const entry of list) {
+      for (const inner of ["fields", "tiers", "events"]) {
+        const value = (entry as Record<string, unknown>)[inner];
+        if (value !== undefined && !Array.isArray(value))
+          throw new TypeError(`"${inner}" in "${name}" is not a list.`);
+      }
+    }
+  }
+  return seed as Seed;
 }
 
-function banner({ url, service }: MockServer, endpoints: readonly { url: string; secret: string }[]): string {
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function jsonLine({ url, service }: MockServer): string {
+  const { apiKeys, templateId, endpoints } = service;
+  const seeded = endpoints.length === 0 ? {} : { endpoints };
+  return JSON.stringify({ baseUrl: url, apiKeys, templateId, console: `${url}/console`, ...seeded });
+}
+
+function banner({ url, service }: MockServer): string {
   const rows = [
     ["Base URL", url],
     ["Website key", service.apiKeys.website],
     ["Full key", service.apiKeys.full],
     ["Template", service.templateId],
     ["OpenAPI", `${url}/api/docs/json`],
-    ...endpoints.map((endpoint) => [`Secret of ${endpoint.url}`, endpoint.secret]),
+    ...service.endpoints.map((endpoint) => [`Secret of ${endpoint.url}`, endpoint.secret]),
   ];
   const width = Math.max(...rows.map(([name = ""]) => name.length));
   return rows.map(([name = "", value]) => `${name.padEnd(width)}  ${value}`).join("\n");
@@ -87,7 +105,8 @@ function banner({ url, service }: MockServer, endpoints: readonly { url: string;
 function messageOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE") return "The port is taken; choose another with --port, or 0 for any free one.";
-  return String(message).split("\n")[0] ?? "";
+  const [line = ""] = String(message).split("\n");
+  return code?.startsWith("ERR_PARSE_ARGS") ? `${line} See --help.` : line;
 }
 
 main().catch((error: unknown) => {

@@ -31,7 +31,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
     server.listen(port, host, resolve);
   });
   const address = server.address() as AddressInfo;
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+  const url = `http://${reachable(host)}:${address.port}`;
   try {
     service = createMockService({ ...serviceOptions, baseUrl: url });
   } catch (error) {
@@ -49,15 +49,37 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   };
 }
 
+/** An address to write into links: "all of them" is none. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
 async function answer(
   service: MockService,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const request = requestOf(service.baseUrl, incoming);
-  const response = request === undefined ? new Response(null, { status: 400 }) : await service.fetch(request);
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  const response = request === undefined ? unreadable() : await service.fetch(request);
+  const headers = Object.fromEntries(response.headers);
+  // What was not read stands between this answer and the next request on the connection.
+  if (!incoming.complete) headers["connection"] = "close";
+  outgoing.writeHead(response.status, headers);
   outgoing.end(new Uint8Array(await response.arrayBuffer()));
+}
+
+function unreadable(): Response {
+  const problem = {
+    type: "about:blank",
+    title: "Bad Request",
+    status: 400,
+    detail: "The method or the address cannot be read.",
+  };
+  return new Response(JSON.stringify(problem), {
+    status: 400,
+    headers: { "content-type": "application/problem+json" },
+  });
 }
 
 /** Undefined for what no Request can be made of: methods and addresses that fetch refuses. */

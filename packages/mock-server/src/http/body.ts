@@ -21,14 +21,14 @@ export async function readJson(request: Request): Promise<JsonBody | Problem> {
 
 async function readText(request: Request): Promise<string | Problem> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  const reader = request.body?.getReader();
   let text = "";
   let length = 0;
   try {
+    const reader = request.body?.getReader();
     for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
       length += part.value.byteLength;
       if (length > maxBytes) {
-        await reader?.cancel();
+        reader?.cancel().catch(() => {}); // not awaited: of a cloned body it resolves only when both are cancelled
         return new Problem(413, `The body is larger than ${maxBytes} bytes.`);
       }
       text += decoder.decode(part.value, { stream: true });

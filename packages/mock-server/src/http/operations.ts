@@ -40,6 +40,9 @@ export const operations = {
     hasBody: true,
     run(domain, { id, headers, body, apiKeyKind }) {
       const idempotencyKey = headers.get("idempotency-key") ?? undefined;
+      if (idempotencyKey !== undefined && !/^.{1,255}$/.test(idempotencyKey)) {
+        return new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
+      }
       const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
       const card = issueCard(domain, command);
       return card instanceof Problem ? card : { status: 201, body: cardOf(domain, card) };
@@ -88,7 +91,7 @@ const maxLimit = 100;
 
 function limitOf(text: string | null): number | Problem {
   if (text === null) return defaultLimit;
-  if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return Math.min(Number(text), maxLimit);
+  if (/^0*[1-9]\d*$/.test(text)) return Math.min(Number(text), maxLimit);
   return new Problem(400, "limit must be a whole number, 1 or more.");
 }
 

@@ -79,6 +79,33 @@ describe("mock-server", () => {
     expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/webhooks +whsec_/);
   });
 
+  it("tells the secrets of seeded endpoints in JSON too, and keeps them over a reset", async () => {
+    const seed = {
+      templates: [{ name: "Bakery" }],
+      endpoints: [{ url: "http://127.0.0.1:3000/webhooks", events: ["ping"] }],
+    };
+    const { firstOutput } = start("--port", "0", "--json", "--seed", temporaryFile(JSON.stringify(seed)));
+    const { baseUrl, apiKeys, templateId, endpoints } = JSON.parse(await firstOutput);
+    expect(endpoints).toEqual([
+      {
+        id: expect.any(String),
+        url: "http://127.0.0.1:3000/webhooks",
+        secret: expect.stringMatching(/^whsec_/),
+      },
+    ]);
+    await fetch(`${baseUrl}/_mock/reset`, { method: "POST" });
+    const issued = await fetch(`${baseUrl}/api/v1/templates/${templateId}/passes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKeys.website}`, "content-type": "application/json" },
+      body: '{"customer":{"consents":{"privacy":{"version":"1"}}}}',
+    });
+    expect(issued.status).toBe(201);
+  });
+
+  it("prints its version", async () => {
+    expect((await start("--version").exit).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
   it("prints its help", async () => {
     const { code, stdout } = await start("--help").exit;
     expect([code, stdout.startsWith("Usage: mock-server")]).toEqual([0, true]);
@@ -96,20 +123,45 @@ describe("mock-server", () => {
   });
 
   it.each([
-    ["an unknown flag", ["--prot", "1"], /--prot/],
+    ["an unknown flag", ["--prot", "1"], /--prot.* See --help/],
     ["a port that is none", ["--port", "seventy"], /--port takes a number/],
     ["a port beyond all ports", ["--port", "65536"], /--port takes a number/],
     [
       "a seed file that is not there",
       ["--seed", "/nowhere/seed.json"],
-      /--seed \/nowhere\/seed\.json cannot be read/,
+      /--seed \/nowhere\/seed\.json cannot be used: ENOENT/,
     ],
-    ["a seed file that is not JSON", ["--seed", () => temporaryFile("{")], /cannot be read/],
+    ["a seed file that is not JSON", ["--seed", () => temporaryFile("{")], /cannot be used/],
     ["a seed file that is a list", ["--seed", () => temporaryFile("[]")], /it is not an object/],
     [
       "a seed with a bad template",
       ["--port", "0", "--seed", () => temporaryFile('{"templates":[{"name":""}]}')],
       /template\.name/,
+    ],
+    [
+      "a seed with a member that is none",
+      ["--seed", () => temporaryFile('{"port":1}')],
+      /it has "port"; there are defaultCountry/,
+    ],
+    [
+      "a seed whose templates are no list",
+      ["--seed", () => temporaryFile('{"templates":{}}')],
+      /"templates" is not a list/,
+    ],
+    [
+      "a seed with a template of null",
+      ["--seed", () => temporaryFile('{"templates":[null]}')],
+      /"templates" is not a list of objects/,
+    ],
+    [
+      "a seed without templates",
+      ["--port", "0", "--seed", () => temporaryFile('{"templates":[]}')],
+      /at least one/,
+    ],
+    [
+      "a seed whose events are a word",
+      ["--seed", () => temporaryFile('{"endpoints":[{"events":"ping"}]}')],
+      /"events" in "endpoints"/,
     ],
     [
       "a seed with a bad endpoint",

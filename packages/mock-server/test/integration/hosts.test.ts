@@ -1,4 +1,5 @@
 /** One suite through every door: the service in process, behind MSW, and behind a port. */
+import { connect } from "node:net";
 import { setupServer } from "msw/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { mockHandlers } from "../../src/hosts/msw.ts";
@@ -98,5 +99,41 @@ describe("behind MSW", () => {
     expect((await fetch(`${service.baseUrl}/api/v1/passes/card_1`)).status).toBe(503);
     expect((await fetch(`${service.baseUrl}/_mock/health`)).status).toBe(200);
     await expect(fetch("https://elsewhere.test/")).rejects.toThrow();
+  });
+});
+
+describe("behind a port", () => {
+  it("a body that was not read does not stand in the way of the next request", async () => {
+    const { service, close } = await startMockServer({ templates: [template] });
+    onTestFinished(close);
+    const url = `${service.baseUrl}/api/v1/templates/${template.id}/passes`;
+    for (let round = 0; round < 10; round++) {
+      const refused = await fetch(url, {
+        method: "POST",
+        body: "x".repeat(300_000),
+        headers: { authorization: "Bearer no" },
+      });
+      expect(refused.status).toBe(401);
+      expect((await fetch(`${service.baseUrl}/_mock/health`)).status).toBe(200);
+    }
+  });
+
+  it("an address that cannot be read is a problem too", async () => {
+    const { service, close } = await startMockServer();
+    onTestFinished(close);
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(Number(new URL(service.baseUrl).port), "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk) => (text += chunk)).on("close", () => resolve(text));
+      socket.end("TRACE / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*cannot be read/);
+  });
+
+  it("of all addresses, links name one that can be reached", async () => {
+    const { url, close } = await startMockServer({ host: "0.0.0.0" });
+    onTestFinished(close);
+    expect(new URL(url).hostname).toBe("127.0.0.1");
+    expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
   });
 });
