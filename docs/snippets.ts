@@ -20,7 +20,11 @@ function regionOf(program: string, file: string, region: string): string {
   const start = lines.findIndex((line) => line.trim() === `// #region ${region}`);
   const end = lines.findIndex((line, index) => index > start && line.trim() === "// #endregion");
   if (start < 0 || end < 0) throw new Error(`${file} has no region ${region}.`);
-  return lines.slice(start + 1, end).join("\n");
+  // A reader compiles to JavaScript, where the neighbours are called .js.
+  return lines
+    .slice(start + 1, end)
+    .join("\n")
+    .replace(/(from "\.{1,2}\/[^"]+)\.ts"/g, '$1.js"');
 }
 
 /** Every page of the repository, from its root. */

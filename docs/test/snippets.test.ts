@@ -31,6 +31,12 @@ it("a page that quotes what does not exist is refused", () => {
   expect(() => quoted(page, () => "// #region here\n1\n// #endregion")).toThrow("a.ts has no region gone.");
 });
 
+it("a neighbour is quoted as what it compiles to", () => {
+  const page = "<!-- snippet: a.ts#here -->\n```ts\n```";
+  const program = '// #region here\nimport { b } from "./b.ts";\n// #endregion';
+  expect(quoted(page, () => program)).toContain('from "./b.js"');
+});
+
 it("an empty quotation is filled, up to its own end", () => {
   const page = "<!-- snippet: a.ts#here -->\n```ts\n```\nbetween\n```sh\nnpm test\n```";
   expect(quoted(page, () => "// #region here\n1;\n// #endregion")).toBe(

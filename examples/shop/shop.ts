@@ -17,10 +17,10 @@ export function createShop(
   { baseUrl, apiKey, templateId, signingSecret }: ShopSettings,
   users: Users,
 ): Express {
-  const loyalty = createIssuingClient({ baseUrl, apiKey });
+  const loyalty = createIssuingClient({ baseUrl, apiKey, deadlineMs: 5_000 }); // a sign-up waits no longer
   const app = express();
   app.post("/webhooks/loyalty", receiveWebhooks(signingSecret, users));
-  app.use(express.json(), express.urlencoded());
+  app.use(express.json(), express.urlencoded({ extended: false }));
   app.post("/sign-up", signUp(loyalty, templateId, users));
   return app;
 }

@@ -1,4 +1,6 @@
 /** The code under test: what a shop calls when somebody joins. */
+// #region register-member
+// register-member.ts, the code under test
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 
 export interface LoyaltySettings {
@@ -16,3 +18,4 @@ export async function registerMember(
   const card = await loyalty.issueCard(templateId, { customer }, { userId: member.id });
   return card.id;
 }
+// #endregion
