@@ -43,7 +43,7 @@ describe("deriveIdempotencyKey", () => {
   });
 
   it("keeps apart what would read the same when joined", async () => {
-    const part = fc.string({ minLength: 1, maxLength: 8 });
+    const part = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => text.trim() !== "");
     await fc.assert(
       fc.asyncProperty(part, part, part, async (a, b, c) => {
         const one = await deriveIdempotencyKey({ templateId: a + b, userId: c });
