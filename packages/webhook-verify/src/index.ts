@@ -20,7 +20,8 @@ export type { HeadersLike } from "./headers.ts";
 export { type EventHandlers, onEvents } from "./on-events.ts";
 export type { ReceiverOutcome } from "./outcome.ts";
 export type { RawBody } from "./raw-body.ts";
-export { createReceiver, type ReceivedRequest, type Receiver, type ReceiverOptions } from "./receiver.ts";
+export type { ReceivedRequest } from "./reading.ts";
+export { createReceiver, type Receiver, type ReceiverOptions } from "./receiver.ts";
 export type { Secret } from "./secret.ts";
 export type { SecretOption } from "./secret-source.ts";
 // Verifying and signing

@@ -87,3 +87,5 @@ function placeOf(error: unknown): string {
   const frame = /^\s+at (.+)$/m.exec(error.stack ?? "")?.[1] ?? "an unknown place";
   return `${frame} (${error.name})`;
 }
+
+export type Reporter = ReturnType<typeof reporter>;

@@ -1,13 +1,16 @@
 /** Receives a delivery: bytes in, answer out. The same for every framework; adapters only carry. */
 import { type Answer, answers } from "./answer.ts";
+import { deadline } from "./deadline.ts";
 import type { DedupeStore } from "./dedupe.ts";
 import type { WebhookEvent } from "./event.ts";
-import { type HeadersLike, headerOf, joinedHeaderOf, singleHeaderOf } from "./headers.ts";
-import { type Outcome, type ReceiverOutcome, reporter } from "./outcome.ts";
-import { checkedBody, type RawBody, RawBodyError } from "./raw-body.ts";
+import { handingOver } from "./hand-over.ts";
+import { headerOf, joinedHeaderOf, singleHeaderOf } from "./headers.ts";
+import { type ReceiverOutcome, reporter } from "./outcome.ts";
+import { checkedBody, RawBodyError } from "./raw-body.ts";
+import type { Reading, ReceivedRequest } from "./reading.ts";
 import { type SecretOption, secretSource } from "./secret-source.ts";
 import type { SignatureHeader } from "./signature.ts";
-import { type Delivery, type Inbox, takeOver } from "./take-over.ts";
+import type { Delivery, Inbox } from "./take-over.ts";
 import type { VerificationFault } from "./verification-error.ts";
 import { checkBody, checkedTolerance, checkHeader, type Verified } from "./verify.ts";
 
@@ -36,28 +39,7 @@ export interface ReceiverOptions {
   log?: (message: string) => void;
 }
 
-export interface ReceivedRequest {
-  method: string;
-  headers: HeadersLike;
-  /** The bytes that arrived, or a function that reads them: it is called only when the header deserves it. */
-  rawBody: RawBody | ((limits: ReadLimits) => Promise<RawBody>);
-}
-
-export interface ReadLimits {
-  maxBodyBytes: number;
-}
-
 export type Receiver = (request: ReceivedRequest) => Promise<Answer>;
-
-/** One delivery on its way through the receiver: what is known of it so far. */
-interface Reading {
-  request: ReceivedRequest;
-  /** By the receiver's clock, which a test may hold. */
-  startedAtMs: number;
-  /** By a clock that nobody sets. */
-  elapsedMs: () => number;
-  report: (outcome: Outcome, answer: Answer) => Answer;
-}
 
 /**
  * Makes a receiver that no framework is needed for.
@@ -72,6 +54,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   checkedLimit("answerWithinMs", answerWithinMs, 2 ** 31 - 1); // what a timer can hold
   const secrets = secretSource(options.secret);
   const reporting = reporter(options);
+  const handOver = handingOver(options, reporting, answerWithinMs);
 
   async function receive(request: ReceivedRequest): Promise<Answer> {
     const beganMs = performance.now();
@@ -161,7 +144,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return reading.report({ outcome: "misconfigured", reason: "secret-too-slow" }, answers.notTakenOver);
     }
     if (typeof result === "string") return refused(reading, result);
-    return taken(reading, result, body);
+    return handOver(reading, result, body);
   }
 
   async function judged(header: SignatureHeader, body: Uint8Array, nowMs: number) {
@@ -170,86 +153,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return renewed === undefined ? result : checkBody(header, body, renewed, nowMs);
   }
 
-  async function taken(reading: Reading, result: Verified, body: Uint8Array): Promise<Answer> {
-    const { event, key, skewSeconds } = result;
-    const { headers } = reading.request;
-    const controller = new AbortController();
-    const delivery: Delivery = {
-      id: singleHeaderOf(headers, "service-delivery"),
-      rawBody: body,
-      receivedAt: new Date(reading.startedAtMs),
-      signal: controller.signal,
-    };
-    const facts = {
-      event: { id: event.id, type: event.type },
-      secretId: key.id,
-      skewSeconds,
-      contradictsHeader: contradicts(headers, event),
-    };
-
-    const late = deadline(remainingMs(reading));
-    const takingOver = takeOver(options, event, delivery);
-    const taken = await Promise.race([takingOver, late.passed]);
-    late.cancel();
-    if (taken === undefined) {
-      controller.abort(new Error("The answer was due."));
-      // It goes on; when it succeeds in the end, the next copy is a duplicate and nobody else would process the event.
-      void takingOver.then(({ state }) => {
-        if (state === "verified" || state === "stored") void processed(event, delivery).afterAnswer?.();
-      });
-      return reading.report({ outcome: "failed", reason: "too-slow", ...facts }, answers.notTakenOver);
-    }
-    switch (taken.state) {
-      case "failed": {
-        const { error } = taken;
-        reporting.handlerFailed(facts.event, error, "answered 503, so the service delivers it again.");
-        return reading.report(
-          { outcome: "failed", reason: "not-taken-over", error, ...facts },
-          answers.notTakenOver,
-        );
-      }
-      case "in-progress":
-        return reading.report({ outcome: "in-progress", ...facts }, answers.notTakenOver);
-      case "duplicate":
-        return reading.report({ outcome: "duplicate", ...facts }, { ...answers.takenOver, event });
-      case "stored":
-      case "verified":
-        return {
-          ...reading.report({ outcome: taken.state, ...facts }, { ...answers.takenOver, event }),
-          ...processed(event, delivery),
-        };
-    }
-  }
-
-  function processed(event: WebhookEvent, delivery: Delivery): Pick<Answer, "afterAnswer"> {
-    const { process } = options;
-    if (process === undefined) return {};
-    return {
-      async afterAnswer() {
-        try {
-          await process(event, delivery);
-        } catch (error) {
-          reporting.processFailed({ id: event.id, type: event.type }, error);
-        }
-      },
-    };
-  }
-
   return receive;
-}
-
-/** The header is not signed: a type in it that differs from the body's is reported and otherwise ignored. */
-function contradicts(headers: HeadersLike, event: WebhookEvent): boolean {
-  const announced = singleHeaderOf(headers, "service-event");
-  return announced !== undefined && announced !== event.type;
-}
-
-function deadline(ms: number): { passed: Promise<undefined>; cancel: () => void } {
-  let timer: ReturnType<typeof setTimeout>;
-  const passed = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
-  return { passed, cancel: () => clearTimeout(timer) };
 }
 
 function checkedLimit(name: string, value: number, most = Number.MAX_SAFE_INTEGER): void {

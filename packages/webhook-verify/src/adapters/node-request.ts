@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Answer } from "../answer.ts";
 import type { HeadersLike } from "../headers.ts";
 import { bytesOf, collect, RawBodyError } from "../raw-body.ts";
-import type { ReadLimits, Receiver } from "../receiver.ts";
+import type { ReadLimits } from "../reading.ts";
+import type { Receiver } from "../receiver.ts";
 
 /** A request as frameworks pass it on: perhaps with a body that somebody read already. */
 export type NodeRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };

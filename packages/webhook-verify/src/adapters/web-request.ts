@@ -1,7 +1,8 @@
 /** Carries deliveries between a Request and the receiver, wherever a handler answers with a Response. */
 import type { Answer } from "../answer.ts";
 import { collect, RawBodyError } from "../raw-body.ts";
-import type { ReadLimits, Receiver } from "../receiver.ts";
+import type { ReadLimits } from "../reading.ts";
+import type { Receiver } from "../receiver.ts";
 
 /** Keeps the platform alive until a promise settles, as Workers' execution context does. */
 export interface ExecutionContext {
