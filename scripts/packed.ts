@@ -28,7 +28,10 @@ try {
     });
   }
   const tarballs = readdirSync(consumer).filter((file) => file.endsWith(".tgz"));
-  const tools = ["typescript@5.9.3", "@types/node@20", "@types/express@5", "express@5", "fastify@5", "msw@2"];
+  const compilers = ["5.4", "5.9", "6", "7"].map(
+    (version) => `typescript-${version}@npm:typescript@${version}`,
+  );
+  const tools = [...compilers, "@types/node@20", "@types/express@5", "express@5", "fastify@5", "msw@2"];
   writeFileSync(join(consumer, "package.json"), JSON.stringify({ private: true, type: "module" }));
   inConsumer("npm", "install", "--no-audit", "--no-fund", ...tarballs.map((file) => `./${file}`), ...tools);
   cpSync(join(root, "scripts/consumer"), consumer, { recursive: true });
@@ -38,18 +41,30 @@ try {
     const said = inConsumer(process.execPath, file).trim();
     if (said !== "issued, delivered, verified") throw new Error(`${file} said: ${said}`);
   }
-  for (const [module, resolution] of [
-    ["esnext", "bundler"],
-    ["node16", "node16"],
-  ] as const) {
-    const strictly = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022"];
-    const flags = [...strictly, "--module", module, "--moduleResolution", resolution];
-    inConsumer("npx", "tsc", ...flags, "types.ts", "types.cts");
-    inConsumer("npx", "tsc", ...flags, "--skipLibCheck", "types-msw.ts");
+  for (const version of ["5.4", "5.9", "6", "7"]) {
+    for (const [module, resolution] of [
+      ["esnext", "bundler"],
+      ["node16", "node16"],
+    ] as const) {
+      const strictly = [
+        "--noEmit",
+        "--strict",
+        "--exactOptionalPropertyTypes",
+        "--target",
+        "es2022",
+        "--types",
+        "node",
+      ];
+      const flags = [...strictly, "--module", module, "--moduleResolution", resolution];
+      const compile = (...files: string[]) =>
+        inConsumer(process.execPath, `node_modules/typescript-${version}/bin/tsc`, ...flags, ...files);
+      compile("types.ts", "types.cts");
+      if (version === "5.9") compile("--skipLibCheck", "types-msw.ts");
+    }
   }
   const help = inConsumer("npx", "mock-server", "--help");
   if (!help.startsWith("Usage: mock-server")) throw new Error(`mock-server --help said: ${help}`);
-  console.log("The packed packages work from ESM, CommonJS and TypeScript.");
+  console.log("The packed packages work from ESM, CommonJS and TypeScript 5.4, 5.9, 6 and 7.");
 } finally {
   rmSync(consumer, { recursive: true });
 }
