@@ -43,7 +43,8 @@ export function inFlight<Result>(clock: Clock): Share<Result> {
     const { key, signal } = caller;
     shared.callers.add(caller);
     try {
-      return await within({ clock, ms, signal }, shared.result);
+      const canLeave = signal !== undefined || ms !== Number.POSITIVE_INFINITY;
+      return await (canLeave ? within({ clock, ms, signal }, shared.result) : shared.result);
     } finally {
       shared.callers.delete(caller);
       if (shared.callers.size === 0) {

@@ -52,14 +52,20 @@ export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
     const startedAtMs = clock.monotonicMs();
     const times = checkedTimes(options, settings.times);
     const draft = draftOf(template, request);
-    const ready = Promise.all([idempotencyKeyOf(draft.templateId, options), fieldValuesOf(draft)]);
-    const limits = { clock, ms: times.deadlineMs, signal };
+    const keyFound = idempotencyKeyOf(draft.templateId, options);
 
+    const limits = { clock, ms: times.deadlineMs, signal };
     let outcome: Outcome = "not-sent";
     let idempotencyKey: string | undefined;
     try {
       // Only a schema can take its time.
-      const [key, fieldValues] = await (draft.schema === undefined ? ready : within(limits, ready));
+      const [key, fieldValues] =
+        draft.schema === undefined
+          ? [await keyFound, draft.fieldValues]
+          : await within(
+              limits,
+              Promise.all([keyFound, matchedFieldValues(draft.schema, draft.fieldValues)]),
+            );
       idempotencyKey = key;
       const remainingMs = times.deadlineMs - (clock.monotonicMs() - startedAtMs);
       const deadlineMs = Math.min(remainingMs, repeatableForMs(firstAttemptAt, clock.now(), key));
@@ -112,10 +118,8 @@ function draftOf(template: string | Template<unknown>, request: IssueCardRequest
   };
 }
 
-async function fieldValuesOf({ schema, fieldValues }: Draft): Promise<string | undefined> {
-  if (schema === undefined) return fieldValues;
-  const matched = await matchedBy(schema, JSON.parse(fieldValues ?? "{}"));
-  return jsonOf("fieldValues", checkedFieldValues(matched));
+async function matchedFieldValues(schema: NonNullable<Draft["schema"]>, fieldValues = "{}"): Promise<string> {
+  return jsonOf("fieldValues", checkedFieldValues(await matchedBy(schema, JSON.parse(fieldValues))));
 }
 
 async function idempotencyKeyOf(templateId: string, options: IssueCardOptions): Promise<string> {
