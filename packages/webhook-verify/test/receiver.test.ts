@@ -166,7 +166,7 @@ describe("taking over", () => {
     let signal: AbortSignal | undefined;
     const { opened, open } = gate();
     const { receive, outcomes } = receiverWith({
-      answerWithinMs: 10,
+      answerWithinMs: 100,
       accept: (_event, delivery) => {
         signal = delivery.signal;
         return opened;
@@ -247,7 +247,7 @@ describe("a take-over that ends after the answer", () => {
     const done = gate();
     const processed: string[] = [];
     const { receive } = receiverWith({
-      answerWithinMs: 10,
+      answerWithinMs: 100,
       dedupe: memoryDedupe(),
       accept: () => opened,
       process: (event) => {
@@ -299,7 +299,7 @@ describe("a duplicate", () => {
     const dedupe = memoryDedupe();
     const finished = gate();
     const { receive } = receiverWith({
-      answerWithinMs: 10,
+      answerWithinMs: 100,
       accept: () => {
         calls++;
         return opened;
@@ -372,7 +372,7 @@ describe("a secret that is looked up", () => {
     ]) {
       let asked = 0;
       const { receive } = receiverWith({
-        answerWithinMs: 20,
+        answerWithinMs: 300,
         secret: () => (asked++ === 0 ? secret : fault()),
       });
       const genuine = () => receive(posted(signedDelivery(balanceChanged())));
@@ -386,7 +386,7 @@ describe("a secret that is looked up", () => {
 
   it("answers 503 in time when the first look-up hangs", async () => {
     const { receive, outcomes } = receiverWith({
-      answerWithinMs: 10,
+      answerWithinMs: 100,
       secret: () => new Promise<string>(() => {}),
     });
     expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(503);

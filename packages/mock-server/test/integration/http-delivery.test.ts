@@ -100,12 +100,12 @@ describe("what is no answer of 2xx is a failure:", () => {
     const { service, log } = sendTestTo(
       await listen((request) => void request.socket.once("close", closed)),
       {
-        answerWithinMs: 50,
+        answerWithinMs: 300,
       },
     );
     await service.idle();
     await gone;
-    expect(log()?.attempts[0]?.error).toBe("no answer within 0.05 s");
+    expect(log()?.attempts[0]?.error).toBe("no answer within 0.3 s");
   });
 });
 
