@@ -31,7 +31,15 @@ try {
   const compilers = ["5.4", "5.9", "6", "7"].map(
     (version) => `typescript-${version}@npm:typescript@${version}`,
   );
-  const tools = [...compilers, "@types/node@20", "@types/express@5", "express@5", "fastify@5", "msw@2"];
+  const tools = [
+    ...compilers,
+    "esbuild@0.28",
+    "@types/node@20",
+    "@types/express@5",
+    "express@5",
+    "fastify@5",
+    "msw@2",
+  ];
   writeFileSync(join(consumer, "package.json"), JSON.stringify({ private: true, type: "module" }));
   inConsumer("npm", "install", "--no-audit", "--no-fund", ...tarballs.map((file) => `./${file}`), ...tools);
   cpSync(join(root, "scripts/consumer"), consumer, { recursive: true });
@@ -62,6 +70,8 @@ try {
       if (version === "5.9") compile("--skipLibCheck", "types-msw.ts");
     }
   }
+  const bundled = inConsumer(process.execPath, "bundle.mjs").trim();
+  if (bundled !== "pages are refused, servers are not") throw new Error(`bundle.mjs said: ${bundled}`);
   const help = inConsumer("npx", "mock-server", "--help");
   if (!help.startsWith("Usage: mock-server")) throw new Error(`mock-server --help said: ${help}`);
   console.log("The packed packages work from ESM, CommonJS and TypeScript 5.4, 5.9, 6 and 7.");

@@ -1,4 +1,5 @@
 /** Templates with a schema: checked before anything is sent, and never quoting a value. */
+import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTemplate } from "../src/index.ts";
@@ -30,6 +31,19 @@ describe("a template with a schema", () => {
   it("takes a missing fieldValues as an empty one", async () => {
     const { client } = scripted([]);
     await expect(client.issueCard(club, { customer } as never)).rejects.toMatchObject({ code: "validation" });
+  });
+});
+
+it("takes the schema of another library too", async () => {
+  const schema = v.object({ name: v.pipe(v.string(), v.trim(), v.minLength(1)) });
+  const valibotClub = defineTemplate("tpl_club", schema);
+  const { client, requests } = scripted([json(card, 201)]);
+  await client.issueCard(valibotClub, { customer, fieldValues: { name: " Anna " } });
+  expect(await requests[0]?.json()).toMatchObject({ fieldValues: { name: "Anna" } });
+  const refused = client.issueCard(valibotClub, { customer, fieldValues: { name: 600100200 as never } });
+  await expect(refused).rejects.toMatchObject({
+    code: "validation",
+    message: expect.not.stringContaining("600100200"),
   });
 });
 
