@@ -63,6 +63,17 @@ it.each(Object.entries(faults))("%s, always, leaves the outcome unknown", async 
   await expect(issue()).rejects.toMatchObject({ outcome: "unknown", retryable: true, attempts: 3 });
 });
 
+it("a reason phrase in the service's own language does not cost the card", async () => {
+  const { issue, keys } = await serve([
+    ({ socket }) => {
+      const head = "HTTP/1.1 201 Utworzono pomyślnie\r\ncontent-type: application/json";
+      socket.end(`${head}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+    },
+  ]);
+  expect((await issue()).id).toBe("card_1");
+  expect(keys).toHaveLength(1);
+});
+
 it("nobody listening is known not to have been sent", async () => {
   const { issue, server } = await serve([]);
   await new Promise((resolve) => server.close(resolve));
