@@ -49,6 +49,7 @@ export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
     // What is read before the first await is as it is now; what the caller changes later changes nothing.
     const options = { ...givenOptions };
     const { signal, onResponse, firstAttemptAt } = options;
+    signal?.throwIfAborted();
     const startedAtMs = clock.monotonicMs();
     const times = checkedTimes(options, settings.times);
     const draft = draftOf(template, request);
@@ -66,6 +67,7 @@ export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
               limits,
               Promise.all([keyFound, matchedFieldValues(draft.schema, draft.fieldValues)]),
             );
+      signal?.throwIfAborted();
       idempotencyKey = key;
       const remainingMs = times.deadlineMs - (clock.monotonicMs() - startedAtMs);
       const deadlineMs = Math.min(remainingMs, repeatableForMs(firstAttemptAt, clock.now(), key));

@@ -17,6 +17,7 @@ export function retrying(send: Send, call: Call): Send {
     const repeatable = isRepeatable(request.method, request.headers);
     if (call.isOver()) throw call.deadlineError();
     for (;;) {
+      call.signal?.throwIfAborted();
       const attempt = call.beginAttempt();
       const result = await attempted(send, url, request);
       noteWhatMayHaveHappened(call, result);

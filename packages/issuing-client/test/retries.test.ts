@@ -234,10 +234,22 @@ describe("the caller's abort", () => {
   const reason = new Error("the user left");
   const hang = () => new Promise<Response>(() => {});
 
-  it("before the call sends nothing", async () => {
-    const { client, requests } = scripted([json(card)]);
-    await expect(client.getCard("card_1", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    expect(requests).toEqual([]);
+  it("before the call sends nothing, and is no attempt", async () => {
+    const { client, requests, events } = scripted([json(card), issued()]);
+    const signal = AbortSignal.abort(reason);
+    await expect(client.getCard("card_1", { signal })).rejects.toBe(reason);
+    await expect(client.issueCard(template.id, signUp, { userId: 1, signal })).rejects.toBe(reason);
+    expect([requests, events]).toEqual([[], []]);
+  });
+
+  it("while the key is derived sends nothing either", async () => {
+    const controller = new AbortController();
+    const { client, requests, events } = scripted([issued()]);
+    const call = client.issueCard(template.id, signUp, { userId: 1, signal: controller.signal });
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([requests, events]).toEqual([[], []]);
   });
 
   it.each([

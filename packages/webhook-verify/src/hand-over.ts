@@ -41,10 +41,10 @@ export function handingOver(options: HandOverOptions, reporting: Reporter, answe
     if (taken === undefined) {
       controller.abort(new Error("The answer was due."));
       // It goes on; when it succeeds in the end, the next copy is a duplicate and nobody else would process the event.
-      void takingOver.then((late) => {
-        if (late.state === "verified" || late.state === "stored")
+      void takingOver.then((end) => {
+        if (end.state === "verified" || end.state === "stored")
           void processed(event, delivery).afterAnswer?.();
-        if (late.state === "failed") reporting.handlerFailed(facts.event, late.error, answered503);
+        if (end.state === "failed") reporting.handlerFailed(facts.event, end.error, answered503);
       });
       return reading.report({ outcome: "failed", reason: "too-slow", ...facts }, answers.notTakenOver);
     }

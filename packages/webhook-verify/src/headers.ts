@@ -22,7 +22,7 @@ export function joinedHeaderOf(headers: HeadersLike, lowerCaseName: string): str
   return typeof value === "string" ? value : value?.join(", ");
 }
 
-/** The same for a header of which only one line makes sense. */
+/** The first line of a header, for those of which only one makes sense. */
 export function singleHeaderOf(headers: HeadersLike, lowerCaseName: string): string | undefined {
   const value = headerOf(headers, lowerCaseName);
   return typeof value === "string" ? value : value?.[0];

@@ -84,7 +84,10 @@ export function reporter({ onOutcome, log = console.error }: ReportOptions) {
 /** The kind of an error and where it was thrown, without its text: that may quote a customer. */
 function placeOf(error: unknown): string {
   if (!(error instanceof Error)) return `a handler that threw ${error === null ? "null" : typeof error}`;
-  const frame = /^\s+at (.+)$/m.exec(error.stack ?? "")?.[1] ?? "an unknown place";
+  // Only behind the text: a text of several lines can look like a stack.
+  const { stack = "", message } = error;
+  const behind = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : "";
+  const frame = /^\s+at (.+)$/m.exec(behind)?.[1] ?? "an unknown place";
   return `${frame} (${error.name})`;
 }
 

@@ -212,6 +212,35 @@ describe("taking over", () => {
     },
   );
 
+  it("that fails with a text like a stack is logged without any of it", async () => {
+    const error = new Error("duplicate key\n    at +48600100200 (customers:1:1)\n    at more");
+    const { receive, log } = receiverWith({ accept: () => Promise.reject(error) });
+    await receive(posted(signedDelivery(balanceChanged())));
+    expect(log).toEqual([expect.stringMatching(/receiver\.test\.ts:\d+/)]);
+    expect(log.join()).not.toContain("600100200");
+  });
+
+  it("that fails only after the answer is logged all the same", async () => {
+    let fail: (error: Error) => void = () => {};
+    const failing = new Promise<void>((_resolve, reject) => {
+      fail = reject;
+    });
+    const written = gate();
+    const log: string[] = [];
+    const { receive } = receiverWith({
+      answerWithinMs: 10,
+      accept: () => failing,
+      log: (line) => {
+        log.push(line);
+        written.open();
+      },
+    });
+    expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(503);
+    fail(new Error("database down"));
+    await written.opened;
+    expect(log).toEqual([expect.stringMatching(/evt_1 failed in /)]);
+  });
+
   it.each([null, "text", undefined])("that throws %s, which is no error, is logged too", async (thrown) => {
     const { receive, log } = receiverWith({ accept: () => Promise.reject(thrown) });
     expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(503);
