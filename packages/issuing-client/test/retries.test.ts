@@ -387,7 +387,7 @@ describe("onEvent", () => {
   it("hears of attempts, retries with their reason, and the answer", async () => {
     const { result, events } = issue([json({}, 503), networkError("ECONNRESET"), issued()]);
     await result;
-    const ofThisCall = { call: 1, operation: "issueCard" };
+    const ofThisCall = { call: events[0]?.call, operation: "issueCard" };
     expect(events).toEqual([
       { ...ofThisCall, type: "attempt", attempt: 1, method: "POST" },
       { ...ofThisCall, type: "retry", attempt: 1, reason: 503, pauseMs: 0 },
@@ -403,7 +403,7 @@ describe("onEvent", () => {
     await result.catch(() => {});
     expect(events.at(-1)).toEqual({
       type: "failure",
-      call: 1,
+      call: expect.any(Number),
       operation: "issueCard",
       attempts: 1,
       code: "network",
@@ -414,9 +414,11 @@ describe("onEvent", () => {
   it("numbers the calls, so that those under way at the same time can be told apart", async () => {
     const { client, events } = scripted([json(card), json({}, 404)]);
     await Promise.allSettled([client.getCard("card_1"), client.getCard("card_2")]);
+    const [first = 0, second = 0, ...more] = new Set(events.map(({ call }) => call));
     const ofCall = (call: number) => events.filter((event) => event.call === call);
-    expect(ofCall(1)).toMatchObject([{ type: "attempt" }, { type: "response", status: 200 }]);
-    expect(ofCall(2)).toMatchObject([{ type: "attempt" }, { type: "response", status: 404 }]);
+    expect(more).toEqual([]);
+    expect(ofCall(first)).toMatchObject([{ type: "attempt" }, { type: "response", status: 200 }]);
+    expect(ofCall(second)).toMatchObject([{ type: "attempt" }, { type: "response", status: 404 }]);
   });
 
   it("hears that the caller aborted", async () => {
