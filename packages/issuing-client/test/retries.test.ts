@@ -230,6 +230,14 @@ describe("the time of a call", () => {
   }
 });
 
+it("a process that was busy past the deadline while the key was derived sends nothing", async () => {
+  const { client, clock, requests } = scripted([issued()]);
+  const call = client.issueCard(template.id, signUp, { userId: 1, deadlineMs: 500 });
+  clock.jump(700);
+  await expect(call).rejects.toMatchObject({ code: "deadline", outcome: "not-sent", attempts: 0 });
+  expect(requests).toEqual([]);
+});
+
 describe("the caller's abort", () => {
   const reason = new Error("the user left");
   const hang = () => new Promise<Response>(() => {});
