@@ -23,7 +23,6 @@ async function runRow({ createIssuingClient, row, base, path }) {
   const client = createIssuingClient({
     baseUrl: base + path,
     apiKey: "key_that_nobody_may_see",
-    timeoutMs: 600,
     onEvent: (event) => {
       if (event.type === "attempt") attempts = event.attempt;
     },
