@@ -1,12 +1,13 @@
 /** `npm run test:next`: the packed packages inside a real Next; one line per build. */
 import { startMockServer } from "../../packages/mock-server/dist/node.js";
 import { openBackOffice } from "./back-office.mjs";
-import { checksOf, createEndpoints } from "./shop-checks.mjs";
+import { createEndpoints } from "./doors.mjs";
+import { checksOf } from "./shop-checks.mjs";
 import { freePort, openWorkshop } from "./workshop.mjs";
 
 const builds = {
-  turbopack: { bundler: "turbopack", withProxy: false, checksTypes: true },
-  "webpack-with-proxy": { bundler: "webpack", withProxy: true, checksTypes: false },
+  turbopack: { bundler: "turbopack", withProxy: false, checksTypes: true, lastDoor: "app" },
+  "webpack-with-proxy": { bundler: "webpack", withProxy: true, checksTypes: false, lastDoor: "edge" },
 };
 
 let [passed, failed] = [0, 0];
@@ -29,7 +30,7 @@ function timed(what, run) {
   return result;
 }
 
-async function tryBuild(name, { withProxy }) {
+async function tryBuild(name, { withProxy, lastDoor }) {
   const startedMs = Date.now();
   const broken = [];
   const backOffice = await openBackOffice();
@@ -43,7 +44,7 @@ async function tryBuild(name, { withProxy }) {
     LOYALTY_TEMPLATE_ID: service.templateId,
     BACK_OFFICE_URL: backOffice.url,
   });
-  const checks = checksOf({ service, shop, backOffice, endpoints, withProxy });
+  const checks = checksOf({ service, shop, backOffice, endpoints, withProxy, lastDoor });
   for (const [sentence, run] of checks) {
     await inTime(run).catch((error) => broken.push(`${sentence}: ${error.message}`));
   }

@@ -1,6 +1,4 @@
 /** The App Router's door, on Node. */
-// #region next
-// app/webhooks/loyalty/route.ts
 import { memoryDedupe } from "@loyalty-cards/webhook-verify";
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
 import { after } from "next/server";
@@ -8,7 +6,7 @@ import { saveBalance, thank } from "../../../back-office";
 
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
-  dedupe: memoryDedupe(), // for one process; otherwise a store that all of them share
+  dedupe: memoryDedupe(),
   async accept(event) {
     if (event.type === "balance.changed") await saveBalance(event.data.passId, event.data.balance);
   },
@@ -17,4 +15,3 @@ export const POST = nextRoute({
   },
   after,
 });
-// #endregion

@@ -5,12 +5,12 @@ import { memoryDedupe } from "@loyalty-cards/webhook-verify";
 import { nextPagesHandler, type rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
 import { saveBalance, thank } from "../../../back-office";
 
-// A literal: Next reads it from the source text.
+// a literal: Next reads it from the source text
 export const config = { api: { bodyParser: false } } satisfies typeof rawBodyConfig;
 
 export default nextPagesHandler({
   secret: () => process.env.LOYALTY_SIGNING_SECRET_PAGES ?? "",
-  dedupe: memoryDedupe(), // for one process; otherwise a store that all of them share
+  dedupe: memoryDedupe(),
   async accept(event) {
     if (event.type === "balance.changed") await saveBalance(event.data.passId, event.data.balance);
   },
