@@ -9,9 +9,17 @@ interface Runtime {
 
 /** Undefined elsewhere. Looked up at run time, so that no bundler has to be told about it. */
 export const nodeEngine: HmacEngine | undefined = (() => {
-  const crypto = (globalThis as Runtime).process?.getBuiltinModule?.("node:crypto");
+  const crypto = nodeCrypto();
   return crypto === undefined ? undefined : engineOf(crypto);
 })();
+
+function nodeCrypto(): NodeCrypto | undefined {
+  try {
+    return (globalThis as Runtime).process?.getBuiltinModule?.("node:crypto");
+  } catch {
+    return undefined; // Next's edge runtime has the functions of `process`, and each of them throws
+  }
+}
 
 function engineOf({ createHmac, timingSafeEqual }: NodeCrypto): HmacEngine {
   return {
