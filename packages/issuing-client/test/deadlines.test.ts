@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createIssuingClient, type IssuingClient, type IssuingError } from "../src/index.ts";
+import { networkError } from "./scripted.ts";
 import { type SimulatedTime, simulatedTime } from "./simulated-time.ts";
-import { networkError } from "./website.ts";
 
 const card = '{"id":"card_1","publicUrl":"https://cards.test/cards/1"}';
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deriveIdempotencyKey, type UserId } from "../src/index.ts";
-import { card, json, scripted, signUp } from "./website.ts";
+import { card, json, scripted, signUp } from "./scripted.ts";
 
 const templateId = "tpl_club";
 const derive = (userId: UserId, salt?: string) => deriveIdempotencyKey({ templateId, userId, salt });

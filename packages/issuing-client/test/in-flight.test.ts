@@ -1,7 +1,7 @@
 /** Calls with the same key share one request while it is under way. */
 import { expect, it } from "vitest";
 import type { ResponseMeta } from "../src/index.ts";
-import { card, json, scripted, signUp, template } from "./website.ts";
+import { card, json, scripted, signUp, template } from "./scripted.ts";
 
 function gate() {
   let open: (response: Response) => void = () => {};

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createIssuingClient, isIssuingError } from "../src/index.ts";
 import { retryPolicy } from "../src/retry-policy.ts";
+import { networkError } from "./scripted.ts";
 import { simulatedTime } from "./simulated-time.ts";
-import { networkError } from "./website.ts";
 
 /** A Retry-After, and the pause it asks for at a given time; undefined when it is none. */
 interface Asked {

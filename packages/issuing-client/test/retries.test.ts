@@ -1,7 +1,7 @@
 /** When a call goes out again, with what, and what its error says about whether a card may exist. */
 import { describe, expect, it } from "vitest";
 import { defineTemplate, type IssuingError, isIssuingError, ProblemError } from "../src/index.ts";
-import { card, json, networkError, type Script, scripted, signUp, template } from "./website.ts";
+import { card, json, networkError, type Script, scripted, signUp, template } from "./scripted.ts";
 
 const issued = () => json(card, 201);
 const odd = { type: "default", headers: new Headers(), body: null, text: async () => "{}" };

@@ -11,7 +11,7 @@ import {
   type IssuingErrorCode,
   isIssuingError,
 } from "../src/index.ts";
-import { json, type Script, scripted } from "./website.ts";
+import { json, type Script, scripted } from "./scripted.ts";
 
 interface Secrets {
   apiKey: string;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createIssuingClient, type IssuingClientOptions } from "../../src/index.ts";
-import { signUp, template } from "../website.ts";
+import { signUp, template } from "../scripted.ts";
 
 type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
 
