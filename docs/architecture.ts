@@ -28,7 +28,7 @@ export interface SourceFile {
 
 /** Who alone may import what. */
 const reserved: [what: RegExp, mayImport: RegExp][] = [
-  [/^openapi-fetch$/, /^packages\/issuing-client\/src\/transport\.ts$/],
+  [/^openapi-fetch$/, /^packages\/issuing-client\/src\/api\.ts$/],
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/hosts\/msw\.ts$/],
   [/^node:/, /(^|\/)(bin|[\w-]*node[\w-]*)\.ts$/],
 ];

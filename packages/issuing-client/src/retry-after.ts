@@ -8,9 +8,9 @@ const dateForms = [
 ];
 
 /** @returns milliseconds from now, 0 for a moment that has passed, undefined when absent or malformed. */
-export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
-  const value = headers.get("retry-after")?.trim();
-  if (value === undefined) return undefined;
+export function retryAfterMs(header: string | null, nowMs: number): number | undefined {
+  if (header === null) return undefined;
+  const value = header.trim();
   if (/^\d{1,12}$/.test(value)) return Number(value) * 1000;
   if (!dateForms.some((form) => form.test(value))) return undefined;
   const atMs = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);

@@ -11,15 +11,20 @@ it("Deprecation and Sunset are one event per operation", async () => {
   await client.getCard("card_2");
   await client.getConsent("card_1");
   expect(events.filter(({ type }) => type === "deprecation")).toEqual([
-    { type: "deprecation", operation: "getCard", ...announced },
-    { type: "deprecation", operation: "getConsent", ...announced },
+    { type: "deprecation", call: 1, operation: "getCard", ...announced },
+    { type: "deprecation", call: 3, operation: "getConsent", ...announced },
   ]);
 });
 
 it.each([["deprecation"], ["sunset"]] as const)("either header alone is told: %s", async (name) => {
   const { client, events } = scripted([json(card, 200, { [name]: announced[name] })]);
   await client.getCard("card_1");
-  expect(events.at(-1)).toEqual({ type: "deprecation", operation: "getCard", [name]: announced[name] });
+  expect(events.at(-1)).toEqual({
+    type: "deprecation",
+    call: 1,
+    operation: "getCard",
+    [name]: announced[name],
+  });
 });
 
 it("without them nothing is told", async () => {

@@ -281,7 +281,10 @@ describe("api, the escape hatch", () => {
     await expect(client.api.GET("/passes/{id}", { params, signal: controller.signal })).rejects.toThrow(
       "left",
     );
-    expect(events).toEqual([{ type: "attempt", operation: "api", attempt: 1 }]);
+    expect(events).toMatchObject([
+      { type: "attempt", operation: "api", method: "GET" },
+      { type: "abort", operation: "api" },
+    ]);
     const other = scripted([json(card)]);
     await other.client.api.GET("/passes/{id}", { params });
     expect(other.events.at(-1)).toMatchObject({ type: "response", operation: "api", status: 200 });

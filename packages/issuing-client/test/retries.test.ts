@@ -387,13 +387,14 @@ describe("onEvent", () => {
   it("hears of attempts, retries with their reason, and the answer", async () => {
     const { result, events } = issue([json({}, 503), networkError("ECONNRESET"), issued()]);
     await result;
+    const ofThisCall = { call: 1, operation: "issueCard" };
     expect(events).toEqual([
-      { type: "attempt", operation: "issueCard", attempt: 1 },
-      { type: "retry", operation: "issueCard", attempt: 1, reason: 503, pauseMs: 0 },
-      { type: "attempt", operation: "issueCard", attempt: 2 },
-      { type: "retry", operation: "issueCard", attempt: 2, reason: "network", pauseMs: 0 },
-      { type: "attempt", operation: "issueCard", attempt: 3 },
-      { type: "response", operation: "issueCard", attempts: 3, status: 201, durationMs: 0 },
+      { ...ofThisCall, type: "attempt", attempt: 1, method: "POST" },
+      { ...ofThisCall, type: "retry", attempt: 1, reason: 503, pauseMs: 0 },
+      { ...ofThisCall, type: "attempt", attempt: 2, method: "POST" },
+      { ...ofThisCall, type: "retry", attempt: 2, reason: "network", pauseMs: 0 },
+      { ...ofThisCall, type: "attempt", attempt: 3, method: "POST" },
+      { ...ofThisCall, type: "response", attempts: 3, status: 201, durationMs: 0 },
     ]);
   });
 
@@ -402,11 +403,27 @@ describe("onEvent", () => {
     await result.catch(() => {});
     expect(events.at(-1)).toEqual({
       type: "failure",
+      call: 1,
       operation: "issueCard",
       attempts: 1,
       code: "network",
       durationMs: 0,
     });
+  });
+
+  it("numbers the calls, so that those under way at the same time can be told apart", async () => {
+    const { client, events } = scripted([json(card), json({}, 404)]);
+    await Promise.allSettled([client.getCard("card_1"), client.getCard("card_2")]);
+    const ofCall = (call: number) => events.filter((event) => event.call === call);
+    expect(ofCall(1)).toMatchObject([{ type: "attempt" }, { type: "response", status: 200 }]);
+    expect(ofCall(2)).toMatchObject([{ type: "attempt" }, { type: "response", status: 404 }]);
+  });
+
+  it("hears that the caller aborted", async () => {
+    const controller = new AbortController();
+    const { client, events } = scripted([() => new Promise<Response>(() => controller.abort())]);
+    await client.getCard("card_1", { signal: controller.signal }).catch(() => {});
+    expect(events).toMatchObject([{ type: "attempt" }, { type: "abort", attempts: 1 }]);
   });
 
   it("may throw without costing a call", async () => {
