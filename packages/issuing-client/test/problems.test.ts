@@ -77,6 +77,11 @@ describe("an error that is no problem details becomes the plainest one:", () => 
   );
 });
 
+it("a 422 lets the user read a detail of up to 1000 characters", async () => {
+  const detail = "x".repeat(1000);
+  expect((await problemOf(json({ detail }, 422))).userMessage).toBe(detail);
+});
+
 it("tells how long the service asked to wait, and its name for the request", async () => {
   const error = await problemOf(json({}, 429, { "retry-after": "7", "x-request-id": "req_9" }));
   expect(error).toMatchObject({ retryAfterMs: 7000, requestId: "req_9" });
