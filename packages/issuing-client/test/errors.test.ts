@@ -13,7 +13,7 @@ it("a mistake of the program was not sent, and trying again does not help", asyn
   const { client } = scripted([]);
   const error = await failureOf(client.getCard(""));
   expect(error).toBeInstanceOf(IssuingError);
-  expect({ ...error }).toEqual({
+  expect({ ...error }).toStrictEqual({
     name: "IssuingError",
     code: "configuration",
     outcome: "not-sent",
@@ -27,7 +27,7 @@ it("an answer's error has what the answer tells, and nothing else", async () => 
   const { client } = scripted([json({}, 404)]);
   const error = await failureOf(client.getCard("card_1"));
   expect(error).toBeInstanceOf(ProblemError);
-  expect({ ...error }).toEqual({
+  expect({ ...error }).toStrictEqual({
     name: "ProblemError",
     code: "not-found",
     status: 404,
