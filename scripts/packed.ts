@@ -51,6 +51,8 @@ try {
     const said = inConsumer(process.execPath, file).trim();
     if (said !== "issued, delivered, verified") throw new Error(`${file} said: ${said}`);
   }
+  const imported = inConsumer(process.execPath, "import.mjs").trim();
+  if (imported !== "imported, nothing touched") throw new Error(`import.mjs said: ${imported}`);
   for (const version of ["5.4", "5.9", "6", "7"]) {
     for (const [module, resolution] of [
       ["esnext", "bundler"],

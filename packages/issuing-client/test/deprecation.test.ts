@@ -1,6 +1,6 @@
 /** The service's announcements reach the program, once per operation. */
 import { expect, it } from "vitest";
-import { card, json, scripted } from "./website.ts";
+import { card, json, scripted } from "./scripted.ts";
 
 const announced = { deprecation: "@1767225600", sunset: "Fri, 01 Jan 2027 00:00:00 GMT" };
 

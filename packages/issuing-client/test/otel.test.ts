@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createIssuingClient, type IssuingClientOptions } from "../src/index.ts";
 import { withOpenTelemetry } from "../src/otel.ts";
-import { apiKey, card, json, networkError, type Script, scripted, signUp } from "./website.ts";
+import { apiKey, card, json, networkError, type Script, scripted, signUp } from "./scripted.ts";
 
 beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
 afterAll(() => context.disable());

@@ -1,7 +1,7 @@
 /** When a call goes out again, with what, and what its error says about whether a card may exist. */
 import { describe, expect, it } from "vitest";
 import { defineTemplate, type IssuingError, isIssuingError, ProblemError } from "../src/index.ts";
-import { card, json, networkError, type Script, scripted, signUp, template } from "./website.ts";
+import { card, json, networkError, type Script, scripted, signUp, template } from "./scripted.ts";
 
 const issued = () => json(card, 201);
 const odd = { type: "default", headers: new Headers(), body: null, text: async () => "{}" };
@@ -135,6 +135,12 @@ describe("the pause before a retry", () => {
     expect(error).toMatchObject({ code: "server", retryAfterMs: 3_600_000, retryable: true, attempts: 1 });
     expect([clock.now() - before, requests.length]).toEqual([0, 1]);
   });
+
+  it("that would end just at the deadline is not begun either", async () => {
+    const { client, events } = scripted([json({}, 503, { "retry-after": "2" })], { deadlineMs: 2000 });
+    expect(await failureOf(client.getCard("card_1"))).toMatchObject({ code: "server", attempts: 1 });
+    expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
+  });
 });
 
 describe("the time of a call", () => {
@@ -200,6 +206,17 @@ describe("the time of a call", () => {
       attempts: 0,
     });
     expect(requests).toEqual([]);
+  });
+
+  it("does not hide why the last attempt failed", async () => {
+    const { client, clock } = scripted([
+      () => {
+        clock.jump(600);
+        throw networkError("ECONNRESET");
+      },
+    ]);
+    const call = client.getCard("card_1", { deadlineMs: 500 });
+    expect(await failureOf(call)).toMatchObject({ code: "network", outcome: "unknown", attempts: 1 });
   });
 
   it("is not shortened or lengthened when the date is corrected", async () => {
@@ -324,6 +341,7 @@ describe("the outcome of a call", () => {
     ["a reset, then 422", [networkError("ECONNRESET"), json({}, 422)], "validation", "rejected"],
     ["a reset, then 401", [networkError("ECONNRESET"), json({}, 401)], "unauthorized", "unknown"],
     ["401", [json({}, 401)], "unauthorized", "rejected"],
+    ["408, then a proxy's 400", [json({}, 408), html(400)], "rejected", "unknown"],
     ["500, always", [json({}, 500), json({}, 500), json({}, 500)], "server", "unknown"],
     ["429, always", [json({}, 429), json({}, 429), json({}, 429)], "rate-limited", "rejected"],
     ["201 with HTML, always", [html(201), html(201), html(201)], "invalid-response", "unknown"],

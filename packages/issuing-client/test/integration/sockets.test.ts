@@ -5,7 +5,7 @@ import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createIssuingClient, type IssuingClientOptions } from "../../src/index.ts";
 import { undiciTransport } from "../../src/node-undici.ts";
-import { signUp, template } from "../website.ts";
+import { signUp, template } from "../scripted.ts";
 
 type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
 
