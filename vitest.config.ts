@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 const conditions = ["@loyalty-cards/source"];
 const fromSource = {
   resolve: { conditions },
-  ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
+  ssr: { resolve: { conditions: [...conditions, "node", "development|production"] } },
 };
 
 export default defineConfig({

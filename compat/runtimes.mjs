@@ -12,20 +12,31 @@ const binary = (path) => here(`node_modules/${path}`);
 const program = here("in-process.mjs");
 
 function inProcess(command, ...args) {
-  return (setup) =>
-    new Promise((resolve, reject) => {
-      const options = { maxBuffer: 2 ** 26, timeout: 60_000, cwd: here("..") };
-      execFile(command, [...args, program, JSON.stringify(setup)], options, (error, stdout, stderr) => {
-        if (error) reject(new Error(`${error.message}\n${stderr}`));
-        else resolve(JSON.parse(stdout));
-      });
+  return (setup) => printed(command, [...args, program, JSON.stringify(setup)]);
+}
+
+/** With undici's own requests instead of fetch. */
+function withUndici(command, undici) {
+  return (setup) => printed(command, [program, JSON.stringify({ ...setup, undici })]);
+}
+
+function printed(command, args) {
+  return new Promise((resolve, reject) => {
+    const options = { maxBuffer: 2 ** 26, timeout: 60_000, cwd: here("..") };
+    execFile(command, args, options, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${error.message}\n${stderr}`));
+      else resolve(JSON.parse(stdout));
     });
+  });
 }
 
 export const runtimes = {
   "Node 20": inProcess(binary("node-20/bin/node")),
   "Node 22": inProcess(binary("node-22/bin/node")),
   "Node 24": inProcess(binary("node-24/bin/node")),
+  "undici 6": withUndici(binary("node-20/bin/node"), "undici-6"),
+  "undici 7": withUndici(binary("node-22/bin/node"), "undici-7"),
+  "undici 8": withUndici(binary("node-24/bin/node"), "undici-8"),
   Deno: inProcess(
     binary("@deno/linux-x64-glibc/deno"),
     "run",

@@ -30,10 +30,11 @@ export interface SourceFile {
 const reserved: [what: RegExp, mayImport: RegExp][] = [
   [/^openapi-fetch$/, /^packages\/issuing-client\/src\/api\.ts$/],
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/hosts\/msw\.ts$/],
+  [/^@opentelemetry\//, /^packages\/[\w-]+\/src\/otel\.ts$/],
   [/^node:/, /(^|\/)(bin|[\w-]*node[\w-]*)\.ts$/],
 ];
 
-const onlyAsTypes = /^(express|fastify|koa|next|@nestjs\/.*|@opentelemetry\/.*)(\/|$)/;
+const onlyAsTypes = /^(express|fastify|koa|next|undici|@nestjs\/.*)(\/|$)/;
 const drawers = /(^|\/)(utils|helpers|types|constants|interfaces|common)\.ts$/;
 
 export function sourceFiles(root: string): SourceFile[] {

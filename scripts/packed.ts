@@ -39,6 +39,8 @@ try {
     "express@5",
     "fastify@5",
     "msw@2",
+    "undici@7",
+    "@opentelemetry/api@1.9",
   ];
   writeFileSync(join(consumer, "package.json"), JSON.stringify({ private: true, type: "module" }));
   inConsumer("npm", "install", "--no-audit", "--no-fund", ...tarballs.map((file) => `./${file}`), ...tools);

@@ -1,5 +1,7 @@
 /** The published types, library checks on: every entry but /msw, because msw's own types do not pass them. */
 import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
+import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
+import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
@@ -8,9 +10,13 @@ import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { nextPagesHandler, nextRoute, rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { Agent } from "undici";
 
 const club = defineTemplate<{ name: string }>("tpl_club");
-const client = createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "key" });
+const transport = undiciTransport(new Agent());
+const client = createIssuingClient(
+  withOpenTelemetry({ baseUrl: "https://cards.example.com", apiKey: "key", transport }),
+);
 const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
 
 export const name: Promise<string> = client.issueCard(club, request).then((card) => card.fieldValues.name);

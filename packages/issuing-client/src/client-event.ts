@@ -9,16 +9,16 @@ export type Happening =
   | { type: "attempt"; attempt: number; method: string }
   /** An attempt failed, and another follows after the pause. */
   | { type: "retry"; attempt: number; reason: RetryReason; pauseMs: number }
-  /** The call is over: the service answered. */
-  | { type: "response"; attempts: number; status: number; durationMs: number }
   /** The service announced that it will change or end an operation: its headers, once per operation. */
   | { type: "deprecation"; deprecation?: string; sunset?: string }
-  /** The call is over without an answer that can be used: also after a response of another shape than promised. */
+  /** The call is over: the service answered as promised, or with a problem. */
+  | { type: "response"; attempts: number; status: number; durationMs: number }
+  /** The call is over without an answer that can be used. */
   | { type: "failure"; attempts: number; code: IssuingErrorCode; durationMs: number }
   /** The call is over: the caller aborted it after it had begun to send. */
   | { type: "abort"; attempts: number; durationMs: number };
 
-/** `call` is a number that the events of one call of a client have in common. */
+/** `call` is a number that the events of one call have in common. The last three are the end of one, and come once. */
 export type ClientEvent = Happening & { call: number; operation: OperationName };
 
 /** A status of the service, or why there was none. */

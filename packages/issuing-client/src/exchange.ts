@@ -33,12 +33,13 @@ export interface Exchange {
   sendForApi: SendForApi;
 }
 
+/** Of all clients, so that who listens to several can tell their calls apart. */
+let calls = 0;
+
 export function createExchange(settings: Settings): Exchange {
   const { clock, random, onEvent, transport, baseUrl } = settings;
   const send = retrying(attempting(transport), retryBudget(clock), random);
   const noteDeprecation = deprecationsTold();
-  let calls = 0;
-
   function start(operation: OperationName, options: CallOptions, idempotencyKey: string | undefined): Call {
     const times = checkedTimes(options, settings.times);
     const { signal } = options;
@@ -55,10 +56,7 @@ export function createExchange(settings: Settings): Exchange {
       typeof settings.apiKey === "string" ? settings.apiKey : await apiKeyInTime(settings.apiKey, call);
     request.headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
     const answer = await send(call, url, request);
-    const { attempts } = call;
-    const { status, head } = answer;
-    call.tell(() => ({ type: "response", attempts, status, durationMs: call.durationMs() }));
-    noteDeprecation(call, head);
+    noteDeprecation(call, answer.head);
     return answer;
   }
 
@@ -72,9 +70,11 @@ export function createExchange(settings: Settings): Exchange {
           if (onResponse !== undefined) tell(onResponse, metaOf(call, answer));
         }
         if (answer.status >= 400) throw refusal(call, answer);
-        return read(call, answer.data);
+        const given = read(call, answer.data);
+        tellResponse(call, answer.status);
+        return given;
       } catch (error) {
-        tellEnd(call, error);
+        tellFailure(call, error);
         throw error;
       }
     },
@@ -86,9 +86,11 @@ export function createExchange(settings: Settings): Exchange {
       if (key !== undefined) headers["idempotency-key"] = key;
       const call = start("api", { signal }, key);
       try {
-        return await answered(call, url, request);
+        const answer = await answered(call, url, request);
+        tellResponse(call, answer.status);
+        return answer;
       } catch (error) {
-        tellEnd(call, error);
+        tellFailure(call, error);
         throw error;
       }
     },
@@ -98,12 +100,17 @@ export function createExchange(settings: Settings): Exchange {
 const keyForApi = (given: string | undefined) =>
   given === undefined ? randomIdempotencyKey() : checkedIdempotencyKey(given);
 
-/** Refusals have been told already: they are responses. */
-function tellEnd(call: Call, error: unknown): void {
-  if (error instanceof ProblemError) return;
+function tellResponse(call: Call, status: number): void {
+  const { attempts } = call;
+  call.tell(() => ({ type: "response", attempts, status, durationMs: call.durationMs() }));
+}
+
+function tellFailure(call: Call, error: unknown): void {
   const { attempts } = call;
   const durationMs = call.durationMs();
-  if (error instanceof IssuingError) {
+  if (error instanceof ProblemError) {
+    tellResponse(call, error.status);
+  } else if (error instanceof IssuingError) {
     call.tell(() => ({ type: "failure", attempts, code: error.code, durationMs }));
   } else if (attempts > 0) {
     call.tell(() => ({ type: "abort", attempts, durationMs }));

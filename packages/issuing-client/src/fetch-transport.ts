@@ -1,9 +1,12 @@
 /** The transport that every runtime has: its own fetch. */
-import { BodyTooLarge, type IncomingAnswer, isAnnouncedWithin, type Transport } from "./transport.ts";
+import { type IncomingAnswer, isAnnouncedWithin, type Transport, tooLong } from "./transport.ts";
 
 export type Fetch = typeof globalThis.fetch;
 
-export function fetchTransport(fetch: Fetch): Transport {
+// Looked up at each call, so that what replaces the global later (a test's interception) is used.
+const runtimesOwn: Fetch = (url, init) => globalThis.fetch(url, init);
+
+export function fetchTransport(fetch: Fetch = runtimesOwn): Transport {
   return (url, { method, headers, body = null }) => {
     const controller = new AbortController();
     const { signal } = controller;
@@ -56,7 +59,7 @@ async function counted(body: ReadableStream<Uint8Array>, maxBytes: number): Prom
     length += part.value.byteLength;
     if (length > maxBytes) {
       reader.cancel().catch(() => {});
-      throw new BodyTooLarge();
+      throw tooLong(maxBytes);
     }
     text += decoder.decode(part.value, { stream: true });
   }

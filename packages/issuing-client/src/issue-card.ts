@@ -66,6 +66,7 @@ export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
       idempotencyKey = key;
       signal?.throwIfAborted();
       const remainingMs = givenMs - (clock.monotonicMs() - startedAtMs);
+      if (remainingMs < 1) throw new TimeUp();
       const deadlineMs = Math.min(remainingMs, repeatableForMs(firstAttemptAt, clock.now(), key));
       const body = `{"customer":${customer}${fieldValues === undefined ? "" : `,"fieldValues":${fieldValues}`}}`;
 

@@ -59,8 +59,7 @@ export function checkedOptions(options: IssuingClientOptions): Settings {
     baseUrl: checkedBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false),
     apiKey:
       typeof apiKey === "function" ? async () => checkedApiKey(await found(apiKey)) : checkedApiKey(apiKey),
-    // Looked up at each call, so that what replaces the global later (a test's interception) is used.
-    transport: transport ?? fetchTransport(fetch ?? ((url, init) => globalThis.fetch(url, init))),
+    transport: transport ?? fetchTransport(fetch),
     times: checkedTimes(options, defaults),
     clock,
     random,

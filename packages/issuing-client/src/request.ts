@@ -25,12 +25,14 @@ export interface OperationRequest {
   idempotencyKey?: string;
 }
 
-/** The path below the base URL, version included (spec 9). */
+/** The operation's path below the base URL, version included (spec 9). */
+export const routeOf = (operation: OperationRequest["operation"]) => `/api/v1${operations[operation][1]}`;
+
 export function pathOf({ operation, id, query = "" }: OperationRequest): string {
-  const [, path] = operations[operation];
-  const before = path.slice(0, path.indexOf("{"));
-  const after = path.slice(path.indexOf("}") + 1);
-  return `/api/v1${before}${encodeURIComponent(id)}${after}${query}`;
+  const route = routeOf(operation);
+  const before = route.slice(0, route.indexOf("{"));
+  const after = route.slice(route.indexOf("}") + 1);
+  return `${before}${encodeURIComponent(id)}${after}${query}`;
 }
 
 /** @param headers the caller's, checked; ours are written over them. */

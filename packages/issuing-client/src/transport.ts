@@ -14,7 +14,7 @@ export interface IncomingAnswer {
   /** @param name in lower case. */
   header(name: string): string | null;
   headers(): Headers;
-  /** Reads the body to its end. @throws {@link BodyTooLarge} beyond `maxBytes`, and what the connection throws. */
+  /** Reads the body to its end. @throws {@link UnreadableBody}, at the latest at `maxBytes`, and what the connection throws. */
   text(maxBytes: number): Promise<string>;
   /** Ends the connection's wait for a body that nobody reads. */
   discard(): void;
@@ -30,7 +30,18 @@ export interface Sending {
 /** Sends once, follows no redirect, repeats nothing: time limits and retries are the client's. */
 export type Transport = (url: string, request: OutgoingRequest) => Sending;
 
-export class BodyTooLarge extends Error {}
+/** The body came, or would come, and cannot be used. The message completes "The service answered with ….". */
+export class UnreadableBody extends Error {
+  /** Whether another answer may be better. */
+  readonly retryable: boolean;
+
+  constructor(what: string, retryable: boolean) {
+    super(what);
+    this.retryable = retryable;
+  }
+}
+
+export const tooLong = (maxBytes: number) => new UnreadableBody(`more than ${maxBytes} bytes`, false);
 
 /** Whether the answer says itself that its body is no longer than this. Of an encoded body the length tells nothing. */
 export function isAnnouncedWithin(maxBytes: number, answer: Pick<IncomingAnswer, "header">): boolean {

@@ -1,6 +1,6 @@
 /** An answer with its body in memory, so that nothing can be cut or stall any more. */
 import { AttemptFailure } from "./attempt-failure.ts";
-import { BodyTooLarge, type IncomingAnswer } from "./transport.ts";
+import { type IncomingAnswer, UnreadableBody } from "./transport.ts";
 
 /** What the operations answer is a few kilobytes; more than this is not the service talking. */
 const maxBytes = 4 * 1024 * 1024;
@@ -34,7 +34,7 @@ async function textOf(answer: IncomingAnswer): Promise<string> {
   try {
     return await answer.text(maxBytes);
   } catch (error) {
-    throw error instanceof BodyTooLarge ? unusable(`more than ${maxBytes} bytes.`, false) : error;
+    throw error instanceof UnreadableBody ? unusable(`${error.message}.`, error.retryable) : error;
   }
 }
 

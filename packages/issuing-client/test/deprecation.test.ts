@@ -11,17 +11,17 @@ it("Deprecation and Sunset are one event per operation", async () => {
   await client.getCard("card_2");
   await client.getConsent("card_1");
   expect(events.filter(({ type }) => type === "deprecation")).toEqual([
-    { type: "deprecation", call: 1, operation: "getCard", ...announced },
-    { type: "deprecation", call: 3, operation: "getConsent", ...announced },
+    { type: "deprecation", call: expect.any(Number), operation: "getCard", ...announced },
+    { type: "deprecation", call: expect.any(Number), operation: "getConsent", ...announced },
   ]);
 });
 
 it.each([["deprecation"], ["sunset"]] as const)("either header alone is told: %s", async (name) => {
   const { client, events } = scripted([json(card, 200, { [name]: announced[name] })]);
   await client.getCard("card_1");
-  expect(events.at(-1)).toEqual({
+  expect(events.find((event) => event.type === "deprecation")).toEqual({
     type: "deprecation",
-    call: 1,
+    call: expect.any(Number),
     operation: "getCard",
     [name]: announced[name],
   });

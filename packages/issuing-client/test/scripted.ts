@@ -26,12 +26,16 @@ export const json = (body: unknown, status = 200, headers: Record<string, string
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 
 /** A client whose fetch answers as scripted; pauses last no time unless `random` says otherwise. */
-export function scripted(script: readonly Script[], options: Partial<IssuingClientOptions> = {}) {
+export function scripted(
+  script: readonly Script[],
+  options: Partial<IssuingClientOptions> = {},
+  decorated = (given: IssuingClientOptions) => given,
+) {
   const clock = standingClock();
   const requests: Request[] = [];
   const events: ClientEvent[] = [];
   const left = [...script];
-  const client = createIssuingClient({
+  const given: IssuingClientOptions = {
     baseUrl: "https://cards.test",
     apiKey,
     clock,
@@ -49,8 +53,8 @@ export function scripted(script: readonly Script[], options: Partial<IssuingClie
       return typeof next === "function" ? next(new Request(input as string, init)) : next;
     },
     ...options,
-  });
-  return { client, clock, requests, events, left };
+  };
+  return { client: createIssuingClient(decorated(given)), clock, requests, events, left };
 }
 
 /** What fetch throws when the network fails. */
