@@ -1,7 +1,13 @@
 /** One call from the caller's side: its time, its attempts, and what is known of its outcome. */
 import type { ClientEvent, Happening, OperationName } from "./client-event.ts";
 import type { Clock } from "./clock.ts";
-import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
+import {
+  configurationError,
+  IssuingError,
+  type IssuingErrorFacts,
+  type Outcome,
+  outcomes,
+} from "./errors.ts";
 import { tell } from "./listener.ts";
 
 export interface CallOptions {
@@ -71,7 +77,7 @@ export class Call {
   readonly clock: Clock;
   readonly maxRetries: number;
   attempts = 0;
-  #mayHaveHappened = false;
+  #outcome: Outcome = "not-sent";
   readonly #call: number;
   readonly #timeoutMs: number;
   readonly #startedAtMs: number;
@@ -109,20 +115,22 @@ export class Call {
     return Math.min(this.#timeoutMs, this.remainingMs());
   }
 
+  /** @throws {IssuingError} `deadline` when whoever was told of it took all the time there was. */
   beginAttempt(method: string): number {
-    const attempt = ++this.attempts;
+    const attempt = this.attempts + 1;
     this.tell(() => ({ type: "attempt", attempt, method }));
+    if (this.isOver()) throw this.deadlineError();
+    this.attempts = attempt;
     return attempt;
   }
 
-  /** From here on no failure can be called "not sent" any more, and few "rejected". */
-  noteMayHaveHappened(): void {
-    this.#mayHaveHappened = true;
+  /** The outcome of the whole call is that of the attempt which leaves most open. */
+  noteOutcome(ofAttempt: Outcome): void {
+    if (outcomes.indexOf(ofAttempt) > outcomes.indexOf(this.#outcome)) this.#outcome = ofAttempt;
   }
 
-  /** The outcome of the whole call, when its last attempt ended so. */
-  outcome(last: Outcome): Outcome {
-    return this.#mayHaveHappened ? "unknown" : last;
+  get outcome(): Outcome {
+    return this.#outcome;
   }
 
   error(message: string, facts: Omit<IssuingErrorFacts, "attempts" | "idempotencyKey">): IssuingError {
@@ -134,7 +142,7 @@ export class Call {
     return this.error("The call did not succeed before its deadline.", {
       code: "deadline",
       retryable: true,
-      outcome: this.outcome("not-sent"),
+      outcome: this.outcome,
     });
   }
 

@@ -36,7 +36,7 @@ export async function deriveIdempotencyKey({ templateId, userId, salt = "" }: De
 
 function userIdText(userId: unknown): string {
   if (typeof userId === "bigint") return String(userId);
-  if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId === 0 ? 0 : userId);
+  if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId);
   if (typeof userId === "string" && userId.trim() !== "") return userId;
   throw configurationError(
     "userId must be a non-empty string, a safe integer or a bigint: is the user saved already?",

@@ -51,7 +51,7 @@ export function refusal(call: Call, answer: WholeAnswer): ProblemError {
 
 /** A 422 is about what the request says: an earlier attempt with the same body cannot have fared better. */
 function outcomeOf(call: Call, status: number): Outcome {
-  return status === 422 ? "rejected" : call.outcome("rejected");
+  return status === 422 ? "rejected" : call.outcome;
 }
 
 function showable(detail: string | undefined): string | undefined {

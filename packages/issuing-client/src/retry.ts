@@ -3,6 +3,7 @@ import type { Send } from "./attempt.ts";
 import { AttemptFailure } from "./attempt-failure.ts";
 import type { Call } from "./call.ts";
 import { pause } from "./clock.ts";
+import type { Outcome } from "./errors.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 import { isRepeatable, isRetryableStatus, ownPauseMs } from "./retry-policy.ts";
@@ -23,7 +24,7 @@ export function retrying(send: Send<Result>, budget: RetryBudget, random: () => 
       signal?.throwIfAborted();
       const attempt = call.beginAttempt(request.method);
       const result = await send(call, url, request);
-      if (mayHaveHappened(result)) call.noteMayHaveHappened();
+      call.noteOutcome(outcomeOf(result));
       if (!isWorthRepeating(result)) {
         budget.giveBack();
         return given(call, result);
@@ -47,8 +48,9 @@ function isWorthRepeating(result: Result): boolean {
 }
 
 /** After a fault of the service or the network the work may have been done; after a refusal it was not. */
-function mayHaveHappened(result: Result): boolean {
-  return result instanceof AttemptFailure ? result.wasSent : result.status >= 500 || result.status === 408;
+function outcomeOf(result: Result): Outcome {
+  if (result instanceof AttemptFailure) return result.wasSent ? "unknown" : "not-sent";
+  return result.status >= 500 || result.status === 408 ? "unknown" : "rejected";
 }
 
 function requestedPauseMs(result: Result, nowMs: number): number | undefined {
@@ -62,5 +64,5 @@ function given(call: Call, result: Result): WholeAnswer {
   if (!(result instanceof AttemptFailure)) return result;
   const { code, retryable, message, cause } = result;
   if (code === "timeout" && call.isOver()) throw call.deadlineError();
-  throw call.error(message, { code, retryable, outcome: call.outcome("not-sent"), cause });
+  throw call.error(message, { code, retryable, outcome: call.outcome, cause });
 }

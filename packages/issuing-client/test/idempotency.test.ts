@@ -16,6 +16,11 @@ describe("deriveIdempotencyKey", () => {
     expect(expected).toBe("lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4");
   });
 
+  it("counts lengths in UTF-16 units and hashes UTF-8", async () => {
+    const text = "3:lc18:tpl_club7:żółw-🐢0:";
+    expect(await derive("żółw-🐢")).toBe(`lc1_${createHash("sha256").update(text).digest("base64url")}`);
+  });
+
   it("takes a number, its text and a bigint for the same user", async () => {
     expect(await derive("42")).toBe(await derive(42));
     expect(await derive(42n)).toBe(await derive(42));

@@ -355,8 +355,7 @@ describe("the outcome of a call", () => {
     expect(error).toMatchObject({ code, outcome, attempts: script.length, idempotencyKey: "order-1" });
   });
 
-  // To be mended: the service has seen the request and refused it.
-  it.fails('is not "not-sent" after 429, then refused connections', async () => {
+  it('is not "not-sent" after 429, then refused connections', async () => {
     const { result } = issue([json({}, 429), networkError("ECONNREFUSED"), networkError("ECONNREFUSED")]);
     expect((await failureOf(result)).outcome).toBe("rejected");
   });

@@ -39,12 +39,15 @@ it.each([
   "Sun, 32 Mar 2026 12:00:03 GMT",
 ])("%j is none", (value) => expect(retryAfterMs(value, nowMs)).toBeUndefined());
 
-// To be mended: such dates roll over into the next month or day, and 50 years and more ahead are read as the last century.
-it.fails.each([
+it.each([
   ["Sat, 31 Feb 2026 12:00:03 GMT", undefined],
   ["Sunday, 31-Apr-26 12:00:03 GMT", undefined],
   ["Sun Feb 30 12:00:03 2026", undefined],
   ["Sun, 01 Mar 2026 24:00:00 GMT", undefined],
+  ["Friday, 01-Mar-76 12:00:00 GMT", Date.UTC(2076, 2, 1, 12) - nowMs],
+  ["Tuesday, 01-Mar-77 12:00:00 GMT", 0],
+  ["Sunday, 28-Feb-26 23:59:60 GMT", 0],
+  ["Sun, 01 Mar 2026 12:00:60 GMT", 60_000], // a leap second
   ["Tuesday, 01-Jan-60 00:00:00 GMT", Date.UTC(2060, 0, 1) - nowMs], // RFC 9110, 5.6.7: less than 50 years ahead
 ])("%j is a date only if it is on the calendar", (value, expected) => {
   expect(retryAfterMs(value, nowMs)).toBe(expected);
