@@ -1,14 +1,21 @@
 /** Each receiver of the README takes a delivery of the mock service, over real HTTP. */
-import { createServer } from "node:http";
+import "reflect-metadata";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
+import { Module } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
 import { expect, it, onTestFinished } from "vitest";
 import { createApp as expressApp } from "./express.ts";
 import { createApp as fastifyApp } from "./fastify.ts";
 import { createApp as honoApp } from "./hono.ts";
+import { createApp as koaApp } from "./koa.ts";
+import { handler, saved as savedByLambda } from "./lambda.ts";
+import { Balances, receiveWebhooks } from "./nest.ts";
 import { POST, saved } from "./next-route.ts";
 import { handle } from "./verify.ts";
 
@@ -47,6 +54,16 @@ const apps: Record<string, (secret: string, onBalance: OnBalance) => Promise<unk
     await app.ready();
     return app.routing;
   },
+  koa: async (secret, onBalance) => koaApp(secret, onBalance).callback(),
+  nest: async (secret, onBalance) => {
+    class App {}
+    Module({ providers: [Balances] })(App);
+    const app = await NestFactory.create(App, { logger: false });
+    app.get(Balances).save = onBalance;
+    receiveWebhooks(app, secret);
+    await app.init();
+    return app.getHttpAdapter().getInstance();
+  },
   hono: async (secret, onBalance) => getRequestListener(honoApp(secret, onBalance).fetch),
 };
 
@@ -62,6 +79,22 @@ it("next", async () => {
     return getRequestListener(POST);
   });
   expect([log[0]?.state, saved]).toEqual(["delivered", [[cardId, 12]]]);
+});
+
+it("lambda", async () => {
+  const { cardId, log } = await serving(async (secret) => {
+    process.env["LOYALTY_SIGNING_SECRET"] = secret;
+    return async (request: IncomingMessage, response: ServerResponse) => {
+      const { statusCode, headers, body } = await handler({
+        requestContext: { http: { method: request.method ?? "" } },
+        headers: request.headers as Record<string, string>,
+        body: (await buffer(request)).toString("base64"),
+        isBase64Encoded: true,
+      });
+      response.writeHead(statusCode, headers).end(body);
+    };
+  });
+  expect([log[0]?.state, savedByLambda]).toEqual(["delivered", [[cardId, 12]]]);
 });
 
 it("verifying by hand", async () => {

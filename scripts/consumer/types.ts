@@ -6,6 +6,9 @@ import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
+import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
+import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
 import { nextPagesHandler, nextRoute, rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 
@@ -27,4 +30,7 @@ export const entries = [
   nextPagesHandler,
   rawBodyConfig,
   nodeReceiver,
+  koaReceiver,
+  nestReceiver,
+  lambdaReceiver,
 ];

@@ -36,6 +36,16 @@ export function checkedBody(rawBody: RawBody): Uint8Array {
   throw new TypeError("rawBody must be the bytes or the text that arrived, not a parsed body.");
 }
 
+/** The bytes of a body that a platform put into base64. @throws {RawBodyError} `too-large` before it decodes, or `unreadable`. */
+export function fromBase64(text: string, maxBytes: number): Uint8Array {
+  if (text.length > 4 * Math.ceil(maxBytes / 3)) throw new RawBodyError("too-large");
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch (cause) {
+    throw new RawBodyError("unreadable", { cause });
+  }
+}
+
 /** Collects the chunks of a stream. @throws {RawBodyError} `too-large` as soon as `maxBytes` is passed, or `unreadable`. */
 export async function collect(
   chunks: AsyncIterable<unknown>,
