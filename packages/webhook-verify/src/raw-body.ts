@@ -2,6 +2,12 @@
 
 export type RawBody = Uint8Array | ArrayBuffer | string;
 
+export interface ReadLimits {
+  maxBodyBytes: number;
+  /** What the request announced. It may be a lie. */
+  expectedBytes?: number;
+}
+
 export type RawBodyFault = "too-large" | "already-consumed" | "unreadable";
 
 /** Why there are no bytes to verify. `fix` is the one line to change, when the fault is the program's. */
@@ -46,22 +52,26 @@ export function fromBase64(text: string, maxBytes: number): Uint8Array {
   }
 }
 
-/** Collects the chunks of a stream. @throws {RawBodyError} `too-large` as soon as `maxBytes` is passed, or `unreadable`. */
+/** Without an announcement: more than almost every delivery needs. */
+const firstBytes = 16 * 1024;
+
+/**
+ * Collects the chunks of a stream into one buffer, which never costs more than the limit and a little.
+ * @throws {RawBodyError} `too-large` as soon as the limit is passed, or `unreadable`.
+ */
 export async function collect(
   chunks: AsyncIterable<unknown>,
-  maxBytes: number,
+  { maxBodyBytes, expectedBytes = firstBytes }: ReadLimits,
   fix: string,
 ): Promise<Uint8Array> {
-  // One buffer that grows: a body of a million one-byte chunks must not cost a million objects.
-  let buffer = new Uint8Array(Math.min(maxBytes, 4096));
+  let buffer = new Uint8Array(Math.min(maxBodyBytes, expectedBytes));
   let length = 0;
   try {
     for await (const chunk of chunks) {
       if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix }); // somebody set an encoding
       const end = length + chunk.byteLength;
-      if (end > maxBytes) throw new RawBodyError("too-large");
-      if (end > buffer.byteLength)
-        buffer = grown(buffer, Math.min(maxBytes, Math.max(end, 2 * buffer.byteLength)));
+      if (end > maxBodyBytes) throw new RawBodyError("too-large");
+      if (end > buffer.byteLength) buffer = grown(buffer.subarray(0, length), maxBodyBytes);
       buffer.set(bytesOf(chunk) as Uint8Array, length);
       length = end;
     }
@@ -71,6 +81,7 @@ export async function collect(
   return buffer.subarray(0, length);
 }
 
+/** At once to the limit: doubling would hold both halves. Memory that is not written to costs nothing yet. */
 function grown(buffer: Uint8Array<ArrayBuffer>, byteLength: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(byteLength);
   larger.set(buffer);

@@ -20,6 +20,9 @@ export interface SigningKey {
   readonly notAfterMs: number;
 }
 
+/** Space, tab, line breaks. */
+const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13);
+
 /** @throws {TypeError} for a missing, empty or blank secret. An empty key would verify what anybody signs. */
 export function signingKeys(secret: Secret | readonly Secret[] | null | undefined): readonly SigningKey[] {
   const secrets = Array.isArray(secret)
@@ -36,7 +39,7 @@ function signingKey(secret: Secret | null | undefined): SigningKey {
   const named = typeof secret === "object" && "key" in secret ? secret : { key: secret };
   const key = typeof named.key === "string" ? named.key : bytesOf(named.key);
   if (key === undefined) throw new TypeError("secret must be a string or bytes.");
-  if (typeof key === "string" ? key.trim() === "" : key.byteLength === 0) {
+  if (typeof key === "string" ? key.trim() === "" : key.every(isBlank)) {
     throw new TypeError("secret is empty: is the environment variable set?");
   }
   if (typeof key === "string" && key.trim() !== key) {

@@ -5,6 +5,7 @@ import { request as httpRequest } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { memoryDedupe, type ReceiverOptions, type ReceiverOutcome, type WebhookEvent } from "../src/index.ts";
+import { peakBytes } from "./peak-bytes.ts";
 import { balanceChanged, type SignedDelivery, secret, signedDelivery } from "./signed-delivery.ts";
 import { signatureVectors, type Vector } from "./vectors.ts";
 
@@ -20,6 +21,8 @@ export interface Adapter {
   startWithBodyParsed?(options: ReceiverOptions): Promise<RunningServer>;
   /** What the log line must name when the body was parsed. */
   fix?: RegExp;
+  /** The body is read by somebody else, who hands the bytes over. */
+  readsByItself?: false;
   /** Nothing can run after the answer, so `process` is refused. */
   freezesAfterAnswer?: true;
 }
@@ -57,6 +60,18 @@ export function send(
     });
     request.on("error", reject);
     request.end(body);
+  });
+}
+
+/** Sends the headers and a part of the body, and waits for an answer to that. */
+function sendHalf(url: string, headers: Record<string, string>): Promise<{ status: number }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method: "POST", headers }, (response) => {
+      resolve({ status: response.statusCode ?? 0 });
+      request.destroy();
+    });
+    request.on("error", reject);
+    request.write('{"id":');
   });
 }
 
@@ -182,6 +197,23 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       const chunked = { ...larger.headers, "transfer-encoding": "chunked" };
       expect((await send(url, { body: larger.body, headers: chunked })).status).toBe(413);
     });
+
+    if (adapter.readsByItself !== false) {
+      it("holds of a 64 MB stream no more than the limit and a tenth of it", async () => {
+        const maxBodyBytes = 4 * 1024 * 1024;
+        const { url, outcomes } = await serve({ maxBodyBytes });
+        const { headers } = signedDelivery(balanceChanged());
+        expect(await peakBytes(url, headers, 64 * 1024 * 1024)).toBeLessThanOrEqual(1.1 * maxBodyBytes);
+        expect(outcomes).toMatchObject([{ reason: "too-large" }]);
+      });
+
+      it("answers 408 when the body does not come in time", async () => {
+        const { url, outcomes } = await serve({ answerWithinMs: 100 });
+        const { headers } = signedDelivery(balanceChanged());
+        expect((await sendHalf(url, { ...headers, "content-length": "300" })).status).toBe(408);
+        expect(outcomes).toMatchObject([{ reason: "too-slow", status: 408 }]);
+      });
+    }
 
     it("answers 415 to a compressed body", async () => {
       const { deliver } = await serve();

@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Answer } from "../answer.ts";
 import type { HeadersLike } from "../headers.ts";
-import { bytesOf, collect, RawBodyError } from "../raw-body.ts";
-import type { ReadLimits } from "../reading.ts";
+import { bytesOf, collect, RawBodyError, type ReadLimits } from "../raw-body.ts";
 import type { Receiver } from "../receiver.ts";
 
 /** Where parsers leave what they read. */
@@ -66,12 +65,12 @@ export function afterClose(response: NodeResponse, task: Answer["afterAnswer"]):
 async function bodyOf(
   request: NodeRequest,
   { body, rawBody }: KeptBody,
-  { maxBodyBytes }: ReadLimits,
+  limits: ReadLimits,
   fix: string,
 ): Promise<Uint8Array> {
   if (!request.readableDidRead && !request.readableEnded) {
     // The stream must outlive a body that is too large: the answer leaves by the same socket.
-    return collect(request.iterator({ destroyOnReturn: false }), maxBodyBytes, fix);
+    return collect(request.iterator({ destroyOnReturn: false }), limits, fix);
   }
   for (const kept of [body, rawBody]) {
     // A string went through a decoder, which may have changed the bytes that were signed.

@@ -7,6 +7,7 @@ import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 for (const shape of Object.keys(eventShapes) as EventShape[]) {
   describeAdapter(`Lambda behind ${shape}`, {
+    readsByItself: false,
     freezesAfterAnswer: true,
     start: async (options) => bridged(shape, lambdaReceiver(options)),
     startWithBodyParsed: async (options) => {
