@@ -10,6 +10,7 @@ import { signWebhook } from "@loyalty-cards/webhook-verify";
 import { Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { expect, it, onTestFinished } from "vitest";
+import { whatIsWrong } from "./doctor.ts";
 import { createApp as expressApp } from "./express.ts";
 import { createApp as fastifyApp } from "./fastify.ts";
 import { createApp as honoApp } from "./hono.ts";
@@ -102,4 +103,16 @@ it("verifying by hand", async () => {
   const signature = await signWebhook({ rawBody, secret: "whsec_1" });
   expect(await handle(rawBody, signature, "whsec_1")).toMatchObject({ status: 204, event: { type: "ping" } });
   expect(await handle(rawBody, signature, "whsec_2")).toEqual({ status: 401 });
+});
+
+it("the doctor", async () => {
+  const server = createServer((_request, response) => response.writeHead(500).end());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  expect(await whatIsWrong(address, "whsec_1")).toEqual([
+    expect.stringMatching(
+      /^valid \(spec 6\.3\.1\): sent a ping as the service signs it, it answered 500\. Answer 2xx/,
+    ),
+  ]);
 });

@@ -3,6 +3,7 @@ import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-clie
 import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
+import { examineReceiver } from "@loyalty-cards/webhook-verify/doctor";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
@@ -33,4 +34,5 @@ export const entries = [
   koaReceiver,
   nestReceiver,
   lambdaReceiver,
+  examineReceiver,
 ];

@@ -73,3 +73,10 @@ it("exports from ./lambda", async () => {
     ]
   `);
 });
+it("exports from ./doctor", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/doctor")).sort()).toMatchInlineSnapshot(`
+    [
+      "examineReceiver",
+    ]
+  `);
+});
