@@ -23,23 +23,23 @@ export class RawBodyError extends Error {
   }
 }
 
+const encoder = new TextEncoder();
+
 /** The bytes of a body, or undefined when the value holds none (a parsed object, say). Copies only strings. */
 export function bytesOf(value: unknown): Uint8Array | undefined {
-  if (typeof value === "string") return new TextEncoder().encode(value);
-  // Not instanceof: a buffer made in another realm (a vm, a test runner's sandbox) is a buffer too.
+  if (value instanceof Uint8Array) return value;
+  if (typeof value === "string") return encoder.encode(value);
+  // Not only instanceof: a buffer made in another realm (a vm, a test runner's sandbox) is a buffer too.
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  const tag = Object.prototype.toString.call(value);
-  if (tag === "[object ArrayBuffer]" || tag === "[object SharedArrayBuffer]") {
-    return new Uint8Array(value as ArrayBuffer);
-  }
-  return undefined;
+  const isBuffer = /^\[object (Shared)?ArrayBuffer]$/.test(Object.prototype.toString.call(value));
+  return isBuffer ? new Uint8Array(value as ArrayBuffer) : undefined;
 }
 
 /** @throws {TypeError} for a body that somebody parsed: what was received cannot be made again from it. */
 export function checkedBody(rawBody: RawBody): Uint8Array {
   const body = bytesOf(rawBody);
   if (body !== undefined) return body;
-  throw new TypeError("rawBody must be the bytes or the text that arrived, not a parsed body.");
+  throw new TypeError("rawBody must be what arrived, not a parsed body.");
 }
 
 /** The bytes of a body that a platform put into base64. @throws {RawBodyError} `too-large` before it decodes, or `unreadable`. */
@@ -53,7 +53,7 @@ export function fromBase64(text: string, maxBytes: number): Uint8Array {
 }
 
 /** Without an announcement: more than almost every delivery needs. */
-const firstBytes = 16 * 1024;
+const firstBytes = 16_384;
 
 /**
  * Collects the chunks of a stream into one buffer, which never costs more than the limit and a little.
