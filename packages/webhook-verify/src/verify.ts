@@ -59,29 +59,33 @@ function skewOf(header: SignatureHeader, nowMs: number): number {
   return Math.floor(nowMs / 1000) - Number(header.timestamp);
 }
 
-/** What the body tells, once each key has signed it. All are compared, so that time tells nothing of which matched. */
-function judged(
+/** Whether a key's own signature is among those that came. All are compared, so that time does not tell which it is. */
+function isAmong(
   { isSame }: Pick<HmacEngine, "isSame">,
+  own: string,
+  { signatures }: SignatureHeader,
+): boolean {
+  let found = false;
+  for (const theirs of signatures) if (isSame(own, theirs)) found = true;
+  return found;
+}
+
+/** A key without an end never is. */
+const isOver = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
+
+/** What the body tells, once it is known which key signed it. */
+function judged(
   header: SignatureHeader,
   body: Uint8Array,
-  keys: readonly SigningKey[],
-  own: readonly string[],
+  key: SigningKey | undefined,
   nowMs: number,
 ): Verified | VerificationFault {
-  let key: SigningKey | undefined;
-  for (let i = 0; i < keys.length; i++) {
-    for (const theirs of header.signatures) if (isSame(own[i] as string, theirs)) key ??= keys[i];
-  }
   if (key === undefined) return "mismatch";
   const event = parseEvent(body);
   return event === undefined ? "invalid-payload" : { event, key, skewSeconds: skewOf(header, nowMs) };
 }
 
-/** A key without an end compares as not ended. */
-const usable = (keys: readonly SigningKey[], nowMs: number) =>
-  keys.filter(({ notAfterMs }) => !(nowMs > (notAfterMs as number)));
-
-/** Checks a body against a header that {@link checkHeader} let through. */
+/** Checks a body against a header that {@link checkHeader} let through. Tries every key, whichever matches. */
 export async function checkBody(
   header: SignatureHeader,
   body: Uint8Array,
@@ -89,9 +93,12 @@ export async function checkBody(
   nowMs: number,
   engine: AsyncHmacEngine = anyEngine,
 ): Promise<Verified | VerificationFault> {
-  const valid = usable(keys, nowMs);
-  const own = await Promise.all(valid.map((key) => engine.sign(key, header.timestamp, body)));
-  return judged(engine, header, body, valid, own, nowMs);
+  let matched: SigningKey | undefined;
+  for (const key of keys) {
+    if (isOver(key, nowMs)) continue;
+    if (isAmong(engine, await engine.sign(key, header.timestamp, body), header)) matched ??= key;
+  }
+  return judged(header, body, matched, nowMs);
 }
 
 /**
@@ -108,9 +115,12 @@ export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
   const { header, body, keys, nowMs } = opened(input);
   const engine = synchronousEngine("verifyWebhook");
-  const valid = usable(keys, nowMs);
-  const own = valid.map((key) => engine.sign(key, header.timestamp, body));
-  return eventOf(judged(engine, header, body, valid, own, nowMs));
+  let matched: SigningKey | undefined;
+  for (const key of keys) {
+    if (isOver(key, nowMs)) continue;
+    if (isAmong(engine, engine.sign(key, header.timestamp, body), header)) matched ??= key;
+  }
+  return eventOf(judged(header, body, matched, nowMs));
 }
 
 function opened(input: VerifyInput) {
