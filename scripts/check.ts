@@ -18,7 +18,7 @@ const gates: [name: string, command: string][] = [
   ...published.map((name): [string, string] => [`publint ${name}`, `npx publint --strict packages/${name}`]),
   ...published.map((name): [string, string] => [`attw ${name}`, `npx attw --pack packages/${name}`]),
   ["packed tarballs", "npm run test:packed"],
-  ["fault matrix on all runtimes", "npm run test:runtimes"],
+  ["faults and vectors on all runtimes", "npm run test:runtimes"],
   ["reference", "npm run docs"],
   ["demo", "npm run demo"],
 ];
