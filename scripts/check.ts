@@ -17,6 +17,7 @@ const gates: [name: string, command: string][] = [
   ["document", "npm run lint:document"],
   ...published.map((name): [string, string] => [`publint ${name}`, `npx publint --strict packages/${name}`]),
   ...published.map((name): [string, string] => [`attw ${name}`, `npx attw --pack packages/${name}`]),
+  ["sizes", "npm run sizes"],
   ["packed tarballs", "npm run test:packed"],
   ["faults and vectors on all runtimes", "npm run test:runtimes"],
   ["reference", "npm run docs"],

@@ -22,8 +22,8 @@ export interface SigningKey {
   forWeb?: unknown;
 }
 
-/** Space, tab, line breaks. */
-const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13);
+/** Space, tab, line breaks, NUL: bytes that nobody chose as a secret. */
+const isBlank = (byte: number) => byte <= 32;
 
 /** Checked strings. They cannot change, so an engine's key is made once for each, however often it is given. */
 const known = new Map<string, SigningKey>();
@@ -32,7 +32,7 @@ const maxKnown = 100;
 /** @throws {TypeError} for a missing, empty or blank secret. An empty key would verify what anybody signs. */
 export function signingKeys(secret: Secret | readonly Secret[] | null | undefined): readonly SigningKey[] {
   if (!Array.isArray(secret)) return [signingKey(secret as Secret | null | undefined)];
-  if (secret.length === 0) throw new TypeError("secret is an empty list: give at least one signing secret.");
+  if (secret.length === 0) throw new TypeError("secret is an empty list.");
   return secret.map(signingKey);
 }
 
