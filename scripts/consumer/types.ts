@@ -5,9 +5,13 @@ import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
+import { examineReceiver } from "@loyalty-cards/webhook-verify/doctor";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
+import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
+import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
 import { nextPagesHandler, nextRoute, rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { Agent } from "undici";
@@ -33,4 +37,8 @@ export const entries = [
   nextPagesHandler,
   rawBodyConfig,
   nodeReceiver,
+  koaReceiver,
+  nestReceiver,
+  lambdaReceiver,
+  examineReceiver,
 ];
