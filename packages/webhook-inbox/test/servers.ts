@@ -45,7 +45,7 @@ export const hasRedis = () =>
 
 /** A schema of this file's own, removed at its end. */
 export async function ownSchema() {
-  const schema = `webhook_inbox_test_${randomUUID().replaceAll("-", "")}`;
+  const schema = `inbox_test_${randomUUID().replaceAll("-", "")}`;
   const admin = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   await admin.query(`CREATE SCHEMA ${schema}`);
   const pools: pg.Pool[] = [];

@@ -4,6 +4,7 @@ import { textOf } from "../body-text.ts";
 import { placeOf } from "../failure.ts";
 import type { InboxHealth, InspectableInbox } from "../health.ts";
 import { type ReportOptions, reporter } from "../outcome.ts";
+import { reportingPut } from "../put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "../retention.ts";
 import type { OpenSqlite, OpenSqliteDatabase } from "./database.ts";
 import { groupCommit } from "./group-commit.ts";
@@ -61,24 +62,14 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   }
 
   return {
-    async put(event, { body, receivedAt }, { signal }) {
-      const { id, type } = event;
-      const startedMs = performance.now();
-      try {
-        const text = textOf(body);
-        const isNew = await commits.commit(() => store.insert({ id, type }, text, receivedAt.getTime()), {
-          signal,
-        });
-        const outcome = isNew ? "stored" : "duplicate";
-        if (isNew) for (const worker of workers) worker.wake();
-        report({ outcome, event: { id, type }, durationMs: performance.now() - startedMs });
-        return outcome;
-      } catch (error) {
-        const durationMs = performance.now() - startedMs;
-        report({ outcome: "not-stored", event: { id, type }, durationMs, error });
-        throw error;
-      }
-    },
+    put: reportingPut(report, async ({ id, type }, { body, receivedAt }, { signal }) => {
+      const text = textOf(body);
+      const isNew = await commits.commit(() => store.insert({ id, type }, text, receivedAt.getTime()), {
+        signal,
+      });
+      if (isNew) for (const worker of workers) worker.wake();
+      return isNew ? "stored" : "duplicate";
+    }),
     work(handler, workerOptions) {
       stillOpen();
       const surroundings = { database, store, commits, report, now, random, retentionMs };

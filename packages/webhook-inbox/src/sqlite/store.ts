@@ -32,8 +32,8 @@ export function createStore(database: SqliteDatabase) {
   );
   const claim = sql(
     `UPDATE webhook_inbox_events SET due_at = ?, lease = ?, attempts = attempts + 1
-     WHERE id IN (SELECT id FROM webhook_inbox_events WHERE state = 'waiting' AND due_at <= ? ORDER BY due_at LIMIT ?)
-     RETURNING id, type, body, received_at, attempts`,
+     WHERE id IN (SELECT id FROM webhook_inbox_events WHERE state = 'waiting' AND due_at <= ? ORDER BY due_at, rowid LIMIT ?)
+     RETURNING rowid AS place, id, type, body, received_at, attempts`,
   );
   const bury = sql(
     `UPDATE webhook_inbox_events SET state = 'dead', ended_at = ?, lease = NULL
@@ -66,7 +66,7 @@ export function createStore(database: SqliteDatabase) {
   );
   const list = sql(
     `SELECT id, type, state, received_at, attempts, last_failure FROM webhook_inbox_events
-     WHERE state IN (?, ?, ?) ORDER BY received_at, id LIMIT ?`,
+     WHERE state IN (?, ?, ?) ORDER BY received_at, rowid LIMIT ?`,
   );
 
   return {
@@ -74,16 +74,15 @@ export function createStore(database: SqliteDatabase) {
     insert: (event: EventName, body: string, receivedAtMs: number): boolean =>
       changed(insert.run(event.id, event.type, body, receivedAtMs, receivedAtMs)),
     claim(lease: string, untilMs: number, nowMs: number, most: number): Claim[] {
-      const rows = claim.all(untilMs, lease, nowMs, most) as Row[];
-      return rows
-        .map((row) => ({
-          id: row.id,
-          type: row.type,
-          body: row.body,
-          receivedAtMs: row.received_at,
-          attempt: row.attempts,
-        }))
-        .sort((one, other) => one.receivedAtMs - other.receivedAtMs);
+      const rows = claim.all(untilMs, lease, nowMs, most) as (Row & { place: number })[];
+      rows.sort((one, other) => one.place - other.place); // SQLite returns them in any order
+      return rows.map((row) => ({
+        id: row.id,
+        type: row.type,
+        body: row.body,
+        receivedAtMs: row.received_at,
+        attempt: row.attempts,
+      }));
     },
     /** Events whose last attempt ended with the process: nobody was left to say so. */
     bury(maxAttempts: number, nowMs: number): (EventName & { attempt: number })[] {
