@@ -11,17 +11,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { createIssuingClient } from "../packages/issuing-client/src/index.ts";
 import { startMockServer } from "../packages/mock-server/src/hosts/node.ts";
-import { bullmq, type Engine, pgBoss, sqlite } from "./crash-inbox/engines.ts";
+import {
+  bullmq,
+  type Engine,
+  pgBoss,
+  receiverProgram,
+  sqlite,
+} from "../packages/webhook-inbox/test/engines.ts";
 
 const events = Number(process.argv[2] ?? 5_000);
 const kills = Number(process.argv[3] ?? 200);
 const chosen = process.argv.slice(4);
 /** The ladder of 8 h 36 min in a minute: 0.1 s, 0.5 s, 3 s, 12 s, 36 s; and with few kills all the quicker. */
 const timesFaster = kills > 50 ? 600 : 6_000;
-const program = fileURLToPath(new URL("crash-inbox/receiver.mjs", import.meta.url));
 
 /** The machine's clock, many times as fast. */
 function fastClock() {
@@ -96,7 +100,9 @@ async function run(engine: Engine): Promise<boolean> {
   });
 
   async function start(): Promise<ChildProcess> {
-    const child = spawn(process.execPath, [program, argument], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [receiverProgram, argument], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const lines = createInterface({ input: child.stdout });
     await new Promise<void>((resolve, reject) => {
       lines.once("line", () => resolve());

@@ -1,18 +1,13 @@
-/** One receiver with its worker, on the built packages: what crash-inbox.ts kills, and starts again. */
+/** One receiver with its worker, in a process of its own: what tests start several times, kill, and start again. */
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { bullmqInbox, inboxHandler, pgBossInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
+import * as inPostgres from "@loyalty-cards/webhook-inbox/postgres";
+import * as inSqlite from "@loyalty-cards/webhook-inbox/sqlite";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { Queue, Worker } from "bullmq";
 import pg from "pg";
 import PgBoss from "pg-boss";
-import {
-  bullmqInbox,
-  inboxHandler,
-  pgBossInbox,
-  sqliteInbox,
-} from "../../packages/webhook-inbox/dist/index.js";
-import * as inPostgres from "../../packages/webhook-inbox/dist/postgres.js";
-import * as inSqlite from "../../packages/webhook-inbox/dist/sqlite.js";
-import { nodeReceiver } from "../../packages/webhook-verify/dist/node.js";
 
 const { engine, port, secret, file, runsFile, databaseUrl, schema, redisUrl, prefix } = JSON.parse(
   process.argv[2],
@@ -21,6 +16,7 @@ const quiet = { log: () => {} };
 const told = { stored: 0, duplicate: 0, "not-stored": 0 };
 const onOutcome = ({ outcome }) => {
   if (outcome in told) told[outcome] += 1;
+  if (outcome === "done") process.stdout.write("done\n");
 };
 
 /** A handler that a kill can meet anywhere: before its work, in the middle of it, after it. */
@@ -79,7 +75,7 @@ const engines = {
     await boss.start();
     const inbox = await pgBossInbox(boss, { queue: "events", retryLimit: 1_000, onOutcome, ...quiet });
     const pool = postgresPool();
-    const handler = inboxHandler((event) => effectInPostgres(pool, event), quiet);
+    const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
     await boss.work("events", { pollingIntervalSeconds: 0.5, batchSize: 50 }, handler);
     return inbox;
   },
@@ -89,7 +85,7 @@ const engines = {
     const pool = postgresPool();
     // A worker that dies with a job leaves it stalled; by default the second time makes a dead letter of it.
     const settings = { concurrency: 4, lockDuration: 1_000, stalledInterval: 500, maxStalledCount: 1_000 };
-    const handler = inboxHandler((event) => effectInPostgres(pool, event), quiet);
+    const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
     new Worker("events", handler, { prefix, connection: { url: redisUrl }, ...settings }).on(
       "error",
       () => {},
@@ -104,4 +100,4 @@ const server = createServer(async (request, response) => {
   if (request.method === "POST") return receive(request, response);
   response.end(JSON.stringify({ ...(await inbox.health()), told }));
 });
-server.listen(port, "127.0.0.1", () => console.log("ready"));
+server.listen(port, "127.0.0.1", () => process.stdout.write(`${server.address().port}\n`));

@@ -3,13 +3,17 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import pg from "pg";
 import PgBoss from "pg-boss";
-import { sqliteInbox } from "../../packages/webhook-inbox/src/index.ts";
-import { ensureTables as ensureInPostgres } from "../../packages/webhook-inbox/src/postgres/index.ts";
-import { ensureTables as ensureInSqlite } from "../../packages/webhook-inbox/src/sqlite/index.ts";
-import { openSqlite } from "../../packages/webhook-inbox/src/sqlite/open-node.ts";
+import { sqliteInbox } from "../src/index.ts";
+import { ensureTables as ensureInPostgres } from "../src/postgres/index.ts";
+import { ensureTables as ensureInSqlite } from "../src/sqlite/index.ts";
+import { openSqlite } from "../src/sqlite/open-node.ts";
+
+/** The program that plays the receiver. By its packages' names, so that it runs from the sources and from what was built. */
+export const receiverProgram = fileURLToPath(new URL("receiver-process.mjs", import.meta.url));
 
 export interface Engine {
   name: string;
