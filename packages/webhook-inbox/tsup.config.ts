@@ -6,6 +6,8 @@ export default defineConfig({
     index: "src/index.ts",
     sqlite: "src/sqlite/index.ts",
     postgres: "src/postgres/index.ts",
+    otel: "src/otel.ts",
+    status: "src/status/index.ts",
   },
   format: ["esm", "cjs"],
   target: "node20",
