@@ -2,15 +2,17 @@
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { eventOf } from "./body-text.ts";
 import { placeOf } from "./failure.ts";
+import { grouping } from "./grouping.ts";
 import type { InboxEntry, InboxHealth, InspectableInbox } from "./health.ts";
-import { checkedJobData, jobData, uuidOf } from "./job.ts";
+import { checkedJobData, type JobData, jobData, uuidOf } from "./job.ts";
 import { type ReportOptions, reporter } from "./outcome.ts";
 import { reportingPut } from "./put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "./retention.ts";
 
 /** What the inbox needs of a started `PgBoss`; versions 10 and 12 have it. */
 export interface PgBossLike {
-  send(name: string, data: object, options: object): Promise<string | null>;
+  /** Version 10 takes the jobs, version 12 the queue and the jobs. */
+  insert(...jobs: never[]): Promise<unknown>;
   getQueue(name: string): Promise<unknown>;
   getJobById(name: string, id: string): Promise<unknown>;
   retry(name: string, id: string): Promise<unknown>;
@@ -47,30 +49,45 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   );
   const report = reporter(options);
   const found = await existingQueue(boss, queue);
-  if (!("deleteAfterSeconds" in found)) checkArchive(boss, options);
+  const isVersion10 = !("deleteAfterSeconds" in found);
+  if (isVersion10) checkArchive(boss, options);
   const jobs = `${schemaOf(boss, options)}.job`;
-  const jobOptions = {
-    retryLimit,
-    retryDelay: 1,
-    retryBackoff: true,
-    retentionSeconds,
-    ...("deleteAfterSeconds" in found && { deleteAfterSeconds: retentionSeconds, retryDelayMax: 3_600 }),
-  };
 
   const rows = async (text: string, values: unknown[]) =>
     ((await boss.getDb().executeSql(text, values)) as { rows: Record<string, unknown>[] }).rows;
 
+  async function insert(data: ReadonlyMap<string, object>): Promise<void> {
+    const retry = { retryLimit, retryDelay: 1, retryBackoff: true };
+    const keepUntil = new Date(Date.now() + retentionSeconds * 1000).toISOString();
+    const keep = isVersion10
+      ? { name: queue, keepUntil }
+      : { retryDelayMax: 3_600, retentionSeconds, deleteAfterSeconds: retentionSeconds };
+    const list = [...data].map(([id, each]) => ({ id, data: each, ...retry, ...keep }));
+    await boss.insert(...((isVersion10 ? [list] : [queue, list]) as never[]));
+  }
+
+  /** pg-boss inserts what is new and says nothing: whose data it has tells which arrival was the first. */
+  async function store(arrivals: { id: string; data: JobData & { copy: string } }[]) {
+    const firsts = new Map<string, object>();
+    for (const { id, data } of arrivals) if (!firsts.has(id)) firsts.set(id, data);
+    await insert(firsts);
+    const question = `SELECT id::text, data->>'copy' AS copy FROM ${jobs} WHERE name = $1 AND id = ANY ($2::uuid[])`;
+    const kept = new Map(
+      (await rows(question, [queue, [...firsts.keys()]])).map(({ id, copy }) => [id, copy]),
+    );
+    return arrivals.map(({ id, data }) => {
+      const copy = kept.get(id);
+      return copy === undefined ? "missing" : copy === data.copy ? "stored" : "duplicate";
+    });
+  }
+  const storeTogether = grouping(store, { atOnce: 2, most: 500 });
+
   return {
     put: reportingPut(report, async (event, { body, receivedAt }) => {
-      const id = await uuidOf(event);
-      const sent = await boss.send(queue, jobData(body, receivedAt), { ...jobOptions, id });
-      if (sent !== null) return "stored";
-      // Null means "not inserted", whatever the reason. Only a job that is there is a first copy.
-      if ((await boss.getJobById(queue, id)) === null)
-        throw new Error(
-          `pg-boss did not take the event, and does not have it: does the queue "${queue}" still exist?`,
-        );
-      return "duplicate";
+      const data = { ...jobData(body, receivedAt), copy: crypto.randomUUID() };
+      const result = await storeTogether({ id: await uuidOf(event), data });
+      if (result !== "missing") return result;
+      throw new Error(`pg-boss did not keep the event: does the queue "${queue}" still exist?`);
     }),
     async health(): Promise<InboxHealth> {
       try {
