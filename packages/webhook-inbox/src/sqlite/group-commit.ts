@@ -124,3 +124,9 @@ export function groupCommit(database: SqliteDatabase): GroupCommit {
     },
   };
 }
+
+/** @throws {TypeError} for work that goes on after its transaction. */
+export function synchronous<Result>(result: Result): Result {
+  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function") return result;
+  throw new TypeError("write takes a synchronous function: the transaction ends when it returns.");
+}

@@ -6,8 +6,8 @@ import type { InboxHealth, InspectableInbox } from "../health.ts";
 import { type ReportOptions, reporter } from "../outcome.ts";
 import { reportingPut } from "../put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "../retention.ts";
-import type { OpenSqlite, OpenSqliteDatabase } from "./database.ts";
-import { groupCommit } from "./group-commit.ts";
+import type { OpenSqlite, OpenSqliteDatabase, SqliteDatabase } from "./database.ts";
+import { groupCommit, synchronous } from "./group-commit.ts";
 import { absolutePath, openSqlite } from "./open-node.ts";
 import { prepare } from "./schema.ts";
 import { createStore } from "./store.ts";
@@ -29,6 +29,11 @@ export interface SqliteInboxOptions extends ReportOptions {
 export interface SqliteInbox extends Inbox, InspectableInbox {
   /** Runs the handler for every event, in this process. Events of other processes on the same file are taken too. */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
+  /**
+   * Runs a synchronous function in a transaction of its own: to make tables of yours in the same file, or to read them.
+   * `markProcessed` and `isNewest` find theirs there.
+   */
+  write<Result>(work: (database: SqliteDatabase) => Result): Promise<Result>;
   /** Stops the workers, writes what waits, and closes the file. */
   close(options?: { graceMs?: number }): Promise<void>;
 }
@@ -82,6 +87,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
         },
       };
     },
+    write: (work) => commits.commit(() => synchronous(work(database)), { isIsolated: true }),
     async health(): Promise<InboxHealth> {
       try {
         stillOpen();

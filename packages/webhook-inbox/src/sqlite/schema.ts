@@ -1,5 +1,7 @@
 /** The inbox's tables in a SQLite file, made and brought up to date when the file is opened. */
+
 import { isBusy, type OpenSqliteDatabase, type SqliteDatabase } from "./database.ts";
+import { processedTables } from "./processed-tables.ts";
 
 /** Each step takes the tables one version further; steps are added, never changed. */
 const steps: readonly string[] = [
@@ -16,7 +18,8 @@ const steps: readonly string[] = [
     ended_at INTEGER
   );
   CREATE INDEX webhook_inbox_waiting ON webhook_inbox_events (due_at, received_at) WHERE state = 'waiting';
-  CREATE INDEX webhook_inbox_ended ON webhook_inbox_events (state, ended_at) WHERE state <> 'waiting';`,
+  CREATE INDEX webhook_inbox_ended ON webhook_inbox_events (state, ended_at) WHERE state <> 'waiting';
+  ${processedTables}`,
 ];
 
 /** How long the start may wait for another process that is starting too. */

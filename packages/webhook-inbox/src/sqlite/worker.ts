@@ -6,7 +6,7 @@ import { checkedNumber, longestTimerMs } from "../number-option.ts";
 import type { Report } from "../outcome.ts";
 import { type Backoff, defaultBackoff, pauseMs } from "./backoff.ts";
 import type { SqliteDatabase } from "./database.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import { type GroupCommit, synchronous } from "./group-commit.ts";
 import type { Claim, Store } from "./store.ts";
 
 /** One attempt at one event. It is a receiver's delivery too, so that `onEvents` fits. */
@@ -260,11 +260,6 @@ export function startWorker(
 
 /** Why a running attempt was aborted: it counts as none. */
 const givenBack = new Error("The worker stops.");
-
-function synchronous(result: unknown): void {
-  if (typeof (result as PromiseLike<unknown> | undefined)?.then === "function")
-    throw new TypeError("write takes a synchronous function: the transaction ends when it returns.");
-}
 
 function checked(options: SqliteWorkerOptions) {
   const {

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { openLibsql, type SqliteDatabase, sqliteInbox } from "../../src/index.ts";
+import { isNewest, markProcessed } from "../../src/sqlite/index.ts";
 import { balanceChanged, bodyOf, put } from "../events.ts";
 import { outcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
@@ -82,6 +83,25 @@ describe.each(engines)("with %s", (_name, open) => {
       inbox.work((handed, delivery) => resolve([delivery.rawBody, Reflect.get(handed, "x")]));
     });
     expect([kept, x]).toEqual([body, "é é 💳"]);
+  });
+
+  it("keeps tables of the program's own in the same file, each write in a transaction", async () => {
+    const inbox = openInbox({ open });
+    await inbox.write((database) => database.exec("CREATE TABLE shop (name TEXT)"));
+    const failing = inbox.write((database) => {
+      database.exec("INSERT INTO shop VALUES ('half')");
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    await expect(inbox.write(async () => {})).rejects.toThrow("write takes a synchronous function");
+    expect(await inbox.write((database) => database.prepare("SELECT * FROM shop").all())).toEqual([]);
+    const event = balanceChanged("evt_1");
+    const answers = await inbox.write((database) => [
+      markProcessed(database, event),
+      isNewest(database, "card_1", event),
+      isNewest(database, "card_1", event),
+    ]);
+    expect(answers).toEqual([true, true, false]);
   });
 
   it("forgets handled events after the retention, and dead ones never", async () => {
