@@ -4,6 +4,17 @@ import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
 import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
+import {
+  bullmqInbox,
+  inboxHandler,
+  pgBossInbox,
+  type SqliteInbox,
+  sqliteInbox,
+} from "@loyalty-cards/webhook-inbox";
+import { inboxMetrics } from "@loyalty-cards/webhook-inbox/otel";
+import { markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
+import { expressStatusPage, fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
 import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
 import { examineReceiver } from "@loyalty-cards/webhook-verify/doctor";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
@@ -27,7 +38,24 @@ export const name: Promise<string> = client.issueCard(club, request).then((card)
 export const balance = (event: Awaited<ReturnType<typeof verifyWebhook>>): number =>
   event.type === "balance.changed" ? event.data.balance : 0;
 export const handle = onEvents({ "balance.changed": ({ data }) => void data.balance, other: () => {} });
+export const work = (inbox: SqliteInbox) =>
+  inbox.work(
+    onEvents({
+      "balance.changed": (event, delivery) =>
+        delivery.write((database) => void isNewest(database, event.data.passId, event)),
+      other: () => {},
+    }),
+  );
+export const receive = (inbox: SqliteInbox) => nodeReceiver({ secret: "s", inbox });
 export const entries = [
+  sqliteInbox,
+  pgBossInbox,
+  bullmqInbox,
+  inboxHandler,
+  markProcessed,
+  inboxMetrics,
+  expressStatusPage,
+  fetchStatusPage,
   createMockService,
   startMockServer,
   expressReceiver,
