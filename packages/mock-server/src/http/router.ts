@@ -55,11 +55,11 @@ export function createRouter(
 
   return async (request) => {
     const result = await answerTo(request).catch(() => new Problem(500, "The mock service failed."));
-    const response = responseOf(result);
+    const response = result instanceof Response ? result : responseOf(result);
     return request.method === "HEAD" ? new Response(null, response) : response;
   };
 
-  async function answerTo(request: Request): Promise<Reply | Problem> {
+  async function answerTo(request: Request): Promise<Reply | Problem | Response> {
     const url = new URL(request.url);
     const prefix = new URL(domain.baseUrl).pathname.replace(/\/$/, "");
     const path = url.pathname.startsWith(`${prefix}/`) ? url.pathname.slice(prefix.length) : url.pathname;
@@ -72,7 +72,8 @@ export function createRouter(
       const id = decoded(segments[found.segments.indexOf("*")] ?? "");
       return id === undefined ? notFound(method, path) : found.answer(request, id, url);
     }
-    return candidates.length === 0 ? notFound(method, path) : methodNotAllowed(candidates);
+    if (candidates.length > 0) return methodNotAllowed(candidates);
+    return (await pageFor(domain, method, segments)) ?? notFound(method, path);
   }
 
   /** Says what exists: whoever meets this is a developer with a typing error. */
@@ -82,6 +83,24 @@ export function createRouter(
       .join(", ");
     return new Problem(404, `There is no ${method} ${path}. There are ${known}.`);
   }
+}
+
+/** What people look at. Loaded when somebody does: most services are only called by programs. */
+async function pageFor(
+  domain: Domain<State>,
+  method: string,
+  segments: readonly string[],
+): Promise<Response | undefined> {
+  if (method !== "GET") return undefined;
+  const { pageAt } = await import("../pages/pages.ts");
+  return pageAt(
+    segments.map((segment) => decoded(segment) ?? ""),
+    domain,
+    (slug) => {
+      const card = domain.state.cards.get(domain.state.cardIdBySlug.get(slug) ?? "");
+      return card && { shop: domain, card };
+    },
+  );
 }
 
 function methodNotAllowed(candidates: readonly Route[]): Reply {
