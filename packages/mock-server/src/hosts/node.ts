@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import type { MockServiceOptions } from "../options.ts";
 import { createMockService, type MockService } from "../service.ts";
+import { referenceAt } from "./reference-node.ts";
 
 export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
   /** Default 0: any free port. */
@@ -61,12 +62,18 @@ async function answer(
   outgoing: ServerResponse,
 ): Promise<void> {
   const request = requestOf(service.baseUrl, incoming);
-  const response = request === undefined ? unreadable() : await service.fetch(request);
+  const response = request === undefined ? unreadable() : await answerOf(service, request);
   const headers = Object.fromEntries(response.headers);
   // What was not read stands between this answer and the next request on the connection.
   if (!incoming.complete) headers["connection"] = "close";
   outgoing.writeHead(response.status, headers);
   outgoing.end(new Uint8Array(await response.arrayBuffer()));
+}
+
+async function answerOf(service: MockService, request: Request): Promise<Response> {
+  const page =
+    request.method === "GET" && (await referenceAt(new URL(request.url).pathname, service.apiKeys.website));
+  return page || service.fetch(request);
 }
 
 function unreadable(): Response {

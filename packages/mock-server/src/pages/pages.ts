@@ -4,7 +4,7 @@ import { cardPage } from "./card-page.ts";
 import { type CardView, cardView, type Shop } from "./card-view.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { fileResponse, pageResponse } from "./page-response.ts";
-import { referencePage } from "./reference-page.ts";
+import { referenceElsewherePage } from "./reference-page.ts";
 import { staticFiles } from "./static-files.ts";
 import { walletButton } from "./wallet-button.ts";
 import { walletPage } from "./wallet-page.ts";
@@ -24,7 +24,7 @@ export async function pageAt(
   if (room === "assets" && segments.length === 2) return assetAt(name, shop);
   if (room === "console" && segments.length <= 2)
     return consoleAt(segments.length === 1 ? "index.html" : name);
-  if (segments.join("/") === "api/docs") return pageResponse(referencePage());
+  if (segments.join("/") === "api/docs") return pageResponse(referenceElsewherePage());
   return undefined;
 }
 

@@ -323,4 +323,50 @@ code {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>Loyalty cards</title><rect width="32" height="32" rx="8" fill="#4f46e5"/><rect x="5" y="8.5" width="22" height="15" rx="3" fill="#fff"/><path fill="#4f46e5" d="M5 12h22v3H5zM8 18.5h8V20H8z"/></svg>
 `,
   ],
+  [
+    "reference/reference.css",
+    `/* What the reference needs around Swagger UI's own style. */
+
+:root {
+  color-scheme: light dark;
+}
+
+body {
+  margin: 0;
+  background: light-dark(#fafbfc, #1c2022);
+}
+
+.swagger-ui .wrapper {
+  max-width: 1100px;
+}
+`,
+  ],
+  [
+    "reference/start.js",
+    `// Starts the interactive reference: this service's own document, with the seeded key filled in.
+
+const place = document.getElementById("reference");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const followScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", followScheme);
+followScheme();
+
+const openapi = await (await fetch("docs/json")).json();
+// The page may have been opened under another name of this machine than the service knows itself by.
+openapi.servers = [{ url: new URL("v1", location.href).href }];
+
+const reference = SwaggerUIBundle({
+  spec: openapi,
+  domNode: place,
+  validatorUrl: null,
+  tryItOutEnabled: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: 0,
+  onComplete() {
+    reference.preauthorizeApiKey("websiteKey", place.dataset.apiKey);
+    document.documentElement.dataset.ready = "";
+  },
+});
+`,
+  ],
 ]);
