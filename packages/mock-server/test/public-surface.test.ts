@@ -4,8 +4,10 @@ import { expect, it } from "vitest";
 it("exports from .", async () => {
   expect(Object.keys(await import("@loyalty-cards/mock-server")).sort()).toMatchInlineSnapshot(`
     [
+      "WaitTimeout",
       "createMockService",
       "manualClock",
+      "scaledClock",
       "systemClock",
     ]
   `);

@@ -1,16 +1,23 @@
 /** Puts the service behind a port of this machine. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
+import { scaledClock } from "../domain/clock.ts";
+import { isLoopback } from "../domain/loopback.ts";
+import { Problem } from "../domain/problem.ts";
+import { answerOf } from "../http/reply.ts";
 import type { MockServiceOptions } from "../options.ts";
-import { createMockService, type MockService } from "../service.ts";
+import { coreOf, createMockService, type MockService, type ServiceCore } from "../service.ts";
+import { write } from "./node-answer.ts";
+import { discarded, fromNode } from "./node-request.ts";
 import { referenceAt } from "./reference-node.ts";
 
-export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
+export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | "allowedHosts"> {
   /** Default 0: any free port. */
   port?: number;
   /** Default 127.0.0.1: nobody but this machine. */
   host?: string;
+  /** How long a caller may take to send a request. Default 30 000. */
+  requestTimeoutMs?: number;
 }
 
 export interface MockServer {
@@ -20,21 +27,36 @@ export interface MockServer {
   close(): Promise<void>;
 }
 
-/** Starts the service. @throws the system's error when the port is taken. */
+/** Starts the service, on a clock that runs and can be moved. @throws the system's error when the port is taken. */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
-  const { port = 0, host = "127.0.0.1", ...serviceOptions } = options;
-  let service: MockService | undefined;
-  const server = createServer((request, response) => {
-    if (service !== undefined) void answer(service, request, response);
-  });
+  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, ...serviceOptions } = options;
+  let core: ServiceCore | undefined;
+  const server = createServer(
+    {
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: Math.min(requestTimeoutMs, 10_000),
+      connectionsCheckingInterval: Math.min(requestTimeoutMs, 5_000),
+    },
+    (incoming, outgoing) => {
+      if (core !== undefined) void serve(core, incoming, outgoing);
+    },
+  );
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
   });
   const address = server.address() as AddressInfo;
   const url = `http://${reachable(host)}:${address.port}`;
+  let service: MockService;
   try {
-    service = createMockService({ ...serviceOptions, baseUrl: url });
+    service = createMockService({
+      clock: scaledClock(),
+      ...serviceOptions,
+      baseUrl: url,
+      // Who binds beyond this machine does so on purpose, and is called by names that nobody knows here.
+      allowedHosts: isLoopback(hostnameOf(host)) ? "loopback" : "any",
+    });
+    core = coreOf(service);
   } catch (error) {
     server.close();
     throw error;
@@ -52,57 +74,21 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
 
 /** An address to write into links: "all of them" is none. */
 function reachable(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
+  return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : hostnameOf(host);
 }
 
-async function answer(
-  service: MockService,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  const request = requestOf(service.baseUrl, incoming);
-  const response = request === undefined ? unreadable() : await answerOf(service, request);
-  const headers = Object.fromEntries(response.headers);
-  // What was not read stands between this answer and the next request on the connection.
-  if (!incoming.complete) headers["connection"] = "close";
-  outgoing.writeHead(response.status, headers);
-  outgoing.end(new Uint8Array(await response.arrayBuffer()));
-}
+const hostnameOf = (host: string) => (host.includes(":") ? `[${host}]` : host);
 
-async function answerOf(service: MockService, request: Request): Promise<Response> {
-  const page =
-    request.method === "GET" && (await referenceAt(new URL(request.url).pathname, service.apiKeys.website));
-  return page || service.fetch(request);
-}
-
-function unreadable(): Response {
-  const problem = {
-    type: "about:blank",
-    title: "Bad Request",
-    status: 400,
-    detail: "The method or the address cannot be read.",
-  };
-  return new Response(JSON.stringify(problem), {
-    status: 400,
-    headers: { "content-type": "application/problem+json" },
-  });
-}
-
-/** Undefined for what no Request can be made of: methods and addresses that fetch refuses. */
-function requestOf(baseUrl: string, incoming: IncomingMessage): Request | undefined {
-  const { url = "/", method = "GET" } = incoming;
-  const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const hasBody = method !== "GET" && method !== "HEAD";
-  try {
-    return new Request(new URL(url, baseUrl), {
-      method,
-      headers,
-      ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: "half" }),
-    });
-  } catch {
-    return undefined;
-  }
+async function serve(core: ServiceCore, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  incoming.on("error", () => {}); // a caller who goes away is no event here
+  const request = fromNode(incoming, core.service.baseUrl, gone.signal);
+  const answer =
+    request === undefined
+      ? answerOf(new Problem(400, "The method or the address cannot be read."))
+      : ((await referenceAt(request, core.service.apiKeys.website)) ?? (await core.answer(request)));
+  if (outgoing.destroyed) return;
+  if (answer.fault === undefined && !(await discarded(incoming))) answer.headers["connection"] = "close";
+  await write(answer, outgoing);
 }

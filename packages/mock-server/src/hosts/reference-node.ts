@@ -3,7 +3,9 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fileResponse, pageResponse } from "../pages/page-response.ts";
+import { type Answer, answerOf } from "../http/reply.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { fileReply, pageReply } from "../pages/page-reply.ts";
 import { referencePage } from "../pages/reference-page.ts";
 import { staticFiles } from "../pages/static-files.ts";
 
@@ -11,12 +13,14 @@ import { staticFiles } from "../pages/static-files.ts";
 const vendored = ["swagger-ui-bundle.js", "swagger-ui.css"];
 const own = ["start.js", "reference.css"];
 
-/** @param path below the base URL. Undefined for what is not the reference's. */
-export async function referenceAt(path: string, apiKey: string): Promise<Response | undefined> {
-  if (path === "/api/docs") return pageResponse(referencePage(apiKey));
-  const name = path.startsWith("/api/docs/") ? path.slice("/api/docs/".length) : "";
-  if (own.includes(name)) return fileResponse(name, staticFiles.get(`reference/${name}`) ?? "");
-  if (vendored.includes(name)) return fileResponse(name, await readFile(join(folder(), name)));
+/** Undefined for what is not the reference's. @param apiKey is filled in. */
+export async function referenceAt(request: HttpRequest, apiKey: string): Promise<Answer | undefined> {
+  const { pathname } = request.url;
+  if (request.method !== "GET" || !pathname.startsWith("/api/docs")) return undefined;
+  if (pathname === "/api/docs") return answerOf(pageReply(referencePage(apiKey)));
+  const name = pathname.slice("/api/docs/".length);
+  if (own.includes(name)) return answerOf(fileReply(name, staticFiles.get(`reference/${name}`) ?? ""));
+  if (vendored.includes(name)) return answerOf(fileReply(name, await readFile(join(folder(), name))));
   return undefined;
 }
 

@@ -1,11 +1,12 @@
 /** Reads a JSON request body, or says why it cannot be read. */
 import { Problem } from "../domain/problem.ts";
+import type { HttpRequest } from "./request.ts";
 
-const maxBytes = 1024 * 1024;
+export const maxBodyBytes = 1024 * 1024;
 
 export type JsonBody = { value: unknown };
 
-export async function readJson(request: Request): Promise<JsonBody | Problem> {
+export async function readJson(request: HttpRequest): Promise<JsonBody | Problem> {
   const mediaType = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
     return new Problem(415, "Send the body as Content-Type: application/json.");
@@ -19,19 +20,15 @@ export async function readJson(request: Request): Promise<JsonBody | Problem> {
   }
 }
 
-async function readText(request: Request): Promise<string | Problem> {
+export async function readText(request: HttpRequest): Promise<string | Problem> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
   let length = 0;
   try {
-    const reader = request.body?.getReader();
-    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
-      length += part.value.byteLength;
-      if (length > maxBytes) {
-        reader?.cancel().catch(() => {}); // not awaited: of a cloned body it resolves only when both are cancelled
-        return new Problem(413, `The body is larger than ${maxBytes} bytes.`);
-      }
-      text += decoder.decode(part.value, { stream: true });
+    for await (const part of request.body) {
+      length += part.byteLength;
+      if (length > maxBodyBytes) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
+      text += decoder.decode(part, { stream: true });
     }
     return text + decoder.decode();
   } catch {

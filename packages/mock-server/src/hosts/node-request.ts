@@ -1,0 +1,56 @@
+/** Makes a request for the routes out of Node's, and reads to its end what nobody read. */
+import type { IncomingMessage } from "node:http";
+import type { HttpRequest } from "../http/request.ts";
+
+/** Undefined for an address that cannot be read, and for TRACE, which no server should answer. */
+export function fromNode(
+  incoming: IncomingMessage,
+  baseUrl: string,
+  signal: AbortSignal,
+): HttpRequest | undefined {
+  const { url = "/", method = "GET", headers } = incoming;
+  const isPath = url.startsWith("/");
+  const address = isPath ? `${baseUrl.slice(0, baseUrl.indexOf("/", 8) >>> 0)}${url}` : url;
+  if (!URL.canParse(address) || method === "TRACE") return undefined;
+  return {
+    method,
+    url: new URL(address),
+    headers: {
+      get(name) {
+        const value = headers[name];
+        return value === undefined ? null : String(value);
+      },
+    },
+    signal,
+    body: incoming.iterator({ destroyOnReturn: false }),
+  };
+}
+
+/** Enough for any client that sends its whole body before it reads the answer. */
+const discardAtMostBytes = 256 * 1024 * 1024;
+const discardAtMostMs = 10_000;
+
+/**
+ * Reads and forgets the rest of a body. To answer and close while the caller is still sending would reset the
+ * connection, and the caller would never see the answer.
+ * @returns whether all of it is read, so that the connection can go on.
+ */
+export function discarded(incoming: IncomingMessage): Promise<boolean> {
+  if (incoming.complete || incoming.destroyed) return Promise.resolve(incoming.complete);
+  return new Promise((resolve) => {
+    let length = 0;
+    const timer = setTimeout(() => end(false), discardAtMostMs);
+    const end = (isComplete: boolean) => {
+      clearTimeout(timer);
+      incoming.off("data", count).off("end", complete).off("close", cut);
+      resolve(isComplete);
+    };
+    const complete = () => end(true);
+    const cut = () => end(false);
+    const count = (part: Uint8Array) => {
+      length += part.byteLength;
+      if (length > discardAtMostBytes) end(false);
+    };
+    incoming.on("data", count).once("end", complete).once("close", cut).resume();
+  });
+}
