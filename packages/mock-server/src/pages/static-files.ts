@@ -478,8 +478,13 @@ export const cardRoom = {
       h(
         "div",
         { class: "columns" },
-        h("div", { class: "stack" }, face(card, template), panel("Wallets", walletRows(card, wallets))),
-        h("div", { class: "stack" }, recordPanel(state), customerPanel(card, others)),
+        h("div", { class: "stack" }, face(card, template), recordPanel(state)),
+        h(
+          "div",
+          { class: "stack" },
+          panel("Wallets", walletRows(card, wallets)),
+          customerPanel(card, others),
+        ),
       ),
       panel(
         "History",
@@ -957,7 +962,7 @@ export const clockRoom = {
           h(
             "div",
             { class: "grid" },
-            field("Mode", "mode", { options: selected(modes, chosenMode), "data-filter": "mode" }),
+            field("Mode", "mode", { options: modes, chosen: chosenMode, "data-filter": "mode" }),
             chosenMode === "scaled" &&
               field("Times as fast", "factor", {
                 type: "number",
@@ -984,9 +989,6 @@ export const clockRoom = {
     },
   },
 };
-
-const selected = (options, chosen) =>
-  [...options].sort(([a], [b]) => Number(b === chosen) - Number(a === chosen));
 `,
   ],
   [
@@ -1326,10 +1328,18 @@ main {
 
 .panel > header {
   display: flex;
-  flex-wrap: wrap;
   align-items: start;
   justify-content: space-between;
   gap: 10px 20px;
+}
+
+.panel > header:has(.actions) {
+  flex-wrap: wrap;
+}
+
+.panel > header > button,
+.panel > header > .pill {
+  flex: none;
 }
 
 .panel > header > div:first-child {
@@ -1785,7 +1795,7 @@ legend {
 
 .filters {
   display: grid;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 180px), 1fr));
+  grid-template-columns: minmax(0, 1fr) minmax(0, 1fr) minmax(0, 1.6fr);
   gap: 12px;
 }
 
@@ -2095,24 +2105,23 @@ dialog form {
 @media (max-width: 1100px) {
   .entry summary {
     grid-template-columns: 92px minmax(0, 1fr) auto;
+    grid-template-areas: "state event ladder" "url url answer" "next next next";
     gap: 4px 14px;
     padding: 12px 18px;
   }
   .entry-url {
-    grid-column: 1 / 3;
-    grid-row: 2;
+    grid-area: url;
   }
   .ladder {
-    grid-column: 3;
-    grid-row: 1;
+    grid-area: ladder;
   }
   .entry-answer {
-    grid-column: 1 / 3;
-    grid-row: 3;
+    grid-area: answer;
+    text-align: right;
   }
   .entry-next {
-    grid-column: 3;
-    grid-row: 3;
+    grid-area: next;
+    text-align: left;
   }
 }
 
@@ -2154,8 +2163,15 @@ dialog form {
   main {
     padding-top: 20px;
   }
-  .counts {
+  .counts,
+  .filters {
     grid-template-columns: repeat(2, minmax(0, 1fr));
+  }
+  .filters label:last-child {
+    grid-column: 1 / -1;
+  }
+  td .strong {
+    white-space: nowrap;
   }
   .panel {
     padding: 16px;
@@ -2934,6 +2950,7 @@ const rooms = {
 };
 
 const main = document.getElementById("main");
+const strip = document.getElementById("rooms");
 /** What a person is looking at: the room, what its address says, and what was chosen in it. */
 let visit;
 
@@ -2947,9 +2964,14 @@ async function enter() {
 }
 
 function markPlace(address) {
-  for (const link of document.querySelectorAll("#rooms a")) {
-    if (link.getAttribute("href") === address) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+  for (const link of strip.querySelectorAll("a")) {
+    if (link.getAttribute("href") !== address) {
+      link.removeAttribute("aria-current");
+      continue;
+    }
+    link.setAttribute("aria-current", "page");
+    // On a phone the links are a strip; scrollIntoView would move the page too.
+    strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
   }
 }
 
@@ -3147,10 +3169,14 @@ export const empty = (what, next, ...actions) =>
   h("div", { class: "empty" }, h("p", { class: "what" }, what), h("p", {}, next), actions);
 
 /** A labelled input with room for a hint, and for why it was refused. */
-export function field(label, name, { hint, options, ...attributes } = {}) {
+export function field(label, name, { hint, options, chosen, ...attributes } = {}) {
   const id = attributes.id ?? \`field-\${name}\`;
   const input = options
-    ? h("select", { ...attributes, id, name }, options.map(optionOf))
+    ? h(
+        "select",
+        { ...attributes, id, name },
+        options.map((option) => optionOf(option, chosen)),
+      )
     : h("input", { type: "text", autocomplete: "off", ...attributes, id, name });
   return h(
     "p",
@@ -3162,9 +3188,9 @@ export function field(label, name, { hint, options, ...attributes } = {}) {
   );
 }
 
-const optionOf = (option) => {
+const optionOf = (option, chosen) => {
   const [value, label] = Array.isArray(option) ? option : [option, option];
-  return h("option", { value, "data-key": \`option-\${value}\` }, label);
+  return h("option", { value, selected: value === chosen, "data-key": \`option-\${value}\` }, label);
 };
 
 export const checkbox = (label, name, attributes = {}) =>
@@ -3300,25 +3326,21 @@ export const startRoom = {
   async load() {
     const [world, cards, endpoints, pending, delivered, failed] = await Promise.all([
       thisWorld(),
-      get("cards", { limit: 1 }),
+      get("cards", { limit: 100 }),
       get("webhooks/endpoints"),
       ...["pending", "delivered", "failed"].map((state) => get("webhooks/deliveries", { state, limit: 1 })),
     ]);
     const count = ({ total }) => total;
-    const [card] = cards.items;
-    const operations = card
-      ? await get(\`cards/\${encodeURIComponent(card.id)}/operations\`, { limit: 1 })
-      : { total: 0 };
     return {
       world,
       cards: cards.total,
-      hasOperations: operations.total > 0,
+      hasBalance: cards.items.some(({ loyaltyBalance }) => loyaltyBalance !== 0),
       endpoints: endpoints.items.length,
       deliveries: { pending: count(pending), delivered: count(delivered), failed: count(failed) },
     };
   },
 
-  show({ world, cards, hasOperations, endpoints, deliveries }) {
+  show({ world, cards, hasBalance, endpoints, deliveries }) {
     const { pending, delivered, failed } = deliveries;
     return [
       heading(
@@ -3368,7 +3390,7 @@ export const startRoom = {
               "Record a purchase",
               "Open a card; the balance changes and your receiver hears of it.",
               "#/cards",
-              hasOperations,
+              hasBalance,
             ),
             step(
               "Watch it arrive",
@@ -3526,7 +3548,7 @@ function fieldRow({ key, type = "text", label } = {}) {
     { class: "form-row", "data-row": "field" },
     field("Key", \`key-\${row}\`, { value: key, "data-part": "key" }),
     field("Label (optional)", \`label-\${row}\`, { value: label, "data-part": "label" }),
-    chosen(field("Type", \`type-\${row}\`, { options: fieldTypes, "data-part": "type" }), type),
+    field("Type", \`type-\${row}\`, { options: fieldTypes, chosen: type, "data-part": "type" }),
     checkbox("Required", \`required-\${row}\`, { "data-part": "required" }),
     button("Remove", "remove-row", { kind: "small", "aria-label": "Remove this field" }),
   );
@@ -3542,11 +3564,6 @@ function tierRow({ name, from } = {}) {
     field("From balance", \`from-\${row}\`, { value: from, type: "number", step: "any", "data-part": "from" }),
     button("Remove", "remove-row", { kind: "small", "aria-label": "Remove this level" }),
   );
-}
-
-function chosen(labelled, value) {
-  labelled.querySelector("select").value = value;
-  return labelled;
 }
 
 const rowsOf = (filled, kind) =>

@@ -72,8 +72,13 @@ export const cardRoom = {
       h(
         "div",
         { class: "columns" },
-        h("div", { class: "stack" }, face(card, template), panel("Wallets", walletRows(card, wallets))),
-        h("div", { class: "stack" }, recordPanel(state), customerPanel(card, others)),
+        h("div", { class: "stack" }, face(card, template), recordPanel(state)),
+        h(
+          "div",
+          { class: "stack" },
+          panel("Wallets", walletRows(card, wallets)),
+          customerPanel(card, others),
+        ),
       ),
       panel(
         "History",

@@ -125,7 +125,7 @@ export const clockRoom = {
           h(
             "div",
             { class: "grid" },
-            field("Mode", "mode", { options: selected(modes, chosenMode), "data-filter": "mode" }),
+            field("Mode", "mode", { options: modes, chosen: chosenMode, "data-filter": "mode" }),
             chosenMode === "scaled" &&
               field("Times as fast", "factor", {
                 type: "number",
@@ -152,6 +152,3 @@ export const clockRoom = {
     },
   },
 };
-
-const selected = (options, chosen) =>
-  [...options].sort(([a], [b]) => Number(b === chosen) - Number(a === chosen));

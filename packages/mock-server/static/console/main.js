@@ -28,6 +28,7 @@ const rooms = {
 };
 
 const main = document.getElementById("main");
+const strip = document.getElementById("rooms");
 /** What a person is looking at: the room, what its address says, and what was chosen in it. */
 let visit;
 
@@ -41,9 +42,14 @@ async function enter() {
 }
 
 function markPlace(address) {
-  for (const link of document.querySelectorAll("#rooms a")) {
-    if (link.getAttribute("href") === address) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+  for (const link of strip.querySelectorAll("a")) {
+    if (link.getAttribute("href") !== address) {
+      link.removeAttribute("aria-current");
+      continue;
+    }
+    link.setAttribute("aria-current", "page");
+    // On a phone the links are a strip; scrollIntoView would move the page too.
+    strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
   }
 }
 

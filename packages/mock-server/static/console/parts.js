@@ -22,10 +22,14 @@ export const empty = (what, next, ...actions) =>
   h("div", { class: "empty" }, h("p", { class: "what" }, what), h("p", {}, next), actions);
 
 /** A labelled input with room for a hint, and for why it was refused. */
-export function field(label, name, { hint, options, ...attributes } = {}) {
+export function field(label, name, { hint, options, chosen, ...attributes } = {}) {
   const id = attributes.id ?? `field-${name}`;
   const input = options
-    ? h("select", { ...attributes, id, name }, options.map(optionOf))
+    ? h(
+        "select",
+        { ...attributes, id, name },
+        options.map((option) => optionOf(option, chosen)),
+      )
     : h("input", { type: "text", autocomplete: "off", ...attributes, id, name });
   return h(
     "p",
@@ -37,9 +41,9 @@ export function field(label, name, { hint, options, ...attributes } = {}) {
   );
 }
 
-const optionOf = (option) => {
+const optionOf = (option, chosen) => {
   const [value, label] = Array.isArray(option) ? option : [option, option];
-  return h("option", { value, "data-key": `option-${value}` }, label);
+  return h("option", { value, selected: value === chosen, "data-key": `option-${value}` }, label);
 };
 
 export const checkbox = (label, name, attributes = {}) =>

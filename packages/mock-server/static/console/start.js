@@ -11,25 +11,21 @@ export const startRoom = {
   async load() {
     const [world, cards, endpoints, pending, delivered, failed] = await Promise.all([
       thisWorld(),
-      get("cards", { limit: 1 }),
+      get("cards", { limit: 100 }),
       get("webhooks/endpoints"),
       ...["pending", "delivered", "failed"].map((state) => get("webhooks/deliveries", { state, limit: 1 })),
     ]);
     const count = ({ total }) => total;
-    const [card] = cards.items;
-    const operations = card
-      ? await get(`cards/${encodeURIComponent(card.id)}/operations`, { limit: 1 })
-      : { total: 0 };
     return {
       world,
       cards: cards.total,
-      hasOperations: operations.total > 0,
+      hasBalance: cards.items.some(({ loyaltyBalance }) => loyaltyBalance !== 0),
       endpoints: endpoints.items.length,
       deliveries: { pending: count(pending), delivered: count(delivered), failed: count(failed) },
     };
   },
 
-  show({ world, cards, hasOperations, endpoints, deliveries }) {
+  show({ world, cards, hasBalance, endpoints, deliveries }) {
     const { pending, delivered, failed } = deliveries;
     return [
       heading(
@@ -79,7 +75,7 @@ export const startRoom = {
               "Record a purchase",
               "Open a card; the balance changes and your receiver hears of it.",
               "#/cards",
-              hasOperations,
+              hasBalance,
             ),
             step(
               "Watch it arrive",

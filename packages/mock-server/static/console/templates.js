@@ -125,7 +125,7 @@ function fieldRow({ key, type = "text", label } = {}) {
     { class: "form-row", "data-row": "field" },
     field("Key", `key-${row}`, { value: key, "data-part": "key" }),
     field("Label (optional)", `label-${row}`, { value: label, "data-part": "label" }),
-    chosen(field("Type", `type-${row}`, { options: fieldTypes, "data-part": "type" }), type),
+    field("Type", `type-${row}`, { options: fieldTypes, chosen: type, "data-part": "type" }),
     checkbox("Required", `required-${row}`, { "data-part": "required" }),
     button("Remove", "remove-row", { kind: "small", "aria-label": "Remove this field" }),
   );
@@ -141,11 +141,6 @@ function tierRow({ name, from } = {}) {
     field("From balance", `from-${row}`, { value: from, type: "number", step: "any", "data-part": "from" }),
     button("Remove", "remove-row", { kind: "small", "aria-label": "Remove this level" }),
   );
-}
-
-function chosen(labelled, value) {
-  labelled.querySelector("select").value = value;
-  return labelled;
 }
 
 const rowsOf = (filled, kind) =>
