@@ -706,6 +706,7 @@ export const cardsRoom = {
         h("label", { for: "search", class: "hidden" }, "Search cards"),
         h("input", {
           id: "search",
+          name: "query",
           type: "search",
           "data-filter": "query",
           placeholder: "Name, phone, e-mail, card or customer id",
@@ -2487,16 +2488,16 @@ function morphChildren(target, wanted) {
 
 const areAlike = (a, b) => a.nodeName === b.nodeName && a.dataset?.key === b.dataset?.key;
 
+/** What people and answers did to an element, which the next look at the service does not undo. */
+const ofThePerson = new Set(["open", "aria-invalid", "aria-busy"]);
+
 function morph(element, wanted) {
   if (!(element instanceof Element)) {
     if (element.data !== wanted.data) element.data = wanted.data;
     return;
   }
   for (const { name } of [...element.attributes]) {
-    // People open and close details; the page does not.
-    if (!wanted.hasAttribute(name) && !(element.nodeName === "DETAILS" && name === "open")) {
-      element.removeAttribute(name);
-    }
+    if (!wanted.hasAttribute(name) && !ofThePerson.has(name)) element.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);
@@ -2958,7 +2959,6 @@ async function enter() {
   const [name = "", id = ""] = location.hash.replace(/^#\\/?/, "").split("/").map(decodeURIComponent);
   const room = rooms[name] ?? startRoom;
   visit = { room, state: { id, offset: 0 }, isFresh: true };
-  document.title = \`\${room.title} – Loyalty cards console\`;
   markPlace(room === cardRoom ? "#/cards" : \`#/\${name}\`);
   await refresh();
 }
@@ -3008,6 +3008,7 @@ async function contentOf({ room, state }) {
 function show(current, content) {
   if (current.isFresh) {
     current.isFresh = false;
+    document.title = \`\${current.room.title} – Loyalty cards console\`;
     main.replaceChildren();
     scrollTo(0, 0);
   }

@@ -35,6 +35,7 @@ export const cardsRoom = {
         h("label", { for: "search", class: "hidden" }, "Search cards"),
         h("input", {
           id: "search",
+          name: "query",
           type: "search",
           "data-filter": "query",
           placeholder: "Name, phone, e-mail, card or customer id",

@@ -47,16 +47,16 @@ function morphChildren(target, wanted) {
 
 const areAlike = (a, b) => a.nodeName === b.nodeName && a.dataset?.key === b.dataset?.key;
 
+/** What people and answers did to an element, which the next look at the service does not undo. */
+const ofThePerson = new Set(["open", "aria-invalid", "aria-busy"]);
+
 function morph(element, wanted) {
   if (!(element instanceof Element)) {
     if (element.data !== wanted.data) element.data = wanted.data;
     return;
   }
   for (const { name } of [...element.attributes]) {
-    // People open and close details; the page does not.
-    if (!wanted.hasAttribute(name) && !(element.nodeName === "DETAILS" && name === "open")) {
-      element.removeAttribute(name);
-    }
+    if (!wanted.hasAttribute(name) && !ofThePerson.has(name)) element.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);

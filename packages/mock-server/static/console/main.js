@@ -36,7 +36,6 @@ async function enter() {
   const [name = "", id = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
   const room = rooms[name] ?? startRoom;
   visit = { room, state: { id, offset: 0 }, isFresh: true };
-  document.title = `${room.title} – Loyalty cards console`;
   markPlace(room === cardRoom ? "#/cards" : `#/${name}`);
   await refresh();
 }
@@ -86,6 +85,7 @@ async function contentOf({ room, state }) {
 function show(current, content) {
   if (current.isFresh) {
     current.isFresh = false;
+    document.title = `${current.room.title} – Loyalty cards console`;
     main.replaceChildren();
     scrollTo(0, 0);
   }
