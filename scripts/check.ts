@@ -19,6 +19,7 @@ const gates: [name: string, command: string][] = [
   ...published.map((name): [string, string] => [`attw ${name}`, `npx attw --pack packages/${name}`]),
   ["packed tarballs", "npm run test:packed"],
   ["fault matrix on all runtimes", "npm run test:runtimes"],
+  ["pages in a browser", "npm run test:browser"],
   ["reference", "npm run docs"],
   ["demo", "npm run demo"],
 ];

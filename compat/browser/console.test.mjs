@@ -122,7 +122,7 @@ describe("the console", { concurrency: false }, () => {
     await press("I have copied it");
     await press("Add an endpoint");
     await page.locator('input[name="url"]').wait();
-    await press(`Send a test to ${url}`);
+    await press(`Send test to ${url}`);
     await text("A ping is on its way");
 
     // A card, and everything that happens to it
@@ -180,11 +180,11 @@ describe("the console", { concurrency: false }, () => {
     await page.locator("summary::-p-text(balance.changed)").wait();
 
     // Time
-    await press("Move the clock to the next delivery");
+    await press("Next delivery: move the clock there");
     await text("fired.");
     await visit("Clock");
     await press("To the next delivery");
-    await press("Move the clock forward by 1h");
+    await press("+1 h: move the clock forward");
     await press("Until all is delivered or failed");
     await text("nothing is waiting");
     const before = Date.parse((await shop.control("GET", "clock")).now);
@@ -386,10 +386,10 @@ describe("the console", { concurrency: false }, () => {
     await tabTo("Webhooks");
     await page.keyboard.press("Enter");
     await page.locator("main h1::-p-text(Webhooks)").wait();
-    await tabTo(`Send a test to ${url}`);
+    await tabTo(`Send test to ${url}`);
     await page.keyboard.press("Enter");
     await text("A ping is on its way");
-    assert.equal((await where()).name, `Send a test to ${url}`);
+    assert.equal((await where()).name, `Send test to ${url}`);
     cleanly();
   });
 });

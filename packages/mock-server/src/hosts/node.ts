@@ -87,7 +87,7 @@ async function serve(core: ServiceCore, incoming: IncomingMessage, outgoing: Ser
   const answer =
     request === undefined
       ? answerOf(new Problem(400, "The method or the address cannot be read."))
-      : ((await referenceAt(request, core.service.apiKeys.website)) ?? (await core.answer(request)));
+      : ((await referenceAt(request, core.service)) ?? (await core.answer(request)));
   if (outgoing.destroyed) return;
   if (answer.fault === undefined && !(await discarded(incoming))) answer.headers["connection"] = "close";
   await write(answer, outgoing);

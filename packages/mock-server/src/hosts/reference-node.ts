@@ -8,16 +8,20 @@ import type { HttpRequest } from "../http/request.ts";
 import { fileReply, pageReply } from "../pages/page-reply.ts";
 import { referencePage } from "../pages/reference-page.ts";
 import { staticFiles } from "../pages/static-files.ts";
+import type { MockService } from "../service.ts";
 
 /** The only files there are: what a request asks for is a name in this list, never a path. */
 const vendored = ["swagger-ui-bundle.js", "swagger-ui.css"];
 const own = ["start.js", "reference.css"];
 
-/** Undefined for what is not the reference's. @param apiKey is filled in. */
-export async function referenceAt(request: HttpRequest, apiKey: string): Promise<Answer | undefined> {
+/** Undefined for what is not the reference's. */
+export async function referenceAt(request: HttpRequest, service: MockService): Promise<Answer | undefined> {
   const { pathname } = request.url;
   if (request.method !== "GET" || !pathname.startsWith("/api/docs")) return undefined;
-  if (pathname === "/api/docs") return answerOf(pageReply(referencePage(apiKey)));
+  if (pathname === "/api/docs") {
+    const { apiKeys, templateId } = service;
+    return answerOf(pageReply(referencePage({ apiKey: apiKeys.website, templateId })));
+  }
   const name = pathname.slice("/api/docs/".length);
   if (own.includes(name)) return answerOf(fileReply(name, staticFiles.get(`reference/${name}`) ?? ""));
   if (vendored.includes(name)) return answerOf(fileReply(name, await readFile(join(folder(), name))));

@@ -17,7 +17,7 @@ const policy = [
 const safety: Readonly<Record<string, string>> = {
   "content-security-policy": policy,
   "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer", // a card's address is the key to it
+  "referrer-policy": "same-origin", // a card's address is the key to it
 };
 
 const mediaTypes: Readonly<Record<string, string>> = {

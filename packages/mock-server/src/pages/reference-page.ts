@@ -1,14 +1,19 @@
 /** The page of the reference (spec 4.6): to try the API on, or to say where that can be done. */
 import { html, type Markup } from "./html.ts";
 
-/** Needs Swagger UI's files beside it. @param apiKey is filled in. */
-export const referencePage = (apiKey: string): Markup =>
+export interface FilledIn {
+  apiKey: string;
+  templateId: string;
+}
+
+/** Needs Swagger UI's files beside it. @param filledIn what somebody needs for a first try. */
+export const referencePage = ({ apiKey, templateId }: FilledIn): Markup =>
   framed(
     html`<link rel="stylesheet" href="docs/swagger-ui.css">
 <link rel="stylesheet" href="docs/reference.css">
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" type="module"></script>`,
-    html`<main id="reference" data-api-key="${apiKey}"></main>`,
+    html`<main id="reference" data-api-key="${apiKey}" data-template-id="${templateId}"></main>`,
   );
 
 /** For services inside other programs, which have no files. */

@@ -890,13 +890,13 @@ export async function showClockBar() {
           id: duration,
           kind: "small",
           disabled: cannotMove,
-          "aria-label": \`Move the clock forward by \${duration}\`,
+          "aria-label": \`\${label}: move the clock forward\`,
         }),
       ),
       button("Next delivery", "to-next-delivery", {
         kind: "small",
         disabled: cannotMove || clock.nextAttemptAt === undefined,
-        "aria-label": "Move the clock to the next delivery",
+        "aria-label": "Next delivery: move the clock there",
       }),
     ),
   );
@@ -3717,7 +3717,7 @@ const endpointCard = ({ id, url, events }) =>
       h(
         "div",
         { class: "actions" },
-        button("Send test", "test", { id, "aria-label": \`Send a test to \${url}\` }),
+        button("Send test", "test", { id, "aria-label": \`Send test to \${url}\` }),
         button("New secret", "new-secret", { id, "aria-label": \`New secret for \${url}\` }),
         h("a", { class: "button", href: \`#/deliveries/\${encodeURIComponent(id)}\` }, "Deliveries"),
       ),
@@ -3732,25 +3732,120 @@ const endpointCard = ({ id, url, events }) =>
   ],
   [
     "reference/reference.css",
-    `/* What the reference needs around Swagger UI's own style. */
+    `/* What the reference needs around Swagger UI's own style: some air, and colours that everybody can read. */
 
 :root {
   color-scheme: light dark;
+  --ground: light-dark(#fafbfc, #1c2022);
+  --quiet: light-dark(#4a5060, #c3c8cc);
+  --link: light-dark(#1f5fae, #8ab8ff);
+  --good: light-dark(#0b6b3f, #5fd39b);
+  --bad: light-dark(#b01c2e, #ff9aa5);
+  --get: light-dark(#1b62b5, #61a8ff);
+  --post: light-dark(#0f7a4c, #2fc98b);
+  --put: light-dark(#8f5300, #f0a93c);
 }
 
 body {
   margin: 0;
-  background: light-dark(#fafbfc, #1c2022);
+  background: var(--ground);
 }
 
 .swagger-ui .wrapper {
   max-width: 1100px;
 }
+
+/* There is one server: this one. */
+.swagger-ui .servers-title,
+.swagger-ui .servers {
+  display: none;
+}
+
+.swagger-ui .info .title small {
+  background: #4a5060;
+}
+
+.swagger-ui .info .title small.version-stamp {
+  background: #3c6900;
+}
+
+.swagger-ui .info a,
+.swagger-ui a.link,
+.swagger-ui .renderedMarkdown a {
+  color: var(--link);
+}
+
+.swagger-ui .btn.authorize {
+  border-color: var(--good);
+  color: var(--good);
+}
+
+.swagger-ui .btn.authorize span {
+  color: inherit;
+}
+
+.swagger-ui .btn.authorize svg {
+  fill: currentcolor;
+}
+
+.swagger-ui .opblock.opblock-get .opblock-summary-method {
+  background: var(--get);
+}
+
+.swagger-ui .opblock.opblock-post .opblock-summary-method {
+  background: var(--post);
+}
+
+.swagger-ui .opblock.opblock-put .opblock-summary-method {
+  background: var(--put);
+}
+
+.swagger-ui .opblock .opblock-summary-method {
+  color: light-dark(#ffffff, #10130f);
+  text-shadow: none;
+}
+
+html .swagger-ui .btn.btn.cancel {
+  background: var(--ground);
+  border-color: var(--bad);
+  color: var(--bad);
+}
+
+.swagger-ui .btn.execute {
+  border-color: #1b62b5;
+  background: #1b62b5;
+  color: #ffffff;
+}
+
+.swagger-ui .json-schema-2020-12-expand-deep-button,
+.swagger-ui .parameter__in,
+.swagger-ui .parameter__type,
+.swagger-ui .prop-format,
+.swagger-ui .examples-select__section-label,
+.swagger-ui .headers td.header-col,
+.swagger-ui .response-col_links,
+.swagger-ui .response-control-media-type__accept-message {
+  color: var(--quiet);
+}
+
+.swagger-ui .response-control-media-type__accept-message {
+  color: var(--good);
+}
+
+/* Swagger UI writes the colours of examples into their elements. */
+.swagger-ui .microlight span[style*="211, 99, 99"] {
+  /* biome-ignore lint/complexity/noImportantStyles: nothing else wins over an element's own style */
+  color: #ff9f9f !important;
+}
+
+html.dark-mode .swagger-ui .opblock.opblock.opblock .opblock-section-header {
+  background: #2a2f31;
+}
 `,
   ],
   [
     "reference/start.js",
-    `// Starts the interactive reference: this service's own document, with the seeded key filled in.
+    `// Starts the interactive reference: this service's own document, with the seeded key and template filled in.
 
 const place = document.getElementById("reference");
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -3761,6 +3856,24 @@ followScheme();
 const openapi = await (await fetch("docs/json")).json();
 // The page may have been opened under another name of this machine than the service knows itself by.
 openapi.servers = [{ url: new URL("v1", location.href).href }];
+openapi.components.parameters.TemplateId.example = place.dataset.templateId;
+
+/** Swagger UI leaves some fields without a name, which screen readers then call "edit" and "combo box". */
+const names = {
+  "textarea.body-param__text": "Request body",
+  ".examples-select-element": "Example",
+  "select:not([aria-label])": "Choice",
+  "input[type=text]:not([aria-label]):not([id]):not([placeholder])": "Value",
+};
+
+function nameFields() {
+  for (const [selector, name] of Object.entries(names)) {
+    for (const field of place.querySelectorAll(selector)) {
+      if (!field.ariaLabel) field.ariaLabel = name;
+    }
+  }
+}
+new MutationObserver(nameFields).observe(place, { childList: true, subtree: true });
 
 const reference = SwaggerUIBundle({
   spec: openapi,

@@ -52,13 +52,13 @@ export async function showClockBar() {
           id: duration,
           kind: "small",
           disabled: cannotMove,
-          "aria-label": `Move the clock forward by ${duration}`,
+          "aria-label": `${label}: move the clock forward`,
         }),
       ),
       button("Next delivery", "to-next-delivery", {
         kind: "small",
         disabled: cannotMove || clock.nextAttemptAt === undefined,
-        "aria-label": "Move the clock to the next delivery",
+        "aria-label": "Next delivery: move the clock there",
       }),
     ),
   );

@@ -95,7 +95,7 @@ const endpointCard = ({ id, url, events }) =>
       h(
         "div",
         { class: "actions" },
-        button("Send test", "test", { id, "aria-label": `Send a test to ${url}` }),
+        button("Send test", "test", { id, "aria-label": `Send test to ${url}` }),
         button("New secret", "new-secret", { id, "aria-label": `New secret for ${url}` }),
         h("a", { class: "button", href: `#/deliveries/${encodeURIComponent(id)}` }, "Deliveries"),
       ),

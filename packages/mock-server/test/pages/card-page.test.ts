@@ -81,7 +81,7 @@ it("loads nothing from elsewhere and cannot be framed", async () => {
   const { headers } = await page(service, card.publicUrl);
   expect(headers.get("content-security-policy")).toContain("default-src 'none'");
   expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
-  expect(headers.get("referrer-policy")).toBe("no-referrer");
+  expect(headers.get("referrer-policy")).toBe("same-origin");
 });
 
 it("is a friendly page with 404 when there is no such card", async () => {
