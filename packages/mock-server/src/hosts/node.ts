@@ -104,10 +104,8 @@ async function serve(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const gone = new AbortController();
-  outgoing.once("close", () => gone.abort());
   incoming.on("error", () => {}); // a caller who goes away is no event here
-  const request = fromNode(incoming, core.service.baseUrl, gone.signal);
+  const request = fromNode(incoming, outgoing, core.service.baseUrl);
   let answer =
     request === undefined
       ? answerOf(new Problem(400, "The method or the address cannot be read."))
