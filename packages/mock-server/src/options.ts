@@ -9,6 +9,8 @@ import type { Wallets } from "./domain/surroundings.ts";
 import type { TemplateInput } from "./domain/templates.ts";
 
 export interface MockServiceOptions {
+  /** Holds every answer and every event against the OpenAPI document, and fails loudly when one differs. */
+  strict?: boolean;
   /** Under which names the control API may be called: those of this machine (the default), or any. */
   allowedHosts?: AllowedHosts;
   /** The service's address: cards point to it. Default `https://cards.mock.test`, which only exists in tests. */
@@ -53,7 +55,7 @@ export type Settings = ReturnType<typeof checkedOptions>;
 export function checkedOptions(options: MockServiceOptions) {
   const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", answerWithinMs = 10_000 } = options;
   const { clock = systemClock(), newIdentifier = randomIdentifier, wallClockMs = Date.now } = options;
-  const { allowedHosts = "loopback" } = options;
+  const { allowedHosts = "loopback", strict = false } = options;
   const {
     templates = seededTemplates,
     endpoints = [],
@@ -87,5 +89,6 @@ export function checkedOptions(options: MockServiceOptions) {
     wallets,
     answerWithinMs,
     allowedHosts,
+    strict,
   };
 }

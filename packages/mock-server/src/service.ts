@@ -19,8 +19,9 @@ import { apiRoutes } from "./http/api.ts";
 import { fromFetch } from "./http/request.ts";
 import { isSilent, noResponse, responseOf } from "./http/response.ts";
 import { type Answering, createRouter } from "./http/router.ts";
-import { checkedOptions, type MockServiceOptions } from "./options.ts";
+import { checkedOptions, type MockServiceOptions, type Settings } from "./options.ts";
 import { pageRoutes } from "./pages/routes.ts";
+import { inspectAnswer, inspectEvent } from "./strict.ts";
 import { type Awaited, type WaitCondition, type WaitOptions, waitFor } from "./waiting.ts";
 import type { World } from "./world.ts";
 import { createWorlds, type Worlds } from "./worlds.ts";
@@ -95,18 +96,22 @@ export interface MockService {
 /** What hosts of this package need beside the service. */
 export interface ServiceCore {
   service: MockService;
+  settings: Settings;
   worlds: Worlds;
   answer: Answering;
 }
 
-const cores = new WeakMap<MockService, ServiceCore>();
+/** Where the core is: found by hosts that were loaded in another format, and in copies too. */
+const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
 
 /** @throws {TypeError} for an option that makes no sense; the message names it. */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const settings = { ...checkedOptions(options), deliver: options.deliver };
+  const checked = checkedOptions(options);
+  const inspect = checked.strict ? inspectEvent : undefined;
+  const settings = { ...checked, deliver: options.deliver, inspect };
   const worlds = createWorlds(settings);
   const answer = createRouter(settings.baseUrl, [
-    ...apiRoutes(worlds, settings.baseUrl),
+    ...apiRoutes(worlds, settings.baseUrl, settings.strict ? inspectAnswer : undefined),
     ...controlRoutes(worlds, settings),
     ...pageRoutes(worlds, settings),
   ]);
@@ -134,7 +139,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       },
     };
     services.set(world, service);
-    cores.set(service, { service, worlds, answer });
+    Object.assign(service, { [coreKey]: { service, settings, worlds, answer } satisfies ServiceCore });
     return service;
   };
   return serviceOf(worlds.first);
@@ -142,9 +147,8 @@ export function createMockService(options: MockServiceOptions = {}): MockService
 
 /** @throws {TypeError} for what `createMockService` did not make. */
 export function coreOf(service: MockService): ServiceCore {
-  const core = cores.get(service);
-  if (core === undefined)
-    throw new TypeError("Give the service that createMockService() returned, not a copy of it.");
+  const core = (service as { [coreKey]?: ServiceCore })[coreKey];
+  if (core === undefined) throw new TypeError("Give the service that createMockService() returned.");
   return core;
 }
 

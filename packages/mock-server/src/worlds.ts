@@ -2,7 +2,7 @@
 
 import { type ApiKey, seededApiKeys } from "./domain/api-keys.ts";
 import type { Change } from "./domain/changes.ts";
-import { clockLike } from "./domain/clock.ts";
+import { type Clock, clockLike } from "./domain/clock.ts";
 import { NotFoundError } from "./domain/not-found.ts";
 import { emptyState } from "./domain/state.ts";
 import { createWorld, type World, type WorldIdentity, type WorldSettings } from "./world.ts";
@@ -15,7 +15,7 @@ export interface Worlds {
   /** A fresh one, with the templates of the seed and keys of its own. */
   create(): World;
   /** One that was there before, in a file. */
-  revive(identity: WorldIdentity): World;
+  revive(identity: WorldIdentity, clock: Clock): World;
   remove(id: string): void;
   ofKey(key: string | undefined): { world: World; apiKey: ApiKey } | undefined;
   /** Changes in any world, and of the set of worlds. */
@@ -41,9 +41,9 @@ export function createWorlds(settings: WorldSettings): Worlds {
     return world;
   }
 
-  /** A world of its own begins at the present of the first one's clock, and sends to nobody. */
-  const revive = (identity: WorldIdentity) =>
-    add(identity, { ...settings, clock: clockLike(settings.clock), endpoints: [] });
+  /** A world of its own sends to nobody until it is told to. */
+  const revive = (identity: WorldIdentity, clock: Clock) =>
+    add(identity, { ...settings, clock, endpoints: [] });
 
   return {
     first,
@@ -54,10 +54,8 @@ export function createWorlds(settings: WorldSettings): Worlds {
         throw new RangeError(`There are ${mostWorlds} worlds; remove some with DELETE /_mock/worlds/{id}.`);
       }
       const { newIdentifier } = settings;
-      return revive({
-        id: newIdentifier("wld"),
-        apiKeys: { website: newIdentifier("mock_website"), full: newIdentifier("mock_full") },
-      });
+      const apiKeys = { website: newIdentifier("mock_website"), full: newIdentifier("mock_full") };
+      return revive({ id: newIdentifier("wld"), apiKeys }, clockLike(settings.clock));
     },
     revive,
     remove(id) {

@@ -15,6 +15,7 @@ it("exports from .", async () => {
 it("exports from ./msw", async () => {
   expect(Object.keys(await import("@loyalty-cards/mock-server/msw")).sort()).toMatchInlineSnapshot(`
     [
+      "failOnUnhandled",
       "mockHandlers",
     ]
   `);

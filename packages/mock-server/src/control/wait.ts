@@ -34,11 +34,11 @@ export const waitRoutes: ControlRoute[] = [
     takes: wait,
     async run({ world, body, request: { signal } }) {
       const { timeoutMs, ...condition } = body as WaitCondition & { timeoutMs?: number };
-      const options = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
+      const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
       try {
         return ok({ items: await waitFor(world, condition as WaitCondition, options) });
       } catch (error) {
-        if (error instanceof WaitTimeout || signal?.aborted) return new Problem(408, String(error));
+        if (error instanceof WaitTimeout || signal.aborted) return new Problem(408, String(error));
         throw error;
       }
     },

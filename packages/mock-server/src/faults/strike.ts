@@ -6,10 +6,10 @@ import type { RequestFault } from "./rules.ts";
 type Striking = Exclude<RequestFault, { kind: "latency" }>;
 
 /** Waits by the machine's clock, and no longer than the caller does. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => {
+    signal.addEventListener("abort", () => {
       clearTimeout(timer);
       resolve();
     });

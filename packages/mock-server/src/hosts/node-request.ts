@@ -1,17 +1,17 @@
 /** Makes a request for the routes out of Node's, and reads to its end what nobody read. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRequest } from "../http/request.ts";
 
 /** Undefined for an address that cannot be read, and for TRACE, which no server should answer. */
 export function fromNode(
   incoming: IncomingMessage,
-  baseUrl: string,
-  signal: AbortSignal,
+  outgoing: ServerResponse,
+  origin: string,
 ): HttpRequest | undefined {
   const { url = "/", method = "GET", headers } = incoming;
-  const isPath = url.startsWith("/");
-  const address = isPath ? `${baseUrl.slice(0, baseUrl.indexOf("/", 8) >>> 0)}${url}` : url;
+  const address = url.startsWith("/") ? origin + url : url;
   if (!URL.canParse(address) || method === "TRACE") return undefined;
+  let gone: AbortController | undefined;
   return {
     method,
     url: new URL(address),
@@ -21,9 +21,36 @@ export function fromNode(
         return value === undefined ? null : String(value);
       },
     },
-    signal,
-    body: incoming.iterator({ destroyOnReturn: false }),
+    bytes: (atMost) => bytesOf(incoming, atMost),
+    get signal() {
+      if (gone === undefined) {
+        const controller = new AbortController();
+        outgoing.once("close", () => controller.abort());
+        gone = controller;
+      }
+      return gone.signal;
+    },
   };
+}
+
+function bytesOf(incoming: IncomingMessage, atMost: number): Promise<Uint8Array | undefined> {
+  if (incoming.destroyed) return Promise.reject(new Error("The caller went away."));
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    const end = (act: () => void) => {
+      incoming.off("data", take).off("end", complete).off("close", cut);
+      act();
+    };
+    const take = (part: Uint8Array) => {
+      parts.push(part);
+      length += part.byteLength;
+      if (length > atMost) end(() => resolve(undefined));
+    };
+    const complete = () => end(() => resolve(Buffer.concat(parts, length)));
+    const cut = () => end(() => reject(new Error("The caller went away.")));
+    incoming.on("data", take).once("end", complete).once("close", cut);
+  });
 }
 
 /** Enough for any client that sends its whole body before it reads the answer. */

@@ -6,8 +6,10 @@ import { isLoopback } from "../domain/loopback.ts";
 import { Problem } from "../domain/problem.ts";
 import { answerOf } from "../http/reply.ts";
 import type { MockServiceOptions } from "../options.ts";
+import { clockOf, revive, savedOf } from "../saved.ts";
 import { coreOf, createMockService, type MockService, type ServiceCore } from "../service.ts";
 import { write } from "./node-answer.ts";
+import { type DataFile, dataFile, readDataFile } from "./node-data-file.ts";
 import { discarded, fromNode } from "./node-request.ts";
 import { referenceAt } from "./reference-node.ts";
 
@@ -18,6 +20,8 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
   host?: string;
   /** How long a caller may take to send a request. Default 30 000. */
   requestTimeoutMs?: number;
+  /** A file to keep everything in; what is in it wins over the seed. Nothing is answered before it is written. */
+  data?: string;
 }
 
 export interface MockServer {
@@ -29,8 +33,10 @@ export interface MockServer {
 
 /** Starts the service, on a clock that runs and can be moved. @throws the system's error when the port is taken. */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
-  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, ...serviceOptions } = options;
+  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, data, ...serviceOptions } = options;
+  const saved = data === undefined ? undefined : readDataFile(data);
   let core: ServiceCore | undefined;
+  let kept: DataFile | undefined;
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,
@@ -38,7 +44,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
       connectionsCheckingInterval: Math.min(requestTimeoutMs, 5_000),
     },
     (incoming, outgoing) => {
-      if (core !== undefined) void serve(core, incoming, outgoing);
+      if (core !== undefined) void serve(core, kept, incoming, outgoing);
     },
   );
   await new Promise<void>((resolve, reject) => {
@@ -52,11 +58,14 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
     service = createMockService({
       clock: scaledClock(),
       ...serviceOptions,
+      ...(saved && { ...saved.seed, clock: clockOf(saved.worlds[0]) }),
       baseUrl: url,
       // Who binds beyond this machine does so on purpose, and is called by names that nobody knows here.
       allowedHosts: isLoopback(hostnameOf(host)) ? "loopback" : "any",
     });
     core = coreOf(service);
+    if (saved !== undefined) revive(core.worlds, saved);
+    if (data !== undefined) kept = await keepIn(data, core);
   } catch (error) {
     server.close();
     throw error;
@@ -64,12 +73,23 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   return {
     url,
     service,
-    close: () =>
-      new Promise((resolve) => {
+    close: async () => {
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+      await kept?.written();
+    },
   };
+}
+
+/** Writes it at once, so that a folder that cannot be written is found at the start. */
+async function keepIn(file: string, { worlds, settings }: ServiceCore): Promise<DataFile> {
+  const kept = dataFile(file, () => savedOf(worlds, settings));
+  worlds.listen(kept.touch);
+  kept.touch();
+  await kept.written();
+  return kept;
 }
 
 /** An address to write into links: "all of them" is none. */
@@ -79,15 +99,23 @@ function reachable(host: string): string {
 
 const hostnameOf = (host: string) => (host.includes(":") ? `[${host}]` : host);
 
-async function serve(core: ServiceCore, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const gone = new AbortController();
-  outgoing.once("close", () => gone.abort());
+async function serve(
+  core: ServiceCore,
+  kept: DataFile | undefined,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
   incoming.on("error", () => {}); // a caller who goes away is no event here
-  const request = fromNode(incoming, core.service.baseUrl, gone.signal);
-  const answer =
+  const request = fromNode(incoming, outgoing, core.service.baseUrl);
+  let answer =
     request === undefined
       ? answerOf(new Problem(400, "The method or the address cannot be read."))
       : ((await referenceAt(request, core.service)) ?? (await core.answer(request)));
+  try {
+    await kept?.written();
+  } catch (error) {
+    answer = answerOf(new Problem(500, `The data file cannot be written: ${(error as Error).message}`));
+  }
   if (outgoing.destroyed) return;
   if (answer.fault === undefined && !(await discarded(incoming))) answer.headers["connection"] = "close";
   await write(answer, outgoing);

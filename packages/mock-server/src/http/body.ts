@@ -2,7 +2,7 @@
 import { Problem } from "../domain/problem.ts";
 import type { HttpRequest } from "./request.ts";
 
-export const maxBodyBytes = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 
 export type JsonBody = { value: unknown };
 
@@ -20,17 +20,11 @@ export async function readJson(request: HttpRequest): Promise<JsonBody | Problem
   }
 }
 
-export async function readText(request: HttpRequest): Promise<string | Problem> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
-  let length = 0;
+async function readText(request: HttpRequest): Promise<string | Problem> {
   try {
-    for await (const part of request.body) {
-      length += part.byteLength;
-      if (length > maxBodyBytes) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
-      text += decoder.decode(part, { stream: true });
-    }
-    return text + decoder.decode();
+    const bytes = await request.bytes(maxBodyBytes);
+    if (bytes === undefined) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return new Problem(400, "The body is not UTF-8, or it was cut off.");
   }

@@ -1,4 +1,5 @@
 /** Finds the route that a request asks for, and turns whatever it gives into an answer. */
+import { ContractViolation } from "../domain/contract-violation.ts";
 import { Problem } from "../domain/problem.ts";
 import { type Answer, answerOf, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
@@ -25,7 +26,7 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Answeri
   const table = routes.map((route) => ({ ...route, segments: segmentsOf(route.path) }));
 
   return async (request) => {
-    const result = await answerTo(request).catch(() => new Problem(500, "The mock service failed."));
+    const result = await answerTo(request).catch(failureOf);
     const answer = answerOf(result);
     return request.method === "HEAD" ? { ...answer, content: null } : answer;
   };
@@ -58,6 +59,11 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Answeri
       .join(", ");
     return new Problem(404, `There is no ${method} ${path}. There are ${known}.`);
   }
+}
+
+/** What a strict service says of itself is for the developer who runs it; anything else stays inside. */
+function failureOf(error: unknown): Problem {
+  return new Problem(500, error instanceof ContractViolation ? error.message : "The mock service failed.");
 }
 
 function methodNotAllowed(candidates: readonly Route[]): Reply {
