@@ -1,7 +1,8 @@
 /** Builds every entry twice, ESM and CommonJS, with the document and the phone metadata inside; the command once. */
-import { cpSync, mkdirSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { defineConfig, type Options } from "tsup";
 
 const shared: Options = {
@@ -18,18 +19,16 @@ const shared: Options = {
 
 const entry = { index: "src/index.ts", msw: "src/hosts/msw.ts", node: "src/hosts/node.ts" };
 
-/** Swagger UI with its licence, and without its package: that one reports its installation to somebody. */
+/** Swagger UI with its licences, compressed; without its package, which reports its installation to somebody. */
 async function copyReference(): Promise<void> {
   const from = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-  mkdirSync("dist/reference", { recursive: true });
-  for (const name of [
-    "swagger-ui-bundle.js",
-    "swagger-ui-bundle.js.LICENSE.txt",
-    "swagger-ui.css",
-    "LICENSE",
-    "NOTICE",
-  ]) {
-    cpSync(join(from, name), join("dist/reference", name));
+  const to = "dist/reference";
+  mkdirSync(to, { recursive: true });
+  for (const name of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
+    writeFileSync(join(to, `${name}.gz`), gzipSync(readFileSync(join(from, name)), { level: 9 }));
+  }
+  for (const name of ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"]) {
+    cpSync(join(from, name), join(to, name));
   }
 }
 

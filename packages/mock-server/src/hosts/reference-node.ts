@@ -3,11 +3,11 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Answer, answerOf } from "../http/reply.ts";
+import { gunzipSync } from "node:zlib";
+import { type Answer, answerOf, type Reply } from "../http/reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { fileReply, pageReply } from "../pages/page-reply.ts";
 import { referencePage } from "../pages/reference-page.ts";
-import { staticFiles } from "../pages/static-files.ts";
 import type { MockService } from "../service.ts";
 
 /** The only files there are: what a request asks for is a name in this list, never a path. */
@@ -23,14 +23,23 @@ export async function referenceAt(request: HttpRequest, service: MockService): P
     return answerOf(pageReply(referencePage({ apiKey: apiKeys.website, templateId })));
   }
   const name = pathname.slice("/api/docs/".length);
-  if (own.includes(name)) return answerOf(fileReply(name, staticFiles.get(`reference/${name}`) ?? ""));
-  if (vendored.includes(name)) return answerOf(fileReply(name, await readFile(join(folder(), name))));
+  if (own.includes(name)) {
+    const { staticFiles } = await import("../pages/static-files.ts"); // when somebody looks
+    return answerOf(fileReply(name, staticFiles.get(`reference/${name}`) ?? ""));
+  }
+  if (vendored.includes(name)) return answerOf(await vendoredReply(name, request));
   return undefined;
 }
 
-/** Beside the built module; or, where nothing is built yet, in the package that they are copied from. */
-function folder(): string {
+/** Compressed beside the built module; or, where nothing is built yet, in the package that it comes from. */
+async function vendoredReply(name: string, { headers }: HttpRequest): Promise<Reply> {
   const here = dirname(fileURLToPath(import.meta.url));
-  if (!here.endsWith("src/hosts")) return join(here, "reference");
-  return dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+  if (here.endsWith(join("src", "hosts"))) {
+    const origin = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+    return fileReply(name, await readFile(join(origin, name)));
+  }
+  const compressed = await readFile(join(here, "reference", `${name}.gz`));
+  if (!/\bgzip\b/.test(headers.get("accept-encoding") ?? "")) return fileReply(name, gunzipSync(compressed));
+  const reply = fileReply(name, compressed);
+  return { ...reply, headers: { ...reply.headers, "content-encoding": "gzip" } };
 }

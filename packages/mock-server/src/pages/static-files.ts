@@ -788,7 +788,7 @@ function issueForm(templates, state) {
           type: "email",
           hint: "Finds the customer when no phone does.",
         }),
-        field("Customer's name (optional)", "customer/name"),
+        field("Customer’s name (optional)", "customer/name"),
       ),
       h("p", {}, checkbox("Wants news and offers", "marketing")),
     ]),
@@ -1775,6 +1775,10 @@ legend {
 .form-row .check,
 .form-row button {
   min-height: 40px;
+}
+
+.form-row button {
+  justify-self: end;
 }
 
 .check {

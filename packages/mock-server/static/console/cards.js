@@ -117,7 +117,7 @@ function issueForm(templates, state) {
           type: "email",
           hint: "Finds the customer when no phone does.",
         }),
-        field("Customer's name (optional)", "customer/name"),
+        field("Customer’s name (optional)", "customer/name"),
       ),
       h("p", {}, checkbox("Wants news and offers", "marketing")),
     ]),
