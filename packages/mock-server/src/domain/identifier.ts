@@ -27,5 +27,7 @@ export const randomIdentifier: NewIdentifier = (prefix) => {
 };
 
 function codesOf(text: string): number[] {
-  return Array.from(text, (letter) => letter.charCodeAt(0));
+  const codes: number[] = [];
+  for (let index = 0; index < text.length; index++) codes.push(text.charCodeAt(index));
+  return codes;
 }
