@@ -1,7 +1,8 @@
 /**
  * Requests a second of the mock server and of Prism, on the same document, in one run: reading a card and issuing one,
  * 16 connections, each server in its own process. The client writes ready bytes and reads as little as it can, because
- * it shares the machine with them. `node benchmarks/prism.mjs <folder with node_modules/@stoplight/prism-cli>`, by
+ * it shares the machine with them; how many requests each server answers per second of its own processor time is told
+ * beside, because that does not depend on what else the machine does (Linux). `node benchmarks/prism.mjs <folder with node_modules/@stoplight/prism-cli>`, by
  * default compat/.
  */
 import { spawn } from "node:child_process";
@@ -29,15 +30,22 @@ for (const name of ["read", "issue"]) {
   await perSecond(own[name], 500);
   await perSecond(other[name], 500); // both warm
   const pairs = [];
+  const before = [own, other].map(({ child }) => processorSeconds(child.pid));
   // Turn by turn, so that a machine that slows down slows both.
   for (let round = 0; round < rounds; round++) {
     pairs.push([await perSecond(own[name], roundMs), await perSecond(other[name], roundMs)]);
   }
   const [ours, theirs] = [0, 1].map((side) => median(pairs.map((pair) => pair[side])));
   const ratio = median(pairs.map(([a, b]) => a / b));
+  const [ownShare, otherShare] = [own, other].map(({ child }, side) => {
+    const requests = pairs.reduce((sum, pair) => sum + pair[side] * (roundMs / 1_000), 0);
+    return Math.round(requests / (processorSeconds(child.pid) - before[side]));
+  });
   console.log(
     `${name.padEnd(8)}mock-server ${Math.round(ours)}   Prism ${Math.round(theirs)}   ${ratio.toFixed(1)} times`,
   );
+  const share = `${ownShare}   ${otherShare}   ${(ownShare / otherShare).toFixed(1)} times`;
+  console.log(`        per second of its processor time ${share}`);
 }
 for (const { name, child } of [own, other]) {
   console.log(`RSS afterwards, ${name}: ${residentMiB(child.pid).toFixed(0)} MiB`);
@@ -125,6 +133,12 @@ function freePort() {
 /** Linux only: what `ps` calls RSS. */
 function residentMiB(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+}
+
+/** Its own and the system's on its behalf; the kernel counts in hundredths. */
+function processorSeconds(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 function median(values) {

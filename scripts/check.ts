@@ -19,6 +19,8 @@ const gates: [name: string, command: string][] = [
   ...published.map((name): [string, string] => [`attw ${name}`, `npx attw --pack packages/${name}`]),
   ["packed tarballs", "npm run test:packed"],
   ["fault matrix on all runtimes", "npm run test:runtimes"],
+  ["doors under MSW 3", "npm run test:msw3"],
+  ["mock server against the document", "npm run test:contract"],
   ["pages in a browser", "npm run test:browser"],
   ["reference", "npm run docs"],
   ["demo", "npm run demo"],

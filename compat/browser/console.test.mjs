@@ -336,8 +336,7 @@ describe("the console", { concurrency: false }, () => {
     const { page, visit, cleanly } = await openConsole(test, shop);
     await visit("Cards");
     await page.locator("td a::-p-text(Anna)").wait();
-    await page.locator("[data-world]").fill(world.id);
-    await page.waitForNavigation({ waitUntil: "load" }).catch(() => {});
+    await Promise.all([page.waitForNavigation(), page.locator("[data-world]").fill(world.id)]);
     await page.locator("::-p-text(No cards yet)").wait();
     assert.equal(new URL(page.url()).searchParams.get("world"), world.id);
     cleanly();

@@ -88,7 +88,9 @@ describe("every page", { concurrency: false }, () => {
             for (const element of all) element.click();
           },
         );
-        await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 0)));
+        await page.waitForFunction(
+          () => !document.querySelector('[data-action="open-form"][aria-expanded="false"]'),
+        );
         await page.evaluate(axe);
         const { violations } = await page.evaluate(() =>
           globalThis.axe.run(document, { resultTypes: ["violations"] }),

@@ -9,12 +9,12 @@ export function fromNode(
   origin: string,
 ): HttpRequest | undefined {
   const { url = "/", method = "GET", headers } = incoming;
-  const address = url.startsWith("/") ? origin + url : url;
-  if (!URL.canParse(address) || method === "TRACE") return undefined;
+  const address = addressOf(url.startsWith("/") ? origin + url : url);
+  if (address === undefined || method === "TRACE") return undefined;
   let gone: AbortController | undefined;
   return {
     method,
-    url: new URL(address),
+    url: address,
     headers: {
       get(name) {
         const value = headers[name];
@@ -31,6 +31,14 @@ export function fromNode(
       return gone.signal;
     },
   };
+}
+
+function addressOf(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function bytesOf(incoming: IncomingMessage, atMost: number): Promise<Uint8Array | undefined> {

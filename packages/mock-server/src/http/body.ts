@@ -3,6 +3,7 @@ import { Problem } from "../domain/problem.ts";
 import type { HttpRequest } from "./request.ts";
 
 const maxBodyBytes = 1024 * 1024;
+const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export type JsonBody = { value: unknown };
 
@@ -24,7 +25,7 @@ async function readText(request: HttpRequest): Promise<string | Problem> {
   try {
     const bytes = await request.bytes(maxBodyBytes);
     if (bytes === undefined) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     return new Problem(400, "The body is not UTF-8, or it was cut off.");
   }
