@@ -244,6 +244,12 @@ describe("the console", { concurrency: false }, () => {
     await page.locator(".pager::-p-text(21–26 of 26)").wait();
     await press("Newer");
 
+    await visit("Start");
+    await press("Start over");
+    await page.locator('dialog button[value="yes"]').click();
+    await page.locator(".counts a::-p-text(0 cards)").wait();
+    assert.equal((await shop.control("GET", "cards")).total, 0);
+
     const { offered, pressed } = await page.evaluate(() => ({
       offered: [...window.offered],
       pressed: [...window.pressed],

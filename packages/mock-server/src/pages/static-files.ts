@@ -811,7 +811,7 @@ function listOf({ items, total }, templates, { query }) {
   const names = new Map(templates.map(({ id, name }) => [id, name]));
   return table(
     "Cards, newest first",
-    [["Customer"], ["Template"], ["Balance", "number"], ["Level"], ["Wallets"]],
+    [["Customer"], ["Template", "wide"], ["Balance", "number"], ["Level"], ["Wallets", "wide"]],
     items.map((card) => [
       card.id,
       h(
@@ -1422,10 +1422,6 @@ header .copyable {
   color: var(--quiet);
 }
 
-td .copyable {
-  min-width: 240px;
-}
-
 .rows li {
   display: flex;
   align-items: center;
@@ -1441,6 +1437,15 @@ td .copyable {
 .rows strong,
 .rows small {
   display: block;
+}
+
+.rows .copyable {
+  justify-content: start;
+  margin-top: 4px;
+}
+
+.rows button {
+  flex: none;
 }
 
 .plain li {
@@ -2188,6 +2193,12 @@ dialog form {
   }
 }
 
+@media (max-width: 560px) {
+  .wide {
+    display: none;
+  }
+}
+
 @media (prefers-reduced-motion: no-preference) {
   .toast {
     animation: arrive 0.18s ease-out;
@@ -2811,7 +2822,7 @@ import { get, post, remove } from "./api.js";
 import { confirmed, shownOnce, told } from "./dialogs.js";
 import { h } from "./dom.js";
 import { timeOf } from "./format.js";
-import { button, copyable, empty, field, form, heading, panel, table } from "./parts.js";
+import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
 
 const kindNames = { website: "Website", full: "Full" };
 
@@ -2841,18 +2852,7 @@ export const keysRoom = {
         "Keys",
         items.length === 0
           ? empty("No keys", "Create one above; until then every call answers 401.")
-          : table(
-              "API keys",
-              [["Name"], ["Kind"], ["Key"], ["Created"], ["", "last"]],
-              items.map(({ id, kind, name, key, createdAt }) => [
-                id,
-                h("span", { class: "strong" }, name || "–"),
-                kindNames[kind] ?? kind,
-                copyable(key, \`the key \${name || kind}\`),
-                timeOf(createdAt),
-                button("Revoke", "revoke", { id, kind: "small", "aria-label": \`Revoke \${name || kind}\` }),
-              ]),
-            ),
+          : h("ul", { class: "rows", "data-key": "list" }, items.map(keyRow)),
       ),
     ];
   },
@@ -2883,6 +2883,20 @@ export const keysRoom = {
     },
   },
 };
+
+const keyRow = ({ id, kind, name, key, createdAt }) =>
+  h(
+    "li",
+    { "data-key": id },
+    h(
+      "div",
+      {},
+      h("strong", {}, name || "Nameless key"),
+      h("small", {}, kindNames[kind] ?? kind, ", created ", timeOf(createdAt)),
+      copyable(key, \`the key \${name || kind}\`),
+    ),
+    button("Revoke", "revoke", { id, kind: "small", "aria-label": \`Revoke \${name || kind}\` }),
+  );
 `,
   ],
   [
@@ -3319,10 +3333,11 @@ export function tick() {
   [
     "console/start.js",
     `/** The first room: what a website needs to know, and what to try first. */
-import { get, thisWorld } from "./api.js";
+import { get, post, thisWorld } from "./api.js";
+import { confirmed, told } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
-import { copyable, facts, heading, panel } from "./parts.js";
+import { button, copyable, facts, heading, panel } from "./parts.js";
 
 export const startRoom = {
   title: "Start",
@@ -3351,6 +3366,7 @@ export const startRoom = {
       heading(
         "Start",
         "The whole loyalty card service on this machine. Nothing here is real, so try everything.",
+        button("Start over", "start-over"),
       ),
       h(
         "div",
@@ -3408,6 +3424,19 @@ export const startRoom = {
         ),
       ),
     ];
+  },
+
+  actions: {
+    async "start-over"() {
+      const isSure = await confirmed(
+        "Start over?",
+        "Cards, customers, operations and deliveries are forgotten; what the service was started with stays.",
+        "Start over",
+      );
+      if (!isSure) return;
+      await post("reset");
+      told("Everything is as at the start.");
+    },
   },
 };
 

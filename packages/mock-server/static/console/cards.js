@@ -140,7 +140,7 @@ function listOf({ items, total }, templates, { query }) {
   const names = new Map(templates.map(({ id, name }) => [id, name]));
   return table(
     "Cards, newest first",
-    [["Customer"], ["Template"], ["Balance", "number"], ["Level"], ["Wallets"]],
+    [["Customer"], ["Template", "wide"], ["Balance", "number"], ["Level"], ["Wallets", "wide"]],
     items.map((card) => [
       card.id,
       h(

@@ -3,7 +3,7 @@ import { get, post, remove } from "./api.js";
 import { confirmed, shownOnce, told } from "./dialogs.js";
 import { h } from "./dom.js";
 import { timeOf } from "./format.js";
-import { button, copyable, empty, field, form, heading, panel, table } from "./parts.js";
+import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
 
 const kindNames = { website: "Website", full: "Full" };
 
@@ -33,18 +33,7 @@ export const keysRoom = {
         "Keys",
         items.length === 0
           ? empty("No keys", "Create one above; until then every call answers 401.")
-          : table(
-              "API keys",
-              [["Name"], ["Kind"], ["Key"], ["Created"], ["", "last"]],
-              items.map(({ id, kind, name, key, createdAt }) => [
-                id,
-                h("span", { class: "strong" }, name || "–"),
-                kindNames[kind] ?? kind,
-                copyable(key, `the key ${name || kind}`),
-                timeOf(createdAt),
-                button("Revoke", "revoke", { id, kind: "small", "aria-label": `Revoke ${name || kind}` }),
-              ]),
-            ),
+          : h("ul", { class: "rows", "data-key": "list" }, items.map(keyRow)),
       ),
     ];
   },
@@ -75,3 +64,17 @@ export const keysRoom = {
     },
   },
 };
+
+const keyRow = ({ id, kind, name, key, createdAt }) =>
+  h(
+    "li",
+    { "data-key": id },
+    h(
+      "div",
+      {},
+      h("strong", {}, name || "Nameless key"),
+      h("small", {}, kindNames[kind] ?? kind, ", created ", timeOf(createdAt)),
+      copyable(key, `the key ${name || kind}`),
+    ),
+    button("Revoke", "revoke", { id, kind: "small", "aria-label": `Revoke ${name || kind}` }),
+  );

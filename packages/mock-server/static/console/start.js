@@ -1,8 +1,9 @@
 /** The first room: what a website needs to know, and what to try first. */
-import { get, thisWorld } from "./api.js";
+import { get, post, thisWorld } from "./api.js";
+import { confirmed, told } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
-import { copyable, facts, heading, panel } from "./parts.js";
+import { button, copyable, facts, heading, panel } from "./parts.js";
 
 export const startRoom = {
   title: "Start",
@@ -31,6 +32,7 @@ export const startRoom = {
       heading(
         "Start",
         "The whole loyalty card service on this machine. Nothing here is real, so try everything.",
+        button("Start over", "start-over"),
       ),
       h(
         "div",
@@ -88,6 +90,19 @@ export const startRoom = {
         ),
       ),
     ];
+  },
+
+  actions: {
+    async "start-over"() {
+      const isSure = await confirmed(
+        "Start over?",
+        "Cards, customers, operations and deliveries are forgotten; what the service was started with stays.",
+        "Start over",
+      );
+      if (!isSure) return;
+      await post("reset");
+      told("Everything is as at the start.");
+    },
   },
 };
 
