@@ -16,6 +16,9 @@ const systemChromes = [
 export async function openBrowser() {
   const profile = mkdtempSync(join(tmpdir(), "loyalty-cards-chromium-"));
   const system = [process.env.CHROME_PATH, ...systemChromes].find((path) => path && existsSync(path));
+  if (system === undefined && `${process.platform} ${process.arch}` !== "linux x64") {
+    throw new Error("There is no Chrome here: name one in CHROME_PATH. The one from npm is for Linux x64.");
+  }
   const browser = await puppeteer.launch({
     executablePath: system ?? (await chromium.executablePath()),
     headless: "shell",

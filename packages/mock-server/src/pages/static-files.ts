@@ -403,32 +403,58 @@ function parsed(text) {
 `,
   ],
   [
-    "console/card.js",
-    `/** One card: what is on it, whose it is, its history, and everything the shop can do with it. */
-import { asWebsite, get, post, put, remove, thisWorld } from "./api.js";
+    "console/card-customer.js",
+    `/** Whose a card is: what is known of them, and whether they want news and offers. */
+import { asWebsite, thisWorld } from "./api.js";
 import { told } from "./dialogs.js";
 import { h } from "./dom.js";
-import { customerName, numberText, signed, timeOf, walletTitle } from "./format.js";
-import {
-  button,
-  copyable,
-  empty,
-  facts,
-  field,
-  form,
-  heading,
-  pager,
-  pageSize,
-  panel,
-  table,
-} from "./parts.js";
+import { button, copyable, facts, panel } from "./parts.js";
 
-const kinds = [
-  ["purchase", "Purchase: adds points"],
-  ["reward", "Reward: adds points"],
-  ["redeem", "Redemption: takes points"],
-  ["correct", "Correction: adds or takes"],
-];
+/** By the public API, as a website does it: the control API has no consents. */
+export async function changeConsent(id, marketing) {
+  const { apiKeys } = await thisWorld();
+  await asWebsite("PUT", \`passes/\${encodeURIComponent(id)}/consent\`, apiKeys.website, { marketing });
+  told(marketing ? "Consent given." : "Consent withdrawn.");
+}
+
+export function customerPanel({ customer }, others) {
+  const { id, name, phone, email, marketingConsent, privacyVersion } = customer;
+  return panel(
+    "Customer",
+    facts(
+      ["Name", name ?? "–"],
+      ["Phone", phone ?? "–"],
+      ["E-mail", email ?? "–"],
+      ["Privacy text", privacyVersion ?? "–"],
+      [
+        "News and offers",
+        h(
+          "span",
+          { class: "choice" },
+          h("span", {}, marketingConsent ? "Given" : "Not given"),
+          marketingConsent
+            ? button("Withdraw", "withdraw-consent", { kind: "small", "data-key": "withdraw" })
+            : button("Give", "give-consent", { kind: "small", "data-key": "give" }),
+        ),
+      ],
+      ["Customer id", copyable(id, "the customer's id")],
+      others.length > 0 && [
+        "Other cards",
+        others.map((other) =>
+          h("a", { class: "line", href: \`#/card/\${encodeURIComponent(other.id)}\` }, other.id),
+        ),
+      ],
+    ),
+  );
+}
+`,
+  ],
+  [
+    "console/card-history.js",
+    `/** What happened to a card's balance, newest first, and how to take it back. */
+import { h } from "./dom.js";
+import { numberText, signed, timeOf } from "./format.js";
+import { button, empty, table } from "./parts.js";
 
 const typeNames = {
   purchase: "Purchase",
@@ -437,6 +463,51 @@ const typeNames = {
   correction: "Correction",
   cancellation: "Cancellation",
 };
+
+export function historyOf({ items, total }) {
+  if (total === 0)
+    return empty(
+      "Nothing has happened yet",
+      "Record a purchase above; it appears here and goes out as balance.changed.",
+    );
+  return table(
+    "History, newest first",
+    [["When"], ["What"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
+    items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
+      id,
+      timeOf(createdAt),
+      [typeNames[type] ?? type, isCancelled && h("span", { class: "pill quiet" }, "Cancelled")],
+      signed(change),
+      numberText(balance),
+      !isCancelled &&
+        type !== "cancellation" &&
+        button("Cancel", "cancel-operation", {
+          id,
+          kind: "small",
+          "aria-label": \`Cancel the \${(typeNames[type] ?? type).toLowerCase()} of \${signed(change)}\`,
+        }),
+    ]),
+  );
+}
+`,
+  ],
+  [
+    "console/card.js",
+    `/** One card: what is on it, whose it is, its history, and everything the shop can do with it. */
+import { get, post, put, remove } from "./api.js";
+import { changeConsent, customerPanel } from "./card-customer.js";
+import { historyOf } from "./card-history.js";
+import { told } from "./dialogs.js";
+import { h } from "./dom.js";
+import { customerName, numberText, signed, timeOf, walletTitle } from "./format.js";
+import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
+
+const kinds = [
+  ["purchase", "Purchase: adds points"],
+  ["reward", "Reward: adds points"],
+  ["redeem", "Redemption: takes points"],
+  ["correct", "Correction: adds or takes"],
+];
 
 const pathOf = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent).join("/");
 
@@ -542,12 +613,6 @@ function aboutTheAmount(refusal) {
   throw refusal;
 }
 
-async function changeConsent(id, marketing) {
-  const { apiKeys } = await thisWorld();
-  await asWebsite("PUT", \`passes/\${encodeURIComponent(id)}/consent\`, apiKeys.website, { marketing });
-  told(marketing ? "Consent given." : "Consent withdrawn.");
-}
-
 const face = ({ loyaltyBalance, loyaltyTier, customer }, template) =>
   h(
     "div",
@@ -608,63 +673,6 @@ const recordPanel = ({ kind = "purchase" }) =>
       ),
     ]),
   );
-
-function customerPanel({ customer }, others) {
-  const { id, name, phone, email, marketingConsent, privacyVersion } = customer;
-  return panel(
-    "Customer",
-    facts(
-      ["Name", name ?? "–"],
-      ["Phone", phone ?? "–"],
-      ["E-mail", email ?? "–"],
-      ["Privacy text", privacyVersion ?? "–"],
-      [
-        "News and offers",
-        h(
-          "span",
-          { class: "choice" },
-          h("span", {}, marketingConsent ? "Given" : "Not given"),
-          marketingConsent
-            ? button("Withdraw", "withdraw-consent", { kind: "small", "data-key": "withdraw" })
-            : button("Give", "give-consent", { kind: "small", "data-key": "give" }),
-        ),
-      ],
-      ["Customer id", copyable(id, "the customer's id")],
-      others.length > 0 && [
-        "Other cards",
-        others.map((other) =>
-          h("a", { class: "line", href: \`#/card/\${encodeURIComponent(other.id)}\` }, other.id),
-        ),
-      ],
-    ),
-  );
-}
-
-function historyOf({ items, total }) {
-  if (total === 0)
-    return empty(
-      "Nothing has happened yet",
-      "Record a purchase above; it appears here and goes out as balance.changed.",
-    );
-  return table(
-    "History, newest first",
-    [["When"], ["What"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
-    items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
-      id,
-      timeOf(createdAt),
-      [typeNames[type] ?? type, isCancelled && h("span", { class: "pill quiet" }, "Cancelled")],
-      signed(change),
-      numberText(balance),
-      !isCancelled &&
-        type !== "cancellation" &&
-        button("Cancel", "cancel-operation", {
-          id,
-          kind: "small",
-          "aria-label": \`Cancel the \${(typeNames[type] ?? type).toLowerCase()} of \${signed(change)}\`,
-        }),
-    ]),
-  );
-}
 `,
   ],
   [
@@ -2768,6 +2776,106 @@ export const plural = (count, noun) => \`\${numberText(count)} \${noun}\${count 
 `,
   ],
   [
+    "console/hands.js",
+    `/** Clicks, forms and filters name what they want; the room that is open knows how to do it. */
+import { Refusal } from "./api.js";
+import { moveClock } from "./clock.js";
+import { copyBeside, told } from "./dialogs.js";
+
+/** What every room can do. */
+const everywhere = {
+  skip: () => main.focus(),
+  copy: (_id, { element }) => copyBeside(element),
+  advance: (duration) => moveClock("advance", { duration }),
+  "to-next-delivery": () => moveClock("advance-to-next-delivery"),
+  page: (offset, { state }) => {
+    state.offset = Number(offset);
+    scrollTo(0, 0);
+  },
+};
+
+const typingPauseMs = 150;
+
+/**
+ * @param visited tells the room that is open, and what was chosen in it.
+ * @param refresh shows what came of it.
+ */
+export function obey(visited, refresh) {
+  let filterTimer;
+
+  document.addEventListener("click", (event) => {
+    const element = event.target.closest("[data-action]");
+    if (element === null || element.ariaBusy === "true") return;
+    if (element.localName === "a") event.preventDefault();
+    const { action, id } = element.dataset;
+    const { room, state } = visited();
+    perform(element, () => (room.actions?.[action] ?? everywhere[action])(id, { element, state }));
+  });
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("[data-submit]");
+    if (form === null) return;
+    event.preventDefault();
+    forgive(form);
+    const submit = form.querySelector("button.primary");
+    if (submit.ariaBusy === "true") return;
+    const { room, state } = visited();
+    perform(submit, async () => {
+      try {
+        await room.submits[form.dataset.submit](new FormData(form), { form, state });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        blame(form, error);
+      }
+    });
+  });
+
+  document.addEventListener("input", (event) => {
+    const input = event.target.closest("[data-filter]");
+    if (input === null) return;
+    Object.assign(visited().state, { [input.dataset.filter]: input.value, offset: 0 });
+    clearTimeout(filterTimer);
+    filterTimer = setTimeout(refresh, input.type === "search" ? typingPauseMs : 0);
+  });
+
+  async function perform(element, act) {
+    element.ariaBusy = "true";
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      told(error.message, "refused");
+    } finally {
+      element.ariaBusy = null;
+    }
+    await refresh();
+  }
+}
+
+/** Puts each sentence beside the field it is about, and what remains below the form. */
+function blame(form, { message, errors }) {
+  const unplaced = [];
+  for (const { pointer, detail } of errors) {
+    const name = pointer.slice(1);
+    const place = form.querySelector(\`[data-fault="\${CSS.escape(name)}"]\`);
+    if (name === "" || place === null) unplaced.push(detail);
+    else {
+      place.textContent = detail;
+      form.elements.namedItem(name)?.setAttribute?.("aria-invalid", "true");
+    }
+  }
+  if (errors.length === 0) unplaced.push(message);
+  form.querySelector('[data-fault=""]').textContent = unplaced.join(" ");
+  form.querySelector("[aria-invalid]")?.focus();
+}
+
+function forgive(form) {
+  for (const place of form.querySelectorAll("[data-fault]")) place.textContent = "";
+  for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+}
+`,
+  ],
+  [
     "console/index.html",
     `<!doctype html>
 <html lang="en">
@@ -2939,15 +3047,15 @@ export function listen(onChange, onConnection) {
   ],
   [
     "console/main.js",
-    `/** Opens the room that the address names, keeps it up to date, and hands clicks and forms to it. */
-import { get, Refusal, worldId } from "./api.js";
+    `/** Opens the room that the address names, and keeps it up to date. */
+import { Refusal } from "./api.js";
 import { cardRoom } from "./card.js";
 import { cardsRoom } from "./cards.js";
-import { clockRoom, moveClock, showClockBar } from "./clock.js";
+import { clockRoom, showClockBar } from "./clock.js";
 import { deliveriesRoom } from "./deliveries.js";
-import { copyBeside, told } from "./dialogs.js";
 import { h, patch } from "./dom.js";
 import { faultsRoom } from "./faults.js";
+import { obey } from "./hands.js";
 import { keysRoom } from "./keys.js";
 import { listen } from "./live.js";
 import { heading } from "./parts.js";
@@ -2955,6 +3063,7 @@ import { tick } from "./service-clock.js";
 import { startRoom } from "./start.js";
 import { templatesRoom } from "./templates.js";
 import { webhooksRoom } from "./webhooks.js";
+import { showWorlds } from "./worlds.js";
 
 const rooms = {
   "": startRoom,
@@ -2974,11 +3083,20 @@ const strip = document.getElementById("rooms");
 let visit;
 
 async function enter() {
-  const [name = "", id = ""] = location.hash.replace(/^#\\/?/, "").split("/").map(decodeURIComponent);
+  const [name = "", id = ""] = location.hash.replace(/^#\\/?/, "").split("/").map(decoded);
   const room = rooms[name] ?? startRoom;
   visit = { room, state: { id, offset: 0 }, isFresh: true };
   markPlace(room === cardRoom ? "#/cards" : \`#/\${name}\`);
   await refresh();
+}
+
+/** What somebody mistyped into the address names nothing. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
+  }
 }
 
 function markPlace(address) {
@@ -3003,21 +3121,26 @@ async function refresh() {
     return;
   }
   isReading = true;
-  do {
-    mustReadAgain = false;
-    const current = visit;
-    const content = await contentOf(current);
-    if (current !== visit) mustReadAgain = true;
-    else show(current, content);
-  } while (mustReadAgain);
-  isReading = false;
+  try {
+    do {
+      mustReadAgain = false;
+      const current = visit;
+      const content = await contentOf(current);
+      if (current !== visit) mustReadAgain = true;
+      else if (content !== undefined) show(current, content);
+    } while (mustReadAgain);
+  } finally {
+    isReading = false;
+  }
 }
 
-async function contentOf({ room, state }) {
+/** Undefined when there is no answer and something is shown already: a form may be half filled in. */
+async function contentOf({ room, state, isFresh }) {
   try {
     return room.show(await room.load(state), state);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
+    if (error.status === undefined && !isFresh) return undefined;
     const back = h("a", { class: "button", href: "#/" }, "Back to the start");
     return [heading(room.title, error.message, back)];
   }
@@ -3034,121 +3157,27 @@ function show(current, content) {
   tick();
 }
 
-/* Clicks, forms and filters name what they want; the room knows how to do it. */
-
-const everywhere = {
-  skip: () => main.focus(),
-  copy: (_id, { element }) => copyBeside(element),
-  advance: (duration) => moveClock("advance", { duration }),
-  "to-next-delivery": () => moveClock("advance-to-next-delivery"),
-  page: (offset, { state }) => {
-    state.offset = Number(offset);
-    scrollTo(0, 0);
-  },
-};
-
-document.addEventListener("click", (event) => {
-  const element = event.target.closest("[data-action]");
-  if (element === null || element.ariaBusy === "true") return;
-  if (element.localName === "a") event.preventDefault();
-  const { action, id } = element.dataset;
-  perform(element, () =>
-    (visit.room.actions?.[action] ?? everywhere[action])(id, { element, state: visit.state }),
-  );
-});
-
-document.addEventListener("submit", (event) => {
-  const form = event.target.closest("[data-submit]");
-  if (form === null) return;
-  event.preventDefault();
-  forgive(form);
-  const submit = form.querySelector("button.primary");
-  if (submit.ariaBusy === "true") return;
-  perform(submit, async () => {
-    try {
-      await visit.room.submits[form.dataset.submit](new FormData(form), { form, state: visit.state });
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      blame(form, error);
-    }
-  });
-});
-
-let filterTimer;
-const typingPauseMs = 150;
-
-document.addEventListener("input", (event) => {
-  const input = event.target.closest("[data-filter]");
-  if (input === null) return;
-  visit.state[input.dataset.filter] = input.value;
-  visit.state.offset = 0;
-  clearTimeout(filterTimer);
-  filterTimer = setTimeout(refresh, input.type === "search" ? typingPauseMs : 0);
-});
-
-async function perform(element, act) {
-  element.ariaBusy = "true";
-  try {
-    await act();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    told(error.message, "refused");
-  } finally {
-    element.ariaBusy = null;
-  }
-  await refresh();
-}
-
-/** Puts each sentence beside the field it is about, and what remains below the form. */
-function blame(form, { message, errors }) {
-  const unplaced = [];
-  for (const { pointer, detail } of errors) {
-    const name = pointer.slice(1);
-    const place = form.querySelector(\`[data-fault="\${CSS.escape(name)}"]\`);
-    if (name === "" || place === null) unplaced.push(detail);
-    else {
-      place.textContent = detail;
-      form.elements.namedItem(name)?.setAttribute?.("aria-invalid", "true");
-    }
-  }
-  if (errors.length === 0) unplaced.push(message);
-  form.querySelector('[data-fault=""]').textContent = unplaced.join(" ");
-  form.querySelector("[aria-invalid]")?.focus();
-}
-
-function forgive(form) {
-  for (const place of form.querySelectorAll("[data-fault]")) place.textContent = "";
-  for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
-}
-
-/* The frame around the rooms */
-
-async function showWorlds() {
-  const { items } = await get("worlds");
-  if (items.length < 2) return;
-  const options = items.map(({ id }) =>
-    h("option", { value: id, selected: id === (worldId ?? "default") }, id),
-  );
-  patch(
-    document.getElementById("world"),
-    h("label", {}, h("span", {}, "World"), h("select", { "data-world": true }, options)),
-  );
-}
-
-document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-world]"))
-    location.search = \`?world=\${encodeURIComponent(event.target.value)}\`;
-});
-
 function showConnection(isThere) {
   const place = document.getElementById("connection");
   place.textContent = isThere ? "Live" : "Reconnecting…";
   place.classList.toggle("lost", !isThere);
 }
 
+/** A test run changes hundreds of things a second; the page looks a few times a second. */
+const lookEveryMs = 120;
+const unseen = new Set();
+
 function changed(type) {
-  if (type === undefined || type === "clock" || type === "delivery") void showClockBar();
-  if (type === undefined || visit.room.concerns.includes(type)) void refresh();
+  if (unseen.size === 0) setTimeout(look, lookEveryMs);
+  unseen.add(type);
+}
+
+function look() {
+  const types = [...unseen];
+  unseen.clear();
+  const concerns = (wanted) => types.some((type) => type === undefined || wanted.includes(type));
+  if (concerns(["clock", "delivery"])) void showClockBar();
+  if (concerns(visit.room.concerns)) void refresh();
 }
 
 addEventListener("hashchange", () => {
@@ -3160,6 +3189,7 @@ void enter();
 void showClockBar();
 void showWorlds();
 listen(changed, showConnection);
+obey(() => visit, refresh);
 `,
   ],
   [
@@ -3761,6 +3791,30 @@ const endpointCard = ({ id, url, events }) =>
       events.map((type) => h("li", {}, type)),
     ),
   );
+`,
+  ],
+  [
+    "console/worlds.js",
+    `/** The choice of worlds, when there are several. */
+import { get, worldId } from "./api.js";
+import { h, patch } from "./dom.js";
+
+export async function showWorlds() {
+  const { items } = await get("worlds").catch(() => ({ items: [] })); // the room says what is wrong
+  if (items.length < 2) return;
+  const options = items.map(({ id }) =>
+    h("option", { value: id, selected: id === (worldId ?? "default") }, id),
+  );
+  patch(
+    document.getElementById("world"),
+    h("label", {}, h("span", {}, "World"), h("select", { "data-world": true }, options)),
+  );
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-world]"))
+    location.search = \`?world=\${encodeURIComponent(event.target.value)}\`;
+});
 `,
   ],
   [

@@ -1,21 +1,11 @@
 /** One card: what is on it, whose it is, its history, and everything the shop can do with it. */
-import { asWebsite, get, post, put, remove, thisWorld } from "./api.js";
+import { get, post, put, remove } from "./api.js";
+import { changeConsent, customerPanel } from "./card-customer.js";
+import { historyOf } from "./card-history.js";
 import { told } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, signed, timeOf, walletTitle } from "./format.js";
-import {
-  button,
-  copyable,
-  empty,
-  facts,
-  field,
-  form,
-  heading,
-  pager,
-  pageSize,
-  panel,
-  table,
-} from "./parts.js";
+import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
 
 const kinds = [
   ["purchase", "Purchase: adds points"],
@@ -23,14 +13,6 @@ const kinds = [
   ["redeem", "Redemption: takes points"],
   ["correct", "Correction: adds or takes"],
 ];
-
-const typeNames = {
-  purchase: "Purchase",
-  redemption: "Redemption",
-  reward: "Reward",
-  correction: "Correction",
-  cancellation: "Cancellation",
-};
 
 const pathOf = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent).join("/");
 
@@ -136,12 +118,6 @@ function aboutTheAmount(refusal) {
   throw refusal;
 }
 
-async function changeConsent(id, marketing) {
-  const { apiKeys } = await thisWorld();
-  await asWebsite("PUT", `passes/${encodeURIComponent(id)}/consent`, apiKeys.website, { marketing });
-  told(marketing ? "Consent given." : "Consent withdrawn.");
-}
-
 const face = ({ loyaltyBalance, loyaltyTier, customer }, template) =>
   h(
     "div",
@@ -202,60 +178,3 @@ const recordPanel = ({ kind = "purchase" }) =>
       ),
     ]),
   );
-
-function customerPanel({ customer }, others) {
-  const { id, name, phone, email, marketingConsent, privacyVersion } = customer;
-  return panel(
-    "Customer",
-    facts(
-      ["Name", name ?? "–"],
-      ["Phone", phone ?? "–"],
-      ["E-mail", email ?? "–"],
-      ["Privacy text", privacyVersion ?? "–"],
-      [
-        "News and offers",
-        h(
-          "span",
-          { class: "choice" },
-          h("span", {}, marketingConsent ? "Given" : "Not given"),
-          marketingConsent
-            ? button("Withdraw", "withdraw-consent", { kind: "small", "data-key": "withdraw" })
-            : button("Give", "give-consent", { kind: "small", "data-key": "give" }),
-        ),
-      ],
-      ["Customer id", copyable(id, "the customer's id")],
-      others.length > 0 && [
-        "Other cards",
-        others.map((other) =>
-          h("a", { class: "line", href: `#/card/${encodeURIComponent(other.id)}` }, other.id),
-        ),
-      ],
-    ),
-  );
-}
-
-function historyOf({ items, total }) {
-  if (total === 0)
-    return empty(
-      "Nothing has happened yet",
-      "Record a purchase above; it appears here and goes out as balance.changed.",
-    );
-  return table(
-    "History, newest first",
-    [["When"], ["What"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
-    items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
-      id,
-      timeOf(createdAt),
-      [typeNames[type] ?? type, isCancelled && h("span", { class: "pill quiet" }, "Cancelled")],
-      signed(change),
-      numberText(balance),
-      !isCancelled &&
-        type !== "cancellation" &&
-        button("Cancel", "cancel-operation", {
-          id,
-          kind: "small",
-          "aria-label": `Cancel the ${(typeNames[type] ?? type).toLowerCase()} of ${signed(change)}`,
-        }),
-    ]),
-  );
-}

@@ -1,12 +1,12 @@
-/** Opens the room that the address names, keeps it up to date, and hands clicks and forms to it. */
-import { get, Refusal, worldId } from "./api.js";
+/** Opens the room that the address names, and keeps it up to date. */
+import { Refusal } from "./api.js";
 import { cardRoom } from "./card.js";
 import { cardsRoom } from "./cards.js";
-import { clockRoom, moveClock, showClockBar } from "./clock.js";
+import { clockRoom, showClockBar } from "./clock.js";
 import { deliveriesRoom } from "./deliveries.js";
-import { copyBeside, told } from "./dialogs.js";
 import { h, patch } from "./dom.js";
 import { faultsRoom } from "./faults.js";
+import { obey } from "./hands.js";
 import { keysRoom } from "./keys.js";
 import { listen } from "./live.js";
 import { heading } from "./parts.js";
@@ -14,6 +14,7 @@ import { tick } from "./service-clock.js";
 import { startRoom } from "./start.js";
 import { templatesRoom } from "./templates.js";
 import { webhooksRoom } from "./webhooks.js";
+import { showWorlds } from "./worlds.js";
 
 const rooms = {
   "": startRoom,
@@ -33,11 +34,20 @@ const strip = document.getElementById("rooms");
 let visit;
 
 async function enter() {
-  const [name = "", id = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const [name = "", id = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   const room = rooms[name] ?? startRoom;
   visit = { room, state: { id, offset: 0 }, isFresh: true };
   markPlace(room === cardRoom ? "#/cards" : `#/${name}`);
   await refresh();
+}
+
+/** What somebody mistyped into the address names nothing. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
+  }
 }
 
 function markPlace(address) {
@@ -62,21 +72,26 @@ async function refresh() {
     return;
   }
   isReading = true;
-  do {
-    mustReadAgain = false;
-    const current = visit;
-    const content = await contentOf(current);
-    if (current !== visit) mustReadAgain = true;
-    else show(current, content);
-  } while (mustReadAgain);
-  isReading = false;
+  try {
+    do {
+      mustReadAgain = false;
+      const current = visit;
+      const content = await contentOf(current);
+      if (current !== visit) mustReadAgain = true;
+      else if (content !== undefined) show(current, content);
+    } while (mustReadAgain);
+  } finally {
+    isReading = false;
+  }
 }
 
-async function contentOf({ room, state }) {
+/** Undefined when there is no answer and something is shown already: a form may be half filled in. */
+async function contentOf({ room, state, isFresh }) {
   try {
     return room.show(await room.load(state), state);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
+    if (error.status === undefined && !isFresh) return undefined;
     const back = h("a", { class: "button", href: "#/" }, "Back to the start");
     return [heading(room.title, error.message, back)];
   }
@@ -93,121 +108,27 @@ function show(current, content) {
   tick();
 }
 
-/* Clicks, forms and filters name what they want; the room knows how to do it. */
-
-const everywhere = {
-  skip: () => main.focus(),
-  copy: (_id, { element }) => copyBeside(element),
-  advance: (duration) => moveClock("advance", { duration }),
-  "to-next-delivery": () => moveClock("advance-to-next-delivery"),
-  page: (offset, { state }) => {
-    state.offset = Number(offset);
-    scrollTo(0, 0);
-  },
-};
-
-document.addEventListener("click", (event) => {
-  const element = event.target.closest("[data-action]");
-  if (element === null || element.ariaBusy === "true") return;
-  if (element.localName === "a") event.preventDefault();
-  const { action, id } = element.dataset;
-  perform(element, () =>
-    (visit.room.actions?.[action] ?? everywhere[action])(id, { element, state: visit.state }),
-  );
-});
-
-document.addEventListener("submit", (event) => {
-  const form = event.target.closest("[data-submit]");
-  if (form === null) return;
-  event.preventDefault();
-  forgive(form);
-  const submit = form.querySelector("button.primary");
-  if (submit.ariaBusy === "true") return;
-  perform(submit, async () => {
-    try {
-      await visit.room.submits[form.dataset.submit](new FormData(form), { form, state: visit.state });
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      blame(form, error);
-    }
-  });
-});
-
-let filterTimer;
-const typingPauseMs = 150;
-
-document.addEventListener("input", (event) => {
-  const input = event.target.closest("[data-filter]");
-  if (input === null) return;
-  visit.state[input.dataset.filter] = input.value;
-  visit.state.offset = 0;
-  clearTimeout(filterTimer);
-  filterTimer = setTimeout(refresh, input.type === "search" ? typingPauseMs : 0);
-});
-
-async function perform(element, act) {
-  element.ariaBusy = "true";
-  try {
-    await act();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    told(error.message, "refused");
-  } finally {
-    element.ariaBusy = null;
-  }
-  await refresh();
-}
-
-/** Puts each sentence beside the field it is about, and what remains below the form. */
-function blame(form, { message, errors }) {
-  const unplaced = [];
-  for (const { pointer, detail } of errors) {
-    const name = pointer.slice(1);
-    const place = form.querySelector(`[data-fault="${CSS.escape(name)}"]`);
-    if (name === "" || place === null) unplaced.push(detail);
-    else {
-      place.textContent = detail;
-      form.elements.namedItem(name)?.setAttribute?.("aria-invalid", "true");
-    }
-  }
-  if (errors.length === 0) unplaced.push(message);
-  form.querySelector('[data-fault=""]').textContent = unplaced.join(" ");
-  form.querySelector("[aria-invalid]")?.focus();
-}
-
-function forgive(form) {
-  for (const place of form.querySelectorAll("[data-fault]")) place.textContent = "";
-  for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
-}
-
-/* The frame around the rooms */
-
-async function showWorlds() {
-  const { items } = await get("worlds");
-  if (items.length < 2) return;
-  const options = items.map(({ id }) =>
-    h("option", { value: id, selected: id === (worldId ?? "default") }, id),
-  );
-  patch(
-    document.getElementById("world"),
-    h("label", {}, h("span", {}, "World"), h("select", { "data-world": true }, options)),
-  );
-}
-
-document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-world]"))
-    location.search = `?world=${encodeURIComponent(event.target.value)}`;
-});
-
 function showConnection(isThere) {
   const place = document.getElementById("connection");
   place.textContent = isThere ? "Live" : "Reconnecting…";
   place.classList.toggle("lost", !isThere);
 }
 
+/** A test run changes hundreds of things a second; the page looks a few times a second. */
+const lookEveryMs = 120;
+const unseen = new Set();
+
 function changed(type) {
-  if (type === undefined || type === "clock" || type === "delivery") void showClockBar();
-  if (type === undefined || visit.room.concerns.includes(type)) void refresh();
+  if (unseen.size === 0) setTimeout(look, lookEveryMs);
+  unseen.add(type);
+}
+
+function look() {
+  const types = [...unseen];
+  unseen.clear();
+  const concerns = (wanted) => types.some((type) => type === undefined || wanted.includes(type));
+  if (concerns(["clock", "delivery"])) void showClockBar();
+  if (concerns(visit.room.concerns)) void refresh();
 }
 
 addEventListener("hashchange", () => {
@@ -219,3 +140,4 @@ void enter();
 void showClockBar();
 void showWorlds();
 listen(changed, showConnection);
+obey(() => visit, refresh);
