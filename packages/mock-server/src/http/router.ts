@@ -1,7 +1,7 @@
 /** Finds the route that a request asks for, and turns whatever it gives into an answer. */
 import { ContractViolation } from "../domain/contract-violation.ts";
 import { Problem } from "../domain/problem.ts";
-import { type Answer, answerOf, type Reply } from "./reply.ts";
+import { type Answer, abandon, answerOf, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 
 export interface RouteCall {
@@ -28,7 +28,9 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Answeri
   return async (request) => {
     const result = await answerTo(request).catch(failureOf);
     const answer = answerOf(result);
-    return request.method === "HEAD" ? { ...answer, content: null } : answer;
+    if (request.method !== "HEAD") return answer;
+    abandon(answer);
+    return { ...answer, content: null };
   };
 
   async function answerTo(request: HttpRequest): Promise<Reply | Problem> {
