@@ -41,23 +41,28 @@ function addressOf(text: string): URL | undefined {
   }
 }
 
-function bytesOf(incoming: IncomingMessage, atMost: number): Promise<Uint8Array | undefined> {
+async function bytesOf(incoming: IncomingMessage, atMost: number): Promise<Uint8Array | undefined> {
+  await undefined; // what came in one packet with the head is here then, and needs no listeners, which cost more than it
+  const announced = Number(incoming.headers["content-length"] ?? Number.NaN);
+  if (announced > 0 && announced <= atMost && incoming.readableLength === announced) return incoming.read();
+  return flowing(incoming, atMost);
+}
+
+function flowing(incoming: IncomingMessage, atMost: number): Promise<Uint8Array | undefined> {
   if (incoming.destroyed) return Promise.reject(new Error("The caller went away."));
   return new Promise((resolve, reject) => {
     const parts: Uint8Array[] = [];
     let length = 0;
-    const end = (act: () => void) => {
-      incoming.off("data", take).off("end", complete).off("close", cut);
-      act();
-    };
     const take = (part: Uint8Array) => {
       parts.push(part);
       length += part.byteLength;
-      if (length > atMost) end(() => resolve(undefined));
+      if (length <= atMost) return;
+      incoming.off("data", take);
+      resolve(undefined);
     };
-    const complete = () => end(() => resolve(Buffer.concat(parts, length)));
-    const cut = () => end(() => reject(new Error("The caller went away.")));
-    incoming.on("data", take).once("end", complete).once("close", cut);
+    incoming.on("data", take);
+    incoming.on("end", () => resolve(parts.length === 1 ? parts[0] : Buffer.concat(parts, length)));
+    incoming.on("close", () => reject(new Error("The caller went away."))); // after the end that is no news
   });
 }
 

@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { scaledClock } from "../domain/clock.ts";
 import { isLoopback } from "../domain/loopback.ts";
 import { Problem } from "../domain/problem.ts";
-import { answerOf } from "../http/reply.ts";
+import { abandon, answerOf } from "../http/reply.ts";
+import { isSilent } from "../http/response.ts";
 import type { MockServiceOptions } from "../options.ts";
 import { clockOf, revive, savedOf } from "../saved.ts";
 import { coreOf, createMockService, type MockService, type ServiceCore } from "../service.ts";
@@ -116,7 +117,8 @@ async function serve(
   } catch (error) {
     answer = answerOf(new Problem(500, `The data file cannot be written: ${(error as Error).message}`));
   }
-  if (outgoing.destroyed) return;
-  if (answer.fault === undefined && !(await discarded(incoming))) answer.headers["connection"] = "close";
+  const isRead = isSilent(answer.fault) || (await discarded(incoming));
+  if (outgoing.destroyed) return abandon(answer);
+  if (!isRead) answer.headers["connection"] = "close";
   await write(answer, outgoing);
 }

@@ -22,6 +22,11 @@ export interface Answer {
   fault?: WireFault;
 }
 
+/** Nobody is going to read it: a stream that is left alone would go on collecting. */
+export function abandon({ content }: Answer): void {
+  if (content instanceof ReadableStream) void content.cancel();
+}
+
 export function answerOf(result: Reply | Problem): Answer {
   if (result instanceof Problem) return problemAnswer(result);
   const { status, body, content, headers = {}, fault } = result;

@@ -1,7 +1,7 @@
 /** Finds the route that a request asks for, and turns whatever it gives into an answer. */
 import { ContractViolation } from "../domain/contract-violation.ts";
 import { Problem } from "../domain/problem.ts";
-import { type Answer, answerOf, type Reply } from "./reply.ts";
+import { type Answer, abandon, answerOf, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 
 export interface RouteCall {
@@ -23,12 +23,19 @@ export type Answering = (request: HttpRequest) => Promise<Answer>;
 
 export function createRouter(baseUrl: string, routes: readonly Route[]): Answering {
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, "");
-  const table = routes.map((route) => ({ ...route, segments: segmentsOf(route.path) }));
+  /** By how many segments they have, so that few need a closer look. */
+  const table = new Map<number, (Route & { segments: readonly string[] })[]>();
+  for (const route of routes) {
+    const segments = segmentsOf(route.path);
+    table.set(segments.length, [...(table.get(segments.length) ?? []), { ...route, segments }]);
+  }
 
   return async (request) => {
     const result = await answerTo(request).catch(failureOf);
     const answer = answerOf(result);
-    return request.method === "HEAD" ? { ...answer, content: null } : answer;
+    if (request.method !== "HEAD") return answer;
+    abandon(answer);
+    return { ...answer, content: null };
   };
 
   async function answerTo(request: HttpRequest): Promise<Reply | Problem> {
@@ -37,7 +44,9 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Answeri
     const segments = segmentsOf(path);
     const method = request.method === "HEAD" ? "GET" : request.method;
 
-    const candidates = table.filter((candidate) => matches(candidate.segments, segments));
+    const candidates = (table.get(segments.length) ?? []).filter((candidate) =>
+      matches(candidate.segments, segments),
+    );
     const found = candidates.find((candidate) => candidate.method === method);
     if (found === undefined) {
       return candidates.length === 0 ? notFound(method, path) : methodNotAllowed(candidates);
@@ -75,11 +84,8 @@ function methodNotAllowed(candidates: readonly Route[]): Reply {
 const segmentsOf = (path: string) => path.split("/").slice(1);
 
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {
-  return (
-    pattern.length === segments.length &&
-    pattern.every((segment, index) =>
-      segment === "*" ? segments[index] !== "" : segment === segments[index],
-    )
+  return pattern.every((segment, index) =>
+    segment === "*" ? segments[index] !== "" : segment === segments[index],
   );
 }
 
