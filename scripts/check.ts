@@ -24,6 +24,9 @@ const gates: [name: string, command: string][] = [
   ["real Next", "npm run test:next"],
   ["everything on all runtimes", "npm run test:runtimes"],
   ["killed receivers", "npm run test:crash:inbox -- 150 6"],
+  ["doors under MSW 3", "npm run test:msw3"],
+  ["mock server against the document", "npm run test:contract"],
+  ["pages in a browser", "npm run test:browser"],
   ["reference", "npm run docs"],
   ["demo", "npm run demo"],
 ];

@@ -1,7 +1,7 @@
 /** How a shop tests its own sign-up: against the whole service, in process, through MSW. */
 // #region test-with-mock
 import { createMockService } from "@loyalty-cards/mock-server";
-import { mockHandlers } from "@loyalty-cards/mock-server/msw";
+import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
 import { setupServer } from "msw/node";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { registerMember } from "./register-member.ts";
@@ -9,7 +9,7 @@ import { registerMember } from "./register-member.ts";
 const service = createMockService();
 const server = setupServer(...mockHandlers(service));
 
-beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
+beforeAll(() => server.listen(failOnUnhandled));
 beforeEach(() => service.reset());
 afterAll(() => server.close());
 

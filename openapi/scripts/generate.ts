@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { pull } from "./pull.ts";
 import { schemaTypes } from "./schema-types.ts";
-import { requestValidators } from "./validators.ts";
+import { contractValidators, requestValidators } from "./validators.ts";
 
 const home = new URL("../", import.meta.url);
 const snapshot = new URL("openapi.yaml", home);
@@ -18,6 +18,7 @@ async function generated(yaml: string): Promise<Generated> {
     "schema.ts": await schemaTypes(yaml),
     "openapi.json": asJson(document),
     "validators.js": requestValidators(document),
+    "contract.js": contractValidators(document),
     ...Object.fromEntries(
       examples.map(([name, { value }]) => [`examples/${kebab(name)}.json`, asJson(value)]),
     ),

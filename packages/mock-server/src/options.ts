@@ -1,4 +1,5 @@
 /** How a mock service can be made, with every default in one place. */
+import type { AllowedHosts } from "./control/guard.ts";
 import type { Deliver } from "./delivery/attempt.ts";
 import type { EndpointInput } from "./delivery/endpoints.ts";
 import { type Clock, systemClock } from "./domain/clock.ts";
@@ -8,6 +9,10 @@ import type { Wallets } from "./domain/surroundings.ts";
 import type { TemplateInput } from "./domain/templates.ts";
 
 export interface MockServiceOptions {
+  /** Holds every answer and every event against the OpenAPI document, and fails loudly when one differs. */
+  strict?: boolean;
+  /** Under which names the control API may be called: those of this machine (the default), or any. */
+  allowedHosts?: AllowedHosts;
   /** The service's address: cards point to it. Default `https://cards.mock.test`, which only exists in tests. */
   baseUrl?: string;
   /** Default: the machine's clock. Give `manualClock()` to move time by hand. */
@@ -45,9 +50,12 @@ export const seededTemplates: readonly TemplateInput[] = [
   },
 ];
 
+export type Settings = ReturnType<typeof checkedOptions>;
+
 export function checkedOptions(options: MockServiceOptions) {
   const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", answerWithinMs = 10_000 } = options;
   const { clock = systemClock(), newIdentifier = randomIdentifier, wallClockMs = Date.now } = options;
+  const { allowedHosts = "loopback", strict = false } = options;
   const {
     templates = seededTemplates,
     endpoints = [],
@@ -80,5 +88,7 @@ export function checkedOptions(options: MockServiceOptions) {
     })),
     wallets,
     answerWithinMs,
+    allowedHosts,
+    strict,
   };
 }

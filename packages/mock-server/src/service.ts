@@ -1,29 +1,30 @@
 /** The whole service in one object: the HTTP surface, and the hands of the shop that no API has. */
-import type { Transport } from "./delivery/attempt.ts";
-import {
-  createDelivery,
-  createEvent,
-  type Delivery,
-  type DeliveryFilter,
-  matching,
-  renew,
-} from "./delivery/deliveries.ts";
-import { createDispatcher, type ServiceClock } from "./delivery/dispatcher.ts";
+import { controlRoutes } from "./control/routes.ts";
+import { type Delivery, type DeliveryFilter, matching } from "./delivery/deliveries.ts";
 import {
   createEndpoint,
   type EndpointInput,
   type EndpointSecret,
-  existingEndpoint,
   renewSecret,
 } from "./delivery/endpoints.ts";
-import { type ApiKeyKind, seededApiKeys } from "./domain/api-keys.ts";
+import type { ServiceClock } from "./delivery/service-clock.ts";
+import type { ApiKeyKind } from "./domain/api-keys.ts";
 import { addToWallet, type Card, cardOf, existingCard, removeFromWallet } from "./domain/cards.ts";
 import { cancelOperation, type Operation, recordCorrection, recordPoints } from "./domain/ledger.ts";
-import { emptyState, type State } from "./domain/state.ts";
-import type { Domain } from "./domain/surroundings.ts";
+import type { State } from "./domain/state.ts";
 import { archiveTemplate, createTemplate, type Template, type TemplateInput } from "./domain/templates.ts";
-import { createRouter } from "./http/router.ts";
-import { checkedOptions, type MockServiceOptions } from "./options.ts";
+import type { FaultInput } from "./faults/fault-shape.ts";
+import { addFault, clearFaults, type Fault, removeFault } from "./faults/rules.ts";
+import { apiRoutes } from "./http/api.ts";
+import { fromFetch } from "./http/request.ts";
+import { isSilent, noResponse, responseOf } from "./http/response.ts";
+import { type Answering, createRouter } from "./http/router.ts";
+import { checkedOptions, type MockServiceOptions, type Settings } from "./options.ts";
+import { pageRoutes } from "./pages/routes.ts";
+import { inspectAnswer, inspectEvent } from "./strict.ts";
+import { type Awaited, type WaitCondition, type WaitOptions, waitFor } from "./waiting.ts";
+import type { World } from "./world.ts";
+import { createWorlds, type Worlds } from "./worlds.ts";
 
 /** A copy of everything the service remembers. Its inside is nobody's business. */
 export interface Snapshot {
@@ -32,13 +33,15 @@ export interface Snapshot {
 
 export interface MockService {
   readonly baseUrl: string;
-  /** The seeded API keys, one of each kind. */
+  /** Which world this is: `default`, or what `worlds.create()` called it. */
+  readonly worldId: string;
+  /** The API keys it begins with, one of each kind. */
   readonly apiKeys: Readonly<Record<ApiKeyKind, string>>;
   /** The first seeded template. */
   readonly templateId: string;
   /** The seeded webhook endpoints, with the secrets that a receiver needs. */
   readonly endpoints: readonly (EndpointSecret & { url: string })[];
-  /** The whole HTTP surface. Never rejects. */
+  /** The whole HTTP surface. Rejects only where a fault asks for it, as fetch does when a connection breaks. */
   fetch(request: Request): Promise<Response>;
   readonly templates: {
     create(input: TemplateInput): Template;
@@ -62,93 +65,132 @@ export interface MockService {
     deliveries(filter?: DeliveryFilter): Delivery[];
     resend(deliveryId: string): Delivery;
   };
+  /** What goes wrong on purpose. */
+  readonly faults: {
+    add(fault: FaultInput): Fault;
+    /** In the order in which they are tried; those that held `times` times are gone. */
+    list(): Fault[];
+    remove(id: string): void;
+    clear(): void;
+  };
   readonly clock: ServiceClock;
+  /** Worlds beside this one, behind the same address: an API key belongs to one of them. */
+  readonly worlds: {
+    create(): MockService;
+    list(): MockService[];
+    remove(worldId: string): void;
+  };
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
+  /** Resolves with what was waited for; what happened before counts. @throws {WaitTimeout} */
+  waitFor<Condition extends WaitCondition>(
+    condition: Condition,
+    options?: WaitOptions,
+  ): Promise<Awaited<Condition>>;
   /** Back to the seed: keys and templates stay, all else is forgotten. */
   reset(): void;
   snapshot(): Snapshot;
   restore(snapshot: Snapshot): void;
 }
 
+/** What hosts of this package need beside the service. */
+export interface ServiceCore {
+  service: MockService;
+  settings: Settings;
+  worlds: Worlds;
+  answer: Answering;
+}
+
+/** Where the core is: found by hosts that were loaded in another format, and in copies too. */
+const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
+
 /** @throws {TypeError} for an option that makes no sense; the message names it. */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const settings = checkedOptions(options);
-  const { clock, newIdentifier, baseUrl, defaultCountry, wallets } = settings;
+  const checked = checkedOptions(options);
+  const inspect = checked.strict ? inspectEvent : undefined;
+  const settings = { ...checked, deliver: options.deliver, inspect };
+  const worlds = createWorlds(settings);
+  const answer = createRouter(settings.baseUrl, [
+    ...apiRoutes(worlds, settings.baseUrl, settings.strict ? inspectAnswer : undefined),
+    ...controlRoutes(worlds, settings),
+    ...pageRoutes(worlds, settings),
+  ]);
 
-  const domain: Domain<State> = {
-    state: emptyState(),
-    nowMs: () => clock.now(),
-    newIdentifier,
-    baseUrl,
-    defaultCountry,
-    wallets,
-    emit(type, data) {
-      const event = createEvent(domain, type, data);
-      for (const endpoint of domain.state.endpoints.values()) {
-        if (endpoint.events.includes(type)) dispatcher.schedule(createDelivery(domain, event, endpoint.id));
-      }
-    },
-  };
-  const transport: Transport = {
-    deliver: options.deliver ?? ((request) => fetch(request)),
-    // Over HTTP a real receiver compares `t` with the real time, however far this clock has travelled.
-    signingTimeMs: options.deliver === undefined ? settings.wallClockMs : () => clock.now(),
-    answerWithinMs: settings.answerWithinMs,
-  };
-  const dispatcher = createDispatcher(domain, clock, transport);
-
-  function reset(): void {
-    domain.state = emptyState();
-    for (const template of settings.templates) createTemplate(domain, template);
-    for (const endpoint of settings.endpoints) createEndpoint(domain, endpoint, endpoint);
-    dispatcher.reload();
+  async function answerFetch(request: Request): Promise<Response> {
+    const answered = await answer(fromFetch(request));
+    return isSilent(answered.fault) ? noResponse(answered.fault, request.signal) : responseOf(answered);
   }
-  reset();
 
+  const services = new WeakMap<World, MockService>();
+  const serviceOf = (world: World): MockService => {
+    const known = services.get(world);
+    if (known !== undefined) return known;
+    const service: MockService = {
+      ...faceOf(world),
+      baseUrl: settings.baseUrl,
+      templateId: settings.templates[0]?.id ?? "",
+      endpoints:
+        world === worlds.first ? settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })) : [],
+      fetch: answerFetch,
+      worlds: {
+        create: () => serviceOf(worlds.create()),
+        list: () => worlds.all().map(serviceOf),
+        remove: worlds.remove,
+      },
+    };
+    services.set(world, service);
+    Object.assign(service, { [coreKey]: { service, settings, worlds, answer } satisfies ServiceCore });
+    return service;
+  };
+  return serviceOf(worlds.first);
+}
+
+/** @throws {TypeError} for what `createMockService` did not make. */
+export function coreOf(service: MockService): ServiceCore {
+  const core = (service as { [coreKey]?: ServiceCore })[coreKey];
+  if (core === undefined) throw new TypeError("Give the service that createMockService() returned.");
+  return core;
+}
+
+function faceOf(
+  world: World,
+): Omit<MockService, "baseUrl" | "templateId" | "endpoints" | "fetch" | "worlds"> {
+  const { id, apiKeys, domain, dispatcher, clock } = world;
   return {
-    baseUrl,
-    apiKeys: seededApiKeys,
-    templateId: settings.templates[0]?.id ?? "",
-    endpoints: settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })),
-    fetch: createRouter(domain, { reset }),
+    worldId: id,
+    apiKeys,
     templates: {
       create: (input) => structuredClone(createTemplate(domain, input)),
-      archive: (id) => archiveTemplate(domain, id),
+      archive: (templateId) => void archiveTemplate(domain, templateId),
     },
     cards: {
-      get: (id) => cardOf(domain, existingCard(domain, id)),
-      addToWallet: (id, wallet) => addToWallet(domain, id, wallet),
-      removeFromWallet: (id, wallet) => removeFromWallet(domain, id, wallet),
-      purchase: (id, { points }) => recordPoints(domain, id, "purchase", points),
-      redeem: (id, { points }) => recordPoints(domain, id, "redemption", points),
-      reward: (id, { points }) => recordPoints(domain, id, "reward", points),
-      correct: (id, { change }) => recordCorrection(domain, id, change),
+      get: (cardId) => cardOf(domain, existingCard(domain, cardId)),
+      addToWallet: (cardId, wallet) => addToWallet(domain, cardId, wallet),
+      removeFromWallet: (cardId, wallet) => removeFromWallet(domain, cardId, wallet),
+      purchase: (cardId, { points }) => recordPoints(domain, cardId, "purchase", points),
+      redeem: (cardId, { points }) => recordPoints(domain, cardId, "redemption", points),
+      reward: (cardId, { points }) => recordPoints(domain, cardId, "reward", points),
+      correct: (cardId, { change }) => recordCorrection(domain, cardId, change),
       cancel: (operationId) => cancelOperation(domain, operationId),
     },
     webhooks: {
       createEndpoint: (input) => createEndpoint(domain, input),
       newSecret: (endpointId) => renewSecret(domain, endpointId),
-      sendTest(endpointId) {
-        const { id } = existingEndpoint(domain, endpointId);
-        const delivery = createDelivery(domain, createEvent(domain, "ping", {}), id);
-        dispatcher.schedule(delivery);
-        return structuredClone(delivery);
-      },
+      sendTest: (endpointId) => structuredClone(world.sendTest(endpointId)),
       deliveries: (filter = {}) => structuredClone(matching(domain, filter)),
-      resend(deliveryId) {
-        const delivery = renew(domain, deliveryId, dispatcher.isUnderWay);
-        dispatcher.schedule(delivery);
-        return structuredClone(delivery);
-      },
+      resend: (deliveryId) => structuredClone(world.resend(deliveryId)),
     },
-    clock: dispatcher.clock,
+    faults: {
+      add: (fault) => structuredClone(addFault(domain, fault)),
+      list: () => structuredClone([...domain.state.faults.values()]),
+      remove: (faultId) => removeFault(domain, faultId),
+      clear: () => clearFaults(domain),
+    },
+    clock,
     idle: dispatcher.idle,
-    reset,
-    snapshot: () => ({ state: structuredClone(domain.state) }),
-    restore(snapshot) {
-      domain.state = structuredClone(snapshot.state) as State;
-      dispatcher.reload();
-    },
+    waitFor: (condition, options) => waitFor(world, condition, options),
+    reset: world.reset,
+    snapshot: () => ({ state: world.snapshot() }),
+    restore: (snapshot) => world.restore(snapshot.state as State),
   };
 }

@@ -27,7 +27,10 @@ export async function expectDescribed(path: string, method: string, response: Re
     method.toLowerCase()
   ];
   if (operation === undefined) return;
-  const described = operation.responses[String(response.status)] as { $ref?: string } | undefined;
+  const range = `${String(response.status)[0]}XX`;
+  const described = (operation.responses[String(response.status)] ?? operation.responses[range]) as
+    | { $ref?: string }
+    | undefined;
   if (described === undefined) throw new Error(`${method} ${template} may not answer ${response.status}`);
   const isProblem = response.status >= 400;
   expect(response.headers.get("content-type")).toBe(

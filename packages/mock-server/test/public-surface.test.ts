@@ -4,8 +4,10 @@ import { expect, it } from "vitest";
 it("exports from .", async () => {
   expect(Object.keys(await import("@loyalty-cards/mock-server")).sort()).toMatchInlineSnapshot(`
     [
+      "WaitTimeout",
       "createMockService",
       "manualClock",
+      "scaledClock",
       "systemClock",
     ]
   `);
@@ -13,6 +15,7 @@ it("exports from .", async () => {
 it("exports from ./msw", async () => {
   expect(Object.keys(await import("@loyalty-cards/mock-server/msw")).sort()).toMatchInlineSnapshot(`
     [
+      "failOnUnhandled",
       "mockHandlers",
     ]
   `);

@@ -1,6 +1,6 @@
 /** Sends a delivery once and waits for the answer: signed anew, ten seconds, no redirects (spec 6). */
 import { signWebhook } from "@loyalty-cards/webhook-verify";
-import type { Delivery } from "./deliveries.ts";
+import type { Attempt, Delivery } from "./deliveries.ts";
 import type { Endpoint } from "./endpoints.ts";
 
 /** Takes a delivery's request and answers it; `fetch` does, and so does a receiver under test. */
@@ -8,35 +8,46 @@ export type Deliver = (request: Request) => Response | Promise<Response>;
 
 export interface Transport {
   deliver: Deliver;
-  /** The time that goes into `t`, in milliseconds. */
+  /** Whose time goes into `t`. */
+  signedWith: "service" | "machine";
+  /** That time in milliseconds. */
   signingTimeMs: () => number;
   answerWithinMs: number;
 }
 
-export type AttemptResult = { status: number } | { error: string };
+type Answer = { status: number } | { error: string };
+
+export type AttemptResult = Answer & Pick<Attempt, "signedAt" | "signedWith">;
 
 /** Never rejects: what cannot even be sent is an attempt that failed. */
 export async function attempt(
   transport: Transport,
   endpoint: Endpoint,
   delivery: Delivery,
+  isDropped: boolean,
 ): Promise<AttemptResult> {
+  const timestamp = Math.floor(transport.signingTimeMs() / 1000);
+  const signature = {
+    signedAt: new Date(timestamp * 1000).toISOString(),
+    signedWith: transport.signedWith,
+  };
+  if (isDropped) return { error: "dropped on purpose, by a fault", ...signature };
   const timeout = new AbortController();
   try {
-    const request = await requestOf(transport, endpoint, delivery, timeout.signal);
-    return await within(transport.answerWithinMs, timeout, answerOf(transport.deliver, request));
+    const request = await requestOf(endpoint, delivery, timestamp, timeout.signal);
+    const answer = await within(transport.answerWithinMs, timeout, answerOf(transport.deliver, request));
+    return { ...answer, ...signature };
   } catch (error) {
-    return { error: reasonOf(error) };
+    return { error: reasonOf(error), ...signature };
   }
 }
 
 async function requestOf(
-  transport: Transport,
   endpoint: Endpoint,
   delivery: Delivery,
+  timestamp: number,
   signal: AbortSignal,
 ): Promise<Request> {
-  const timestamp = Math.floor(transport.signingTimeMs() / 1000);
   const signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
   return new Request(endpoint.url, {
     method: "POST",
@@ -52,19 +63,15 @@ async function requestOf(
   });
 }
 
-async function answerOf(deliver: Deliver, request: Request): Promise<AttemptResult> {
+async function answerOf(deliver: Deliver, request: Request): Promise<Answer> {
   const { status, body } = await deliver(request);
   body?.cancel().catch(() => {}); // the answer is its status; nobody waits for the rest
   return { status };
 }
 
-async function within(
-  ms: number,
-  timeout: AbortController,
-  answer: Promise<AttemptResult>,
-): Promise<AttemptResult> {
+async function within(ms: number, timeout: AbortController, answer: Promise<Answer>): Promise<Answer> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<AttemptResult>((resolve) => {
+  const late = new Promise<Answer>((resolve) => {
     timer = setTimeout(() => {
       resolve({ error: `no answer within ${ms / 1000} s` });
       timeout.abort();

@@ -1,10 +1,15 @@
 /** Deliveries: one event on its way to one endpoint, with every attempt on record (spec 3.2). */
+import { NotFoundError } from "../domain/not-found.ts";
 import type { Domain, EventType, Surroundings } from "../domain/surroundings.ts";
 import { nextAttemptAtMs } from "./schedule.ts";
 
 export interface Attempt {
   /** When it began, by the service's clock; ISO 8601. */
   at: string;
+  /** The time in the signature; ISO 8601, whole seconds. */
+  signedAt: string;
+  /** Whose time that is: over HTTP the machine's, so that a real receiver's tolerance holds under time travel. */
+  signedWith: "service" | "machine";
   /** What the receiver answered. */
   status?: number;
   /** Why there was no answer. */
@@ -26,6 +31,8 @@ export interface Delivery {
   body: string;
   /** Failures since it was sent or resent. */
   failures: number;
+  /** Waits until another event has overtaken it; at the latest for `nextAttemptAt`. */
+  isHeldBack?: true;
   /** It was resent while an attempt was under way: whatever that one brings, another follows. */
   isResent?: true;
 }
@@ -50,17 +57,29 @@ export interface DeliveryFilter {
   state?: Delivery["state"];
 }
 
-/** An event, written once: every attempt of every delivery sends these characters. */
-export function createEvent({ newIdentifier, nowMs }: Surroundings, type: EventType, data: unknown) {
-  const id = newIdentifier("evt");
-  return { id, type, body: JSON.stringify({ id, type, createdAt: new Date(nowMs()).toISOString(), data }) };
+/** What the service tells: the body of a webhook. */
+export interface ServiceEvent {
+  id: string;
+  type: EventType;
+  /** ISO 8601. */
+  createdAt: string;
+  data: unknown;
+}
+
+export function createEvent(
+  { newIdentifier, nowMs }: Surroundings,
+  type: EventType,
+  data: unknown,
+): ServiceEvent {
+  return { id: newIdentifier("evt"), type, createdAt: iso(nowMs()), data };
 }
 
 /** Puts an event on its way to an endpoint; its first attempt is due at once. */
 export function createDelivery(
-  { state, newIdentifier, nowMs }: Domain<DeliveryStore>,
-  event: ReturnType<typeof createEvent>,
+  { state, newIdentifier, nowMs, tell }: Domain<DeliveryStore>,
+  event: Pick<ServiceEvent, "id" | "type">,
   endpointId: string,
+  body: string,
 ): Delivery {
   const delivery: Delivery = {
     id: newIdentifier("dlv"),
@@ -70,16 +89,21 @@ export function createDelivery(
     state: "pending",
     attempts: [],
     nextAttemptAt: iso(nowMs()),
-    body: event.body,
+    body,
     failures: 0,
   };
   state.deliveries.set(delivery.id, delivery);
   state.pendingDeliveryIds.add(delivery.id);
+  tell({ type: "delivery", id: delivery.id, action: "created" });
   return delivery;
 }
 
 /** Records an attempt and decides what comes next. */
-export function settle({ state, nowMs }: Domain<DeliveryStore>, delivery: Delivery, attempt: Attempt): void {
+export function settle(
+  { state, nowMs, tell }: Domain<DeliveryStore>,
+  delivery: Delivery,
+  attempt: Attempt,
+): void {
   delivery.attempts.push(attempt);
   delete delivery.nextAttemptAt;
   const { status } = attempt;
@@ -96,20 +120,42 @@ export function settle({ state, nowMs }: Domain<DeliveryStore>, delivery: Delive
     Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: iso(nowMs()) });
   }
   if (delivery.state !== "pending") state.pendingDeliveryIds.delete(delivery.id);
+  tell({ type: "delivery", id: delivery.id, action: "changed" });
 }
 
 /** Sends a delivery once more, as the console's "Resend" does: due at once, with all retries before it. */
 export function renew(
-  { state, nowMs }: Domain<DeliveryStore>,
+  { state, nowMs, tell }: Domain<DeliveryStore>,
   deliveryId: string,
   isUnderWay: (delivery: Delivery) => boolean,
 ): Delivery {
   const delivery = state.deliveries.get(deliveryId);
-  if (delivery === undefined) throw new RangeError(`There is no delivery "${deliveryId}".`);
+  if (delivery === undefined) throw new NotFoundError(`There is no delivery "${deliveryId}".`);
   if (isUnderWay(delivery)) delivery.isResent = true;
   else Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: iso(nowMs()) });
+  delete delivery.isHeldBack;
   state.pendingDeliveryIds.add(delivery.id);
+  tell({ type: "delivery", id: delivery.id, action: "changed" });
   return delivery;
+}
+
+/** Holds a new delivery back until another event has overtaken it, or for this long. */
+export function holdBack({ nowMs }: Surroundings, delivery: Delivery, forMs: number): void {
+  Object.assign(delivery, { isHeldBack: true, nextAttemptAt: iso(nowMs() + forMs) });
+}
+
+/** Lets what was held back for an endpoint go. */
+export function letGo({ state, nowMs }: Domain<DeliveryStore>, endpointId: string): Delivery[] {
+  const held: Delivery[] = [];
+  for (const id of state.pendingDeliveryIds) {
+    const delivery = state.deliveries.get(id);
+    if (delivery?.isHeldBack && delivery.endpointId === endpointId) held.push(delivery);
+  }
+  for (const delivery of held) {
+    delete delivery.isHeldBack;
+    delivery.nextAttemptAt = iso(nowMs());
+  }
+  return held;
 }
 
 export function matching({ state }: Domain<DeliveryStore>, filter: DeliveryFilter): Delivery[] {

@@ -1,46 +1,41 @@
 /** Makes the attempts that are due, in the order of time, and keeps the delivery log. */
-import { type Clock, isManual } from "../domain/clock.ts";
-import { type Duration, durationMs } from "../domain/duration.ts";
+import { type Clock, isMovable } from "../domain/clock.ts";
 import type { Domain } from "../domain/surroundings.ts";
+import { type FaultStore, takeDeliveryFault } from "../faults/rules.ts";
 import { attempt, type Transport } from "./attempt.ts";
-import { type Delivery, type DeliveryStore, type FiredAttempt, settle } from "./deliveries.ts";
+import { type Delivery, type DeliveryStore, type FiredAttempt, letGo, settle } from "./deliveries.ts";
 import { dueQueue } from "./due-queue.ts";
 import type { EndpointStore } from "./endpoints.ts";
 
-/**
- * The service's clock. Moving it needs a manual clock, and returns the attempts that ended on the way. Do not await a
- * movement inside a receiver: it waits for that very receiver.
- */
-export interface ServiceClock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  advance(duration: Duration): Promise<FiredAttempt[]>;
-  advanceToNextDelivery(): Promise<FiredAttempt[]>;
-  /** Until nothing is pending: everything is delivered, or failed for good. */
-  runUntilIdle(): Promise<FiredAttempt[]>;
-}
+export type DispatchStore = DeliveryStore & EndpointStore & FaultStore;
+
+/** How far a movement goes, told when the next attempt is due; undefined: it stays where it is. */
+export type EndOf = (nextMs: number | undefined) => number | undefined;
 
 export interface Dispatcher {
-  clock: ServiceClock;
   /** Puts a delivery into the queue, and starts it when it is due. */
   schedule(delivery: Delivery): void;
   isUnderWay(delivery: Delivery): boolean;
-  /** The state was replaced: what is pending in it waits from now on, and nothing else does. */
+  /** When the next attempt is due. */
+  nextAttemptMs(): number | undefined;
+  /** The state or the clock was replaced: what is pending waits from now on, and nothing else does. */
   reload(): void;
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
+  /** Moves time from one due attempt to the next, until there is none before the end. */
+  travel(endOf: EndOf): Promise<FiredAttempt[]>;
 }
 
+/** @param clock asked each time, because a service can be given another one. */
 export function createDispatcher(
-  domain: Domain<DeliveryStore & EndpointStore>,
-  clock: Clock,
+  domain: Domain<DispatchStore>,
+  clock: () => Clock,
   transport: Transport,
 ): Dispatcher {
   const waiting = dueQueue<Delivery>();
   const underWay = new Map<Delivery, Promise<void>>();
   let fired: FiredAttempt[] = [];
   let cancelTimer = () => {};
-  let movement: Promise<unknown> = Promise.resolve();
 
   function schedule(delivery: Delivery): void {
     if (delivery.nextAttemptAt === undefined || underWay.has(delivery)) return;
@@ -55,18 +50,29 @@ export function createDispatcher(
       const delivery = deliveries.get(id);
       if (delivery !== undefined) schedule(delivery);
     }
+    wake();
+  }
+
+  /** When the next attempt is due, past entries that were resent or let go since. */
+  function nextAttemptMs(): number | undefined {
+    for (let next = waiting.next(); next !== undefined; next = waiting.next()) {
+      if (Date.parse(next.item.nextAttemptAt ?? "") === next.dueAtMs) return next.dueAtMs;
+      waiting.take();
+    }
+    return undefined;
   }
 
   /** Starts what is due, and on a clock that runs asks to be woken for the rest. */
   function wake(): void {
-    let nextMs = waiting.nextMs();
-    while (nextMs !== undefined && nextMs <= clock.now()) {
+    let nextMs = nextAttemptMs();
+    while (nextMs !== undefined && nextMs <= clock().now()) {
       const delivery = waiting.take();
       if (delivery !== undefined) fire(delivery);
-      nextMs = waiting.nextMs();
+      nextMs = nextAttemptMs();
     }
     cancelTimer();
-    if (nextMs !== undefined) cancelTimer = clock.wakeAt?.(nextMs, wake) ?? cancelTimer;
+    cancelTimer = () => {};
+    if (nextMs !== undefined) cancelTimer = clock().wakeAt?.(nextMs, wake) ?? cancelTimer;
   }
 
   function fire(delivery: Delivery): void {
@@ -82,25 +88,29 @@ export function createDispatcher(
     underWay.set(delivery, carriedOut);
   }
 
-  async function carryOut(delivery: Delivery, state: DeliveryStore & EndpointStore): Promise<void> {
+  async function carryOut(delivery: Delivery, state: DispatchStore): Promise<void> {
     const endpoint = state.endpoints.get(delivery.endpointId);
     if (endpoint === undefined) return;
-    const at = new Date(clock.now()).toISOString();
+    const at = new Date(clock().now()).toISOString();
     const startedMs = performance.now();
-    const result = await attempt(transport, endpoint, delivery);
+    const wasHeldBack = delivery.isHeldBack === true;
+    delete delivery.isHeldBack;
+    const isDropped = takeDeliveryFault(domain, "drop", delivery);
+    const result = await attempt(transport, endpoint, delivery, isDropped);
     if (domain.state !== state) return; // reset or restored meanwhile: that attempt belongs to the past
     const made = { at, ...result, durationMs: Math.round(performance.now() - startedMs) };
     settle(domain, delivery, made);
     fired.push({ deliveryId: delivery.id, eventId: delivery.eventId, type: delivery.type, ...made });
+    if (!wasHeldBack) for (const held of letGo(domain, endpoint.id)) schedule(held);
   }
 
   async function idle(): Promise<void> {
     while (underWay.size > 0) await Promise.all(underWay.values());
   }
 
-  /** Moves time from one due attempt to the next, until there is none before the end. */
-  async function travel(endOf: (nextMs: number | undefined) => number | undefined): Promise<FiredAttempt[]> {
-    if (!isManual(clock)) {
+  async function travel(endOf: EndOf): Promise<FiredAttempt[]> {
+    const moved = clock();
+    if (!isMovable(moved)) {
       throw new TypeError(
         "This service runs on the machine's clock; make it with { clock: manualClock() } to move time.",
       );
@@ -108,46 +118,25 @@ export function createDispatcher(
     fired = [];
     await idle();
     for (;;) {
-      const nextMs = waiting.nextMs();
+      const nextMs = nextAttemptMs();
       const endMs = endOf(nextMs);
       if (nextMs === undefined || endMs === undefined || nextMs > endMs) {
-        if (endMs !== undefined) clock.moveTo(Math.max(endMs, clock.now()));
+        if (endMs !== undefined) moved.moveTo(Math.max(endMs, moved.now()));
+        wake();
         return fired;
       }
-      clock.moveTo(Math.max(nextMs, clock.now()));
+      moved.moveTo(Math.max(nextMs, moved.now()));
       wake();
       await idle();
     }
   }
 
-  /** One movement at a time: two tests' worth of awaits may not interleave on one clock. */
-  function inTurn<Result>(move: () => Promise<Result>): Promise<Result> {
-    const turn = movement.then(move);
-    movement = turn.catch(() => undefined);
-    return turn;
-  }
-
   return {
     schedule,
     isUnderWay: (delivery) => underWay.has(delivery),
+    nextAttemptMs,
     reload,
     idle,
-    clock: {
-      now: () => clock.now(),
-      advance: (duration) => {
-        const ms = durationMs(duration);
-        return inTurn(() => {
-          const endMs = clock.now() + ms;
-          return travel(() => endMs);
-        });
-      },
-      advanceToNextDelivery: () =>
-        inTurn(async () => {
-          await idle();
-          const endMs = waiting.nextMs();
-          return travel(() => endMs);
-        }),
-      runUntilIdle: () => inTurn(() => travel((nextMs) => nextMs)),
-    },
+    travel,
   };
 }

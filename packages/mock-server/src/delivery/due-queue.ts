@@ -9,8 +9,8 @@ interface Entry<Item> {
 
 export interface DueQueue<Item> {
   add(item: Item, dueAtMs: number): void;
-  /** When the first one is due; undefined when nothing waits. */
-  nextMs(): number | undefined;
+  /** The first one and when it is due; undefined when nothing waits. */
+  next(): { item: Item; dueAtMs: number } | undefined;
   /** Takes the first one out. */
   take(): Item | undefined;
   clear(): void;
@@ -40,7 +40,7 @@ export function dueQueue<Item>(): DueQueue<Item> {
         index = parent;
       }
     },
-    nextMs: () => heap[0]?.dueAtMs,
+    next: () => heap[0],
     take() {
       const [first] = heap;
       const last = heap.pop();

@@ -1,5 +1,8 @@
 /** Where events are sent, which ones, and under which secret (spec 5.4, 6). */
+
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { isLoopback } from "../domain/loopback.ts";
+import { NotFoundError } from "../domain/not-found.ts";
 import type { Domain, EventType } from "../domain/surroundings.ts";
 
 export interface Endpoint {
@@ -32,7 +35,7 @@ export const eventTypes = Object.keys(openapi.webhooks) as EventType[];
  * @throws {TypeError} for an address or an event that the service would not take.
  */
 export function createEndpoint(
-  { state, newIdentifier }: Domain<EndpointStore>,
+  { state, newIdentifier, tell }: Domain<EndpointStore>,
   { url, events }: EndpointInput,
   seeded: Partial<EndpointSecret> = {},
 ): EndpointSecret {
@@ -52,6 +55,7 @@ export function createEndpoint(
   const { id = newIdentifier("we"), secret = newIdentifier("whsec") } = seeded;
   const endpoint: Endpoint = { id, url, events: [...events], secret };
   state.endpoints.set(endpoint.id, endpoint);
+  tell({ type: "endpoint", id, action: "created" });
   return { id: endpoint.id, secret: endpoint.secret };
 }
 
@@ -59,24 +63,16 @@ export function createEndpoint(
 export function renewSecret(domain: Domain<EndpointStore>, endpointId: string): EndpointSecret {
   const endpoint = existingEndpoint(domain, endpointId);
   endpoint.secret = domain.newIdentifier("whsec");
+  domain.tell({ type: "endpoint", id: endpointId, action: "changed" });
   return { id: endpoint.id, secret: endpoint.secret };
 }
 
 export function existingEndpoint({ state }: Domain<EndpointStore>, endpointId: string): Endpoint {
   const endpoint = state.endpoints.get(endpointId);
-  if (endpoint === undefined) throw new RangeError(`There is no webhook endpoint "${endpointId}".`);
+  if (endpoint === undefined) throw new NotFoundError(`There is no webhook endpoint "${endpointId}".`);
   return endpoint;
 }
 
 function isAllowed({ protocol, hostname }: URL): boolean {
   return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
-}
-
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
 }

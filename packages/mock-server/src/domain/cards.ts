@@ -1,6 +1,8 @@
 /** Cards: how they are made, shown, and put into wallets (spec 2.1). */
+
 import type { components } from "@loyalty-cards/openapi";
 import type { Customer } from "./customers.ts";
+import { NotFoundError } from "./not-found.ts";
 import type { Domain, Surroundings } from "./surroundings.ts";
 import type { FieldValues, Template } from "./templates.ts";
 
@@ -19,6 +21,7 @@ export interface StoredCard {
   issuedVia: string;
   fieldValues: FieldValues;
   wallets: string[];
+  issuedAtMs: number;
 }
 
 export interface CardStore {
@@ -30,7 +33,7 @@ export interface CardStore {
 const pointsKey = "points";
 
 export function createCard(
-  { state, newIdentifier }: Domain<CardStore>,
+  { state, newIdentifier, nowMs, tell }: Domain<CardStore>,
   template: Template,
   customer: Customer,
   fieldValues: FieldValues,
@@ -46,11 +49,13 @@ export function createCard(
     issuedVia,
     fieldValues: { ...fieldValues },
     wallets: [],
+    issuedAtMs: nowMs(),
   };
   if (showsPoints(template)) card.fieldValues[pointsKey] = 0;
   state.cards.set(card.id, card);
   state.cardIdBySlug.set(card.slug, card.id);
   customer.cardIds.push(card.id);
+  tell({ type: "card", id: card.id, action: "created" });
   return card;
 }
 
@@ -78,7 +83,7 @@ export function cardOf({ baseUrl }: Surroundings, card: StoredCard): Card {
 /** @throws {RangeError} when there is no such card. */
 export function existingCard({ state }: Domain<CardStore>, cardId: string): StoredCard {
   const card = state.cards.get(cardId);
-  if (card === undefined) throw new RangeError(`There is no card "${cardId}".`);
+  if (card === undefined) throw new NotFoundError(`There is no card "${cardId}".`);
   return card;
 }
 
@@ -88,6 +93,7 @@ export function addToWallet(domain: Domain<CardStore>, cardId: string, wallet: s
   knownWallet(domain, wallet);
   if (card.wallets.includes(wallet)) throw new RangeError(`The card is in the ${wallet} wallet already.`);
   card.wallets.push(wallet);
+  domain.tell({ type: "card", id: card.id, action: "changed" });
   domain.emit("card.added", { passId: card.id, customerId: card.customerId, wallet });
 }
 
@@ -97,11 +103,12 @@ export function removeFromWallet(domain: Domain<CardStore>, cardId: string, wall
   knownWallet(domain, wallet);
   if (!card.wallets.includes(wallet)) throw new RangeError(`The card is not in the ${wallet} wallet.`);
   card.wallets = card.wallets.filter((name) => name !== wallet);
+  domain.tell({ type: "card", id: card.id, action: "changed" });
   domain.emit("card.removed", { passId: card.id, customerId: card.customerId, wallet });
 }
 
 function knownWallet({ wallets }: Surroundings, wallet: string): void {
   const known = [wallets.first, wallets.second];
   if (!known.includes(wallet))
-    throw new RangeError(`There is no wallet "${wallet}"; there are ${known.join(" and ")}.`);
+    throw new NotFoundError(`There is no wallet "${wallet}"; there are ${known.join(" and ")}.`);
 }

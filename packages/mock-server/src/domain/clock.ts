@@ -1,4 +1,6 @@
-/** The service's time: the machine's, or one that stands still until a test moves it. */
+/** The service's time: the machine's, one that stands still until it is moved, or one that runs and can be moved. */
+
+export type ClockMode = "system" | "manual" | "scaled";
 
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -7,39 +9,97 @@ export interface Clock {
   wakeAt?(atMs: number, wake: () => void): () => void;
 }
 
-export interface ManualClock extends Clock {
-  wakeAt?: never;
+/** A clock that can be moved. */
+export interface MovableClock extends Clock {
   /** Moves time forward. @throws {RangeError} when asked to go back. */
   moveTo(atMs: number): void;
 }
 
+export interface ManualClock extends MovableClock {
+  wakeAt?: never;
+}
+
+export interface ScaledClock extends MovableClock {
+  /** How many times as fast as the machine's clock. */
+  readonly factor: number;
+  wakeAt(atMs: number, wake: () => void): () => void;
+}
+
+export interface ScaledClockOptions {
+  /** Default 1; 60 makes a minute of the service a second of the machine. */
+  factor?: number;
+  /** Default: the present. */
+  startAt?: Date | number | string;
+}
+
 const longestTimerMs = 2 ** 31 - 1;
+const largestFactor = 1_000_000;
 
 /** The machine's clock. Its timers do not keep a process alive. */
 export function systemClock(): Clock {
-  return {
-    now: Date.now,
-    wakeAt(atMs, wake) {
-      const timer = setTimeout(wake, Math.min(Math.max(0, atMs - Date.now()), longestTimerMs));
-      (timer as { unref?: () => void }).unref?.();
-      return () => clearTimeout(timer);
-    },
-  };
+  return { now: Date.now, wakeAt: (atMs, wake) => timer(atMs - Date.now(), wake) };
 }
 
 /** A clock that stands at `startAt` (the present when absent) until `service.clock` moves it. */
 export function manualClock(startAt: Date | number | string = Date.now()): ManualClock {
-  let nowMs = new Date(startAt).getTime();
-  if (Number.isNaN(nowMs)) throw new RangeError(`manualClock cannot start at "${startAt}": that is no date.`);
+  let nowMs = startMs("manualClock", startAt);
   return {
     now: () => nowMs,
     moveTo(atMs) {
-      if (!(atMs >= nowMs)) throw new RangeError("Time does not go back; make a new service instead.");
-      nowMs = atMs;
+      nowMs = forward(nowMs, atMs);
     },
   };
 }
 
-export function isManual(clock: Clock): clock is ManualClock {
+/** A clock that runs `factor` times as fast as the machine's, and can be moved forward besides. */
+export function scaledClock({ factor = 1, startAt = Date.now() }: ScaledClockOptions = {}): ScaledClock {
+  if (!(factor > 0 && factor <= largestFactor)) {
+    throw new RangeError(`A clock's factor must be more than 0 and at most ${largestFactor}, not ${factor}.`);
+  }
+  let baseMs = startMs("scaledClock", startAt);
+  let sinceMs = performance.now(); // does not jump when somebody sets the machine's clock
+  const now = () => baseMs + Math.floor((performance.now() - sinceMs) * factor);
+  return {
+    factor,
+    now,
+    wakeAt: (atMs, wake) => timer(Math.ceil((atMs - now()) / factor), wake),
+    moveTo(atMs) {
+      baseMs = forward(now(), atMs);
+      sinceMs = performance.now();
+    },
+  };
+}
+
+export function isMovable(clock: Clock): clock is MovableClock {
   return "moveTo" in clock;
+}
+
+/** What kind of clock it is; one of a user's own counts as the machine's. */
+export function modeOf(clock: Clock): { mode: ClockMode; factor?: number } {
+  if (!isMovable(clock)) return { mode: "system" };
+  return "factor" in clock ? { mode: "scaled", factor: (clock as ScaledClock).factor } : { mode: "manual" };
+}
+
+/** Another clock of the same kind, at the same time. */
+export function clockLike(clock: Clock): Clock {
+  const { mode, factor = 1 } = modeOf(clock);
+  if (mode === "manual") return manualClock(clock.now());
+  return mode === "scaled" ? scaledClock({ factor, startAt: clock.now() }) : clock;
+}
+
+function startMs(what: string, startAt: Date | number | string): number {
+  const ms = new Date(startAt).getTime();
+  if (Number.isNaN(ms)) throw new RangeError(`${what} cannot start at "${startAt}": that is no date.`);
+  return ms;
+}
+
+function forward(nowMs: number, atMs: number): number {
+  if (!(atMs >= nowMs)) throw new RangeError("Time does not go back; make a new service instead.");
+  return atMs;
+}
+
+function timer(afterMs: number, wake: () => void): () => void {
+  const handle = setTimeout(wake, Math.min(Math.max(0, afterMs), longestTimerMs));
+  (handle as { unref?: () => void }).unref?.();
+  return () => clearTimeout(handle);
 }

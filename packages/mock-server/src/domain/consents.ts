@@ -14,13 +14,14 @@ export function consentOf({ id, name, phone, email, marketing }: Customer): Cons
 
 /** A change emits `consent.changed` (spec 4.5); what already holds only takes the newer version label. */
 export function changeMarketingConsent(
-  { emit }: Surroundings,
+  { emit, tell }: Surroundings,
   customer: Customer,
   change: { marketing: boolean; version?: string },
 ): void {
   const hasChanged = customer.marketing.isGiven !== change.marketing;
   const version = change.version ?? (hasChanged ? undefined : customer.marketing.version);
   customer.marketing = { isGiven: change.marketing, ...(version !== undefined && { version }) };
+  tell({ type: "customer", id: customer.id, action: "changed" });
   if (!hasChanged) return;
   emit("consent.changed", {
     customerId: customer.id,

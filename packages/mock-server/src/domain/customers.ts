@@ -51,14 +51,15 @@ export function readContact(
 
 /** A customer who is found keeps what is known; only blanks are filled, and never with what identifies another. */
 export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Contact): Customer {
-  const { state, newIdentifier } = domain;
+  const { state, newIdentifier, tell } = domain;
   const { phone, email, name } = contact;
   const emailKey = email?.toLowerCase();
   const byPhone = phone === undefined ? undefined : state.customerIdByPhone.get(phone);
   const byEmail = emailKey === undefined ? undefined : state.customerIdByEmail.get(emailKey);
 
   const id = byPhone ?? byEmail ?? newIdentifier("cus");
-  const customer = state.customers.get(id) ?? { id, marketing: { isGiven: false }, cardIds: [] };
+  const known = state.customers.get(id);
+  const customer = known ?? { id, marketing: { isGiven: false }, cardIds: [] };
   state.customers.set(id, customer);
 
   if (phone !== undefined && customer.phone === undefined && byPhone === undefined) {
@@ -75,5 +76,6 @@ export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Con
     state.customerIdByEmail.set(emailKey, id);
   }
   if (name !== undefined) customer.name ??= name;
+  tell({ type: "customer", id, action: known === undefined ? "created" : "changed" });
   return customer;
 }

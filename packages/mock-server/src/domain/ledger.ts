@@ -1,6 +1,8 @@
 /** Records what changes a balance, and tells of it: one operation, one `balance.changed`, perhaps a new level. */
+
 import type { components } from "@loyalty-cards/openapi";
 import { type CardStore, existingCard, setBalance } from "./cards.ts";
+import { NotFoundError } from "./not-found.ts";
 import type { Domain } from "./surroundings.ts";
 import { type Template, type TemplateStore, tierOf } from "./templates.ts";
 
@@ -52,11 +54,12 @@ export function recordCorrection(domain: Books, cardId: string, change: number):
 /** Reverses one operation, once. @throws {RangeError} when there is none, or it was cancelled or is a cancellation. */
 export function cancelOperation(domain: Books, operationId: string): Operation {
   const cancelled = domain.state.operations.get(operationId);
-  if (cancelled === undefined) throw new RangeError(`There is no operation "${operationId}".`);
+  if (cancelled === undefined) throw new NotFoundError(`There is no operation "${operationId}".`);
   if (cancelled.isCancelled) throw new RangeError("The operation was cancelled already.");
   if (cancelled.type === "cancellation") throw new RangeError("A cancellation cannot be cancelled.");
   const operation = record(domain, cancelled.cardId, "cancellation", -cancelled.change);
   cancelled.isCancelled = true;
+  domain.tell({ type: "operation", id: operationId, action: "changed" });
   return operation;
 }
 
@@ -94,6 +97,8 @@ function record(domain: Books, cardId: string, type: OperationType, change: numb
 
   const template = state.templates.get(card.templateId) as Template; // templates are archived, never removed
   setBalance(template, card, balance);
+  domain.tell({ type: "operation", id: operation.id, action: "created" });
+  domain.tell({ type: "card", id: cardId, action: "changed" });
   const { customerId } = card;
   domain.emit("balance.changed", {
     passId: cardId,

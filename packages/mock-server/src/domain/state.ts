@@ -1,7 +1,9 @@
-/** Everything the service remembers, as plain data, so that it can be copied, restored and reset. */
+/** Everything a world remembers, as plain data, so that it can be copied, restored, reset and written to a file. */
 import type { DeliveryStore } from "../delivery/deliveries.ts";
 import type { EndpointStore } from "../delivery/endpoints.ts";
-import { type ApiKeyStore, seededApiKeys } from "./api-keys.ts";
+import type { EventStore } from "../delivery/outbox.ts";
+import type { FaultStore } from "../faults/rules.ts";
+import type { ApiKeyStore } from "./api-keys.ts";
 import type { CardStore } from "./cards.ts";
 import type { CustomerStore } from "./customers.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
@@ -16,14 +18,13 @@ export interface State
     LedgerStore,
     IdempotencyStore,
     EndpointStore,
-    DeliveryStore {}
+    DeliveryStore,
+    EventStore,
+    FaultStore {}
 
 export function emptyState(): State {
   return {
-    apiKeys: new Map([
-      [seededApiKeys.website, "website"],
-      [seededApiKeys.full, "full"],
-    ]),
+    apiKeys: new Map(),
     templates: new Map(),
     customers: new Map(),
     customerIdByPhone: new Map(),
@@ -36,5 +37,7 @@ export function emptyState(): State {
     endpoints: new Map(),
     deliveries: new Map(),
     pendingDeliveryIds: new Set(),
+    recentEvents: [],
+    faults: new Map(),
   };
 }

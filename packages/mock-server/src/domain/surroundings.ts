@@ -1,5 +1,6 @@
 /** What the rules of the domain need from the world around them. */
 import type { webhooks } from "@loyalty-cards/openapi";
+import type { Change } from "./changes.ts";
 import type { Country } from "./contact.ts";
 import type { NewIdentifier } from "./identifier.ts";
 
@@ -15,6 +16,8 @@ export interface Surroundings {
   newIdentifier: NewIdentifier;
   /** Puts an event into the outbox. */
   emit: <Type extends EventType>(type: Type, data: EventData<Type>) => void;
+  /** Says that something is not as it was. */
+  tell: (change: Change) => void;
   baseUrl: string;
   defaultCountry: Country;
   wallets: Wallets;

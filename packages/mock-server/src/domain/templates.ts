@@ -1,4 +1,5 @@
 /** Templates: which fields a card has, and which level begins at which balance (spec 2.7). */
+import { NotFoundError } from "./not-found.ts";
 import type { MemberFault } from "./problem.ts";
 import type { Domain } from "./surroundings.ts";
 
@@ -38,11 +39,11 @@ export interface TemplateStore {
 
 export type FieldValues = Record<string, string | number>;
 
-const fieldTypes = ["name", "text", "number"];
+export const fieldTypes: readonly string[] = ["name", "text", "number"];
 
 /** @throws {TypeError} for a template that could not be issued from; the message names the member. */
 export function createTemplate(
-  { state, newIdentifier }: Domain<TemplateStore>,
+  { state, newIdentifier, tell }: Domain<TemplateStore>,
   input: TemplateInput,
 ): Template {
   const { id = newIdentifier("tpl"), name, fields = [], tiers = [] } = input;
@@ -75,13 +76,16 @@ export function createTemplate(
     isArchived: false,
   };
   state.templates.set(id, template);
+  tell({ type: "template", id, action: "created" });
   return template;
 }
 
-export function archiveTemplate({ state }: Domain<TemplateStore>, id: string): void {
+export function archiveTemplate({ state, tell }: Domain<TemplateStore>, id: string): Template {
   const template = state.templates.get(id);
-  if (template === undefined) throw new RangeError(`There is no template "${id}".`);
+  if (template === undefined) throw new NotFoundError(`There is no template "${id}".`);
   template.isArchived = true;
+  tell({ type: "template", id, action: "changed" });
+  return template;
 }
 
 /** What is wrong with the values for a card of this template (spec 4.1.2). Keys beyond the template are kept. */

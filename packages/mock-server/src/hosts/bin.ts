@@ -1,35 +1,39 @@
 #!/usr/bin/env node
-/** The command `mock-server`: the service on a port, until Ctrl-C. */
-import { readFileSync } from "node:fs";
+/** The command `mock-server`: the service on a port until Ctrl-C, or for as long as another command runs. */
 import { parseArgs } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
-import type { MockServiceOptions } from "../options.ts";
 import { type MockServer, startMockServer } from "./node.ts";
+import { exec } from "./node-exec.ts";
+import { readSeed } from "./node-seed.ts";
 
 const { version } = packageJson;
 
-const help = `Usage: mock-server [--port 4010] [--host 127.0.0.1] [--seed seed.json] [--json]
+const help = `Usage: mock-server [options]
+       mock-server exec [options] -- <command> [arguments]
 
-The whole Loyalty Card Issuing Service on this machine.
+The whole Loyalty Card Issuing Service on this machine. With exec: starts it, runs the command with LOYALTY_URL,
+LOYALTY_API_KEY, LOYALTY_FULL_API_KEY, LOYALTY_TEMPLATE_ID, LOYALTY_CONSOLE_URL and, when the seed has an endpoint,
+LOYALTY_SIGNING_SECRET in its environment, shuts down, and passes on the command's exit code.
 
-  --port <number>   default 4010; 0 takes any free port
+  --port <number>   default 4010; 0 takes any free port, and is the default of exec
   --host <address>  default 127.0.0.1
   --seed <file>     JSON: { "defaultCountry", "templates": [...], "endpoints": [{ "url", "events" }] }
+  --data <file>     keep everything in this file; once it exists, it wins over the seed
+  --strict          hold every answer and every event against the OpenAPI document
   --json            print one line of JSON when ready
   --help            print this
   --version         print the version`;
 
-/** What a seed file may hold. */
-type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints">;
-
-const seedMembers = ["defaultCountry", "templates", "endpoints"];
-
-async function main(): Promise<void> {
+async function main(): Promise<number | undefined> {
+  const { args, command } = split(process.argv.slice(2));
   const { values } = parseArgs({
+    args,
     options: {
-      port: { type: "string", default: "4010" },
+      port: { type: "string", default: command === undefined ? "4010" : "0" },
       host: { type: "string", default: "127.0.0.1" },
       seed: { type: "string" },
+      data: { type: "string" },
+      strict: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
       version: { type: "boolean", default: false },
@@ -37,51 +41,42 @@ async function main(): Promise<void> {
   });
   if (values.help || values.version) {
     console.log(values.help ? help : version);
-    return;
+    return undefined;
+  }
+  const [program, ...programArgs] = command ?? [];
+  if (command !== undefined && program === undefined) {
+    throw new TypeError("exec needs a command: mock-server exec -- npm test. See --help.");
   }
   const seed = values.seed === undefined ? {} : readSeed(values.seed);
-  const server = await startMockServer({ ...seed, port: portOf(values.port), host: values.host });
+  const { host, strict, data } = values;
+  const server = await startMockServer({
+    ...seed,
+    port: portOf(values.port),
+    host,
+    strict,
+    ...(data !== undefined && { data }),
+  });
+  if (program !== undefined) return await exec(server, program, programArgs).finally(server.close);
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => void server.close().then(() => process.exit(0)));
   }
   console.log(values.json ? jsonLine(server) : banner(server));
+  return undefined;
+}
+
+/** `exec [options] -- command`: the options are ours, what follows is another's. */
+function split(given: readonly string[]): { args: string[]; command?: string[] } {
+  if (given[0] !== "exec") return { args: [...given] };
+  const at = given.indexOf("--");
+  return at < 0
+    ? { args: given.slice(1), command: [] }
+    : { args: given.slice(1, at), command: given.slice(at + 1) };
 }
 
 function portOf(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new TypeError(`--port takes a number from 0 to 65535, not "${text}".`);
 }
-
-function readSeed(file: string): Seed {
-  try {
-    return checkedSeed(JSON.parse(readFileSync(file, "utf8")));
-  } catch (error) {
-    throw new Error(`--seed ${file} cannot be used: ${messageOf(error)}`);
-  }
-}
-
-/** Names what is wrong with a file that somebody wrote by hand; what templates and endpoints hold, the service checks. */
-function checkedSeed(seed: unknown): Seed {
-  if (!isObject(seed)) throw new TypeError("it is not an object.");
-  const unknown = Object.keys(seed).filter((name) => !seedMembers.includes(name));
-  if (unknown.length > 0) throw new TypeError(`it has "${unknown[0]}"; there are ${seedMembers.join(", ")}.`);
-  for (const [name, list] of Object.entries(seed)) {
-    if (name === "defaultCountry") continue;
-    if (!Array.isArray(list) || !list.every(isObject))
-      throw new TypeError(`"${name}" is not a list of objects.`);
-    for (const entry of list) {
-      for (const inner of ["fields", "tiers", "events"]) {
-        const value = (entry as Record<string, unknown>)[inner];
-        if (value !== undefined && !Array.isArray(value))
-          throw new TypeError(`"${inner}" in "${name}" is not a list.`);
-      }
-    }
-  }
-  return seed as Seed;
-}
-
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function jsonLine({ url, service }: MockServer): string {
   const { apiKeys, templateId, endpoints } = service;
@@ -95,6 +90,7 @@ function banner({ url, service }: MockServer): string {
     ["Website key", service.apiKeys.website],
     ["Full key", service.apiKeys.full],
     ["Template", service.templateId],
+    ["Console", `${url}/console`],
     ["OpenAPI", `${url}/api/docs/json`],
     ...service.endpoints.map((endpoint) => [`Secret of ${endpoint.url}`, endpoint.secret]),
   ];
@@ -103,13 +99,20 @@ function banner({ url, service }: MockServer): string {
 }
 
 function messageOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, message, syscall } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE") return "The port is taken; choose another with --port, or 0 for any free one.";
+  if (syscall?.startsWith("spawn")) return `The command cannot be run: ${message}.`;
   const [line = ""] = String(message).split("\n");
   return code?.startsWith("ERR_PARSE_ARGS") ? `${line} See --help.` : line;
 }
 
-main().catch((error: unknown) => {
-  console.error(`mock-server: ${messageOf(error)}`);
-  process.exitCode = 2;
-});
+main().then(
+  (exitCode) => {
+    // At once: deliveries that are under way are nobody's concern when the command has ended.
+    if (exitCode !== undefined) process.exit(exitCode);
+  },
+  (error: unknown) => {
+    console.error(`mock-server: ${messageOf(error)}`);
+    process.exitCode = (error as NodeJS.ErrnoException).syscall?.startsWith("spawn") ? 127 : 2;
+  },
+);

@@ -1,15 +1,28 @@
 /** Puts the service behind a port of this machine. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
+import { scaledClock } from "../domain/clock.ts";
+import { isLoopback } from "../domain/loopback.ts";
+import { Problem } from "../domain/problem.ts";
+import { abandon, answerOf } from "../http/reply.ts";
+import { isSilent } from "../http/response.ts";
 import type { MockServiceOptions } from "../options.ts";
-import { createMockService, type MockService } from "../service.ts";
+import { clockOf, revive, savedOf } from "../saved.ts";
+import { coreOf, createMockService, type MockService, type ServiceCore } from "../service.ts";
+import { write } from "./node-answer.ts";
+import { type DataFile, dataFile, readDataFile } from "./node-data-file.ts";
+import { discarded, fromNode } from "./node-request.ts";
+import { referenceAt } from "./reference-node.ts";
 
-export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl"> {
+export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | "allowedHosts"> {
   /** Default 0: any free port. */
   port?: number;
   /** Default 127.0.0.1: nobody but this machine. */
   host?: string;
+  /** How long a caller may take to send a request. Default 30 000. */
+  requestTimeoutMs?: number;
+  /** A file to keep everything in; what is in it wins over the seed. Nothing is answered before it is written. */
+  data?: string;
 }
 
 export interface MockServer {
@@ -19,21 +32,41 @@ export interface MockServer {
   close(): Promise<void>;
 }
 
-/** Starts the service. @throws the system's error when the port is taken. */
+/** Starts the service, on a clock that runs and can be moved. @throws the system's error when the port is taken. */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
-  const { port = 0, host = "127.0.0.1", ...serviceOptions } = options;
-  let service: MockService | undefined;
-  const server = createServer((request, response) => {
-    if (service !== undefined) void answer(service, request, response);
-  });
+  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, data, ...serviceOptions } = options;
+  const saved = data === undefined ? undefined : readDataFile(data);
+  let core: ServiceCore | undefined;
+  let kept: DataFile | undefined;
+  const server = createServer(
+    {
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: Math.min(requestTimeoutMs, 10_000),
+      connectionsCheckingInterval: Math.min(requestTimeoutMs, 5_000),
+    },
+    (incoming, outgoing) => {
+      if (core !== undefined) void serve(core, kept, incoming, outgoing);
+    },
+  );
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
   });
   const address = server.address() as AddressInfo;
   const url = `http://${reachable(host)}:${address.port}`;
+  let service: MockService;
   try {
-    service = createMockService({ ...serviceOptions, baseUrl: url });
+    service = createMockService({
+      clock: scaledClock(),
+      ...serviceOptions,
+      ...(saved && { ...saved.seed, clock: clockOf(saved.worlds[0]) }),
+      baseUrl: url,
+      // Who binds beyond this machine does so on purpose, and is called by names that nobody knows here.
+      allowedHosts: isLoopback(hostnameOf(host)) ? "loopback" : "any",
+    });
+    core = coreOf(service);
+    if (saved !== undefined) revive(core.worlds, saved);
+    if (data !== undefined) kept = await keepIn(data, core);
   } catch (error) {
     server.close();
     throw error;
@@ -41,61 +74,51 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   return {
     url,
     service,
-    close: () =>
-      new Promise((resolve) => {
+    close: async () => {
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+      await kept?.written();
+    },
   };
+}
+
+/** Writes it at once, so that a folder that cannot be written is found at the start. */
+async function keepIn(file: string, { worlds, settings }: ServiceCore): Promise<DataFile> {
+  const kept = dataFile(file, () => savedOf(worlds, settings));
+  worlds.listen(kept.touch);
+  kept.touch();
+  await kept.written();
+  return kept;
 }
 
 /** An address to write into links: "all of them" is none. */
 function reachable(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
+  return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : hostnameOf(host);
 }
 
-async function answer(
-  service: MockService,
+const hostnameOf = (host: string) => (host.includes(":") ? `[${host}]` : host);
+
+async function serve(
+  core: ServiceCore,
+  kept: DataFile | undefined,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const request = requestOf(service.baseUrl, incoming);
-  const response = request === undefined ? unreadable() : await service.fetch(request);
-  const headers = Object.fromEntries(response.headers);
-  // What was not read stands between this answer and the next request on the connection.
-  if (!incoming.complete) headers["connection"] = "close";
-  outgoing.writeHead(response.status, headers);
-  outgoing.end(new Uint8Array(await response.arrayBuffer()));
-}
-
-function unreadable(): Response {
-  const problem = {
-    type: "about:blank",
-    title: "Bad Request",
-    status: 400,
-    detail: "The method or the address cannot be read.",
-  };
-  return new Response(JSON.stringify(problem), {
-    status: 400,
-    headers: { "content-type": "application/problem+json" },
-  });
-}
-
-/** Undefined for what no Request can be made of: methods and addresses that fetch refuses. */
-function requestOf(baseUrl: string, incoming: IncomingMessage): Request | undefined {
-  const { url = "/", method = "GET" } = incoming;
-  const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const hasBody = method !== "GET" && method !== "HEAD";
+  incoming.on("error", () => {}); // a caller who goes away is no event here
+  const request = fromNode(incoming, outgoing, core.service.baseUrl);
+  let answer =
+    request === undefined
+      ? answerOf(new Problem(400, "The method or the address cannot be read."))
+      : ((await referenceAt(request, core.service)) ?? (await core.answer(request)));
   try {
-    return new Request(new URL(url, baseUrl), {
-      method,
-      headers,
-      ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: "half" }),
-    });
-  } catch {
-    return undefined;
+    await kept?.written();
+  } catch (error) {
+    answer = answerOf(new Problem(500, `The data file cannot be written: ${(error as Error).message}`));
   }
+  const isRead = isSilent(answer.fault) || (await discarded(incoming));
+  if (outgoing.destroyed) return abandon(answer);
+  if (!isRead) answer.headers["connection"] = "close";
+  await write(answer, outgoing);
 }

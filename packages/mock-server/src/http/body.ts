@@ -1,11 +1,13 @@
 /** Reads a JSON request body, or says why it cannot be read. */
 import { Problem } from "../domain/problem.ts";
+import type { HttpRequest } from "./request.ts";
 
-const maxBytes = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
+const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export type JsonBody = { value: unknown };
 
-export async function readJson(request: Request): Promise<JsonBody | Problem> {
+export async function readJson(request: HttpRequest): Promise<JsonBody | Problem> {
   const mediaType = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
     return new Problem(415, "Send the body as Content-Type: application/json.");
@@ -19,21 +21,11 @@ export async function readJson(request: Request): Promise<JsonBody | Problem> {
   }
 }
 
-async function readText(request: Request): Promise<string | Problem> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
-  let length = 0;
+async function readText(request: HttpRequest): Promise<string | Problem> {
   try {
-    const reader = request.body?.getReader();
-    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
-      length += part.value.byteLength;
-      if (length > maxBytes) {
-        reader?.cancel().catch(() => {}); // not awaited: of a cloned body it resolves only when both are cancelled
-        return new Problem(413, `The body is larger than ${maxBytes} bytes.`);
-      }
-      text += decoder.decode(part.value, { stream: true });
-    }
-    return text + decoder.decode();
+    const bytes = await request.bytes(maxBodyBytes);
+    if (bytes === undefined) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
+    return decoder.decode(bytes);
   } catch {
     return new Problem(400, "The body is not UTF-8, or it was cut off.");
   }

@@ -19,7 +19,7 @@ export interface Call {
   /** The variable segment of the path. */
   id: string;
   query: URLSearchParams;
-  headers: Headers;
+  headers: { get(name: string): string | null };
   /** The parsed body, of the operations that have one. */
   body: unknown;
   apiKeyKind: ApiKeyKind;

@@ -1,87 +1,78 @@
-/** Finds what a request asks for, checks the key, reads the body, and lets the operation answer. */
-import { apiKeyKind } from "../domain/api-keys.ts";
+/** Finds the route that a request asks for, and turns whatever it gives into an answer. */
+import { ContractViolation } from "../domain/contract-violation.ts";
 import { Problem } from "../domain/problem.ts";
-import type { State } from "../domain/state.ts";
-import type { Domain } from "../domain/surroundings.ts";
-import { readJson } from "./body.ts";
-import { documentOf } from "./document.ts";
-import { operations } from "./operations.ts";
-import { type Reply, responseOf } from "./reply.ts";
+import { type Answer, abandon, answerOf, type Reply } from "./reply.ts";
+import type { HttpRequest } from "./request.ts";
 
-export interface Control {
-  reset(): void;
+export interface RouteCall {
+  request: HttpRequest;
+  url: URL;
+  /** The variable segments, decoded. */
+  params: readonly string[];
 }
 
-type Answer = Reply | Problem | Promise<Reply | Problem>;
-
-interface Route {
+export interface Route {
   method: string;
-  segments: readonly string[];
-  answer(request: Request, id: string, url: URL): Answer;
+  /** `*` is a variable segment. */
+  path: string;
+  answer(call: RouteCall): Reply | Problem | Promise<Reply | Problem>;
 }
 
-/** Makes the whole HTTP surface out of the domain. Never rejects. */
-export function createRouter(
-  domain: Domain<State>,
-  control: Control,
-): (request: Request) => Promise<Response> {
-  const routes: Route[] = Object.values(operations).map((operation) => ({
-    method: operation.method,
-    segments: segmentsOf(`/api/v1${operation.path}`),
-    async answer(request, id, url) {
-      const kind = apiKeyKind(domain.state, request.headers.get("authorization"));
-      if (kind === undefined) return new Problem(401, "The API key is missing or unknown.");
-      const body = operation.hasBody ? await readJson(request) : { value: undefined };
-      if (body instanceof Problem) return body;
-      const { headers } = request;
-      return operation.run(domain, {
-        id,
-        query: url.searchParams,
-        headers,
-        body: body.value,
-        apiKeyKind: kind,
-      });
-    },
-  }));
-  const route = (method: string, path: string, answer: Route["answer"]) =>
-    routes.push({ method, segments: segmentsOf(path), answer });
+/** Never rejects. */
+export type Answering = (request: HttpRequest) => Promise<Answer>;
 
-  route("GET", "/api/docs/json", () => ({ status: 200, body: documentOf(domain.baseUrl) }));
-  route("GET", "/_mock/health", () => ({ status: 200, body: { status: "ok" } }));
-  route("POST", "/_mock/reset", () => {
-    control.reset();
-    return { status: 204 };
-  });
+export function createRouter(baseUrl: string, routes: readonly Route[]): Answering {
+  const prefix = new URL(baseUrl).pathname.replace(/\/$/, "");
+  /** By how many segments they have, so that few need a closer look. */
+  const table = new Map<number, (Route & { segments: readonly string[] })[]>();
+  for (const route of routes) {
+    const segments = segmentsOf(route.path);
+    table.set(segments.length, [...(table.get(segments.length) ?? []), { ...route, segments }]);
+  }
 
   return async (request) => {
-    const result = await answerTo(request).catch(() => new Problem(500, "The mock service failed."));
-    const response = responseOf(result);
-    return request.method === "HEAD" ? new Response(null, response) : response;
+    const result = await answerTo(request).catch(failureOf);
+    const answer = answerOf(result);
+    if (request.method !== "HEAD") return answer;
+    abandon(answer);
+    return { ...answer, content: null };
   };
 
-  async function answerTo(request: Request): Promise<Reply | Problem> {
-    const url = new URL(request.url);
-    const prefix = new URL(domain.baseUrl).pathname.replace(/\/$/, "");
+  async function answerTo(request: HttpRequest): Promise<Reply | Problem> {
+    const { url } = request;
     const path = url.pathname.startsWith(`${prefix}/`) ? url.pathname.slice(prefix.length) : url.pathname;
     const segments = segmentsOf(path);
     const method = request.method === "HEAD" ? "GET" : request.method;
 
-    const candidates = routes.filter((candidate) => matches(candidate.segments, segments));
+    const candidates = (table.get(segments.length) ?? []).filter((candidate) =>
+      matches(candidate.segments, segments),
+    );
     const found = candidates.find((candidate) => candidate.method === method);
-    if (found !== undefined) {
-      const id = decoded(segments[found.segments.indexOf("*")] ?? "");
-      return id === undefined ? notFound(method, path) : found.answer(request, id, url);
+    if (found === undefined) {
+      return candidates.length === 0 ? notFound(method, path) : methodNotAllowed(candidates);
     }
-    return candidates.length === 0 ? notFound(method, path) : methodNotAllowed(candidates);
+    const params = found.segments.flatMap((segment, index) =>
+      segment === "*" ? [decoded(segments[index] ?? "")] : [],
+    );
+    return params.every((param) => param !== undefined)
+      ? found.answer({ request, url, params })
+      : notFound(method, path);
   }
 
   /** Says what exists: whoever meets this is a developer with a typing error. */
   function notFound(method: string, path: string): Problem {
+    const isControl = path.startsWith("/_mock");
     const known = routes
-      .map((candidate) => `${candidate.method} /${candidate.segments.join("/")}`)
+      .filter((candidate) => candidate.path.startsWith("/_mock") === isControl)
+      .map((candidate) => `${candidate.method} ${candidate.path}`)
       .join(", ");
     return new Problem(404, `There is no ${method} ${path}. There are ${known}.`);
   }
+}
+
+/** What a strict service says of itself is for the developer who runs it; anything else stays inside. */
+function failureOf(error: unknown): Problem {
+  return new Problem(500, error instanceof ContractViolation ? error.message : "The mock service failed.");
 }
 
 function methodNotAllowed(candidates: readonly Route[]): Reply {
@@ -93,11 +84,8 @@ function methodNotAllowed(candidates: readonly Route[]): Reply {
 const segmentsOf = (path: string) => path.split("/").slice(1);
 
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {
-  return (
-    pattern.length === segments.length &&
-    pattern.every((segment, index) =>
-      segment === "*" ? segments[index] !== "" : segment === segments[index],
-    )
+  return pattern.every((segment, index) =>
+    segment === "*" ? segments[index] !== "" : segment === segments[index],
   );
 }
 

@@ -1,45 +1,8 @@
 /** The command `mock-server`: ready lines, and one line on stderr with exit code 2 for bad input. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-
-const bin = fileURLToPath(new URL("../../src/hosts/bin.ts", import.meta.url));
-
-function start(...args: string[]) {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    ["--conditions=@loyalty-cards/source", "--import", "tsx", bin, ...args],
-    { stdio: ["ignore", "pipe", "pipe"] },
-  );
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let [stdout, stderr] = ["", ""];
-  child.stderr?.on("data", (chunk) => {
-    stderr += chunk;
-  });
-  const firstOutput = new Promise<string>((resolve) =>
-    child.stdout?.on("data", (chunk) => {
-      stdout += chunk;
-      resolve(stdout);
-    }),
-  );
-  const exit = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
-    child.on("close", (code) => resolve({ code, stdout, stderr })),
-  );
-  return { child, firstOutput, exit };
-}
-
-function temporaryFile(content: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "mock-server-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "seed.json");
-  writeFileSync(file, content);
-  return file;
-}
+import { start, temporaryFile } from "./command.ts";
 
 describe("mock-server", () => {
   it("prints one JSON line when ready, serves, and stops at SIGTERM with 0", async () => {
@@ -62,7 +25,8 @@ describe("mock-server", () => {
   it("prints what a person needs otherwise", async () => {
     const { firstOutput } = start("--port", "0");
     const text = await firstOutput;
-    for (const name of ["Base URL", "Website key", "Full key", "Template"]) expect(text).toContain(name);
+    for (const name of ["Base URL", "Website key", "Full key", "Template", "Console"])
+      expect(text).toContain(name);
   });
 
   it("starts from a seed file", async () => {
@@ -124,6 +88,11 @@ describe("mock-server", () => {
 
   it.each([
     ["an unknown flag", ["--prot", "1"], /--prot.* See --help/],
+    ["exec without a command", ["exec", "--strict"], /exec needs a command/],
+    ["exec with a flag of its command", ["exec", "npm", "--", "test"], /npm.* See --help/],
+    ["a data file that is none", ["--data", () => temporaryFile("[]")], /--data .* it is not a file that/],
+    ["a data file that is not JSON", ["--data", () => temporaryFile("{")], /--data .* it is not JSON/],
+    ["a data file in no folder", ["--port", "0", "--data", "/nowhere/data.json"], /ENOENT/],
     ["a port that is none", ["--port", "seventy"], /--port takes a number/],
     ["a port beyond all ports", ["--port", "65536"], /--port takes a number/],
     [

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { setupServer } from "msw/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { mockHandlers } from "../../src/hosts/msw.ts";
+import { failOnUnhandled, mockHandlers } from "../../src/hosts/msw.ts";
 import { startMockServer } from "../../src/hosts/node.ts";
 import { createMockService, type MockService } from "../../src/index.ts";
 import { caller, signUp, template } from "../shop.ts";
@@ -20,7 +20,7 @@ const doors: Record<string, () => OpenDoor | Promise<OpenDoor>> = {
   msw: () => {
     const service = createMockService({ templates: [template] });
     const server = setupServer(...mockHandlers(service));
-    server.listen({ onUnhandledRequest: "error" });
+    server.listen(failOnUnhandled);
     onTestFinished(() => server.close());
     return { service, fetch: (request) => fetch(request) };
   },
@@ -81,6 +81,39 @@ describe.each(Object.entries(doors))("through %s", (_name, open) => {
     expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
   });
 
+  it.each(["reset", "destroy", "truncate", "malformed", "hang"] as const)(
+    "a caller who meets %s after the commit has no card, and gets it when asking again",
+    async (kind) => {
+      const { service, fetch } = await open();
+      service.faults.add({ phase: "after-commit", kind, times: 1 });
+      const issue = async (timeoutMs: number) => {
+        const request = new Request(service.baseUrl + issuePath, {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${service.apiKeys.website}`,
+            "content-type": "application/json",
+            "idempotency-key": "user-1",
+          },
+          body: JSON.stringify(signUp()),
+          signal: AbortSignal.timeout(timeoutMs),
+        });
+        return (await (await fetch(request)).json()) as { id: string };
+      };
+      await expect(issue(kind === "hang" ? 200 : 5_000)).rejects.toThrow();
+      const { id } = await issue(5_000);
+      expect((service.snapshot().state as { cards: Map<string, unknown> }).cards.size).toBe(1);
+      expect(service.cards.get(id).loyaltyBalance).toBe(0);
+    },
+  );
+
+  it("the control API is there", async () => {
+    const { service, call } = await visit();
+    const { id } = (await call("POST", issuePath, { body: signUp() })).body;
+    const bought = await call("POST", `/_mock/cards/${id}/purchase`, { key: null, body: { points: 12 } });
+    expect(bought).toMatchObject({ status: 201, body: { balance: 12 } });
+    expect(service.cards.get(id).loyaltyTier).toBe("Silver");
+  });
+
   it("the document is served", async () => {
     const { service, call } = await visit();
     const { body } = await call("GET", "/api/docs/json", { key: null });
@@ -93,12 +126,16 @@ describe("behind MSW", () => {
     const { http, HttpResponse } = await import("msw");
     const service = createMockService();
     const server = setupServer(...mockHandlers(service));
-    server.listen({ onUnhandledRequest: "error" });
+    server.listen(failOnUnhandled);
     onTestFinished(() => server.close());
     server.use(http.get("*/api/v1/passes/:id", () => HttpResponse.json({ own: true }, { status: 503 })));
     expect((await fetch(`${service.baseUrl}/api/v1/passes/card_1`)).status).toBe(503);
     expect((await fetch(`${service.baseUrl}/_mock/health`)).status).toBe(200);
-    await expect(fetch("https://elsewhere.test/")).rejects.toThrow();
+    // The two majors word it differently; a network that was asked would say ENOTFOUND.
+    const refused = await fetch("https://elsewhere.test/").catch((error: Error) => error);
+    expect(`${(refused as Error).name} ${(refused as { cause?: Error }).cause?.name}`).toContain(
+      "InternalError",
+    );
   });
 });
 

@@ -39,7 +39,14 @@ it("a real receiver verifies them, also after the clock has travelled for hours"
   const shop = sendTestTo(await listen((request, response) => void receive(request, response)));
   secret = shop.secret;
   await shop.service.clock.advance("3h");
-  expect(shop.log()?.attempts.map(({ status }) => status)).toEqual([503, 503, 503, 204]);
+  const attempts = shop.log()?.attempts ?? [];
+  expect(attempts.map(({ status }) => status)).toEqual([503, 503, 503, 204]);
+  // The log says so: the last attempt is half an hour later by the service's clock, and signed with the machine's.
+  for (const { signedAt, signedWith } of attempts) {
+    expect([signedWith, Math.abs(Date.parse(signedAt) - Date.now()) < 300_000]).toEqual(["machine", true]);
+  }
+  const [first, last] = [attempts[0]?.at ?? "", attempts.at(-1)?.at ?? ""];
+  expect(Date.parse(last) - Date.parse(first)).toBe(36 * 60_000);
   expect(seen).toEqual(["ping"]);
 });
 

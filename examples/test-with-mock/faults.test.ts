@@ -1,0 +1,31 @@
+/** Faults after the commit: the card exists, the answer is lost, and the member still has one card. */
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { expect, it, onTestFinished } from "vitest";
+import { registerMember } from "./register-member.ts";
+
+async function openShop() {
+  const { url, service, close } = await startMockServer();
+  onTestFinished(close);
+  return {
+    service,
+    settings: { baseUrl: url, apiKey: service.apiKeys.website, templateId: service.templateId },
+  };
+}
+
+// #region faults
+it("gives one card to a member whose first answer was cut off", async () => {
+  const { service, settings } = await openShop();
+  service.faults.add({
+    phase: "after-commit",
+    kind: "truncate",
+    times: 1,
+    match: { operation: "issueCard" },
+  });
+  service.faults.add({ phase: "before", kind: "status", status: 503, retryAfterSeconds: 0, times: 1 });
+
+  const cardId = await registerMember(settings, { id: 7, phone: "+48 600 100 200" });
+
+  expect(await registerMember(settings, { id: 7, phone: "+48 600 100 200" })).toBe(cardId);
+  expect(service.faults.list()).toEqual([]); // both struck
+});
+// #endregion

@@ -1,0 +1,22 @@
+/** One server for many tests at the same time: each has a world of its own, and waits for what it caused. */
+import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { registerMember } from "./register-member.ts";
+
+let server: MockServer;
+beforeAll(async () => {
+  server = await startMockServer();
+});
+afterAll(() => server.close());
+
+it.concurrent.each(["one", "another", "a third"])("%s test sees its own cards", async () => {
+  // #region worlds
+  const service = server.service.worlds.create();
+  const settings = { baseUrl: server.url, apiKey: service.apiKeys.website, templateId: service.templateId };
+  const cardId = await registerMember(settings, { id: 7, phone: "+48 600 100 200" });
+
+  service.cards.purchase(cardId, { points: 120 });
+  const [event] = await service.waitFor({ event: { type: "tier.changed", data: { passId: cardId } } });
+  expect(event).toMatchObject({ data: { tier: "Silver", previous: null } });
+  // #endregion
+});

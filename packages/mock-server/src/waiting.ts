@@ -1,0 +1,112 @@
+/** Waits for something to have happened in a world, so that nobody writes a loop that asks. */
+import { type Delivery, matching, type ServiceEvent } from "./delivery/deliveries.ts";
+import { type Card, cardOf } from "./domain/cards.ts";
+import { InputError, isObject } from "./domain/shape.ts";
+import type { EventType } from "./domain/surroundings.ts";
+import type { World } from "./world.ts";
+
+/** The members given must be equal, also inside `data`. What happened before counts. */
+export type WaitCondition =
+  | { event: { type?: EventType; id?: string; data?: Record<string, unknown> }; count?: number }
+  | { delivery: Partial<Pick<Delivery, "id" | "eventId" | "type" | "endpointId" | "state">>; count?: number }
+  | { card: { id: string } & Partial<Omit<Card, "id">> };
+
+/** What there was of what was waited for. */
+export type Awaited<Condition> = Condition extends { event: unknown }
+  ? ServiceEvent[]
+  : Condition extends { delivery: unknown }
+    ? Delivery[]
+    : Card[];
+
+export interface WaitOptions {
+  /** By the machine's clock; default 5 000. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+/** It did not happen in time. */
+export class WaitTimeout extends Error {
+  override name = "WaitTimeout" as const;
+}
+
+/** @throws {WaitTimeout} when it did not happen in time; the message says what there was instead. */
+export async function waitFor<Condition extends WaitCondition>(
+  world: World,
+  condition: Condition,
+  { timeoutMs = 5_000, signal }: WaitOptions = {},
+): Promise<Awaited<Condition>> {
+  const subjects = ["event", "delivery", "card"].filter((name) => name in condition);
+  if (subjects.length !== 1) {
+    throw new InputError([{ pointer: "", detail: "Wait for one of event, delivery and card." }]);
+  }
+  const { count = 1 } = condition as { count?: number };
+  const present = () => matches(world, condition);
+  if (present().length < count)
+    await becoming(world, () => present().length >= count, timeoutMs, condition, signal);
+  return structuredClone(present()) as Awaited<Condition>;
+}
+
+function becoming(
+  world: World,
+  isThere: () => boolean,
+  timeoutMs: number,
+  condition: WaitCondition,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (act: () => void) => {
+      clearTimeout(timer);
+      stop();
+      signal?.removeEventListener("abort", abort);
+      act();
+    };
+    const abort = () => end(() => reject(signal?.reason));
+    const timer = setTimeout(() => {
+      const sentence = `${JSON.stringify(condition)} did not come within ${timeoutMs} ms. ${presentIn(world)}`;
+      end(() => reject(new WaitTimeout(sentence)));
+    }, timeoutMs);
+    let isLooking = false;
+    const stop = world.changes.listen(() => {
+      if (isLooking) return;
+      isLooking = true;
+      queueMicrotask(() => {
+        isLooking = false;
+        if (isThere()) end(resolve);
+      });
+    });
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort);
+  });
+}
+
+function matches({ domain }: World, condition: WaitCondition): (ServiceEvent | Delivery | Card)[] {
+  if ("event" in condition)
+    return domain.state.recentEvents.filter((event) => covers(condition.event, event));
+  if ("delivery" in condition) return matching(domain, condition.delivery);
+  const stored = domain.state.cards.get(condition.card.id);
+  const card = stored === undefined ? undefined : cardOf(domain, stored);
+  return card !== undefined && covers(condition.card, card) ? [card] : [];
+}
+
+/** Whether everything in the pattern is in the value. */
+function covers(pattern: unknown, value: unknown): boolean {
+  if (Array.isArray(pattern)) {
+    return (
+      Array.isArray(value) &&
+      value.length === pattern.length &&
+      pattern.every((entry, index) => covers(entry, value[index]))
+    );
+  }
+  if (!isObject(pattern)) return pattern === value;
+  return (
+    isObject(value) &&
+    Object.entries(pattern).every(([name, member]) => member === undefined || covers(member, value[name]))
+  );
+}
+
+function presentIn({ domain: { state } }: World): string {
+  const events = state.recentEvents.slice(-10).map(({ type }) => type);
+  const deliveries = [...state.deliveries.values()].slice(-10).map(({ type, state }) => `${type} ${state}`);
+  const list = (entries: string[]) => (entries.length === 0 ? "none" : entries.join(", "));
+  return `The newest events: ${list(events)}; the newest deliveries: ${list(deliveries)}.`;
+}

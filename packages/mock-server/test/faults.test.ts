@@ -1,0 +1,220 @@
+/** Faults by rule: which request meets them, what of the work is done, and what a receiver meets. */
+import { describe, expect, it } from "vitest";
+import type { FaultInput, RequestFaultInput } from "../src/index.ts";
+import { openShop, receiver, signUp, template } from "./shop.ts";
+
+const cardsOf = async ({ call }: ReturnType<typeof openShop>) =>
+  (await call("GET", "/_mock/cards", { key: null })).body.total;
+
+/** Every fault there is after the commit; a caller with time limits survives them all. */
+const afterCommit: RequestFaultInput[] = [
+  { kind: "status", status: 500, phase: "after-commit" },
+  { kind: "status", status: 503, retryAfterSeconds: 0, phase: "after-commit" },
+  { kind: "html", phase: "after-commit" },
+  { kind: "latency", delayMs: 5, phase: "after-commit" },
+  { kind: "reset", phase: "after-commit" },
+  { kind: "destroy", phase: "after-commit" },
+  { kind: "truncate", phase: "after-commit" },
+  { kind: "malformed", phase: "after-commit" },
+  { kind: "hang", phase: "after-commit" },
+];
+
+/** Issues once, as fetch does; undefined when there is no answer, or none that can be read. */
+async function issueOnce({ service }: ReturnType<typeof openShop>, idempotencyKey: string) {
+  const request = new Request(`${service.baseUrl}/api/v1/templates/${template.id}/passes`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.apiKeys.website}`,
+      "content-type": "application/json",
+      "idempotency-key": idempotencyKey,
+    },
+    body: JSON.stringify(signUp()),
+    signal: AbortSignal.timeout(1_000),
+  });
+  try {
+    const response = await service.fetch(request);
+    return { status: response.status, id: ((await response.json()) as { id?: string }).id };
+  } catch (error) {
+    return { error: error as Error };
+  }
+}
+
+describe("after the commit the work is done:", () => {
+  it.each(afterCommit)("%j", async (fault) => {
+    const shop = openShop();
+    shop.service.faults.add({ ...fault, times: 1 });
+    const first = await issueOnce(shop, "user-1");
+    expect(await cardsOf(shop)).toBe(1);
+    if (fault.kind === "latency") expect(first.status).toBe(201);
+    else expect(first.id).toBeUndefined();
+    const again = await issueOnce(shop, "user-1");
+    expect([again.status, await cardsOf(shop), shop.service.faults.list()]).toEqual([201, 1, []]);
+  });
+
+  it.each(afterCommit)("30 concurrent issues with one key give one card under %j", async (fault) => {
+    const shop = openShop();
+    shop.service.faults.add({ ...fault, times: 20 });
+    await Promise.all(Array.from({ length: 30 }, () => issueOnce(shop, "user-1")));
+    expect(await cardsOf(shop)).toBe(1);
+  });
+});
+
+describe("before the work nothing is done:", () => {
+  it.each(afterCommit.filter(({ kind }) => kind !== "latency"))("%j", async (fault) => {
+    const shop = openShop();
+    shop.service.faults.add({ ...fault, phase: "before", times: 1 });
+    expect((await issueOnce(shop, "user-1")).id).toBeUndefined();
+    expect(await cardsOf(shop)).toBe(0);
+    expect((await issueOnce(shop, "user-1")).status).toBe(201);
+  });
+});
+
+it("what each fault looks like from fetch", async () => {
+  const met = async (fault: FaultInput) => {
+    const shop = openShop();
+    shop.service.faults.add(fault);
+    const { error, status } = await issueOnce(shop, "user-1");
+    return error === undefined ? status : [error.name, error.message];
+  };
+  const phase = "after-commit";
+  expect(await met({ phase, kind: "reset" })).toEqual(["TypeError", "fetch failed"]);
+  expect(await met({ phase, kind: "destroy" })).toEqual(["TypeError", "fetch failed"]);
+  expect(await met({ phase, kind: "truncate" })).toEqual(["TypeError", "terminated"]);
+  expect(await met({ phase, kind: "malformed" })).toEqual(["TypeError", "terminated"]);
+  expect((await met({ phase, kind: "hang" }))?.toString()).toContain("TimeoutError");
+});
+
+it("rules are tried in their order, hold as often as they say, and only where they match", async () => {
+  const { service, call } = openShop();
+  service.faults.add({
+    phase: "before",
+    kind: "status",
+    status: 500,
+    times: 1,
+    match: { operation: "getConsent" },
+  });
+  service.faults.add({
+    phase: "before",
+    kind: "status",
+    status: 501,
+    times: 2,
+    match: { path: "/api/*/passes/*" },
+  });
+  const last = service.faults.add({ phase: "before", kind: "status", status: 502, match: { method: "put" } });
+  service.faults.add({ phase: "before", kind: "status", status: 503, match: { idempotencyKey: "k" } });
+  const read = async (path: string) => (await call("GET", `/api/v1/passes/card_1${path}`)).status;
+  expect([await read("/consent"), await read("/consent"), await read(""), await read("")]).toEqual([
+    500, 501, 501, 404,
+  ]);
+  const put = async () =>
+    (await call("PUT", "/api/v1/passes/card_1/consent", { body: { marketing: true } })).status;
+  expect([await put(), await put()]).toEqual([502, 502]);
+  service.faults.remove(last.id);
+  expect(await put()).toBe(404);
+  const issue = (key: string) =>
+    call("POST", "/api/v1/templates/tpl_none/passes", {
+      body: signUp(),
+      headers: { "idempotency-key": key },
+    });
+  expect([(await issue("k")).status, (await issue("other")).status]).toEqual([503, 404]);
+  service.faults.clear();
+  expect([(await issue("k")).status, service.faults.list()]).toEqual([404, []]);
+});
+
+it("a refusal has nothing to commit, and uses up no fault", async () => {
+  const { service, call } = openShop();
+  service.faults.add({ phase: "after-commit", kind: "reset", times: 1 });
+  expect((await call("GET", "/api/v1/passes/card_1")).status).toBe(404);
+  expect(service.faults.list()).toHaveLength(1);
+});
+
+it("a reset of the service forgets its faults, a snapshot keeps them", () => {
+  const { service } = openShop();
+  service.faults.add({ phase: "before", kind: "hang" });
+  const snapshot = service.snapshot();
+  service.reset();
+  expect(service.faults.list()).toEqual([]);
+  service.restore(snapshot);
+  expect(service.faults.list()).toMatchObject([{ kind: "hang" }]);
+});
+
+it("a rule that makes no sense is refused, by name", () => {
+  const { service } = openShop();
+  expect(() => service.faults.add({ kind: "status" } as never)).toThrow(
+    /"phase" is missing.*"status" is missing/,
+  );
+});
+
+describe("deliveries", () => {
+  async function shopWith(...faults: FaultInput[]) {
+    const inbox = receiver();
+    const shop = openShop({ deliver: inbox.deliver });
+    inbox.subscribe(shop.service, ["balance.changed", "ping"]);
+    for (const fault of faults) shop.service.faults.add(fault);
+    const { id } = (await shop.issue()).body;
+    const buy = (points: number) => shop.service.cards.purchase(id, { points });
+    return {
+      ...shop,
+      inbox,
+      buy,
+      balances: () => inbox.events.map(({ data }) => (data as { balance: number }).balance),
+    };
+  }
+
+  it("arrive twice on demand, with one event id", async () => {
+    const { service, inbox, buy } = await shopWith({
+      kind: "duplicate",
+      times: 1,
+      match: { event: "balance.changed" },
+    });
+    buy(1);
+    buy(2);
+    await service.idle();
+    const [first, twin, other] = inbox.events.map(({ id }) => id);
+    expect([first === twin, first === other, inbox.events.length]).toEqual([true, false, 3]);
+    expect(new Set(inbox.requests.map(({ headers }) => headers.get("service-delivery"))).size).toBe(3);
+  });
+
+  it("are overtaken on demand", async () => {
+    const { service, buy, balances } = await shopWith({ kind: "reorder", times: 1 });
+    buy(1);
+    await service.idle();
+    expect(balances()).toEqual([]);
+    buy(2);
+    await service.idle();
+    expect(balances()).toEqual([3, 1]);
+    expect(service.webhooks.deliveries().map(({ attempts }) => attempts.length)).toEqual([1, 1]);
+  });
+
+  it("that nothing overtakes go after a second", async () => {
+    const { service, buy, balances } = await shopWith({ kind: "reorder", times: 1 });
+    buy(1);
+    expect(await service.clock.advance("999ms")).toEqual([]);
+    await service.clock.advance("1ms");
+    expect(balances()).toEqual([1]);
+  });
+
+  it("are lost on demand, and come again", async () => {
+    const { service, inbox, buy } = await shopWith({ kind: "drop", times: 2 });
+    buy(1);
+    await service.clock.advance("6m");
+    const dropped = { error: "dropped on purpose, by a fault" };
+    expect(service.webhooks.deliveries()).toMatchObject([
+      { state: "delivered", attempts: [dropped, dropped, { status: 204 }] },
+    ]);
+    expect(inbox.requests).toHaveLength(1);
+  });
+});
+
+it("a delivery that was resent is not tried again at the hour it would have been", async () => {
+  const inbox = receiver();
+  inbox.answers.push(500, 500);
+  const { service } = openShop({ deliver: inbox.deliver });
+  const { id } = inbox.subscribe(service, ["ping"]);
+  const sent = service.webhooks.sendTest(id);
+  await service.clock.advance("30s");
+  service.webhooks.resend(sent.id);
+  await service.idle();
+  expect(await service.clock.advance("30s")).toEqual([]); // the retry of the first failure
+  expect(await service.clock.advance("30s")).toMatchObject([{ status: 204 }]);
+});

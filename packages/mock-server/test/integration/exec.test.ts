@@ -1,0 +1,57 @@
+/** `mock-server exec`: the service is there for as long as a command runs, and its exit code is the command's. */
+import { describe, expect, it } from "vitest";
+import { start, temporaryFile } from "./command.ts";
+
+const node = (program: string) => ["--", process.execPath, "-e", program];
+
+it("gives the command what it needs, and ends with it", async () => {
+  const program = `
+    const { LOYALTY_URL: url, LOYALTY_API_KEY: key, LOYALTY_TEMPLATE_ID: template, LOYALTY_SIGNING_SECRET: secret } = process.env;
+    const body = JSON.stringify({ customer: { consents: { privacy: { version: "1" } } } });
+    const headers = { authorization: "Bearer " + key, "content-type": "application/json" };
+    fetch(url + "/api/v1/templates/" + template + "/passes", { method: "POST", headers, body })
+      .then((response) => console.log(response.status, secret.slice(0, 6), process.env.LOYALTY_CONSOLE_URL === url + "/console"));`;
+  const seed = temporaryFile(
+    '{"templates":[{"name":"Bakery"}],"endpoints":[{"url":"http://127.0.0.1:9/","events":["ping"]}]}',
+  );
+  const { exit } = start("exec", "--strict", "--seed", seed, ...node(program));
+  expect(await exit).toEqual({ code: 0, stdout: "201 whsec_ true\n", stderr: "" });
+});
+
+describe("passes on", () => {
+  it("the exit code", async () => {
+    expect((await start("exec", ...node("process.exit(7)")).exit).code).toBe(7);
+  });
+
+  it("what is written after the command, dashes and all", async () => {
+    const { exit } = start("exec", ...node("console.log(process.argv.slice(1).join())"), "--", "--port", "x");
+    expect((await exit).stdout).toBe("--port,x\n");
+  });
+
+  it("signals, and their exit code", async () => {
+    const { child, firstOutput, exit } = start(
+      "exec",
+      ...node('console.log("up"); setInterval(() => {}, 1000)'),
+    );
+    expect(await firstOutput).toBe("up\n");
+    child.kill("SIGTERM");
+    expect((await exit).code).toBe(128 + 15);
+  });
+
+  it("a signal that the command survives", async () => {
+    const program =
+      'process.on("SIGTERM", () => { console.log("bye"); process.exit(3) }); console.log("up"); setInterval(() => {}, 1000)';
+    const { child, firstOutput, exit } = start("exec", ...node(program));
+    await firstOutput;
+    child.kill("SIGTERM");
+    expect(await exit).toMatchObject({ code: 3, stdout: "up\nbye\n" });
+  });
+});
+
+it("answers 127 to a command that does not exist", async () => {
+  const { code, stderr } = await start("exec", "--", "no-such-command-here").exit;
+  expect([code, stderr]).toEqual([
+    127,
+    "mock-server: The command cannot be run: spawn no-such-command-here ENOENT.\n",
+  ]);
+});

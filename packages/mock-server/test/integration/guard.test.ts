@@ -1,0 +1,135 @@
+/** A server among strangers: other origins, other names, bodies without end, callers who take their time. */
+import { connect } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type MockServerOptions, startMockServer } from "../../src/hosts/node.ts";
+import { createMockService } from "../../src/index.ts";
+
+async function openServer(options: MockServerOptions = {}) {
+  const server = await startMockServer(options);
+  onTestFinished(server.close);
+  const { port } = new URL(server.url);
+  /** Raw, because fetch sets Host and Origin itself. */
+  const raw = (text: string) =>
+    new Promise<string>((resolve) => {
+      const socket = connect(Number(port), "127.0.0.1");
+      let said = "";
+      socket
+        .on("data", (chunk) => (said += chunk))
+        .on("error", () => {})
+        .on("close", () => resolve(said));
+      socket.write(text);
+    });
+  const status = async (method: string, path: string, headers: Record<string, string>) => {
+    const lines = Object.entries({ connection: "close", ...headers }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    const answer = await raw(`${method} ${path} HTTP/1.1\r\n${lines.join("")}content-length: 0\r\n\r\n`);
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
+  };
+  return { ...server, port, raw, status };
+}
+
+describe("the control API", () => {
+  it("is there under names of this machine alone", async () => {
+    const { port, status } = await openServer();
+    const names = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, `cards.localhost:${port}`];
+    for (const host of names) expect(await status("GET", "/_mock/cards", { host }), host).toBe(200);
+    const strangers = ["evil.test", `127.0.0.1.evil.test:${port}`, "localhost.evil.test", "8.8.8.8", "%"];
+    for (const host of strangers) expect(await status("GET", "/_mock/cards", { host }), host).toBe(403);
+    expect(await status("GET", "/api/v1/passes/card_1", { host: "evil.test" })).toBe(401); // the API has keys
+  });
+
+  it("is there under any name when it was put beyond this machine", async () => {
+    const { status } = await openServer({ host: "0.0.0.0" });
+    expect(await status("GET", "/_mock/cards", { host: "mock:4010" })).toBe(200);
+    const host = "mock:4010";
+    expect(await status("POST", "/_mock/reset", { host, origin: "http://mock:4010" })).toBe(204);
+    expect(await status("POST", "/_mock/reset", { host, origin: "http://evil.test" })).toBe(403);
+  });
+
+  it("takes no writes from pages of another origin", async () => {
+    const { port, status } = await openServer();
+    const host = `localhost:${port}`;
+    const reset = (headers: Record<string, string>) => status("POST", "/_mock/reset", { host, ...headers });
+    expect(await reset({})).toBe(204);
+    expect(await reset({ origin: `http://${host}` })).toBe(204);
+    expect(await reset({ "sec-fetch-site": "same-origin" })).toBe(204);
+    for (const origin of ["https://evil.test", "null", "http://localhost:1"])
+      expect(await reset({ origin })).toBe(403);
+    for (const site of ["cross-site", "same-site"]) expect(await reset({ "sec-fetch-site": site })).toBe(403);
+    expect(await status("DELETE", "/_mock/faults", { host, origin: "https://evil.test" })).toBe(403);
+  });
+
+  it("is open in process, where no browser is", async () => {
+    const service = createMockService();
+    const response = await service.fetch(new Request(`${service.baseUrl}/_mock/reset`, { method: "POST" }));
+    expect(response.status).toBe(204);
+  });
+});
+
+describe("a body beyond 1 MiB", () => {
+  const megabytes = (count: number) => "x".repeat(count * 1024 * 1024);
+  it.each([2, 40])("of %i MiB is answered with 413, every time, and not with a reset", async (size) => {
+    const { url, service } = await openServer();
+    for (let round = 0; round < 5; round++) {
+      const response = await fetch(`${url}/api/v1/templates/${service.templateId}/passes`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" },
+        body: megabytes(size),
+      });
+      expect([response.status, ((await response.json()) as { status: number }).status]).toEqual([413, 413]);
+    }
+    const control = await fetch(`${url}/_mock/faults`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: megabytes(size),
+    });
+    expect(control.status).toBe(413);
+  });
+
+  it("that is sent in one go by hand is answered before the connection closes", async () => {
+    const { raw, service } = await openServer();
+    const body = megabytes(3);
+    const answer = await raw(
+      `POST /api/v1/templates/t/passes HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${service.apiKeys.website}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*larger than 1048576 bytes/);
+  });
+});
+
+it("a caller who never ends a request is answered 408, and others are served meanwhile", async () => {
+  const { url, raw } = await openServer({ requestTimeoutMs: 200 });
+  const slow = raw("POST /_mock/reset HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{");
+  const slowHead = raw("GET /_mock/health HTTP/1.1\r\nhost: loc");
+  expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
+  expect(await slowHead).toMatch(/^HTTP\/1\.1 408 /);
+  expect(await slow).toMatch(/^HTTP\/1\.1 (204|408) /);
+});
+
+it("changes are told as they happen, to each world its own", async () => {
+  const { url, service } = await openServer();
+  const other = service.worlds.create();
+  const stop = new AbortController();
+  const response = await fetch(`${url}/_mock/events`, { signal: stop.signal });
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  const until = async (part: string) => {
+    while (!text.includes(part)) text += decoder.decode((await reader.read()).value);
+  };
+  await until("event: hello");
+  other.templates.create({ id: "tpl_other", name: "Other" });
+  const { id } = service.webhooks.createEndpoint({ url: "http://127.0.0.1:9/", events: ["ping"] });
+  service.webhooks.sendTest(id);
+  service.faults.add({ phase: "before", kind: "reset" });
+  await service.clock.advance("1m");
+  await until("event: clock");
+  service.reset();
+  await until("event: reset");
+  const types = [...text.matchAll(/^event: (\w+)$/gm)].map(([, type]) => type);
+  for (const type of ["endpoint", "delivery", "fault", "clock", "reset"]) expect(types).toContain(type);
+  expect(text).toContain(`data: {"type":"endpoint","id":"${id}","action":"created"}`);
+  expect(text).not.toContain("tpl_other");
+  stop.abort();
+});

@@ -1,0 +1,100 @@
+/** Faults on real sockets: what a client sees of each, and that the card is there all the same. */
+import { connect } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startMockServer } from "../../src/hosts/node.ts";
+import type { RequestFaultInput } from "../../src/index.ts";
+import { signUp, template } from "../shop.ts";
+
+async function openServer() {
+  const { service, url, close } = await startMockServer({ templates: [template] });
+  onTestFinished(close);
+  const issue = async (idempotencyKey: string, timeoutMs = 5_000) => {
+    const response = await fetch(`${url}/api/v1/templates/${template.id}/passes`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${service.apiKeys.website}`,
+        "content-type": "application/json",
+        "idempotency-key": idempotencyKey,
+      },
+      body: JSON.stringify(signUp()),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  const cards = async () => ((await (await fetch(`${url}/_mock/cards`)).json()) as { total: number }).total;
+  return { service, url, issue, cards };
+}
+
+const codeOf = (error: unknown) => {
+  const { message, cause } = error as Error & { cause?: { code?: string } };
+  return [message, cause?.code];
+};
+
+const phase = "after-commit";
+
+describe.each<[RequestFaultInput, unknown]>([
+  [{ phase, kind: "reset" }, ["fetch failed", "ECONNRESET"]],
+  [{ phase, kind: "destroy" }, ["fetch failed", "UND_ERR_SOCKET"]],
+  [{ phase, kind: "truncate" }, ["terminated", expect.stringMatching(/^UND_ERR_/)]],
+  [{ phase, kind: "malformed" }, ["terminated", "HPE_INVALID_CHUNK_SIZE"]],
+])("%j", (fault, seen) => {
+  it("breaks the connection in its own way, after the card was made", async () => {
+    const { service, issue, cards } = await openServer();
+    service.faults.add({ ...fault, times: 1 });
+    expect(await issue("user-1").catch(codeOf)).toEqual(seen);
+    expect(await cards()).toBe(1);
+    expect([(await issue("user-1")).status, await cards()]).toEqual([201, 1]);
+  });
+
+  it("gives 30 callers with one key one card", async () => {
+    const { service, issue, cards } = await openServer();
+    service.faults.add({ ...fault, times: 20 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => issue("user-1")));
+    expect(outcomes.filter(({ status }) => status === "fulfilled").length).toBe(10);
+    expect(await cards()).toBe(1);
+  });
+
+  it("before the work makes no card", async () => {
+    const { service, issue, cards } = await openServer();
+    service.faults.add({ ...fault, phase: "before", times: 1 });
+    expect(await issue("user-1").catch(codeOf)).toEqual(seen);
+    expect(await cards()).toBe(0);
+  });
+});
+
+it("silence lasts until the caller gives up", async () => {
+  const { service, issue, cards } = await openServer();
+  service.faults.add({ phase, kind: "hang", times: 1 });
+  expect(await issue("user-1", 300).catch((error) => error.name)).toBe("TimeoutError");
+  expect(await cards()).toBe(1);
+});
+
+it("statuses, pages of HTML and late answers come whole", async () => {
+  const { service, issue } = await openServer();
+  service.faults.add({ phase, kind: "status", status: 503, retryAfterSeconds: 3, times: 1 });
+  service.faults.add({ phase, kind: "html", times: 1 });
+  service.faults.add({ phase, kind: "latency", delayMs: 20, times: 1 });
+  const unavailable = await issue("user-1");
+  expect([unavailable.status, unavailable.headers.get("retry-after")]).toEqual([503, "3"]);
+  const page = await issue("user-1");
+  expect([page.status, page.headers.get("content-type")]).toEqual([502, "text/html; charset=utf-8"]);
+  expect((await issue("user-1")).status).toBe(201);
+});
+
+it("a half of an answer is really on the wire: status 201, then nothing", async () => {
+  const { service, url } = await openServer();
+  service.faults.add({ phase, kind: "truncate", times: 1 });
+  const body = JSON.stringify(signUp());
+  const { hostname, port } = new URL(url);
+  const text = await new Promise<string>((resolve) => {
+    const socket = connect(Number(port), hostname);
+    let said = "";
+    socket.on("data", (chunk) => (said += chunk)).on("close", () => resolve(said));
+    socket.write(
+      `POST /api/v1/templates/${template.id}/passes HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.apiKeys.website}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+  });
+  const [head = "", half = ""] = text.split("\r\n\r\n");
+  const announced = Number(/content-length: (\d+)/.exec(head)?.[1]);
+  expect([head.startsWith("HTTP/1.1 201 "), half.length]).toEqual([true, announced >> 1]);
+});

@@ -1,0 +1,62 @@
+/** Clocks: one that runs faster and can be moved, and a service that changes its clock while it runs. */
+import { expect, it } from "vitest";
+import { createMockService, scaledClock } from "../src/index.ts";
+import { noon, openShop, receiver } from "./shop.ts";
+
+const failing = () => new Response(null, { status: 500 });
+
+it("a scaled clock runs faster than the machine's, from where it starts, and only forward", () => {
+  const clock = scaledClock({ factor: 1_000_000, startAt: noon });
+  const before = clock.now();
+  expect(before).toBeGreaterThanOrEqual(noon);
+  while (clock.now() === before); // a microsecond of the machine is a second
+  clock.moveTo(noon + 86_400_000_000);
+  expect(clock.now()).toBeGreaterThanOrEqual(noon + 86_400_000_000);
+  expect(() => clock.moveTo(noon)).toThrow(/does not go back/);
+  for (const factor of [0, -1, Number.NaN, 2_000_000])
+    expect(() => scaledClock({ factor })).toThrow(/factor/);
+  expect(() => scaledClock({ startAt: "soon" })).toThrow(/no date/);
+});
+
+it("on a scaled clock the whole ladder runs by itself", async () => {
+  const service = createMockService({ clock: scaledClock({ factor: 1_000_000 }), deliver: failing });
+  const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+  service.webhooks.sendTest(id);
+  const [failed] = await service.waitFor({ delivery: { state: "failed" } });
+  expect(failed?.attempts).toHaveLength(6);
+});
+
+it("a clock that runs can be moved, and tells the attempts that fired", async () => {
+  const service = createMockService({ clock: scaledClock(), deliver: failing });
+  const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+  service.webhooks.sendTest(id);
+  await service.idle();
+  expect(await service.clock.advance("6m")).toHaveLength(2);
+  expect(await service.clock.runUntilIdle()).toHaveLength(3);
+  expect(service.webhooks.deliveries()).toMatchObject([{ state: "failed" }]);
+});
+
+it("a service takes another clock while deliveries wait, and time goes on from there", async () => {
+  const inbox = receiver();
+  inbox.answers.push(500);
+  const { service } = openShop({ deliver: inbox.deliver });
+  const { id } = inbox.subscribe(service, ["ping"]);
+  service.webhooks.sendTest(id);
+  await service.idle();
+  expect(service.clock.setting()).toEqual({ mode: "manual" });
+  expect(service.clock.nextAttemptAt()).toBe(noon + 60_000);
+  service.clock.set({ mode: "scaled", factor: 100_000 });
+  await service.waitFor({ delivery: { state: "delivered" } });
+  service.clock.set({ mode: "manual" });
+  const stopped = service.clock.now();
+  expect(stopped).toBeGreaterThanOrEqual(noon + 60_000);
+  await service.clock.advance("1d");
+  expect(service.clock.now()).toBe(stopped + 86_400_000);
+});
+
+it("the machine's clock is refused to a service that is ahead of it", async () => {
+  const { service } = openShop({ clock: scaledClock() });
+  await service.clock.advance("1d");
+  expect(() => service.clock.set({ mode: "system" })).toThrow(/ahead/);
+  expect(() => service.clock.set({ mode: "sideways" as never })).toThrow(/sideways/);
+});
