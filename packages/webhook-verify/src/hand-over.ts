@@ -1,6 +1,5 @@
 /** What becomes of a verified event: taken over in time, answered, and processed after the answer. */
 import { type Answer, answers } from "./answer.ts";
-import { deadline } from "./deadline.ts";
 import type { WebhookEvent } from "./event.ts";
 import { type HeadersLike, singleHeaderOf } from "./headers.ts";
 import type { Reporter } from "./outcome.ts";
@@ -16,16 +15,19 @@ export type HandOver = (reading: Reading, verified: Verified, body: Uint8Array) 
 
 const answered503 = "answered 503, so the service delivers it again.";
 
-export function handingOver(options: HandOverOptions, reporting: Reporter, answerWithinMs: number): HandOver {
+export function handingOver(options: HandOverOptions, reporting: Reporter): HandOver {
   async function handOver(reading: Reading, result: Verified, body: Uint8Array): Promise<Answer> {
     const { event, key, skewSeconds } = result;
     const { headers } = reading.request;
-    const controller = new AbortController();
+    let controller: AbortController | undefined; // made for whoever asks: it is dear
     const delivery: Delivery = {
       id: singleHeaderOf(headers, "service-delivery"),
       rawBody: body,
       receivedAt: new Date(reading.startedAtMs),
-      signal: controller.signal,
+      get signal() {
+        controller ??= new AbortController();
+        return controller.signal;
+      },
     };
     const facts = {
       event: { id: event.id, type: event.type },
@@ -34,11 +36,10 @@ export function handingOver(options: HandOverOptions, reporting: Reporter, answe
       contradictsHeader: contradicts(headers, event),
     };
 
-    const late = deadline(answerWithinMs - reading.elapsedMs());
     const takingOver = takeOver(options, event, delivery);
-    const taken = await Promise.race([takingOver, late.passed]);
-    late.cancel();
+    const taken = await Promise.race([takingOver, reading.due]);
     if (taken === undefined) {
+      controller ??= new AbortController();
       controller.abort(new Error("The answer was due."));
       // It goes on; when it succeeds in the end, the next copy is a duplicate and nobody else would process the event.
       void takingOver.then((end) => {
