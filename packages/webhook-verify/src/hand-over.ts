@@ -13,22 +13,37 @@ export interface HandOverOptions extends TakeOverOptions {
 
 export type HandOver = (reading: Reading, verified: Verified, body: Uint8Array) => Promise<Answer>;
 
+/** A delivery whose signal is made for whoever asks: it is dear. */
+class Arrival implements Delivery {
+  readonly id: string | undefined;
+  readonly rawBody: Uint8Array;
+  readonly receivedAt: Date;
+  #controller: AbortController | undefined;
+
+  constructor(id: string | undefined, rawBody: Uint8Array, receivedAtMs: number) {
+    this.id = id;
+    this.rawBody = rawBody;
+    this.receivedAt = new Date(receivedAtMs);
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.#controller ??= new AbortController();
+    this.#controller.abort(new Error("The answer was due."));
+  }
+}
+
 const answered503 = "answered 503, so the service delivers it again.";
 
 export function handingOver(options: HandOverOptions, reporting: Reporter): HandOver {
   async function handOver(reading: Reading, result: Verified, body: Uint8Array): Promise<Answer> {
     const { event, key, skewSeconds } = result;
     const { headers } = reading.request;
-    let controller: AbortController | undefined; // made for whoever asks: it is dear
-    const delivery: Delivery = {
-      id: singleHeaderOf(headers, "service-delivery"),
-      rawBody: body,
-      receivedAt: new Date(reading.startedAtMs),
-      get signal() {
-        controller ??= new AbortController();
-        return controller.signal;
-      },
-    };
+    const delivery = new Arrival(singleHeaderOf(headers, "service-delivery"), body, reading.startedAtMs);
     const facts = {
       event: { id: event.id, type: event.type },
       secretId: key.id,
@@ -39,8 +54,7 @@ export function handingOver(options: HandOverOptions, reporting: Reporter): Hand
     const takingOver = takeOver(options, event, delivery);
     const taken = await Promise.race([takingOver, reading.due]);
     if (taken === undefined) {
-      controller ??= new AbortController();
-      controller.abort(new Error("The answer was due."));
+      delivery.abort();
       // It goes on; when it succeeds in the end, the next copy is a duplicate and nobody else would process the event.
       void takingOver.then((end) => {
         if (end.state === "verified" || end.state === "stored")

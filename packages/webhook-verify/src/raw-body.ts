@@ -57,7 +57,8 @@ const firstBytes = 16_384;
 
 /** One buffer for all chunks of a body, which never costs more than the limit and a little. */
 export function bodyBuffer({ maxBodyBytes, expectedBytes = firstBytes }: ReadLimits, fix: string) {
-  let buffer = new Uint8Array(Math.min(maxBodyBytes, expectedBytes));
+  const firstLength = Math.min(maxBodyBytes, expectedBytes);
+  let buffer = new Uint8Array();
   let length = 0;
   return {
     /** @throws {RawBodyError} `too-large` as soon as the limit is passed; `already-consumed` where somebody set an encoding. */
@@ -65,8 +66,14 @@ export function bodyBuffer({ maxBodyBytes, expectedBytes = firstBytes }: ReadLim
       if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix });
       const end = length + chunk.byteLength;
       if (end > maxBodyBytes) throw new RawBodyError("too-large");
-      if (end > buffer.byteLength) buffer = grown(buffer.subarray(0, length), maxBodyBytes);
-      buffer.set(bytesOf(chunk) as Uint8Array, length);
+      const bytes = bytesOf(chunk) as Uint8Array<ArrayBuffer>;
+      if (length === 0 && end === expectedBytes) {
+        buffer = bytes; // all of it in one piece, as nearly always
+      } else {
+        const byteLength = end > firstLength ? maxBodyBytes : firstLength;
+        if (end > buffer.byteLength) buffer = grown(buffer.subarray(0, length), byteLength);
+        buffer.set(bytes, length);
+      }
       length = end;
     },
     bytes: (): Uint8Array => buffer.subarray(0, length),
