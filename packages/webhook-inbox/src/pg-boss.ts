@@ -4,10 +4,11 @@ import { eventOf } from "./body-text.ts";
 import { placeOf } from "./failure.ts";
 import { grouping } from "./grouping.ts";
 import type { InboxEntry, InboxHealth, InspectableInbox } from "./health.ts";
-import { checkedJobData, type JobData, jobData, uuidOf } from "./job.ts";
+import { checkedJobData, type JobData, jobData } from "./job.ts";
 import { type ReportOptions, reporter } from "./outcome.ts";
 import { reportingPut } from "./put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "./retention.ts";
+import { uuidOf } from "./uuid-node.ts";
 
 /** What the inbox needs of a started `PgBoss`; versions 10 and 12 have it. */
 export interface PgBossLike {
@@ -85,7 +86,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   return {
     put: reportingPut(report, async (event, { body, receivedAt }) => {
       const data = { ...jobData(body, receivedAt), copy: crypto.randomUUID() };
-      const result = await storeTogether({ id: await uuidOf(event), data });
+      const result = await storeTogether({ id: uuidOf(event), data });
       if (result !== "missing") return result;
       throw new Error(`pg-boss did not keep the event: does the queue "${queue}" still exist?`);
     }),
@@ -118,7 +119,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
       return found.map((row) => entryOf(row["data"], row["state"] as string, Number(row["retry_count"])));
     },
     async replay(eventId) {
-      const id = await uuidOf({ id: eventId });
+      const id = uuidOf({ id: eventId });
       const job = (await boss.getJobById(queue, id)) as { state?: string } | null;
       if (job?.state !== "failed") return false;
       await boss.retry(queue, id);
