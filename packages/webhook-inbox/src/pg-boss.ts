@@ -25,7 +25,10 @@ export interface PgBossInboxOptions extends ReportOptions {
   queue: string;
   /** How long events are remembered, handled or not. Default 14 days, at least 8 h 37 min. */
   retentionSeconds?: number;
-  /** How often a failed event is tried again. Default 14, with pauses of 1, 2, 4, … seconds: more than nine hours. */
+  /**
+   * How often a failed event is tried again, with pauses of 1, 2, 4, … seconds. Default 16 with pg-boss 10; 20 with pg-boss 12, where no pause is
+   * longer than an hour. Either goes on for more than eight hours.
+   */
   retryLimit?: number;
   /**
    * With pg-boss 10 and a `db` of your own: what you gave it as `archiveCompletedAfterSeconds`. Otherwise it is read.
@@ -43,7 +46,7 @@ export interface PgBossInbox extends Inbox, InspectableInbox {}
  * @throws when pg-boss cannot be reached, or has no such queue.
  */
 export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions): Promise<PgBossInbox> {
-  const { queue, retryLimit = 14 } = options;
+  const { queue } = options;
   const retentionSeconds = checkedRetention(
     "retentionSeconds",
     options.retentionSeconds ?? defaultRetentionSeconds,
@@ -52,6 +55,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   const found = await existingQueue(boss, queue);
   const isVersion10 = !("deleteAfterSeconds" in found);
   if (isVersion10) checkArchive(boss, options);
+  const { retryLimit = isVersion10 ? 16 : 20 } = options;
   const jobs = `${schemaOf(boss, options)}.job`;
 
   const rows = async (text: string, values: unknown[]) =>
