@@ -25,7 +25,7 @@ export type SqliteHandler = (event: WebhookEvent, delivery: SqliteDelivery) => u
 export interface SqliteWorkerOptions {
   /** How many handlers run at once. Default 4. */
   concurrency?: number;
-  /** After this many failures the event is a dead letter. Default 20, which takes about nine hours. */
+  /** After this many failures the event is a dead letter. Default 25, which takes about ten hours. */
   maxAttempts?: number;
   backoff?: Partial<Backoff>;
   /** A handler that takes longer has failed, and its signal is aborted. Default 60 000. */
@@ -264,7 +264,7 @@ const givenBack = new Error("The worker stops.");
 function checked(options: SqliteWorkerOptions) {
   const {
     concurrency = 4,
-    maxAttempts = 20,
+    maxAttempts = 25,
     handlerTimeoutMs = 60_000,
     leaseMs = 30_000,
     pollMs = 1_000,

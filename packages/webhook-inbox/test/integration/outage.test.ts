@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Inbox } from "@loyalty-cards/webhook-verify";
+import type { BalanceChanged, Inbox } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import PgBoss from "pg-boss";
 import { expect, it, onTestFinished } from "vitest";
@@ -32,7 +32,7 @@ async function listening(inbox: Inbox): Promise<string> {
 
 it.skipIf(!hasPostgresPrograms)(
   "a PostgreSQL that stops under load: 503 and nothing else, and every event is there in the end",
-  { timeout: 60_000 + outageMs },
+  { timeout: 60_000 + 3 * outageMs },
   async () => {
     const cluster = await createCluster(await freePort());
     onTestFinished(() => cluster.remove());
@@ -49,19 +49,20 @@ it.skipIf(!hasPostgresPrograms)(
     let phase: Phase = "before";
     let sent = 0;
     let isOver = false;
-    /** Delivers again and again, as the service does, until it is answered 2xx. */
+    const owed: BalanceChanged[] = [];
+    const attempt = async (event: BalanceChanged) => {
+      const began = phase;
+      const status = await deliver(url, event);
+      // What spans two phases may be either.
+      if (began === phase) answers.set(phase, (answers.get(phase) ?? new Set()).add(status));
+      if (status !== 204) owed.push(event);
+      return status;
+    };
     const sender = async () => {
       while (!isOver) {
         sent += 1;
-        const event = balanceChanged(`evt_${sent}`);
-        for (;;) {
-          const began = phase;
-          const status = await deliver(url, event);
-          // What spans two phases may be either.
-          if (began === phase) answers.set(phase, (answers.get(phase) ?? new Set()).add(status));
-          if (status === 204) break;
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
+        const status = await attempt(balanceChanged(`evt_${sent}`));
+        if (status !== 204) await new Promise((resolve) => setTimeout(resolve, 20)); // as long as an insert would take
       }
     };
     const senders = Array.from({ length: 8 }, sender);
@@ -79,13 +80,23 @@ it.skipIf(!hasPostgresPrograms)(
     await until(sent + 50);
     isOver = true;
     await Promise.all(senders);
+    const missed = owed.length;
+    expect(missed).toBeGreaterThan(8);
+    // The service delivers again what was not answered 2xx.
+    const again = async () => {
+      for (let event = owed.pop(); event !== undefined; event = owed.pop()) await attempt(event);
+    };
+    await Promise.all(Array.from({ length: 16 }, again));
 
     expect(answers.get("before")).toEqual(new Set([204]));
     expect(answers.get("away")).toEqual(new Set([503]));
     for (const statuses of answers.values())
       expect([204, 503]).toEqual(expect.arrayContaining([...statuses]));
     expect((await inbox.list({ limit: 1_000_000 })).length).toBe(sent);
-    if (outageMs > 1_000) console.error(`${sent} events, none lost, ${outageMs / 1000} s without PostgreSQL`);
+    if (outageMs > 1_000)
+      console.error(
+        `${sent} events, ${missed} answered 503, none lost, ${outageMs / 1000} s without PostgreSQL`,
+      );
   },
 );
 
