@@ -20,6 +20,7 @@ import { fromFetch } from "./http/request.ts";
 import { isSilent, noResponse, responseOf } from "./http/response.ts";
 import { type Answering, createRouter } from "./http/router.ts";
 import { checkedOptions, type MockServiceOptions, type Settings } from "./options.ts";
+import { pageRoutes } from "./pages/routes.ts";
 import { inspectAnswer, inspectEvent } from "./strict.ts";
 import { type Awaited, type WaitCondition, type WaitOptions, waitFor } from "./waiting.ts";
 import type { World } from "./world.ts";
@@ -112,6 +113,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
   const answer = createRouter(settings.baseUrl, [
     ...apiRoutes(worlds, settings.baseUrl, settings.strict ? inspectAnswer : undefined),
     ...controlRoutes(worlds, settings),
+    ...pageRoutes(worlds, settings),
   ]);
 
   async function answerFetch(request: Request): Promise<Response> {

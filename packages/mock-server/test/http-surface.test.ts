@@ -67,7 +67,6 @@ it("reads a body with a charset, and a body that is not UTF-8 not at all", async
 it("answers an unknown path with 404 and what there is", async () => {
   const { call } = openShop();
   for (const path of [
-    "/",
     "/api/v1/cards/1",
     "/api/v1/passes",
     "/api/v1/passes/",

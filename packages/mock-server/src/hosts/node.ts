@@ -12,6 +12,7 @@ import { coreOf, createMockService, type MockService, type ServiceCore } from ".
 import { write } from "./node-answer.ts";
 import { type DataFile, dataFile, readDataFile } from "./node-data-file.ts";
 import { discarded, fromNode } from "./node-request.ts";
+import { referenceAt } from "./reference-node.ts";
 
 export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | "allowedHosts"> {
   /** Default 0: any free port. */
@@ -110,7 +111,7 @@ async function serve(
   let answer =
     request === undefined
       ? answerOf(new Problem(400, "The method or the address cannot be read."))
-      : await core.answer(request);
+      : ((await referenceAt(request, core.service)) ?? (await core.answer(request)));
   try {
     await kept?.written();
   } catch (error) {

@@ -1,0 +1,66 @@
+/** A headless Chromium with an empty profile: the system's when there is one, else the one from npm. */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import chromium from "@sparticuz/chromium";
+import puppeteer from "puppeteer-core";
+
+const systemChromes = [
+  "/usr/bin/google-chrome",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
+];
+
+export async function openBrowser() {
+  const profile = mkdtempSync(join(tmpdir(), "loyalty-cards-chromium-"));
+  const system = [process.env.CHROME_PATH, ...systemChromes].find((path) => path && existsSync(path));
+  if (system === undefined && `${process.platform} ${process.arch}` !== "linux x64") {
+    throw new Error("There is no Chrome here: name one in CHROME_PATH. The one from npm is for Linux x64.");
+  }
+  const browser = await puppeteer.launch({
+    executablePath: system ?? (await chromium.executablePath()),
+    headless: "shell",
+    userDataDir: profile,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  return {
+    browser,
+    async close() {
+      await browser.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A page that remembers what it asked for and what it complained about.
+ * @param own the origin that it may talk to.
+ */
+export async function openPage(browser, own, { width = 1280, height = 900, scheme = "light" } = {}) {
+  const page = await browser.newPage();
+  const seen = { foreign: [], urls: [], complaints: [] };
+  page.on("request", (request) => {
+    const url = request.url();
+    seen.urls.push(url);
+    if (!url.startsWith(`${own}/`) && !url.startsWith("data:")) seen.foreign.push(url);
+  });
+  page.on("console", (message) => {
+    if (["error", "warn"].includes(message.type())) seen.complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => seen.complaints.push(String(error)));
+  await page.setViewport({ width, height });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  page.setDefaultTimeout(15_000);
+  return { page, seen };
+}

@@ -1,0 +1,400 @@
+/** The console, by hand: every button once, live, for the keyboard, and never anybody else's server. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { openBrowser, openPage } from "./browser.mjs";
+import { openReceiver, openShop } from "./shop.mjs";
+
+let opened;
+before(async () => {
+  opened = await openBrowser();
+});
+after(() => opened.close());
+
+/** A console in a page of its own, with hands. */
+async function openConsole(test, shop, options) {
+  const { page, seen } = await openPage(opened.browser, shop.baseUrl, options);
+  test.after(() => page.close());
+  await page.evaluateOnNewDocument(() => {
+    const [offered, pressed] = [new Set(), new Set()];
+    Object.assign(window, { offered, pressed });
+    const nameOf = (element) => {
+      const name = element.dataset.action ?? `form ${element.dataset.submit}`;
+      const isOfTheRoom = name !== "copy" && element.closest("main") !== null;
+      return isOfTheRoom ? `${document.title.split(" – ")[0]}: ${name}` : name;
+    };
+    const look = () => {
+      for (const element of document.querySelectorAll("[data-action], [data-submit]"))
+        offered.add(nameOf(element));
+    };
+    new MutationObserver(look).observe(document, { childList: true, subtree: true });
+    for (const type of ["click", "submit"]) {
+      document.addEventListener(
+        type,
+        (event) => {
+          const element = event.target.closest(type === "click" ? "[data-action]" : "[data-submit]");
+          if (element !== null && event.isTrusted) pressed.add(nameOf(element));
+        },
+        true,
+      );
+    }
+  });
+  await page.goto(`${shop.baseUrl}/console`);
+  await page.bringToFront(); // only there the keyboard is heard
+
+  const button = (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`);
+  const text = (words) => page.locator(`::-p-text(${words})`);
+  return {
+    page,
+    seen,
+    press: (name) => button(name).click(),
+    text: (words) => text(words).wait(),
+    field: (name, value) => page.locator(`[name="${name}"]`).fill(value),
+    /** Goes where the link leads, as a person would. */
+    async visit(name) {
+      await page.locator(`#rooms a::-p-text(${name})`).click();
+      await page.locator(`main h1::-p-text(${name})`).wait();
+    },
+    gone: (words) => page.waitForFunction((wanted) => !document.body.innerText.includes(wanted), {}, words),
+    cleanly() {
+      assert.deepEqual(seen.complaints, []);
+      assert.deepEqual(seen.foreign, []);
+    },
+  };
+}
+
+describe("the console", { concurrency: false }, () => {
+  it("has buttons for everything the shop does, and each of them works", async (test) => {
+    const shop = await openShop(test);
+    const answers = { ping: 204 };
+    const url = await openReceiver(test, (type) => answers[type] ?? 503);
+    const { page, seen, press, text, field, visit, gone, cleanly } = await openConsole(test, shop);
+    await opened.browser
+      .defaultBrowserContext()
+      .overridePermissions(shop.baseUrl, ["clipboard-read", "clipboard-write", "clipboard-sanitized-write"]);
+
+    await text("First steps");
+    await press("Copy the Website key");
+    await text("Copied.");
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), shop.apiKeys.website);
+
+    // A template with two fields and two levels
+    await visit("Templates");
+    await press("Create a template");
+    await field("name", "Bakery");
+    await press("Add a field");
+    await page.locator('[data-row="field"]:last-child [data-part="key"]').fill("flavour");
+    await press("Add a field");
+    await page.locator('[data-row="field"]:last-child button').click();
+    await press("Add a level");
+    await page.locator('[data-row="tier"]:last-child [data-part="name"]').fill("Gold");
+    await page.locator('[data-row="tier"]:last-child [data-part="from"]').fill("500");
+    await press("Create the template");
+    await text("The template was created.");
+    const { items: templates } = await shop.control("GET", "templates");
+    const bakery = templates.find(({ name }) => name === "Bakery");
+    assert.deepEqual(
+      [bakery.fields.map(({ key }) => key), bakery.tiers.map(({ name }) => name)],
+      [
+        ["name", "flavour"],
+        ["Silver", "Gold"],
+      ],
+    );
+
+    // An endpoint for everything; its secret is shown once
+    await visit("Webhooks");
+    await text("No endpoints yet");
+    await field("url", url);
+    await press("Add the endpoint");
+    const secret = await page
+      .locator("dialog code")
+      .map((code) => code.textContent)
+      .wait();
+    assert.match(secret, /^whsec_/);
+    await press("I have copied it");
+    await gone(secret);
+    await press(`New secret for ${url}`);
+    await press("Make a new secret");
+    const renewed = await page
+      .locator("dialog .secret code")
+      .map((code) => code.textContent)
+      .wait();
+    assert.notEqual(renewed, secret);
+    await press("I have copied it");
+    await press("Add an endpoint");
+    await page.locator('input[name="url"]').wait();
+    await press(`Send test to ${url}`);
+    await text("A ping is on its way");
+
+    // A card, and everything that happens to it
+    await visit("Cards");
+    await text("No cards yet");
+    await press("Issue a test card");
+    await page.locator('select[name="template"]').fill(bakery.id);
+    await field("fieldValues/flavour", "Poppy seed");
+    await field("fieldValues/name", "Anna");
+    await field("customer/phone", "+48600100200");
+    await field("customer/name", "Anna Kowalska");
+    await press("Issue the card");
+    await page.locator("main h1::-p-text(Anna Kowalska)").wait();
+    await press("Add to Apple Wallet");
+    await press("Remove from Apple Wallet");
+    await press("Give");
+    await press("Withdraw");
+    for (const [kind, points] of [
+      ["purchase", "120"],
+      ["reward", "30"],
+      ["redeem", "50"],
+      ["correct", "-1"],
+    ]) {
+      await page.locator('select[name="kind"]').fill(kind);
+      await field("amount", points);
+      await press("Record it");
+      await page.waitForFunction(() => document.querySelector('[name="amount"]').value === "");
+    }
+    await page.locator(".face-balance::-p-text(99)").wait();
+    await press("Cancel the purchase of +120");
+    await text("The balance is 99; it cannot change by -120.");
+    await press("Cancel the redemption of −50");
+    await page.locator(".face-balance::-p-text(149)").wait();
+    const { items: cards } = await shop.control("GET", "cards");
+    assert.deepEqual([cards[0].loyaltyBalance, cards[0].loyaltyTier], [149, "Silver"]);
+
+    // Found again by a part of the phone number
+    await page.locator("::-p-text(← All cards)").click();
+    await field("query", "600100");
+    await page.locator("td a::-p-text(Anna Kowalska)").wait();
+    await field("query", "nobody at all");
+    await text("No card matches");
+    await field("query", "");
+
+    // The log: what failed is resent after the receiver was mended
+    await visit("Deliveries");
+    await page.locator('select[name="state"]').fill("pending");
+    await page.locator("summary::-p-text(balance.changed)").click();
+    await page.locator(".entry-inside td::-p-text(503)").wait();
+    for (const type of ["balance.changed", "tier.changed", "consent.changed", "card.added", "card.removed"])
+      answers[type] = 204;
+    await page.locator('[open] [data-action="resend"]').click();
+    await text("It is on its way again.");
+    await page.locator('select[name="state"]').fill("delivered");
+    await page.locator("summary::-p-text(balance.changed)").wait();
+
+    // Time
+    await press("Next delivery: move the clock there");
+    await text("fired.");
+    await visit("Clock");
+    await press("To the next delivery");
+    await press("+1 h: move the clock forward");
+    await press("Until all is delivered or failed");
+    await text("nothing is waiting");
+    const before = Date.parse((await shop.control("GET", "clock")).now);
+    await press("+1 day");
+    await text("No attempt was due.");
+    assert.ok(Date.parse((await shop.control("GET", "clock")).now) - before >= 86_400_000);
+    await page.locator('select[name="mode"]').fill("manual");
+    await press("Set the clock");
+    await text("stands still until it is moved");
+
+    // Faults of both sorts
+    await visit("Faults");
+    await text("Everything works");
+    await field("times", "2");
+    await page.locator('select[name="operation"]').fill("issueCard");
+    await press("Add the fault");
+    await press("Remove the fault: An error status");
+    await text("Everything works");
+    await page.locator('select[name="kind"]').fill("duplicate");
+    await page.locator('select[name="event"]').fill("balance.changed");
+    await press("Add the fault");
+    await text("event: balance.changed");
+    await press("Remove all");
+    await page.locator("dialog ::-p-text(Remove all)").wait();
+    await page.locator('dialog button[value="yes"]').click();
+    await text("Everything works");
+
+    // Keys
+    await visit("API keys");
+    await field("name", "Staging");
+    await press("Create the key");
+    const key = await page
+      .locator("dialog code")
+      .map((code) => code.textContent)
+      .wait();
+    await press("I have copied it");
+    await press("Revoke Staging");
+    await press("Keep as it is");
+    await press("Revoke Staging");
+    await press("Revoke it");
+    await text("The key was revoked.");
+    await page.waitForFunction(
+      (revoked) => !document.querySelector("main").innerText.includes(revoked),
+      {},
+      key,
+    );
+
+    await visit("Templates");
+    await press("Archive Bakery");
+    await press("Archive it");
+    await text("Archived");
+
+    // A long list has pages
+    for (let number = 0; number < 25; number += 1) await shop.issue({ email: `member-${number}@shop.test` });
+    await visit("Cards");
+    await press("Older");
+    await page.locator(".pager::-p-text(21–26 of 26)").wait();
+    await press("Newer");
+
+    await visit("Start");
+    await press("Start over");
+    await page.locator('dialog button[value="yes"]').click();
+    await page.locator(".counts a::-p-text(0 cards)").wait();
+    assert.equal((await shop.control("GET", "cards")).total, 0);
+
+    const { offered, pressed } = await page.evaluate(() => ({
+      offered: [...window.offered],
+      pressed: [...window.pressed],
+    }));
+    assert.deepEqual(
+      offered.filter((name) => !pressed.includes(name)),
+      ["skip"],
+    );
+    assert.ok(
+      offered.length >= 28,
+      `only ${offered.length} kinds of buttons and forms were offered: ${offered}`,
+    );
+    for (const hidden of [secret, renewed, key, shop.apiKeys.website, shop.apiKeys.full]) {
+      assert.deepEqual(
+        seen.urls.filter((address) => address.includes(hidden)),
+        [],
+      );
+    }
+    const refused = /409/;
+    seen.complaints = seen.complaints.filter((complaint) => !refused.test(complaint)); // the purchase above
+    cleanly();
+  });
+
+  it("puts what is wrong with a form beside the field, and keeps what was typed", async (test) => {
+    const shop = await openShop(test);
+    const { page, press, field, visit } = await openConsole(test, shop);
+    await visit("Cards");
+    await press("Issue a test card");
+    await field("customer/phone", "12");
+    await field("customer/name", "Anna");
+    await press("Issue the card");
+    await page.locator('[data-fault="customer/phone"]::-p-text(The phone number is not valid.)').wait();
+    const { focused, isInvalid, name } = await page.evaluate(() => ({
+      focused: document.activeElement.name,
+      isInvalid: document.activeElement.getAttribute("aria-invalid"),
+      name: document.querySelector('[name="customer/name"]').value,
+    }));
+    assert.deepEqual([focused, isInvalid, name], ["customer/phone", "true", "Anna"]);
+
+    await visit("Webhooks");
+    await field("url", "http://example.com/hook");
+    await press("Add the endpoint");
+    await page.locator(".fault::-p-text(https://)").wait();
+  });
+
+  it("shows at once what others do, without moving what is on the page or losing what is typed", async (test) => {
+    const shop = await openShop(test);
+    let answer;
+    const answered = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const url = await openReceiver(test, () => answered);
+    const { page, visit, cleanly } = await openConsole(test, shop);
+    const { id } = await shop.issue({ name: "Anna" });
+
+    await visit("Cards");
+    await page.locator("td a::-p-text(Anna)").click();
+    await page.locator('[name="amount"]').fill("7");
+    await shop.control("POST", `cards/${id}/purchase`, { points: 250 });
+    await page.locator(".face-balance::-p-text(250)").wait();
+    await page.locator(".tier::-p-text(Silver)").wait();
+    assert.equal(await page.$eval('[name="amount"]', (input) => input.value), "7");
+
+    const endpoint = await shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
+    await shop.control("POST", `webhooks/endpoints/${endpoint.id}/test`);
+    await visit("Deliveries");
+    await page.locator(".pill.pending").wait();
+    await page.evaluate(() => {
+      window.shifts = [];
+      new PerformanceObserver((list) => {
+        window.shifts.push(...list.getEntries().map(({ value }) => value));
+      }).observe({ type: "layout-shift" });
+      document.querySelector("summary").focus();
+    });
+    answer(204);
+    await page.locator(".pill.delivered").wait();
+    await page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+    );
+    const shifted = await page.evaluate(() => window.shifts.reduce((sum, value) => sum + value, 0));
+    assert.ok(shifted < 0.0001, `shifted by ${shifted}`); // a word in its pill may
+    assert.equal(await page.evaluate(() => document.activeElement.localName), "summary");
+    cleanly();
+  });
+
+  it("shows one world, and changes to another", async (test) => {
+    const shop = await openShop(test);
+    const world = await shop.control("POST", "worlds");
+    await shop.issue({ name: "Anna" });
+    const { page, visit, cleanly } = await openConsole(test, shop);
+    await visit("Cards");
+    await page.locator("td a::-p-text(Anna)").wait();
+    await Promise.all([page.waitForNavigation(), page.locator("[data-world]").fill(world.id)]);
+    await page.locator("::-p-text(No cards yet)").wait();
+    assert.equal(new URL(page.url()).searchParams.get("world"), world.id);
+    cleanly();
+  });
+
+  it("says that the service is gone, and comes back with it", async (test) => {
+    const shop = await openShop(test);
+    const { page } = await openConsole(test, shop);
+    await page.locator("#connection::-p-text(Live)").wait();
+    await page.setOfflineMode(true);
+    await page.locator('#rooms a[href="#/cards"]').click();
+    await page.locator("::-p-text(The service does not answer)").wait();
+    await page.setOfflineMode(false);
+    await page.locator('#rooms a[href="#/faults"]').click();
+    await page.locator("::-p-text(Everything works)").wait();
+  });
+
+  it("can be used with the keyboard alone, and always shows where one is", async (test) => {
+    const shop = await openShop(test);
+    const url = await openReceiver(test);
+    await shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
+    const { page, text, cleanly } = await openConsole(test, shop);
+    await text("First steps");
+    const where = () =>
+      page.evaluate(() => {
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return {
+          name: document.activeElement.ariaLabel ?? document.activeElement.innerText,
+          isShown: outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 2,
+        };
+      });
+    const tabTo = async (name) => {
+      for (let steps = 0; steps < 40; steps += 1) {
+        await page.keyboard.press("Tab");
+        const at = await where();
+        assert.ok(at.isShown, `no focus to be seen on "${at.name}"`);
+        if (at.name === name) return;
+      }
+      assert.fail(`"${name}" cannot be reached`);
+    };
+    await tabTo("Skip to the content");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+    await page.reload();
+    await text("First steps");
+    await tabTo("Webhooks");
+    await page.keyboard.press("Enter");
+    await page.locator("main h1::-p-text(Webhooks)").wait();
+    await tabTo(`Send test to ${url}`);
+    await page.keyboard.press("Enter");
+    await text("A ping is on its way");
+    assert.equal((await where()).name, `Send test to ${url}`);
+    cleanly();
+  });
+});

@@ -1,0 +1,74 @@
+/** What a card's page and its wallet pass show: nothing that the holder's friends may not see. */
+import { type CardStore, cardOf, type StoredCard } from "../domain/cards.ts";
+import type { CustomerStore } from "../domain/customers.ts";
+import type { Domain } from "../domain/surroundings.ts";
+import type { Template, TemplateStore } from "../domain/templates.ts";
+import type { Colour } from "./card-icon.ts";
+
+/** The part of the service that pages look into. */
+export type Shop = Domain<CardStore & CustomerStore & TemplateStore>;
+
+export interface CardView {
+  id: string;
+  slug: string;
+  publicUrl: string;
+  shopName: string;
+  holder?: string;
+  balance: number;
+  tier: string | null;
+  nextTier?: { name: string; missing: number; from: number; progressFrom: number };
+  /** The wallets it is in. */
+  wallets: readonly string[];
+  /** One of `colours`, the same for all cards of a template. */
+  colour: number;
+}
+
+/** The grounds that cards have; white text on each is readable at every size. The style sheet has the same list. */
+export const colours: readonly Colour[] = [
+  [49, 46, 129],
+  [15, 80, 75],
+  [120, 38, 60],
+  [30, 64, 120],
+  [92, 45, 20],
+  [76, 29, 120],
+];
+
+export function cardView(shop: Shop, card: StoredCard): CardView {
+  const template = shop.state.templates.get(card.templateId) as Template; // templates are archived, never removed
+  const holder = holderOf(shop, template, card);
+  const nextTier = nextTierOf(template, card.balance);
+  return {
+    id: card.id,
+    slug: card.slug,
+    publicUrl: cardOf(shop, card).publicUrl,
+    shopName: template.name,
+    ...(holder !== undefined && { holder }),
+    balance: card.balance,
+    tier: card.tier,
+    ...(nextTier !== undefined && { nextTier }),
+    wallets: card.wallets,
+    colour: colourOf(template.id),
+  };
+}
+
+/** The name that was given for the card, or else the customer's. */
+function holderOf({ state }: Shop, { fields }: Template, card: StoredCard): string | undefined {
+  const key = fields.find(({ type }) => type === "name")?.key;
+  const onCard =
+    key !== undefined && Object.hasOwn(card.fieldValues, key) ? card.fieldValues[key] : undefined;
+  return onCard === undefined ? state.customers.get(card.customerId)?.name : String(onCard);
+}
+
+function nextTierOf({ tiers }: Template, balance: number): CardView["nextTier"] {
+  const next = tiers.find(({ from }) => from > balance);
+  if (next === undefined) return undefined;
+  const reached = tiers.findLast(({ from }) => from <= balance);
+  const missing = Math.round((next.from - balance) * 1e6) / 1e6;
+  return { name: next.name, from: next.from, missing, progressFrom: reached?.from ?? Math.min(0, next.from) };
+}
+
+function colourOf(templateId: string): number {
+  let sum = 0;
+  for (const character of templateId) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003;
+  return sum % colours.length;
+}

@@ -1,0 +1,44 @@
+/** Writes HTML and SVG in which everything that is put in is escaped, unless it is such a piece itself. */
+
+/** Markup that was written here, and not by a customer. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+/** What may stand in a gap; undefined and null leave it empty. */
+export type Piece = string | number | Markup | readonly Markup[] | undefined | null;
+
+/** Attributes need their quotes in the template: `href="${address}"`. */
+export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
+  return new Markup(parts.reduce((text, part, index) => `${text}${written(pieces[index - 1])}${part}`));
+}
+
+function written(piece: Piece): string {
+  if (piece === undefined || piece === null) return "";
+  if (piece instanceof Markup) return piece.text;
+  if (typeof piece === "string" || typeof piece === "number") return escaped(String(piece));
+  return piece.map(({ text }) => text).join("");
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escaped(text: string): string {
+  // Control characters are not allowed in XML, not even as references; SVG is XML.
+  return text
+    .replace(/[&<>"']/g, (character) => escapes[character] ?? "")
+    .replace(/[^\P{Cc}\t\n\r]|[\uFFFE\uFFFF]|\p{Cs}/gu, "\uFFFD");
+}

@@ -1,0 +1,59 @@
+/** Talks to the control API, and to the public one where the console does what a website does. */
+
+const control = new URL("../_mock/", import.meta.url);
+const publicApi = new URL("../api/v1/", import.meta.url);
+
+/** The world that the console shows; the service's default one when absent. */
+export const worldId = new URLSearchParams(location.search).get("world");
+
+/** What the service refused, in its own words. */
+export class Refusal extends Error {
+  constructor(problem) {
+    super(problem.detail ?? problem.title ?? "The service refused.");
+    /** `[{ pointer, detail }]` of the members at fault. */
+    this.errors = problem.errors ?? [];
+    this.status = problem.status;
+  }
+}
+
+export function controlUrl(path, query = {}) {
+  const url = new URL(path, control);
+  if (worldId !== null) url.searchParams.set("world", worldId);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== "") url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+export const get = (path, query) => exchange("GET", controlUrl(path, query));
+export const post = (path, body) => exchange("POST", controlUrl(path), body);
+export const put = (path, body) => exchange("PUT", controlUrl(path), body);
+export const remove = (path) => exchange("DELETE", controlUrl(path));
+
+/** A call as a website's server makes it. */
+export const asWebsite = (method, path, apiKey, body) =>
+  exchange(method, new URL(path, publicApi), body, { authorization: `Bearer ${apiKey}` });
+
+export const thisWorld = () => get(`worlds/${encodeURIComponent(worldId ?? "default")}`);
+
+async function exchange(method, url, body, headers = {}) {
+  const response = await fetch(url, {
+    method,
+    headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  }).catch(() => {
+    throw new Refusal({ detail: "The service does not answer. Is it still running?" });
+  });
+  const text = await response.text();
+  const answer = text === "" ? undefined : parsed(text);
+  if (!response.ok) throw new Refusal({ status: response.status, ...answer });
+  return answer;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { detail: text.slice(0, 200) };
+  }
+}

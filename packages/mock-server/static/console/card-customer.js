@@ -1,0 +1,43 @@
+/** Whose a card is: what is known of them, and whether they want news and offers. */
+import { asWebsite, thisWorld } from "./api.js";
+import { told } from "./dialogs.js";
+import { h } from "./dom.js";
+import { button, copyable, facts, panel } from "./parts.js";
+
+/** By the public API, as a website does it: the control API has no consents. */
+export async function changeConsent(id, marketing) {
+  const { apiKeys } = await thisWorld();
+  await asWebsite("PUT", `passes/${encodeURIComponent(id)}/consent`, apiKeys.website, { marketing });
+  told(marketing ? "Consent given." : "Consent withdrawn.");
+}
+
+export function customerPanel({ customer }, others) {
+  const { id, name, phone, email, marketingConsent, privacyVersion } = customer;
+  return panel(
+    "Customer",
+    facts(
+      ["Name", name ?? "–"],
+      ["Phone", phone ?? "–"],
+      ["E-mail", email ?? "–"],
+      ["Privacy text", privacyVersion ?? "–"],
+      [
+        "News and offers",
+        h(
+          "span",
+          { class: "choice" },
+          h("span", {}, marketingConsent ? "Given" : "Not given"),
+          marketingConsent
+            ? button("Withdraw", "withdraw-consent", { kind: "small", "data-key": "withdraw" })
+            : button("Give", "give-consent", { kind: "small", "data-key": "give" }),
+        ),
+      ],
+      ["Customer id", copyable(id, "the customer's id")],
+      others.length > 0 && [
+        "Other cards",
+        others.map((other) =>
+          h("a", { class: "line", href: `#/card/${encodeURIComponent(other.id)}` }, other.id),
+        ),
+      ],
+    ),
+  );
+}

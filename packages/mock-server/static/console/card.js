@@ -1,0 +1,180 @@
+/** One card: what is on it, whose it is, its history, and everything the shop can do with it. */
+import { get, post, put, remove } from "./api.js";
+import { changeConsent, customerPanel } from "./card-customer.js";
+import { historyOf } from "./card-history.js";
+import { told } from "./dialogs.js";
+import { h } from "./dom.js";
+import { customerName, numberText, signed, timeOf, walletTitle } from "./format.js";
+import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
+
+const kinds = [
+  ["purchase", "Purchase: adds points"],
+  ["reward", "Reward: adds points"],
+  ["redeem", "Redemption: takes points"],
+  ["correct", "Correction: adds or takes"],
+];
+
+const pathOf = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent).join("/");
+
+export const cardRoom = {
+  title: "Card",
+  concerns: ["card", "operation", "customer"],
+
+  async load({ id, offset }) {
+    const [card, operations, settings, templates] = await Promise.all([
+      get(pathOf(id)),
+      get(pathOf(id, "operations"), { offset, limit: pageSize }),
+      get("settings"),
+      get("templates"),
+    ]);
+    const others = await get("cards", { customerId: card.customerId, limit: 100 });
+    const template = templates.items.find((candidate) => candidate.id === card.templateId);
+    return {
+      card,
+      operations,
+      wallets: settings.wallets,
+      template,
+      others: others.items.filter((other) => other.id !== id),
+    };
+  },
+
+  show({ card, operations, wallets, template, others }, state) {
+    const { customer } = card;
+    return [
+      h("p", { class: "back" }, h("a", { href: "#/cards" }, "← All cards")),
+      heading(
+        customerName(customer),
+        `Card of ${template?.name ?? card.templateId}`,
+        h(
+          "a",
+          { class: "button", href: card.publicUrl, target: "_blank", rel: "noopener" },
+          "Open the card’s page",
+        ),
+      ),
+      h(
+        "div",
+        { class: "columns" },
+        h("div", { class: "stack" }, face(card, template), recordPanel(state)),
+        h(
+          "div",
+          { class: "stack" },
+          panel("Wallets", walletRows(card, wallets)),
+          customerPanel(card, others),
+        ),
+      ),
+      panel(
+        "History",
+        historyOf(operations),
+        pager({ total: operations.total, offset: state.offset, noun: "the history" }),
+      ),
+      panel(
+        "On record",
+        facts(
+          ["Card id", copyable(card.id, "the card's id")],
+          ["Card page", copyable(card.publicUrl, "the address of the card's page")],
+          ["Status", card.status],
+          ["Issued via", card.issuedVia],
+          card.issuedAt && ["Issued", timeOf(card.issuedAt)],
+          ...Object.entries(card.fieldValues).map(([key, value]) => [`Field “${key}”`, String(value)]),
+        ),
+      ),
+    ];
+  },
+
+  actions: {
+    async "add-to-wallet"(wallet, { state }) {
+      await put(pathOf(state.id, "wallets", wallet));
+      told(`Added to ${walletTitle(wallet)}.`);
+    },
+    async "remove-from-wallet"(wallet, { state }) {
+      await remove(pathOf(state.id, "wallets", wallet));
+      told(`Removed from ${walletTitle(wallet)}.`);
+    },
+    async "cancel-operation"(id) {
+      await post(`operations/${encodeURIComponent(id)}/cancel`);
+      told("The operation was cancelled.");
+    },
+    "give-consent": (_id, { state }) => changeConsent(state.id, true),
+    "withdraw-consent": (_id, { state }) => changeConsent(state.id, false),
+  },
+
+  submits: {
+    async record(values, { form: filled, state }) {
+      const kind = values.get("kind");
+      const amount = values.get("amount") === "" ? null : Number(values.get("amount"));
+      const { change } = await post(
+        pathOf(state.id, kind),
+        kind === "correct" ? { change: amount } : { points: amount },
+      ).catch(aboutTheAmount);
+      filled.elements.amount.value = "";
+      told(`Recorded: ${signed(change)} points.`);
+    },
+  },
+};
+
+/** The form has one field for what the service calls points or change. */
+function aboutTheAmount(refusal) {
+  for (const fault of refusal.errors ?? []) fault.pointer = "/amount";
+  throw refusal;
+}
+
+const face = ({ loyaltyBalance, loyaltyTier, customer }, template) =>
+  h(
+    "div",
+    { class: "face" },
+    h(
+      "p",
+      { class: "face-top" },
+      h("span", {}, template?.name ?? ""),
+      loyaltyTier !== null && h("span", { class: "tier" }, loyaltyTier),
+    ),
+    h("p", { class: "face-balance" }, h("strong", {}, numberText(loyaltyBalance)), " points"),
+    h("p", { class: "face-name" }, customer.name ?? ""),
+  );
+
+const walletRows = ({ wallets: isIn }, { first, second }) =>
+  h(
+    "ul",
+    { class: "rows" },
+    [first, second].map((wallet) =>
+      h(
+        "li",
+        { "data-key": wallet },
+        h(
+          "span",
+          {},
+          h("strong", {}, walletTitle(wallet)),
+          h("small", {}, isIn.includes(wallet) ? "The card is in it" : "Not in it"),
+        ),
+        isIn.includes(wallet)
+          ? button("Remove", "remove-from-wallet", {
+              id: wallet,
+              "data-key": "remove",
+              "aria-label": `Remove from ${walletTitle(wallet)}`,
+            })
+          : button("Add", "add-to-wallet", {
+              id: wallet,
+              "data-key": "add",
+              "aria-label": `Add to ${walletTitle(wallet)}`,
+            }),
+      ),
+    ),
+  );
+
+const recordPanel = ({ kind = "purchase" }) =>
+  panel(
+    "Record",
+    form("record", "Record it", [
+      h(
+        "div",
+        { class: "grid" },
+        field("What", "kind", { options: kinds, "data-filter": "kind" }),
+        field("Points", "amount", {
+          type: "number",
+          step: "any",
+          inputmode: "decimal",
+          hint: kind === "correct" ? "Below 0 takes points away." : "More than 0.",
+        }),
+      ),
+    ]),
+  );

@@ -1,0 +1,163 @@
+/** Customers and their cards: found by what is known of them, or issued by hand. */
+import { asWebsite, get, thisWorld } from "./api.js";
+import { told } from "./dialogs.js";
+import { h } from "./dom.js";
+import { customerName, numberText, walletTitle } from "./format.js";
+import { button, checkbox, empty, field, form, heading, pager, pageSize, panel, table } from "./parts.js";
+
+export const cardsRoom = {
+  title: "Cards",
+  concerns: ["card", "operation", "customer", "template"],
+
+  async load({ query, offset }) {
+    const [cards, templates] = await Promise.all([
+      get("cards", { query, offset, limit: pageSize }),
+      get("templates"),
+    ]);
+    return { cards, templates: templates.items };
+  },
+
+  show({ cards, templates }, state) {
+    const open = templates.filter(({ isArchived }) => !isArchived);
+    return [
+      heading(
+        "Cards",
+        "Customers and the cards they were issued.",
+        button("Issue a test card", "open-form", {
+          kind: "primary",
+          "aria-expanded": String(state.isOpen === true),
+        }),
+      ),
+      state.isOpen && issueForm(open, state),
+      h(
+        "p",
+        { class: "search", "data-key": "search" },
+        h("label", { for: "search", class: "hidden" }, "Search cards"),
+        h("input", {
+          id: "search",
+          name: "query",
+          type: "search",
+          "data-filter": "query",
+          placeholder: "Name, phone, e-mail, card or customer id",
+          autocomplete: "off",
+        }),
+      ),
+      h("div", { "data-key": "list" }, listOf(cards, templates, state)),
+      pager({ total: cards.total, offset: state.offset, noun: "cards" }),
+    ];
+  },
+
+  actions: {
+    "open-form"(_id, { state }) {
+      state.isOpen = state.isOpen !== true;
+    },
+  },
+
+  submits: {
+    async issue(values, { form: filled, state }) {
+      const { apiKeys } = await thisWorld();
+      const template = values.get("template");
+      const fieldValues = Object.fromEntries(
+        [...values]
+          .filter(([name, value]) => name.startsWith("fieldValues/") && value !== "")
+          .map(([name, value]) => [
+            name.slice("fieldValues/".length),
+            filled.elements[name].type === "number" ? Number(value) : value,
+          ]),
+      );
+      const contact = ["customer/phone", "customer/email", "customer/name"]
+        .filter((name) => values.get(name) !== "")
+        .map((name) => [name.slice("customer/".length), values.get(name)]);
+      const consents = {
+        privacy: { version: "console" },
+        ...(values.has("marketing") && { marketing: { version: "console" } }),
+      };
+      const path = `templates/${encodeURIComponent(template)}/passes`;
+      const customer = { ...Object.fromEntries(contact), consents };
+      const card = await asWebsite("POST", path, apiKeys.website, { fieldValues, customer });
+      state.isOpen = false;
+      told("The card was issued.");
+      location.hash = `#/card/${encodeURIComponent(card.id)}`;
+    },
+  },
+};
+
+function issueForm(templates, state) {
+  if (templates.length === 0) {
+    return panel(
+      "Issue a test card",
+      empty(
+        "No template to issue from",
+        "Cards are issued from templates that are not archived.",
+        h("a", { class: "button", href: "#/templates" }, "Create a template"),
+      ),
+    );
+  }
+  const chosen = templates.find(({ id }) => id === state.template) ?? templates[0];
+  return panel(
+    "Issue a test card",
+    form("issue", "Issue the card", [
+      h(
+        "div",
+        { class: "grid" },
+        field("Template", "template", {
+          options: templates.map(({ id, name }) => [id, name]),
+          "data-filter": "template",
+        }),
+        // The service shows the balance in a number field called points, whatever is given here.
+        chosen.fields
+          .filter(({ key, type }) => !(key === "points" && type === "number"))
+          .map(({ key, type, label = key, required }) =>
+            field(`${label}${required ? "" : " (optional)"}`, `fieldValues/${key}`, {
+              ...(type === "number" && { type: "number", step: "any" }),
+            }),
+          ),
+        field("Phone (optional)", "customer/phone", { type: "tel", hint: "Finds the customer first." }),
+        field("E-mail (optional)", "customer/email", {
+          type: "email",
+          hint: "Finds the customer when no phone does.",
+        }),
+        field("Customer’s name (optional)", "customer/name"),
+      ),
+      h("p", {}, checkbox("Wants news and offers", "marketing")),
+    ]),
+  );
+}
+
+function listOf({ items, total }, templates, { query }) {
+  if (total === 0 && query) {
+    return empty(
+      `No card matches “${query}”`,
+      "Look for a part of a name, a phone number, an e-mail address or an id.",
+    );
+  }
+  if (total === 0) {
+    return empty(
+      "No cards yet",
+      "Your website issues one with POST /api/v1/templates/{templateId}/passes; the button above does the same.",
+    );
+  }
+  const names = new Map(templates.map(({ id, name }) => [id, name]));
+  return table(
+    "Cards, newest first",
+    [["Customer"], ["Template", "wide"], ["Balance", "number"], ["Level"], ["Wallets", "wide"]],
+    items.map((card) => [
+      card.id,
+      h(
+        "a",
+        { href: `#/card/${encodeURIComponent(card.id)}`, class: "strong" },
+        customerName({ ...card.customer, name: card.customer.name ?? nameOn(card, templates) }),
+      ),
+      names.get(card.templateId) ?? card.templateId,
+      numberText(card.loyaltyBalance),
+      card.loyaltyTier ?? "–",
+      card.wallets.map(walletTitle).join(", ") || "–",
+    ]),
+  );
+}
+
+/** The name that was given for the card: a customer may have none. */
+function nameOn({ templateId, fieldValues }, templates) {
+  const key = templates.find(({ id }) => id === templateId)?.fields.find(({ type }) => type === "name")?.key;
+  return key && Object.hasOwn(fieldValues, key) ? String(fieldValues[key]) : undefined;
+}

@@ -1,0 +1,154 @@
+/** The service's clock: what time it is there, and how to move it. */
+import { post, put } from "./api.js";
+import { told } from "./dialogs.js";
+import { h, patch } from "./dom.js";
+import { plural, timeOf, timeText } from "./format.js";
+import { button, facts, field, form, heading, panel } from "./parts.js";
+import { readClock, serviceNowMs, tick, untilText } from "./service-clock.js";
+
+const modes = [
+  ["system", "The machine’s time"],
+  ["manual", "Stands still until moved"],
+  ["scaled", "Runs, and can be moved"],
+];
+
+const modeTexts = {
+  system: () => "the machine’s time; it cannot be moved",
+  manual: () => "stands still until it is moved",
+  scaled: (factor) =>
+    factor === 1
+      ? "runs like the machine’s, and can be moved"
+      : `runs ${factor} times as fast as the machine’s`,
+};
+
+export async function moveClock(how, body) {
+  const { fired } = await post(`clock/${how}`, body);
+  told(
+    fired.length === 0
+      ? "The clock was moved. No attempt was due."
+      : `The clock was moved; ${plural(fired.length, "attempt")} fired.`,
+  );
+  await showClockBar();
+}
+
+/** The clock in the frame of every room. */
+export async function showClockBar() {
+  const clock = await readClock().catch(() => undefined);
+  if (clock === undefined) return;
+  const cannotMove = clock.mode === "system";
+  patch(
+    document.getElementById("clock"),
+    h(
+      "a",
+      { href: "#/clock", class: "clock-now" },
+      h("span", { class: "hidden" }, "Service time "),
+      nowText(),
+    ),
+    h(
+      "span",
+      { class: "clock-moves" },
+      moves.map(([label, duration]) =>
+        button(label, "advance", {
+          id: duration,
+          kind: "small",
+          disabled: cannotMove,
+          "aria-label": `${label}: move the clock forward`,
+        }),
+      ),
+      button("Next delivery", "to-next-delivery", {
+        kind: "small",
+        disabled: cannotMove || clock.nextAttemptAt === undefined,
+        "aria-label": "Next delivery: move the clock there",
+      }),
+    ),
+  );
+  tick();
+}
+
+const moves = [
+  ["+1 min", "1m"],
+  ["+1 h", "1h"],
+  ["+6 h", "6h"],
+];
+
+const nowText = () => h("span", { class: "now", "data-now": true }, timeText(serviceNowMs()));
+
+export const clockRoom = {
+  title: "Clock",
+  concerns: ["clock", "delivery"],
+  load: readClock,
+
+  show({ mode, factor, nextAttemptAt }, state) {
+    const chosenMode = state.mode ?? mode;
+    const cannotMove = mode === "system";
+    return [
+      heading("Clock", "The service’s own time: retries, idempotency keys and events go by it."),
+      panel(
+        "Now",
+        h("p", { class: "big-now" }, nowText()),
+        facts(
+          ["The clock", (modeTexts[mode] ?? (() => mode))(factor)],
+          [
+            "Next delivery",
+            nextAttemptAt
+              ? [
+                  h("span", { "data-until": nextAttemptAt }, untilText(nextAttemptAt)),
+                  ", ",
+                  timeOf(nextAttemptAt),
+                ]
+              : "nothing is waiting",
+          ],
+        ),
+        h(
+          "p",
+          { class: "actions" },
+          [
+            ["+1 minute", "1m"],
+            ["+1 hour", "1h"],
+            ["+6 hours", "6h"],
+            ["+1 day", "1d"],
+          ].map(([label, duration]) => button(label, "advance", { id: duration, disabled: cannotMove })),
+          button("To the next delivery", "to-next-delivery", {
+            disabled: cannotMove || nextAttemptAt === undefined,
+          }),
+          button("Until all is delivered or failed", "run-until-idle", { disabled: cannotMove }),
+        ),
+        h(
+          "p",
+          { class: "quiet" },
+          "What is due on the way is delivered, in order, before the clock arrives. Time does not go back.",
+        ),
+      ),
+      panel(
+        "How it runs",
+        form("change", "Set the clock", [
+          h(
+            "div",
+            { class: "grid" },
+            field("Mode", "mode", { options: modes, chosen: chosenMode, "data-filter": "mode" }),
+            chosenMode === "scaled" &&
+              field("Times as fast", "factor", {
+                type: "number",
+                step: "any",
+                value: String(factor ?? 1),
+                hint: "60 makes a minute of every second.",
+              }),
+          ),
+        ]),
+      ),
+    ];
+  },
+
+  actions: {
+    "run-until-idle": () => moveClock("run-until-idle"),
+  },
+
+  submits: {
+    async change(values) {
+      const mode = values.get("mode");
+      await put("clock", { mode, ...(mode === "scaled" && { factor: Number(values.get("factor")) }) });
+      told("The clock was set.");
+      await showClockBar();
+    },
+  },
+};

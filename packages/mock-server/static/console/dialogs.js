@@ -1,0 +1,60 @@
+/** Asks before what cannot be undone, shows once what is shown once, and says in passing what was done. */
+import { h } from "./dom.js";
+import { copyable } from "./parts.js";
+
+/** @returns whether the person agreed. */
+export const confirmed = (question, consequence, label) =>
+  opened(
+    h("h2", {}, question),
+    h("p", {}, consequence),
+    h(
+      "form",
+      { method: "dialog", class: "actions" },
+      h("button", { value: "no", autofocus: true }, "Keep as it is"),
+      h("button", { value: "yes", class: "danger" }, label),
+    ),
+  ).then((answer) => answer === "yes");
+
+/** A secret: on the page only as long as the dialog is open. */
+export const shownOnce = (title, text, explanation) =>
+  opened(
+    h("h2", {}, title),
+    h("p", {}, explanation),
+    h("p", { class: "secret" }, copyable(text, "it")),
+    h("form", { method: "dialog", class: "actions" }, h("button", { class: "primary" }, "I have copied it")),
+  );
+
+function opened(...content) {
+  const dialog = h("dialog", {}, content);
+  const title = dialog.querySelector("h2");
+  title.id = "dialog-title";
+  dialog.setAttribute("aria-labelledby", title.id);
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue);
+    });
+  });
+}
+
+const toastMs = 5000;
+
+export function told(text, kind = "done") {
+  const toast = h("p", { class: `toast ${kind}` }, text);
+  document.getElementById("toasts").append(toast);
+  setTimeout(() => toast.remove(), kind === "refused" ? 2 * toastMs : toastMs);
+}
+
+/** Copies the text beside the button. */
+export async function copyBeside(pressed) {
+  const source = pressed.previousElementSibling;
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    told("Copied.");
+  } catch {
+    getSelection().selectAllChildren(source);
+    told("Selected: press Ctrl+C or ⌘C to copy it.");
+  }
+}

@@ -1,0 +1,66 @@
+/** Makes elements, and brings what is on the page up to date without losing focus, scroll or what is being typed. */
+
+/** Children may be nodes, texts, numbers, lists of those; what is null, undefined or false is left out. */
+export function h(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    element.setAttribute(attribute, value === true ? "" : value);
+  }
+  element.append(...nodesOf(children)); // texts stay texts: nothing is ever parsed as HTML
+  return element;
+}
+
+/** Makes the children of an element what is wanted, keeping the elements that are there already. */
+export function patch(target, ...children) {
+  morphChildren(target, nodesOf(children));
+}
+
+function nodesOf(children) {
+  return children
+    .flat(Number.POSITIVE_INFINITY)
+    .filter((child) => child !== undefined && child !== null && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+}
+
+function morphChildren(target, wanted) {
+  const keyed = new Map();
+  for (const child of target.children) if (child.dataset.key) keyed.set(child.dataset.key, child);
+  let at = target.firstChild;
+  for (const node of wanted) {
+    const key = node.dataset?.key;
+    const match = key ? keyed.get(key) : at;
+    if (!match || !areAlike(match, node)) {
+      target.insertBefore(node, at);
+      continue;
+    }
+    if (match === at) at = at.nextSibling;
+    else target.insertBefore(match, at);
+    morph(match, node);
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+const areAlike = (a, b) => a.nodeName === b.nodeName && a.dataset?.key === b.dataset?.key;
+
+/** What people and answers did to an element, which the next look at the service does not undo. */
+const ofThePerson = new Set(["open", "aria-invalid", "aria-busy"]);
+
+function morph(element, wanted) {
+  if (!(element instanceof Element)) {
+    if (element.data !== wanted.data) element.data = wanted.data;
+    return;
+  }
+  for (const { name } of [...element.attributes]) {
+    if (!wanted.hasAttribute(name) && !ofThePerson.has(name)) element.removeAttribute(name);
+  }
+  for (const { name, value } of wanted.attributes) {
+    if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
+  // Rows that people add to a form, and what says why it was refused, are the form's own.
+  if (!element.hasAttribute("data-keep")) morphChildren(element, [...wanted.childNodes]);
+}

@@ -1,0 +1,80 @@
+/** API keys: made for a website or for everything, and revoked. */
+import { get, post, remove } from "./api.js";
+import { confirmed, shownOnce, told } from "./dialogs.js";
+import { h } from "./dom.js";
+import { timeOf } from "./format.js";
+import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
+
+const kindNames = { website: "Website", full: "Full" };
+
+export const keysRoom = {
+  title: "API keys",
+  concerns: ["apiKey"],
+  load: () => get("api-keys"),
+
+  show({ items }) {
+    return [
+      heading("API keys", "What your server sends as Authorization: Bearer. Keys never go into a browser."),
+      panel(
+        "Create a key",
+        form("create", "Create the key", [
+          h(
+            "div",
+            { class: "grid" },
+            field("Kind", "kind", { options: Object.entries(kindNames) }),
+            field("Name (optional)", "name", {
+              placeholder: "Shop on staging",
+              hint: "So that you know which one to revoke.",
+            }),
+          ),
+        ]),
+      ),
+      panel(
+        "Keys",
+        items.length === 0
+          ? empty("No keys", "Create one above; until then every call answers 401.")
+          : h("ul", { class: "rows", "data-key": "list" }, items.map(keyRow)),
+      ),
+    ];
+  },
+
+  actions: {
+    async revoke(id) {
+      const isSure = await confirmed(
+        "Revoke this key?",
+        "Whoever uses it is answered 401 from now on.",
+        "Revoke it",
+      );
+      if (!isSure) return;
+      await remove(`api-keys/${encodeURIComponent(id)}`);
+      told("The key was revoked.");
+    },
+  },
+
+  submits: {
+    async create(values, { form: filled }) {
+      const name = values.get("name");
+      const { key } = await post("api-keys", { kind: values.get("kind"), ...(name !== "" && { name }) });
+      filled.reset();
+      await shownOnce(
+        "The new key",
+        key,
+        "Keep it on your server. It also stays in the list here: this is a mock.",
+      );
+    },
+  },
+};
+
+const keyRow = ({ id, kind, name, key, createdAt }) =>
+  h(
+    "li",
+    { "data-key": id },
+    h(
+      "div",
+      {},
+      h("strong", {}, name || "Nameless key"),
+      h("small", {}, kindNames[kind] ?? kind, ", created ", timeOf(createdAt)),
+      copyable(key, `the key ${name || kind}`),
+    ),
+    button("Revoke", "revoke", { id, kind: "small", "aria-label": `Revoke ${name || kind}` }),
+  );

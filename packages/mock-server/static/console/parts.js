@@ -1,0 +1,130 @@
+/** The parts that several rooms are furnished with: headings, empty states, fields, buttons, pages of a list. */
+import { h } from "./dom.js";
+import { numberText } from "./format.js";
+
+export const button = (label, action, { id, kind = "", ...attributes } = {}) =>
+  h("button", { type: "button", class: kind, "data-action": action, "data-id": id, ...attributes }, label);
+
+/** What a room is for, and what can be done in it as a whole. */
+export const heading = (title, purpose, ...actions) =>
+  h(
+    "header",
+    { class: "heading" },
+    h("div", {}, h("h1", {}, title), h("p", {}, purpose)),
+    actions.length > 0 && h("div", { class: "actions" }, actions),
+  );
+
+export const panel = (title, ...content) =>
+  h("section", { class: "panel", "data-key": `panel-${title}` }, title && h("h2", {}, title), content);
+
+/** Says what to do next where there is nothing yet. */
+export const empty = (what, next, ...actions) =>
+  h("div", { class: "empty" }, h("p", { class: "what" }, what), h("p", {}, next), actions);
+
+/** A labelled input with room for a hint, and for why it was refused. */
+export function field(label, name, { hint, options, chosen, ...attributes } = {}) {
+  const id = attributes.id ?? `field-${name}`;
+  const input = options
+    ? h(
+        "select",
+        { ...attributes, id, name },
+        options.map((option) => optionOf(option, chosen)),
+      )
+    : h("input", { type: "text", autocomplete: "off", ...attributes, id, name });
+  return h(
+    "p",
+    { class: "field", "data-key": `field-${name}` },
+    h("label", { for: id }, label),
+    input,
+    hint && h("small", {}, hint),
+    h("span", { class: "fault", "data-fault": name, "data-keep": true }),
+  );
+}
+
+const optionOf = (option, chosen) => {
+  const [value, label] = Array.isArray(option) ? option : [option, option];
+  return h("option", { value, selected: value === chosen, "data-key": `option-${value}` }, label);
+};
+
+export const checkbox = (label, name, attributes = {}) =>
+  h("label", { class: "check" }, h("input", { type: "checkbox", name, ...attributes }), label);
+
+/** @param submit names what the room does with it. */
+export const form = (submit, submitLabel, content, attributes = {}) =>
+  h(
+    "form",
+    { "data-submit": submit, "data-key": `form-${submit}`, novalidate: true, ...attributes },
+    content,
+    h("p", { class: "fault", "data-fault": "", role: "alert", "data-keep": true }),
+    h("p", { class: "submit" }, h("button", { class: "primary" }, submitLabel)),
+  );
+
+/** Something to be copied: monospace text, and a button that does it. */
+export const copyable = (text, label) =>
+  h(
+    "span",
+    { class: "copyable" },
+    h("code", {}, text),
+    h(
+      "button",
+      { type: "button", "data-action": "copy", "aria-label": `Copy ${label}`, class: "small" },
+      "Copy",
+    ),
+  );
+
+export const facts = (...rows) =>
+  h(
+    "dl",
+    { class: "facts" },
+    rows
+      .filter(Boolean)
+      .map(([name, value]) =>
+        h("div", { "data-key": `fact-${name}` }, h("dt", {}, name), h("dd", {}, value)),
+      ),
+  );
+
+export const pageSize = 20;
+
+/** Where a long list stands, and how to go on. */
+export function pager({ total, offset, noun }) {
+  if (total <= pageSize) return null;
+  const last = Math.min(offset + pageSize, total);
+  return h(
+    "nav",
+    { class: "pager", "aria-label": `Pages of ${noun}` },
+    button("Newer", "page", { id: String(Math.max(0, offset - pageSize)), disabled: offset === 0 }),
+    h("span", {}, `${numberText(offset + 1)}–${numberText(last)} of ${numberText(total)}`),
+    button("Older", "page", { id: String(offset + pageSize), disabled: last >= total }),
+  );
+}
+
+/** A table that scrolls sideways on a phone. @param columns `[title, class]`; @param rows `[key, ...cells]`. */
+export const table = (caption, columns, rows) =>
+  h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          columns.map(([title, kind]) => h("th", { scope: "col", class: kind }, title)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map(([key, ...cells]) =>
+          h(
+            "tr",
+            { "data-key": key },
+            cells.map((cell, index) => h("td", { class: columns[index]?.[1] }, cell)),
+          ),
+        ),
+      ),
+    ),
+  );

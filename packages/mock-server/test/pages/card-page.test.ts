@@ -1,0 +1,162 @@
+/** The public page of a card, and what it links to (spec 2.2). */
+import { describe, expect, it } from "vitest";
+import { createMockService } from "../../src/index.ts";
+import { openShop, signUp } from "../shop.ts";
+
+const page = async (service: { fetch(request: Request): Promise<Response> }, address: string) => {
+  const response = await service.fetch(new Request(address));
+  return { status: response.status, headers: response.headers, text: await response.text() };
+};
+
+async function cardWith(fieldValues: object, points = 0) {
+  const { service, issue } = openShop();
+  const { body: card } = await issue(signUp({}, fieldValues));
+  if (points > 0) service.cards.purchase(card.id, { points });
+  return { service, card };
+}
+
+it("shows shop, holder, balance, level, the way to the next level, a QR code and both wallets", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" }, 25);
+  const { status, headers, text } = await page(service, card.publicUrl);
+  expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  for (const shown of ["Club", "Anna", "<strong>25</strong> points", "Silver", "75 more to Gold", "<svg"]) {
+    expect(text).toContain(shown);
+  }
+  const slug = card.publicUrl.split("/").at(-1);
+  for (const link of [`"${slug}/pass.pkpass"`, `"${slug}/google"`]) expect(text).toContain(link);
+  for (const wallet of ["apple", "google"]) expect(text).toContain(`../assets/add-to-${wallet}-wallet.svg`);
+});
+
+it("says which wallet the card is in, instead of offering it again", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  service.cards.addToWallet(card.id, "apple");
+  const { text } = await page(service, card.publicUrl);
+  expect(text).toContain("In Apple Wallet");
+  expect(text).not.toContain("pass.pkpass");
+});
+
+it("does not tell the card's id, its customer or how to reach them", async () => {
+  const { service, issue } = openShop();
+  const { body: card } = await issue(signUp({ phone: "+48600100200", email: "anna@shop.test" }));
+  const { text } = await page(service, card.publicUrl);
+  for (const secret of [card.id, card.customerId, "600100200", "anna@shop.test"])
+    expect(text).not.toContain(secret);
+});
+
+it("escapes whatever customers and shops write", async () => {
+  const nasty = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
+  const service = createMockService({
+    templates: [
+      {
+        id: "t",
+        name: nasty,
+        fields: [{ key: "name", type: "name" }],
+        tiers: [
+          { name: nasty, from: 1 },
+          { name: nasty, from: 9 },
+        ],
+      },
+    ],
+  });
+  const response = await service.fetch(
+    new Request(`${service.baseUrl}/api/v1/templates/t/passes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" },
+      body: JSON.stringify(signUp({}, { name: nasty })),
+    }),
+  );
+  const card = (await response.json()) as { id: string; publicUrl: string };
+  service.cards.purchase(card.id, { points: 5 });
+  for (const address of [card.publicUrl, `${card.publicUrl}/google`]) {
+    const { text } = await page(service, address);
+    expect(
+      text.match(/&lt;script&gt;alert\(1\)&lt;\/script&gt;&quot;&#39;&amp;&lt;img/g)?.length,
+    ).toBeGreaterThan(2);
+    expect(text).not.toMatch(/<script|<img src=x/);
+  }
+});
+
+it("loads nothing from elsewhere and cannot be framed", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  const { headers } = await page(service, card.publicUrl);
+  expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  expect(headers.get("referrer-policy")).toBe("same-origin");
+});
+
+it("is a friendly page with 404 when there is no such card", async () => {
+  const { service } = openShop();
+  for (const path of ["/cards/nobody", "/cards/nobody/pass.pkpass", "/cards/nobody/google"]) {
+    const { status, headers, text } = await page(service, service.baseUrl + path);
+    expect([status, headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
+    expect(text).toContain("There is no card here");
+  }
+});
+
+it("still shows cards of an archived template: only issuing has ended", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  service.templates.archive("tpl_club");
+  expect((await page(service, card.publicUrl)).status).toBe(200);
+});
+
+describe("wallets of other names", () => {
+  const wallets = { first: "first", second: 'a"b<c/ü' };
+
+  it("have their buttons and the link of the second one", async () => {
+    const { service, issue } = openShop({ wallets });
+    const { body: card } = await issue();
+    const { text } = await page(service, card.publicUrl);
+    const name = encodeURIComponent(wallets.second);
+    expect(text).toContain(`../assets/add-to-${name}-wallet.svg`);
+    const button = await page(service, `${service.baseUrl}/assets/add-to-${name}-wallet.svg`);
+    expect([button.status, button.headers.get("content-type")]).toEqual([
+      200,
+      "image/svg+xml; charset=utf-8",
+    ]);
+    expect(button.text).toContain("A&quot;b&lt;c/ü Wallet");
+    expect((await page(service, `${card.publicUrl}/${name}`)).status).toBe(200);
+    expect((await page(service, `${service.baseUrl}/assets/add-to-apple-wallet.svg`)).status).toBe(404);
+  });
+});
+
+it("serves the files of its pages, and nothing beside them", async () => {
+  const { service } = openShop();
+  const style = await page(service, `${service.baseUrl}/assets/card.css`);
+  expect([style.status, style.headers.get("content-type")]).toEqual([200, "text/css; charset=utf-8"]);
+  for (const path of [
+    "/assets/..%2fconsole%2findex.html",
+    "/assets/%2e%2e/x",
+    "/assets/",
+    "/assets/toString",
+  ]) {
+    expect((await page(service, service.baseUrl + path)).status).toBe(404);
+  }
+});
+
+it("takes somebody's word for the second wallet, who then sees the card in it", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" });
+  const add = (headers = {}) =>
+    service.fetch(new Request(`${card.publicUrl}/google`, { method: "POST", headers }));
+  expect((await add({ origin: "https://elsewhere.test" })).status).toBe(403);
+  expect((await page(service, card.publicUrl)).text).not.toContain("In Google Wallet");
+  for (const time of ["first", "second"]) {
+    const { status, headers } = await add();
+    const location = new URL(headers.get("location") ?? "", `${card.publicUrl}/google`).href;
+    expect([time, status, location]).toEqual([time, 303, card.publicUrl]);
+  }
+  expect((await page(service, card.publicUrl)).text).toContain("In Google Wallet");
+});
+
+it("finds the cards of every world", async () => {
+  const { service } = openShop();
+  const world = service.worlds.create();
+  const response = await service.fetch(
+    new Request(`${service.baseUrl}/api/v1/templates/${world.templateId}/passes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${world.apiKeys.website}`, "content-type": "application/json" },
+      body: JSON.stringify(signUp({}, { firstName: "Bo" })),
+    }),
+  );
+  const { publicUrl } = (await response.json()) as { publicUrl: string };
+  expect((await page(service, publicUrl)).text).toContain("Bo");
+});
