@@ -2,9 +2,10 @@
 import { defineConfig } from "vitest/config";
 
 const conditions = ["@loyalty-cards/source"];
+/** As Node resolves: under Vite's own "module" it would load files that were made for bundlers. */
 const fromSource = {
   resolve: { conditions },
-  ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
+  ssr: { resolve: { conditions: [...conditions, "node", "development|production"] } },
 };
 
 export default defineConfig({

@@ -17,3 +17,4 @@ const server = createServer((request, response) => {
   request.resume().on("end", () => response.writeHead(201, headers).end(card));
 });
 server.listen(0, "127.0.0.1", () => process.send?.(server.address().port));
+process.on("disconnect", () => process.exit()); // whoever measured is gone

@@ -1,42 +1,50 @@
-/** The five methods against a mock that is not ours: Steady, which knows only the OpenAPI document. */
+/** The five methods against mocks that are not ours, which know only the OpenAPI document: Steady and Prism. */
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { createIssuingClient } from "../packages/issuing-client/dist/index.js";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const port = await new Promise((resolve) => {
-  const probe = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = probe.address();
-    probe.close(() => resolve(port));
+const document = here("../openapi/openapi.yaml");
+
+/** How each is started, and where it says that a request keeps to the document. */
+const mocks = {
+  Steady: {
+    command: here("node_modules/.bin/steady"),
+    flags: (port) => ["--host", "127.0.0.1", "--port", port, "--log-level", "summary", document],
+    isValid: (headers) => headers.get("x-steady-request-valid") === "true",
+  },
+  Prism: {
+    command: here("node_modules/.bin/prism"),
+    flags: (port) => ["mock", "--host", "127.0.0.1", "--port", port, "--verboseLevel", "silent", document],
+    isValid: (headers) => !headers.has("sl-violations"),
+  },
+};
+
+async function freePort() {
+  const probe = createServer();
+  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+const consents = { privacy: { version: "1" }, marketing: {} };
+const customer = { phone: "+48600100200", email: "anna@example.com", name: "Anna", consents };
+
+/** What each method was answered, and what the mock thought of the request. */
+async function verdictsOf(port, isValid) {
+  const verdicts = [];
+  const options = {
+    onResponse: ({ status, headers }) => verdicts.push(`${status} ${isValid(headers) ? "valid" : "invalid"}`),
+  };
+  const client = createIssuingClient({
+    baseUrl: `http://127.0.0.1:${port}`,
+    apiKey: "key",
+    maxRetries: 20, // until it listens
+    // They ignore the base path of the document's servers.
+    fetch: (url, init) => fetch(String(url).replace("/api/v1", ""), init),
   });
-});
-const steady = spawn(
-  here("node_modules/.bin/steady"),
-  ["--host", "127.0.0.1", "--port", String(port), "--log-level", "summary", here("../openapi/openapi.yaml")],
-  { stdio: "ignore" },
-);
-
-const verdicts = [];
-const client = createIssuingClient({
-  baseUrl: `http://127.0.0.1:${port}`,
-  apiKey: "key",
-  maxRetries: 20, // until it listens
-  // It ignores the base path of the document's servers.
-  fetch: (url, init) => fetch(String(url).replace("/api/v1", ""), init),
-});
-const options = {
-  onResponse: ({ status, headers }) => verdicts.push([status, headers.get("x-steady-request-valid")].join()),
-};
-const customer = {
-  phone: "+48600100200",
-  email: "anna@example.com",
-  name: "Anna",
-  consents: { privacy: { version: "1" }, marketing: {} },
-};
-
-let failed = "";
-try {
   const card = await client.issueCard(
     "tpl_1",
     { fieldValues: { name: "Anna" }, customer },
@@ -46,11 +54,32 @@ try {
   await client.listOperations(card.id, { limit: 5 }, options);
   await client.getConsent(card.id, options);
   await client.setConsent(card.id, { marketing: true, version: "1" }, options);
-  if (verdicts.join(" ") !== "201,true 200,true 200,true 200,true 200,true") failed = verdicts.join(" ");
-} catch (error) {
-  failed = `${error.code}: ${error.message}`;
-} finally {
-  steady.kill();
+  // A judge who finds everything valid is none.
+  await client.issueCard("tpl_1", { customer: {} }, { ...options, userId: 2 }).catch(() => {});
+  return verdicts;
 }
-console.log(failed === "" ? "✓ Steady     5 methods, every request valid" : `✗ Steady     ${failed}`);
-process.exitCode = failed === "" ? 0 : 1;
+
+const allValid = ["201 valid", "200 valid", "200 valid", "200 valid", "200 valid"];
+
+for (const [name, { command, flags, isValid }] of Object.entries(mocks)) {
+  const port = await freePort();
+  const mock = spawn(command, flags(String(port)), { stdio: "ignore" });
+  const gone = new Promise((resolve) => {
+    mock.on("exit", resolve);
+    mock.on("error", resolve); // not even started
+  });
+  try {
+    const verdicts = await verdictsOf(port, isValid);
+    const refused = verdicts.pop();
+    if (verdicts.join() !== allValid.join()) throw new Error(verdicts.join(", "));
+    if (!/^4\d\d invalid$/.test(refused))
+      throw new Error(`a request without consents was answered ${refused}`);
+    console.log(`✓ ${name.padEnd(10)} 5 methods, every request valid`);
+  } catch (error) {
+    console.log(`✗ ${name.padEnd(10)} ${error.message}`);
+    process.exitCode = 1;
+  } finally {
+    mock.kill();
+    await gone;
+  }
+}

@@ -3,9 +3,14 @@
 import { startFaultServer } from "./fault-server.mjs";
 import { faults } from "./faults.mjs";
 import { plainRows } from "./matrix.mjs";
-import { runtimes } from "./runtimes.mjs";
+import { inProcess, inWorkerd, overUndici } from "./runtimes.mjs";
 
 const only = process.argv.slice(2);
+const runtimes = {
+  ...inProcess("in-process.mjs"),
+  ...overUndici("in-process.mjs"),
+  workerd: inWorkerd("worker.mjs"),
+};
 const server = await startFaultServer();
 let [passed, failed] = [0, 0];
 

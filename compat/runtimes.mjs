@@ -1,4 +1,4 @@
-/** The other runtimes: how each one runs the matrix. */
+/** The other runtimes: how each one runs a program of this folder. */
 import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -9,24 +9,33 @@ import { build } from "esbuild";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const binary = (path) => here(`node_modules/${path}`);
-const program = here("in-process.mjs");
-
-function inProcess(command, ...args) {
-  return (setup) =>
-    new Promise((resolve, reject) => {
-      const options = { maxBuffer: 2 ** 26, timeout: 60_000, cwd: here("..") };
-      execFile(command, [...args, program, JSON.stringify(setup)], options, (error, stdout, stderr) => {
-        if (error) reject(new Error(`${error.message}\n${stderr}`));
-        else resolve(JSON.parse(stdout));
+/** Runs a program of this folder, which prints what it makes of the set-up. */
+function running(program, command, ...args) {
+  return async (setup) => {
+    const folder = mkdtempSync(join(tmpdir(), "compat-"));
+    const file = join(folder, "setup.json"); // longer than an argument may be
+    writeFileSync(file, JSON.stringify(setup));
+    try {
+      return await new Promise((resolve, reject) => {
+        const options = { maxBuffer: 2 ** 26, timeout: 60_000, cwd: here("..") };
+        execFile(command, [...args, here(program), file], options, (error, stdout, stderr) => {
+          if (error) reject(new Error(`${error.message}\n${stderr}`));
+          else resolve(JSON.parse(stdout));
+        });
       });
-    });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
 }
 
-export const runtimes = {
-  "Node 20": inProcess(binary("node-20/bin/node")),
-  "Node 22": inProcess(binary("node-22/bin/node")),
-  "Node 24": inProcess(binary("node-24/bin/node")),
-  Deno: inProcess(
+/** The runtimes that run a file, by name. */
+export const inProcess = (program) => ({
+  "Node 20": running(program, binary("node-20/bin/node")),
+  "Node 22": running(program, binary("node-22/bin/node")),
+  "Node 24": running(program, binary("node-24/bin/node")),
+  Deno: running(
+    program,
     binary("@deno/linux-x64-glibc/deno"),
     "run",
     "--quiet",
@@ -34,15 +43,25 @@ export const runtimes = {
     "--allow-env",
     "--allow-read",
   ),
-  Bun: inProcess(binary("@oven/bun-linux-x64/bin/bun"), "run"),
-  workerd: inWorkerd,
+  Bun: running(program, binary("@oven/bun-linux-x64/bin/bun"), "run"),
+});
+
+/** The client's transport on undici, in its versions. */
+export const overUndici = (program) => {
+  const over = (undici, node) => (setup) =>
+    running(program, binary(`${node}/bin/node`))({ ...setup, undici });
+  return {
+    "undici 6": over("undici-6", "node-20"),
+    "undici 7": over("undici-7", "node-22"),
+    "undici 8": over("undici-8", "node-24"),
+  };
 };
 
-async function inWorkerd(setup) {
+export const inWorkerd = (entry) => async (setup) => {
   const folder = mkdtempSync(join(tmpdir(), "compat-workerd-"));
   // As wrangler does: the conditions of workers come with `browser`, and must win over it.
   await build({
-    entryPoints: [here("worker.mjs")],
+    entryPoints: [here(entry)],
     outfile: join(folder, "worker.js"),
     bundle: true,
     format: "esm",
@@ -68,7 +87,7 @@ async function inWorkerd(setup) {
     workerd.kill();
     rmSync(folder, { recursive: true });
   }
-}
+};
 
 const configuration = (port) => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (

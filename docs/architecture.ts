@@ -28,12 +28,16 @@ export interface SourceFile {
 
 /** Who alone may import what. */
 const reserved: [what: RegExp, mayImport: RegExp][] = [
-  [/^openapi-fetch$/, /^packages\/issuing-client\/src\/transport\.ts$/],
+  [/^openapi-fetch$/, /^packages\/issuing-client\/src\/api\.ts$/],
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/hosts\/msw\.ts$/],
+  [/^@opentelemetry\//, /^packages\/[\w-]+\/src\/otel\.ts$/],
+  [/^libsql$/, /^packages\/webhook-inbox\/src\/sqlite\/open-node\.ts$/],
   [/^node:/, /(^|\/)(bin|[\w-]*node[\w-]*)\.ts$/],
 ];
 
-const onlyAsTypes = /^(express|fastify|koa|next|@nestjs\/.*|@opentelemetry\/.*)(\/|$)/;
+/** Frameworks and engines are the user's: they come in as arguments, and what is not installed costs nothing. */
+const onlyAsTypes =
+  /^(express|fastify|koa|next|undici|@nestjs\/.*|pg|postgres|drizzle-orm|kysely|@prisma\/.*|pg-boss|bullmq|ioredis)(\/|$)/;
 const drawers = /(^|\/)(utils|helpers|types|constants|interfaces|common)\.ts$/;
 
 export function sourceFiles(root: string): SourceFile[] {

@@ -20,7 +20,7 @@ function inConsumer(command: string, ...args: string[]): string {
 }
 
 try {
-  for (const name of ["issuing-client", "webhook-verify", "mock-server"]) {
+  for (const name of ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"]) {
     // Built before: packing again would build again.
     const folder = join(root, "packages", name);
     execFileSync("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", consumer], {
@@ -39,6 +39,9 @@ try {
     "express@5",
     "fastify@5",
     "msw@2",
+    "undici@7",
+    "@opentelemetry/api@1.9",
+    "libsql@0.5",
   ];
   writeFileSync(join(consumer, "package.json"), JSON.stringify({ private: true, type: "module" }));
   inConsumer("npm", "install", "--no-audit", "--no-fund", ...tarballs.map((file) => `./${file}`), ...tools);
@@ -48,6 +51,12 @@ try {
   for (const file of ["use.mjs", "use.cjs"]) {
     const said = inConsumer(process.execPath, file).trim();
     if (said !== "issued, delivered, verified") throw new Error(`${file} said: ${said}`);
+  }
+  const imported = inConsumer(process.execPath, "import.mjs").trim();
+  if (imported !== "imported, nothing touched") throw new Error(`import.mjs said: ${imported}`);
+  for (const file of ["inbox.mjs", "inbox.cjs"]) {
+    const said = inConsumer(process.execPath, file).trim();
+    if (said !== "stored, duplicate, done once") throw new Error(`${file} said: ${said}`);
   }
   for (const version of ["5.4", "5.9", "6", "7"]) {
     for (const [module, resolution] of [

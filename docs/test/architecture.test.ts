@@ -41,6 +41,16 @@ describe("a broken rule is named:", () => {
       [file("packages/webhook-verify/src/adapters/express.ts", "express")],
       /more than its types/,
     ],
+    [
+      "an engine at run time",
+      [file("packages/webhook-inbox/src/bullmq.ts", "bullmq")],
+      /more than its types/,
+    ],
+    [
+      "a SQLite binding elsewhere",
+      [file("packages/webhook-inbox/src/sqlite/store.ts", "libsql")],
+      /may not import libsql/,
+    ],
     ["a drawer", [file(`${client}/utils.ts`)], /is a drawer/],
     [
       "no opening sentence",

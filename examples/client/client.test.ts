@@ -4,6 +4,7 @@ import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
 import { nextMoveAfter } from "./failures.ts";
 import { addToWalletLinks } from "./links.ts";
+import { openClient } from "./much.ts";
 import { joinCoffeeClub } from "./template.ts";
 
 const template = {
@@ -34,6 +35,13 @@ it("issues one card per user, from the environment", async () => {
     addToFirstWallet: `${card.publicUrl}/pass.pkpass`,
     addToSecondWallet: `${card.publicUrl}/google`,
   });
+});
+
+it("issues a card over undici", async () => {
+  const { url, service } = await open();
+  const { loyalty, close } = openClient(url, service.apiKeys.website);
+  onTestFinished(close);
+  expect(await joinCoffeeClub(loyalty, 8, "Ben")).toBe("Ben");
 });
 
 it("types the fields of a template", async () => {

@@ -1,14 +1,22 @@
 /** Each receiver of the README takes a delivery of the mock service, over real HTTP. */
-import { createServer } from "node:http";
+import "reflect-metadata";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
+import { Module } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
 import { expect, it, onTestFinished } from "vitest";
+import { whatIsWrong } from "./doctor.ts";
 import { createApp as expressApp } from "./express.ts";
 import { createApp as fastifyApp } from "./fastify.ts";
 import { createApp as honoApp } from "./hono.ts";
+import { createApp as koaApp } from "./koa.ts";
+import { handler, saved as savedByLambda } from "./lambda.ts";
+import { Balances, receiveWebhooks } from "./nest.ts";
 import { POST, saved } from "./next-route.ts";
 import { handle } from "./verify.ts";
 
@@ -47,6 +55,16 @@ const apps: Record<string, (secret: string, onBalance: OnBalance) => Promise<unk
     await app.ready();
     return app.routing;
   },
+  koa: async (secret, onBalance) => koaApp(secret, onBalance).callback(),
+  nest: async (secret, onBalance) => {
+    class App {}
+    Module({ providers: [Balances] })(App);
+    const app = await NestFactory.create(App, { logger: false });
+    app.get(Balances).save = onBalance;
+    receiveWebhooks(app, secret);
+    await app.init();
+    return app.getHttpAdapter().getInstance();
+  },
   hono: async (secret, onBalance) => getRequestListener(honoApp(secret, onBalance).fetch),
 };
 
@@ -64,9 +82,37 @@ it("next", async () => {
   expect([log[0]?.state, saved]).toEqual(["delivered", [[cardId, 12]]]);
 });
 
+it("lambda", async () => {
+  const { cardId, log } = await serving(async (secret) => {
+    process.env["LOYALTY_SIGNING_SECRET"] = secret;
+    return async (request: IncomingMessage, response: ServerResponse) => {
+      const { statusCode, headers, body } = await handler({
+        requestContext: { http: { method: request.method ?? "" } },
+        headers: request.headers as Record<string, string>,
+        body: (await buffer(request)).toString("base64"),
+        isBase64Encoded: true,
+      });
+      response.writeHead(statusCode, headers).end(body);
+    };
+  });
+  expect([log[0]?.state, savedByLambda]).toEqual(["delivered", [[cardId, 12]]]);
+});
+
 it("verifying by hand", async () => {
   const rawBody = Buffer.from('{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}');
   const signature = await signWebhook({ rawBody, secret: "whsec_1" });
   expect(await handle(rawBody, signature, "whsec_1")).toMatchObject({ status: 204, event: { type: "ping" } });
   expect(await handle(rawBody, signature, "whsec_2")).toEqual({ status: 401 });
+});
+
+it("the doctor", async () => {
+  const server = createServer((_request, response) => response.writeHead(500).end());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  expect(await whatIsWrong(address, "whsec_1")).toEqual([
+    expect.stringMatching(
+      /^valid \(spec 6\.3\.1\): sent a ping as the service signs it, it answered 500\. Answer 2xx/,
+    ),
+  ]);
 });

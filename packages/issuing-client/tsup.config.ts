@@ -1,12 +1,20 @@
-/** Builds the entry twice, ESM and CommonJS, with the contract's types inlined, and what browsers get instead. */
+/** Builds each entry twice, ESM and CommonJS, with the contract's types inlined, and what browsers get instead. */
 import { defineConfig } from "tsup";
 
 export default defineConfig({
-  entry: { index: "src/index.ts", browser: "src/browser.ts" },
+  entry: {
+    index: "src/index.ts",
+    browser: "src/browser.ts",
+    undici: "src/node-undici.ts",
+    otel: "src/otel.ts",
+  },
   format: ["esm", "cjs"],
   target: "node20",
   platform: "neutral",
-  dts: { entry: { index: "src/index.ts" }, resolve: ["@loyalty-cards/openapi", "@standard-schema/spec"] },
+  dts: {
+    entry: { index: "src/index.ts", undici: "src/node-undici.ts", otel: "src/otel.ts" },
+    resolve: ["@loyalty-cards/openapi", "@standard-schema/spec"],
+  },
   splitting: true,
   sourcemap: true,
   esbuildOptions(options) {

@@ -1,7 +1,14 @@
 /** Sign-up, purchase, signed webhook: the same for both kinds of modules. */
 const express = require("express");
+const { Agent } = require("undici");
 
-exports.mainJob = async ({ createIssuingClient, startMockServer, expressReceiver }) => {
+exports.mainJob = async ({
+  createIssuingClient,
+  undiciTransport,
+  withOpenTelemetry,
+  startMockServer,
+  expressReceiver,
+}) => {
   const { url, service, close } = await startMockServer();
   const balances = [];
   const app = express();
@@ -13,7 +20,9 @@ exports.mainJob = async ({ createIssuingClient, startMockServer, expressReceiver
   });
   app.post("/webhooks", expressReceiver({ secret, accept: ({ data }) => void balances.push(data.balance) }));
 
-  const client = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
+  const agent = new Agent();
+  const options = { baseUrl: url, apiKey: service.apiKeys.website, transport: undiciTransport(agent) };
+  const client = createIssuingClient(withOpenTelemetry(options));
   const request = { customer: { consents: { privacy: { version: "1" } } } };
   const card = await client.issueCard(service.templateId, request, { userId: 1 });
   service.cards.purchase(card.id, { points: 5 });
@@ -23,5 +32,6 @@ exports.mainJob = async ({ createIssuingClient, startMockServer, expressReceiver
   console.log("issued, delivered, verified");
   server.close();
   server.closeAllConnections();
+  await agent.close();
   await close();
 };

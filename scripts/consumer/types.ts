@@ -1,23 +1,61 @@
 /** The published types, library checks on: every entry but /msw, because msw's own types do not pass them. */
 import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
+import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
+import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
+import {
+  bullmqInbox,
+  inboxHandler,
+  pgBossInbox,
+  type SqliteInbox,
+  sqliteInbox,
+} from "@loyalty-cards/webhook-inbox";
+import { inboxMetrics } from "@loyalty-cards/webhook-inbox/otel";
+import { markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
+import { expressStatusPage, fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
 import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
+import { examineReceiver } from "@loyalty-cards/webhook-verify/doctor";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
+import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
+import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
 import { nextPagesHandler, nextRoute, rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { Agent } from "undici";
 
 const club = defineTemplate<{ name: string }>("tpl_club");
-const client = createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "key" });
+const transport = undiciTransport(new Agent());
+const client = createIssuingClient(
+  withOpenTelemetry({ baseUrl: "https://cards.example.com", apiKey: "key", transport }),
+);
 const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
 
 export const name: Promise<string> = client.issueCard(club, request).then((card) => card.fieldValues.name);
 export const balance = (event: Awaited<ReturnType<typeof verifyWebhook>>): number =>
   event.type === "balance.changed" ? event.data.balance : 0;
 export const handle = onEvents({ "balance.changed": ({ data }) => void data.balance, other: () => {} });
+export const work = (inbox: SqliteInbox) =>
+  inbox.work(
+    onEvents({
+      "balance.changed": (event, delivery) =>
+        delivery.write((database) => void isNewest(database, event.data.passId, event)),
+      other: () => {},
+    }),
+  );
+export const receive = (inbox: SqliteInbox) => nodeReceiver({ secret: "s", inbox });
 export const entries = [
+  sqliteInbox,
+  pgBossInbox,
+  bullmqInbox,
+  inboxHandler,
+  markProcessed,
+  inboxMetrics,
+  expressStatusPage,
+  fetchStatusPage,
   createMockService,
   startMockServer,
   expressReceiver,
@@ -27,4 +65,8 @@ export const entries = [
   nextPagesHandler,
   rawBodyConfig,
   nodeReceiver,
+  koaReceiver,
+  nestReceiver,
+  lambdaReceiver,
+  examineReceiver,
 ];

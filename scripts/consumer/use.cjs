@@ -1,7 +1,9 @@
 /** The main job with the published packages, from CommonJS. */
 const { createIssuingClient } = require("@loyalty-cards/issuing-client");
+const { withOpenTelemetry } = require("@loyalty-cards/issuing-client/otel");
+const { undiciTransport } = require("@loyalty-cards/issuing-client/undici");
 const { startMockServer } = require("@loyalty-cards/mock-server/node");
 const { expressReceiver } = require("@loyalty-cards/webhook-verify/express");
 const { mainJob } = require("./main-job.cjs");
 
-mainJob({ createIssuingClient, startMockServer, expressReceiver });
+mainJob({ createIssuingClient, undiciTransport, withOpenTelemetry, startMockServer, expressReceiver });

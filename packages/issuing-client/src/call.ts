@@ -1,9 +1,14 @@
 /** One call from the caller's side: its time, its attempts, and what is known of its outcome. */
-import type { ClientEvent, OperationName } from "./client-event.ts";
+import type { ClientEvent, Happening, OperationName } from "./client-event.ts";
 import type { Clock } from "./clock.ts";
-import { configurationError, IssuingError, type IssuingErrorFacts, type Outcome } from "./errors.ts";
+import {
+  configurationError,
+  IssuingError,
+  type IssuingErrorFacts,
+  type Outcome,
+  outcomes,
+} from "./errors.ts";
 import { tell } from "./listener.ts";
-import type { RetryBudget } from "./retry-budget.ts";
 
 export interface CallOptions {
   /** Aborts the call wherever it is; it then rejects with `signal.reason`. */
@@ -55,13 +60,13 @@ export function checkedTimes(
 }
 
 export interface CallSetup {
+  /** Which call of the client it is, for its events. */
+  call: number;
   operation: OperationName;
   idempotencyKey: string | undefined;
   signal: AbortSignal | undefined;
   times: CallDefaults;
   clock: Clock;
-  random: () => number;
-  budget: RetryBudget;
   onEvent: ((event: ClientEvent) => void) | undefined;
 }
 
@@ -70,25 +75,25 @@ export class Call {
   readonly idempotencyKey: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly clock: Clock;
-  readonly random: () => number;
-  readonly budget: RetryBudget;
   readonly maxRetries: number;
   attempts = 0;
-  #mayHaveHappened = false;
-  readonly #times: CallDefaults;
+  #outcome: Outcome = "not-sent";
+  readonly #call: number;
+  readonly #timeoutMs: number;
   readonly #startedAtMs: number;
+  readonly #endsAtMs: number;
   readonly #onEvent: ((event: ClientEvent) => void) | undefined;
 
-  constructor({ operation, idempotencyKey, signal, times, clock, random, budget, onEvent }: CallSetup) {
+  constructor({ call, operation, idempotencyKey, signal, times, clock, onEvent }: CallSetup) {
     this.operation = operation;
     this.idempotencyKey = idempotencyKey;
     this.signal = signal;
     this.clock = clock;
-    this.random = random;
-    this.budget = budget;
     this.maxRetries = times.maxRetries;
-    this.#times = times;
+    this.#call = call;
+    this.#timeoutMs = times.timeoutMs;
     this.#startedAtMs = clock.monotonicMs();
+    this.#endsAtMs = this.#startedAtMs + times.deadlineMs;
     this.#onEvent = onEvent;
   }
 
@@ -97,7 +102,7 @@ export class Call {
   }
 
   remainingMs(): number {
-    return this.#startedAtMs + this.#times.deadlineMs - this.clock.monotonicMs();
+    return this.#endsAtMs - this.clock.monotonicMs();
   }
 
   /** Less than a millisecond is no time to begin anything in. */
@@ -107,23 +112,25 @@ export class Call {
 
   /** How long the next attempt may take. */
   attemptMs(): number {
-    return Math.min(this.#times.timeoutMs, this.remainingMs());
+    return Math.min(this.#timeoutMs, this.remainingMs());
   }
 
-  beginAttempt(): number {
-    this.attempts += 1;
-    this.tell({ type: "attempt", operation: this.operation, attempt: this.attempts });
-    return this.attempts;
+  /** @throws {IssuingError} `deadline` when whoever was told of it took all the time there was. */
+  beginAttempt(method: string): number {
+    const attempt = this.attempts + 1;
+    this.tell(() => ({ type: "attempt", attempt, method }));
+    if (this.isOver()) throw this.deadlineError();
+    this.attempts = attempt;
+    return attempt;
   }
 
-  /** From here on no failure can be called "not sent" any more, and few "rejected". */
-  noteMayHaveHappened(): void {
-    this.#mayHaveHappened = true;
+  /** The outcome of the whole call is that of the attempt which leaves most open. */
+  noteOutcome(ofAttempt: Outcome): void {
+    if (outcomes.indexOf(ofAttempt) > outcomes.indexOf(this.#outcome)) this.#outcome = ofAttempt;
   }
 
-  /** The outcome of the whole call, when its last attempt ended so. */
-  outcome(last: Outcome): Outcome {
-    return this.#mayHaveHappened ? "unknown" : last;
+  get outcome(): Outcome {
+    return this.#outcome;
   }
 
   error(message: string, facts: Omit<IssuingErrorFacts, "attempts" | "idempotencyKey">): IssuingError {
@@ -132,15 +139,24 @@ export class Call {
   }
 
   deadlineError(): IssuingError {
-    const outcome = this.outcome("not-sent");
     return this.error("The call did not succeed before its deadline.", {
       code: "deadline",
       retryable: true,
-      outcome,
+      outcome: this.outcome,
     });
   }
 
-  tell(event: ClientEvent): void {
-    tell(this.#onEvent, event);
+  /** The success is not what was promised: the service did the work, but what it did is not told. */
+  unpromised(what: string): IssuingError {
+    return this.error(`The service answered with something that is not ${what}.`, {
+      code: "invalid-response",
+      outcome: "unknown",
+    });
+  }
+
+  /** Asks for the event only when somebody listens. */
+  tell(happening: () => Happening): void {
+    if (this.#onEvent === undefined) return;
+    tell(this.#onEvent, { call: this.#call, operation: this.operation, ...happening() });
   }
 }

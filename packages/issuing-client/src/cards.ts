@@ -29,8 +29,5 @@ export type IssueCardRequest<Fields = FieldValues> = {
 export function readCard<Fields>(call: Call, body: unknown): Card<Fields> {
   const id = (body as { id?: unknown } | null | undefined)?.id;
   if (typeof id === "string" && id !== "") return body as Card<Fields>;
-  throw call.error("The service answered with something that is not a card: it has no id.", {
-    code: "invalid-response",
-    outcome: "unknown",
-  });
+  throw call.unpromised("a card: it has no id");
 }

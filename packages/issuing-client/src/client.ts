@@ -1,4 +1,6 @@
 /** The client: five methods, each one operation of the contract. */
+
+import { type Api, createApi } from "./api.ts";
 import type { CallOptions } from "./call.ts";
 import { type Card, readCard } from "./cards.ts";
 import { type ConsentChange, type ConsentState, checkedChange, consentIn, readConsent } from "./consent.ts";
@@ -9,7 +11,6 @@ import { cardIssuer, type IssueCard } from "./issue-card.ts";
 import { checkedOptions, type IssuingClientOptions } from "./options.ts";
 import { refuseBrowser } from "./runtime.ts";
 import type { FieldValues } from "./template.ts";
-import { type Api, createApi } from "./transport.ts";
 
 /** Every method throws {@link IssuingError}, or the caller's `signal.reason`. */
 export interface IssuingClient {

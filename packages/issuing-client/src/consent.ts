@@ -17,10 +17,7 @@ export interface ConsentChange {
 export function readConsent(call: Call, body: unknown): ConsentState {
   const state = consentIn(body);
   if (state !== undefined) return state;
-  throw call.error("The service answered with something that is not a consent: it has no marketingConsent.", {
-    code: "invalid-response",
-    outcome: "unknown",
-  });
+  throw call.unpromised("a consent: it has no marketingConsent");
 }
 
 /** The state where the answer tells it: what a PUT answers is not shown (spec 4.5). */

@@ -20,7 +20,10 @@ export type IssuingErrorCode =
   | "configuration";
 
 /** Whether the service did what it was asked: certainly not, it refused, or nobody knows. Of the whole call. */
-export type Outcome = "not-sent" | "rejected" | "unknown";
+export type Outcome = (typeof outcomes)[number];
+
+/** From the one that leaves nothing open to the one that leaves everything open. */
+export const outcomes = ["not-sent", "rejected", "unknown"] as const;
 
 export interface IssuingErrorFacts {
   code: IssuingErrorCode;

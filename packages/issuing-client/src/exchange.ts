@@ -1,10 +1,11 @@
 /** Carries a call to the service and back: the key, the retries, the answer or the error. */
-import { attempting, type OutgoingRequest } from "./attempt.ts";
+import type { SendForApi } from "./api.ts";
+import { attempting } from "./attempt.ts";
 import { Call, type CallOptions, checkedTimes } from "./call.ts";
 import type { OperationName } from "./client-event.ts";
 import { TimeUp, within } from "./clock.ts";
 import { deprecationsTold } from "./deprecation.ts";
-import { IssuingError } from "./errors.ts";
+import { IssuingError, ProblemError } from "./errors.ts";
 import { checkedIdempotencyKey, randomIdempotencyKey } from "./idempotency.ts";
 import { tell } from "./listener.ts";
 import type { Settings } from "./options.ts";
@@ -13,73 +14,67 @@ import { checkedHeaders, type OperationRequest, outgoing, pathOf } from "./reque
 import { requestIdOf } from "./request-id.ts";
 import { retrying } from "./retry.ts";
 import { retryBudget } from "./retry-budget.ts";
-import type { SendForApi } from "./transport.ts";
+import type { OutgoingRequest } from "./transport.ts";
 import type { WholeAnswer } from "./whole-answer.ts";
 
+type Listener = Pick<CallOptions, "onResponse">;
+
 export interface Exchange {
-  /** Runs one operation, and reads its answer or throws what the answer says. */
+  /**
+   * Runs one operation, and reads its answer or throws what the answer says.
+   * @param listeners who is told about the answer; they may be more by the time it comes.
+   */
   run<Answer>(
     request: OperationRequest,
     callOptions: CallOptions,
     read: (call: Call, data: unknown) => Answer,
+    listeners?: Iterable<Listener>,
   ): Promise<Answer>;
   sendForApi: SendForApi;
 }
 
-export function createExchange(settings: Settings): Exchange {
-  const { clock, random, onEvent, fetch, baseUrl } = settings;
-  const budget = retryBudget(clock);
-  const noteDeprecation = deprecationsTold();
+/** Of all clients, so that who listens to several can tell their calls apart. */
+let calls = 0;
 
+export function createExchange(settings: Settings): Exchange {
+  const { clock, random, onEvent, transport, baseUrl } = settings;
+  const send = retrying(attempting(transport), retryBudget(clock), random);
+  const noteDeprecation = deprecationsTold();
   function start(operation: OperationName, options: CallOptions, idempotencyKey: string | undefined): Call {
     const times = checkedTimes(options, settings.times);
-    return new Call({
-      operation,
-      idempotencyKey,
-      signal: options.signal,
-      times,
-      clock,
-      random,
-      budget,
-      onEvent,
-    });
+    const { signal } = options;
+    return new Call({ call: ++calls, operation, idempotencyKey, signal, times, clock, onEvent });
   }
 
-  /** Sends until there is an answer. The API key is added here, so that nothing above this point ever holds it. */
+  /**
+   * Sends until there is an answer. The API key is added here, so that nothing above this point ever holds it.
+   * @param request of this call alone: its headers are written to.
+   */
   async function answered(call: Call, url: string, request: OutgoingRequest): Promise<WholeAnswer> {
-    const { operation } = call;
-    try {
-      call.signal?.throwIfAborted();
-      const authorization = `Bearer ${await apiKeyInTime(settings, call)}`; // spec 5.1
-      const headers = { ...request.headers, authorization };
-      const answer = await retrying(attempting(fetch, call), call)(url, { ...request, headers });
-      const { status } = answer;
-      call.tell({
-        type: "response",
-        operation,
-        attempts: call.attempts,
-        status,
-        durationMs: call.durationMs(),
-      });
-      noteDeprecation(call, answer.headers);
-      return answer;
-    } catch (error) {
-      if (error instanceof IssuingError) tellFailure(call, error);
-      throw error;
-    }
+    call.signal?.throwIfAborted();
+    const apiKey =
+      typeof settings.apiKey === "string" ? settings.apiKey : await apiKeyInTime(settings.apiKey, call);
+    request.headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
+    const answer = await send(call, url, request);
+    noteDeprecation(call, answer.head);
+    return answer;
   }
 
   return {
-    async run(request, callOptions, read) {
+    async run(request, callOptions, read, listeners = [callOptions]) {
       const call = start(request.operation, callOptions, request.idempotencyKey);
       const sent = outgoing(request, checkedHeaders(callOptions.headers));
-      const answer = await answered(call, baseUrl + pathOf(request), sent);
-      tell(callOptions.onResponse, metaOf(call, answer));
-      if (answer.status >= 400) throw refusal(call, answer);
       try {
-        return read(call, answer.data);
+        const answer = await answered(call, baseUrl + pathOf(request), sent);
+        for (const { onResponse } of listeners) {
+          if (onResponse !== undefined) tell(onResponse, metaOf(call, answer));
+        }
+        if (answer.status >= 400) throw refusal(call, answer);
+        const given = read(call, answer.data);
+        tellResponse(call, answer.status);
+        return given;
       } catch (error) {
-        if (error instanceof IssuingError) tellFailure(call, error);
+        tellFailure(call, error);
         throw error;
       }
     },
@@ -87,41 +82,57 @@ export function createExchange(settings: Settings): Exchange {
     /** Keeps the rule that every POST has a key: without one it could not be repeated safely. */
     async sendForApi(url, request, signal) {
       const { method, headers } = request;
-      const given = headers["idempotency-key"];
-      const key =
-        method !== "POST"
-          ? undefined
-          : given === undefined
-            ? randomIdempotencyKey()
-            : checkedIdempotencyKey(given);
-      const keyed =
-        key === undefined ? request : { ...request, headers: { ...headers, "idempotency-key": key } };
-      return answered(start("api", { signal }, key), url, keyed);
+      const key = method === "POST" ? keyForApi(headers["idempotency-key"]) : undefined;
+      if (key !== undefined) headers["idempotency-key"] = key;
+      const call = start("api", { signal }, key);
+      try {
+        const answer = await answered(call, url, request);
+        tellResponse(call, answer.status);
+        return answer;
+      } catch (error) {
+        tellFailure(call, error);
+        throw error;
+      }
     },
   };
 }
 
-function tellFailure(call: Call, { code }: IssuingError): void {
-  const { operation, attempts } = call;
-  call.tell({ type: "failure", operation, attempts, code, durationMs: call.durationMs() });
+const keyForApi = (given: string | undefined) =>
+  given === undefined ? randomIdempotencyKey() : checkedIdempotencyKey(given);
+
+function tellResponse(call: Call, status: number): void {
+  const { attempts } = call;
+  call.tell(() => ({ type: "response", attempts, status, durationMs: call.durationMs() }));
+}
+
+function tellFailure(call: Call, error: unknown): void {
+  const { attempts } = call;
+  const durationMs = call.durationMs();
+  if (error instanceof ProblemError) {
+    tellResponse(call, error.status);
+  } else if (error instanceof IssuingError) {
+    call.tell(() => ({ type: "failure", attempts, code: error.code, durationMs }));
+  } else if (attempts > 0) {
+    call.tell(() => ({ type: "abort", attempts, durationMs }));
+  }
 }
 
 /** Finding the key counts into the call's time; once found it is one key for all attempts. */
-async function apiKeyInTime({ apiKey, clock }: Settings, call: Call): Promise<string> {
-  if (typeof apiKey === "string") return apiKey;
+async function apiKeyInTime(apiKey: () => Promise<string>, call: Call): Promise<string> {
+  const { clock, signal } = call;
   try {
-    return await within({ clock, ms: call.remainingMs(), signal: call.signal }, apiKey());
+    return await within({ clock, ms: call.remainingMs(), signal }, apiKey());
   } catch (error) {
     throw error instanceof TimeUp ? call.deadlineError() : error;
   }
 }
 
-function metaOf(call: Call, { status, headers }: WholeAnswer) {
+function metaOf(call: Call, { status, head }: WholeAnswer) {
   const { attempts, idempotencyKey } = call;
-  const requestId = requestIdOf(headers);
+  const requestId = requestIdOf(head);
   return {
     status,
-    headers,
+    headers: head.headers(),
     attempts,
     durationMs: call.durationMs(),
     ...(requestId !== undefined && { requestId }),

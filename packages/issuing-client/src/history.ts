@@ -13,10 +13,7 @@ const wrappers = ["items", "operations", "data", "results"];
 export function readOperations(call: Call, body: unknown): Operation[] {
   const list = Array.isArray(body) ? body : wrappers.map((name) => memberOf(body, name)).find(Array.isArray);
   if (list?.every((entry) => typeof memberOf(entry, "id") === "string")) return list as Operation[];
-  throw call.error("The service answered with something that is not a list of operations.", {
-    code: "invalid-response",
-    outcome: "unknown",
-  });
+  throw call.unpromised("a list of operations");
 }
 
 export function checkedLimit(limit: unknown): number {

@@ -26,39 +26,21 @@ export async function deriveIdempotencyKey({ templateId, userId, salt = "" }: De
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
   if (typeof salt !== "string") throw configurationError("salt must be a string.");
+  const parts = [version, templateId, userIdText(userId), salt];
+  if (!parts.every((part) => part.isWellFormed()))
+    throw configurationError("templateId, userId and salt must be well-formed text.");
   // Each part is preceded by its length, so that no two inputs can read the same when joined.
-  const encoder = new TextEncoder();
-  const parts = [version, templateId, userIdText(userId), salt].map((part) =>
-    encoder.encode(wellFormed(part)),
-  );
-  const lengths = parts.map((part) => encoder.encode(`${part.byteLength}:`));
-  const text = new Uint8Array(
-    parts.reduce((sum, part, i) => sum + part.byteLength + (lengths[i]?.byteLength ?? 0), 0),
-  );
-  let offset = 0;
-  for (const [i, part] of parts.entries()) {
-    for (const piece of [lengths[i] ?? new Uint8Array(), part]) {
-      text.set(piece, offset);
-      offset += piece.byteLength;
-    }
-  }
+  const text = new TextEncoder().encode(parts.map((part) => `${part.length}:${part}`).join(""));
   return `${version}_${base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", text)))}`;
 }
 
 function userIdText(userId: unknown): string {
   if (typeof userId === "bigint") return String(userId);
-  if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId === 0 ? 0 : userId);
+  if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId);
   if (typeof userId === "string" && userId.trim() !== "") return userId;
   throw configurationError(
     "userId must be a non-empty string, a safe integer or a bigint: is the user saved already?",
   );
-}
-
-/** Text with half a surrogate pair would be encoded like other such text. */
-function wellFormed(text: string): string {
-  if (/\p{Surrogate}/u.test(text))
-    throw configurationError("templateId, userId and salt must be well-formed text.");
-  return text;
 }
 
 function base64url(bytes: Uint8Array): string {

@@ -7,6 +7,6 @@ export function checkedId(name: string, id: unknown): string {
     throw configurationError(`The ${name} is missing or empty.`);
   // A dot segment would climb in the path; everything else is escaped.
   if (id === "." || id === "..") throw configurationError(`The ${name} is "${id}", which is no identifier.`);
-  if (/\p{Surrogate}/u.test(id)) throw configurationError(`The ${name} is not well-formed text.`);
+  if (!id.isWellFormed()) throw configurationError(`The ${name} is not well-formed text.`);
   return id;
 }

@@ -1,7 +1,6 @@
 /** Lets calls with the same key share one request while it is under way. */
 import type { ResponseMeta } from "./call.ts";
 import { type Clock, within } from "./clock.ts";
-import { tell } from "./listener.ts";
 
 export interface Caller {
   key: string;
@@ -13,10 +12,8 @@ export interface Caller {
   onResponse: ((meta: ResponseMeta) => void) | undefined;
 }
 
-type Start<Result> = (
-  signal: AbortSignal | undefined,
-  onResponse: (meta: ResponseMeta) => void,
-) => Promise<Result>;
+/** @param callers who waits for the result; they may become more. */
+type Start<Result> = (signal: AbortSignal | undefined, callers: Iterable<Caller>) => Promise<Result>;
 
 /** A request that several callers wait for. It is stopped only when the last of them has left. */
 interface Shared<Result> {
@@ -39,32 +36,28 @@ export function inFlight<Result>(clock: Clock): Share<Result> {
     if (underWay.get(key) === shared) underWay.delete(key);
   }
 
-  async function wait(shared: Shared<Result>, caller: Caller, ms: number): Promise<Result> {
+  /** Until the result is there, or the caller leaves. */
+  function wait(shared: Shared<Result>, caller: Caller, ms: number): Promise<Result> {
     const { key, signal } = caller;
-    shared.callers.add(caller);
-    try {
-      const canLeave = signal !== undefined || ms !== Number.POSITIVE_INFINITY;
-      return await (canLeave ? within({ clock, ms, signal }, shared.result) : shared.result);
-    } finally {
-      shared.callers.delete(caller);
-      if (shared.callers.size === 0) {
-        forget(key, shared);
-        shared.stop?.abort(signal?.reason);
-      }
-    }
+    const { callers, result, stop } = shared;
+    callers.add(caller);
+    if (signal === undefined && ms === Number.POSITIVE_INFINITY) return result;
+    return within({ clock, ms, signal }, result, (reason) => {
+      callers.delete(caller);
+      if (callers.size > 0) return;
+      forget(key, shared);
+      stop?.abort(reason);
+    });
   }
 
   function begin({ key, content, signal }: Caller, start: Start<Result>): Shared<Result> {
     const callers = new Set<Caller>();
     // Who cannot leave needs no way to stop the request.
     const stop = signal === undefined ? undefined : new AbortController();
-    const result = start(stop?.signal, (meta) => {
-      for (const { onResponse } of callers) tell(onResponse, meta);
-    });
-    const shared: Shared<Result> = { content, result, callers, stop };
+    const shared: Shared<Result> = { content, result: start(stop?.signal, callers), callers, stop };
     underWay.set(key, shared);
     const end = () => forget(key, shared);
-    result.then(end, end);
+    shared.result.then(end, end);
     return shared;
   }
 

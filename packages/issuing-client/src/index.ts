@@ -1,5 +1,6 @@
 /** The face of the package: a client, its templates, keys, links and errors. */
 
+export type { Api } from "./api.ts";
 export type { CallOptions, ResponseMeta } from "./call.ts";
 export { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
 // Cards and what belongs to them
@@ -18,4 +19,3 @@ export type { IssueCard, IssueCardOptions } from "./issue-card.ts";
 export type { IssuingClientOptions } from "./options.ts";
 export type { ProblemDetails } from "./problem.ts";
 export { defineTemplate, type FieldValues, type Template } from "./template.ts";
-export type { Api } from "./transport.ts";

@@ -14,7 +14,7 @@ import {
 import { checkedId } from "./identifier.ts";
 import { inFlight } from "./in-flight.ts";
 import type { Settings } from "./options.ts";
-import { jsonOf } from "./request.ts";
+import { checkedHeaders, jsonOf } from "./request.ts";
 import { checkedFieldValues, matchedBy, type Template } from "./template.ts";
 
 export interface IssueCardOptions extends CallOptions {
@@ -44,43 +44,40 @@ export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
   async function issueCard(
     template: string | Template<unknown>,
     request: IssueCardRequest<unknown>,
-    givenOptions: IssueCardOptions = {},
+    options: IssueCardOptions = {},
   ): Promise<Card<unknown>> {
     // What is read before the first await is as it is now; what the caller changes later changes nothing.
-    const options = { ...givenOptions };
     const { signal, onResponse, firstAttemptAt } = options;
     signal?.throwIfAborted();
     const startedAtMs = clock.monotonicMs();
-    const times = checkedTimes(options, settings.times);
-    const draft = draftOf(template, request);
-    const keyFound = idempotencyKeyOf(draft.templateId, options);
+    const { timeoutMs, deadlineMs: givenMs, maxRetries } = checkedTimes(options, settings.times);
+    const headers = checkedHeaders(options.headers);
+    const { templateId, customer, schema, fieldValues: given } = draftOf(template, request);
+    const keyFound = idempotencyKeyOf(templateId, options);
 
-    const limits = { clock, ms: times.deadlineMs, signal };
     let outcome: Outcome = "not-sent";
     let idempotencyKey: string | undefined;
     try {
-      // Only a schema can take its time.
-      const [key, fieldValues] =
-        draft.schema === undefined
-          ? [await keyFound, draft.fieldValues]
-          : await within(
-              limits,
-              Promise.all([keyFound, matchedFieldValues(draft.schema, draft.fieldValues)]),
-            );
-      signal?.throwIfAborted();
+      const fieldValues =
+        schema === undefined
+          ? given
+          : await within({ clock, ms: givenMs, signal }, matchedFieldValues(schema, given, keyFound));
+      const key = await keyFound;
       idempotencyKey = key;
-      const remainingMs = times.deadlineMs - (clock.monotonicMs() - startedAtMs);
+      signal?.throwIfAborted();
+      const remainingMs = givenMs - (clock.monotonicMs() - startedAtMs);
+      if (remainingMs < 1) throw new TimeUp();
       const deadlineMs = Math.min(remainingMs, repeatableForMs(firstAttemptAt, clock.now(), key));
-      const { templateId, customer } = draft;
       const body = `{"customer":${customer}${fieldValues === undefined ? "" : `,"fieldValues":${fieldValues}`}}`;
 
       const issued = share(
         { key, content: [templateId, body], signal, deadlineMs, onResponse },
-        (stop, tell) =>
+        (stop, callers) =>
           run(
             { operation: "issueCard", id: templateId, body, idempotencyKey: key },
-            { ...options, deadlineMs, signal: stop, onResponse: tell },
+            { signal: stop, timeoutMs, deadlineMs, maxRetries, headers },
             readCard<unknown>,
+            callers,
           ),
       );
       if (issued === undefined) throw mismatch(key);
@@ -120,7 +117,13 @@ function draftOf(template: string | Template<unknown>, request: IssueCardRequest
   };
 }
 
-async function matchedFieldValues(schema: NonNullable<Draft["schema"]>, fieldValues = "{}"): Promise<string> {
+/** A schema can take its time. */
+async function matchedFieldValues(
+  schema: NonNullable<Draft["schema"]>,
+  fieldValues = "{}",
+  keyFound: Promise<string>,
+): Promise<string> {
+  await keyFound;
   return jsonOf("fieldValues", checkedFieldValues(await matchedBy(schema, JSON.parse(fieldValues))));
 }
 

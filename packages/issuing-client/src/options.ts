@@ -1,9 +1,10 @@
 /** How a client can be made; a mistake is refused here, before any request, with its fix. */
-import type { Fetch } from "./attempt.ts";
 import { type CallDefaults, checkedTimes } from "./call.ts";
 import type { ClientEvent } from "./client-event.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
+import { type Fetch, fetchTransport } from "./fetch-transport.ts";
+import type { Transport } from "./transport.ts";
 
 export interface IssuingClientOptions {
   /** The service's address; the client appends /api/v1. */
@@ -12,6 +13,8 @@ export interface IssuingClientOptions {
   apiKey: string | (() => string | Promise<string>);
   /** Default: the runtime's fetch, looked up at each call. */
   fetch?: Fetch | undefined;
+  /** What carries requests instead of fetch: `undiciTransport()` for servers with much to send. */
+  transport?: Transport | undefined;
   /** One attempt, body included, in milliseconds. Default 10 000. */
   timeoutMs?: number | undefined;
   /** The whole call: attempts, pauses, bodies, in milliseconds. Default 30 000. */
@@ -31,7 +34,7 @@ export interface IssuingClientOptions {
 export interface Settings {
   baseUrl: string;
   apiKey: string | (() => Promise<string>);
-  fetch: Fetch;
+  transport: Transport;
   times: CallDefaults;
   clock: Clock;
   random: () => number;
@@ -45,17 +48,18 @@ export function checkedOptions(options: IssuingClientOptions): Settings {
   if (typeof options !== "object" || options === null) {
     throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
   }
-  const { apiKey, fetch, clock = systemClock, random = Math.random, onEvent } = options;
-  if (fetch !== undefined && typeof fetch !== "function")
-    throw configurationError("fetch must be a function.");
-  if (onEvent !== undefined && typeof onEvent !== "function")
-    throw configurationError("onEvent must be a function.");
+  const { apiKey, fetch, transport, clock = systemClock, random = Math.random, onEvent } = options;
+  for (const [name, value] of Object.entries({ fetch, transport, onEvent })) {
+    if (value !== undefined && typeof value !== "function")
+      throw configurationError(`${name} must be a function.`);
+  }
+  if (fetch !== undefined && transport !== undefined)
+    throw configurationError("Give fetch or transport, not both.");
   return {
     baseUrl: checkedBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false),
     apiKey:
       typeof apiKey === "function" ? async () => checkedApiKey(await found(apiKey)) : checkedApiKey(apiKey),
-    // Looked up at each call, so that what replaces the global later (a test's interception) is used.
-    fetch: fetch ?? ((...request) => globalThis.fetch(...request)),
+    transport: transport ?? fetchTransport(fetch),
     times: checkedTimes(options, defaults),
     clock,
     random,

@@ -27,7 +27,8 @@ const hints: Partial<Record<IssuingErrorCode, string>> = {
 /** Long enough for a sentence per field, too short for an error page that calls itself a detail. */
 const longestUserMessage = 1_000;
 
-export function refusal(call: Call, { status, headers, text }: WholeAnswer): ProblemError {
+export function refusal(call: Call, answer: WholeAnswer): ProblemError {
+  const { status, head, text } = answer;
   const problem = readProblem(status, text);
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
   const hint = hints[code];
@@ -41,8 +42,8 @@ export function refusal(call: Call, { status, headers, text }: WholeAnswer): Pro
       outcome: outcomeOf(call, status),
       attempts: call.attempts,
       idempotencyKey: call.idempotencyKey,
-      requestId: requestIdOf(headers),
-      retryAfterMs: retryAfterMs(headers, call.clock.now()),
+      requestId: requestIdOf(head),
+      retryAfterMs: retryAfterMs(head.header("retry-after"), call.clock.now()),
       userMessage: status === 422 ? showable(problem.detail) : undefined, // spec 7
     },
   );
@@ -50,7 +51,7 @@ export function refusal(call: Call, { status, headers, text }: WholeAnswer): Pro
 
 /** A 422 is about what the request says: an earlier attempt with the same body cannot have fared better. */
 function outcomeOf(call: Call, status: number): Outcome {
-  return status === 422 ? "rejected" : call.outcome("rejected");
+  return status === 422 ? "rejected" : call.outcome;
 }
 
 function showable(detail: string | undefined): string | undefined {

@@ -1,8 +1,8 @@
 /** The requests of the five operations, as the contract spells them. */
 import type { paths } from "@loyalty-cards/openapi";
-import type { OutgoingRequest } from "./attempt.ts";
 import type { OperationName } from "./client-event.ts";
 import { configurationError } from "./errors.ts";
+import type { OutgoingRequest } from "./transport.ts";
 
 type Method = "GET" | "POST" | "PUT";
 
@@ -25,28 +25,32 @@ export interface OperationRequest {
   idempotencyKey?: string;
 }
 
-/** The path below the base URL, version included (spec 9). */
+/** The operation's path below the base URL, version included (spec 9). */
+export const routeOf = (operation: OperationRequest["operation"]) => `/api/v1${operations[operation][1]}`;
+
 export function pathOf({ operation, id, query = "" }: OperationRequest): string {
-  const [, path] = operations[operation];
-  return `/api/v1${path.replace(/\{\w+\}/, () => encodeURIComponent(id))}${query}`;
+  const route = routeOf(operation);
+  const before = route.slice(0, route.indexOf("{"));
+  const after = route.slice(route.indexOf("}") + 1);
+  return `${before}${encodeURIComponent(id)}${after}${query}`;
 }
 
-/** Headers in lower case; the caller's come first, so that they replace none of ours. */
+/** @param headers the caller's, checked; ours are written over them. */
 export function outgoing(request: OperationRequest, headers: Record<string, string>): OutgoingRequest {
   const [method] = operations[request.operation];
   const { body, idempotencyKey } = request;
-  const all: Record<string, string> = { ...headers, accept: "application/json, application/problem+json" };
-  if (idempotencyKey !== undefined) all["idempotency-key"] = idempotencyKey;
-  if (body === undefined) return { method, headers: all };
-  all["content-type"] = "application/json";
-  return { method, headers: all, body };
+  headers["accept"] = "application/json, application/problem+json";
+  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
+  if (body === undefined) return { method, headers };
+  headers["content-type"] = "application/json";
+  return { method, headers, body };
 }
 
 /** What belongs to the connection or describes the body is not the caller's to say. */
 const reserved =
   /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 
-/** The caller's headers in lower case. @throws {IssuingError} `configuration`; the runtime's own error quotes the value. */
+/** A new record of the caller's headers, in lower case. @throws {IssuingError} `configuration`; the runtime's own error quotes the value. */
 export function checkedHeaders(headers: Record<string, string> | undefined): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [given, value] of Object.entries(headers ?? {})) {

@@ -7,7 +7,7 @@ import {
   isIssuingError,
 } from "../src/index.ts";
 import { refuseBrowser } from "../src/runtime.ts";
-import { card, json, scripted, signUp } from "./website.ts";
+import { card, json, scripted, signUp } from "./scripted.ts";
 
 function refused(run: () => unknown): string {
   try {

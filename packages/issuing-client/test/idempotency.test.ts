@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deriveIdempotencyKey, type UserId } from "../src/index.ts";
-import { card, json, scripted, signUp } from "./website.ts";
+import { card, json, scripted, signUp } from "./scripted.ts";
 
 const templateId = "tpl_club";
 const derive = (userId: UserId, salt?: string) => deriveIdempotencyKey({ templateId, userId, salt });
@@ -14,6 +14,11 @@ describe("deriveIdempotencyKey", () => {
     const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
     expect(await derive(42)).toBe(expected);
     expect(expected).toBe("lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4");
+  });
+
+  it("counts lengths in UTF-16 units and hashes UTF-8", async () => {
+    const text = "3:lc18:tpl_club7:żółw-🐢0:";
+    expect(await derive("żółw-🐢")).toBe(`lc1_${createHash("sha256").update(text).digest("base64url")}`);
   });
 
   it("takes a number, its text and a bigint for the same user", async () => {
@@ -67,15 +72,46 @@ describe("deriveIdempotencyKey", () => {
   it.each(["", " ", "a\ud800", Number.NaN, 1.5, 2 ** 53, null, undefined, {}])(
     "refuses the user id %s",
     async (userId) => {
-      await expect(derive(userId as UserId)).rejects.toMatchObject({ code: "configuration" });
+      await expect(derive(userId as UserId)).rejects.toMatchObject({
+        code: "configuration",
+        message: expect.stringContaining("userId"),
+      });
     },
   );
 
-  it("refuses an empty template id", async () => {
-    await expect(deriveIdempotencyKey({ templateId: "", userId: 1 })).rejects.toMatchObject({
+  it.each([
+    ["templateId", { templateId: "", userId: 1 }],
+    ["templateId", { templateId: 7, userId: 1 }],
+    ["templateId", { templateId: "\udc00", userId: 1 }],
+    ["salt", { templateId, userId: 1, salt: 7 }],
+    ["salt", { templateId, userId: 1, salt: "\ud800" }],
+  ])("refuses a %s that is none: %j", async (name, input) => {
+    await expect(deriveIdempotencyKey(input as never)).rejects.toMatchObject({
       code: "configuration",
+      message: expect.stringContaining(name),
     });
   });
+});
+
+describe("a key of the website's own", () => {
+  it.each(["a", "!~", "a".repeat(255)])("goes out as it is: %s", async (idempotencyKey) => {
+    const { client, requests } = scripted([json(card, 201)]);
+    await client.issueCard(templateId, signUp, { idempotencyKey });
+    expect(requests[0]?.headers.get("idempotency-key")).toBe(idempotencyKey);
+  });
+
+  it.each(["", " ", "a b", " a", "a ", "a\n", "\na", "ż", "a\u0000", "a".repeat(256), 7, null, ["a"]])(
+    "is refused, unsent and unquoted: %j",
+    async (idempotencyKey) => {
+      const { client, requests } = scripted([json(card, 201)]);
+      const call = client.issueCard(templateId, signUp, { idempotencyKey: idempotencyKey as string });
+      await expect(call).rejects.toMatchObject({
+        code: "configuration",
+        message: "idempotencyKey must be 1 to 255 visible ASCII characters, without spaces.",
+      });
+      expect(requests).toEqual([]);
+    },
+  );
 });
 
 describe("firstAttemptAt", () => {
@@ -90,9 +126,12 @@ describe("firstAttemptAt", () => {
     return { result, requests };
   }
 
-  it("more than a minute before its 24 hours are over goes out", async () => {
-    expect((await issueAfter(day - minute - 1000)).result.id).toBe("card_1");
-  });
+  it.each([day - minute - 1000, 1, 0, -minute])(
+    "%i ms ago goes out: more than a minute is left, and clocks may differ by one",
+    async (ms) => {
+      expect((await issueAfter(ms)).result.id).toBe("card_1");
+    },
+  );
 
   it.each([day - minute, day, 10 * day])(
     "%i ms ago is refused, because a repeat could issue a second card",
@@ -101,7 +140,9 @@ describe("firstAttemptAt", () => {
       expect(result).toMatchObject({
         code: "idempotency-expired",
         outcome: "unknown",
+        retryable: false,
         idempotencyKey: expect.stringMatching(/^lc1_/),
+        message: expect.stringContaining("Look for the card first"),
       });
       expect(requests).toEqual([]);
     },
@@ -127,5 +168,22 @@ describe("firstAttemptAt", () => {
   ])("%s is a mistake", async (_name, ms, options) => {
     const { result, requests } = await issueAfter(ms, options);
     expect([result.code, requests.length]).toEqual(["configuration", 0]);
+    expect(result.message).toContain("firstAttemptAt");
   });
+
+  it.each([null, Number.NaN, new Date(Number.NaN), "yesterday"])(
+    "%s is a mistake",
+    async (firstAttemptAt) => {
+      const { client, requests } = scripted([json(card, 201)]);
+      const call = client.issueCard(templateId, signUp, {
+        userId: 1,
+        firstAttemptAt: firstAttemptAt as Date,
+      });
+      await expect(call).rejects.toMatchObject({
+        code: "configuration",
+        message: expect.stringContaining("firstAttemptAt"),
+      });
+      expect(requests).toEqual([]);
+    },
+  );
 });

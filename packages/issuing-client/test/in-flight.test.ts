@@ -1,7 +1,7 @@
 /** Calls with the same key share one request while it is under way. */
 import { expect, it } from "vitest";
 import type { ResponseMeta } from "../src/index.ts";
-import { card, json, scripted, signUp, template } from "./website.ts";
+import { card, json, scripted, signUp, template } from "./scripted.ts";
 
 function gate() {
   let open: (response: Response) => void = () => {};
@@ -34,9 +34,11 @@ it("two clicks are one request, and each gets its own card", async () => {
 it("the same request written in another order is the same", async () => {
   const { answer, open } = gate();
   const { client, requests } = scripted([answer]);
-  const { customer, fieldValues } = signUp;
-  const other = { customer: { consents: customer.consents, phone: customer.phone }, fieldValues };
-  const calls = [client.issueCard(template.id, signUp, byUser), client.issueCard(template.id, other, byUser)];
+  const { phone, consents } = signUp.customer;
+  const tags = ["b", "a"];
+  const one = { customer: { phone, consents, tags, note: null } };
+  const other = { customer: { note: null, tags, consents, phone } };
+  const calls = [client.issueCard(template.id, one, byUser), client.issueCard(template.id, other, byUser)];
   await turns();
   open();
   await Promise.all(calls);

@@ -1,7 +1,8 @@
 /** The five methods against the mock service. */
 import { describe, expect, it } from "vitest";
 import { createIssuingClient, defineTemplate, type ResponseMeta } from "../src/index.ts";
-import { card, json, openWebsite, scripted, signUp, template } from "./website.ts";
+import { card, json, scripted, signUp, template } from "./scripted.ts";
+import { openWebsite } from "./website.ts";
 
 describe("issueCard", () => {
   it("issues a card", async () => {
@@ -32,6 +33,26 @@ describe("issueCard", () => {
     const { client } = openWebsite();
     const first = await client.issueCard(template.id, signUp, { idempotencyKey: "order-1" });
     expect((await client.issueCard(template.id, signUp, { idempotencyKey: "order-1" })).id).toBe(first.id);
+  });
+
+  it("refused with 422 lets the user read the service's detail, and keeps every member", async () => {
+    const { client } = openWebsite();
+    const error = await client
+      .issueCard(template.id, { ...signUp, fieldValues: {} })
+      .catch((thrown) => thrown);
+    expect(error).toMatchObject({
+      code: "validation",
+      status: 422,
+      outcome: "rejected",
+      retryable: false,
+      userMessage: 'Please fill in "Name".',
+      problem: {
+        type: "about:blank",
+        title: "Unprocessable Content",
+        status: 422,
+        errors: [{ pointer: "/fieldValues/name", detail: 'Please fill in "Name".' }],
+      },
+    });
   });
 
   it("always sends a key, a new one per call when it is given none", async () => {
@@ -260,7 +281,10 @@ describe("api, the escape hatch", () => {
     await expect(client.api.GET("/passes/{id}", { params, signal: controller.signal })).rejects.toThrow(
       "left",
     );
-    expect(events).toEqual([{ type: "attempt", operation: "api", attempt: 1 }]);
+    expect(events).toMatchObject([
+      { type: "attempt", operation: "api", method: "GET" },
+      { type: "abort", operation: "api" },
+    ]);
     const other = scripted([json(card)]);
     await other.client.api.GET("/passes/{id}", { params });
     expect(other.events.at(-1)).toMatchObject({ type: "response", operation: "api", status: 200 });

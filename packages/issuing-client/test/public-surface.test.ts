@@ -15,6 +15,11 @@ it("exports from .", async () => {
   `);
 });
 
+it("exports from ./undici and ./otel", async () => {
+  expect(Object.keys(await import("@loyalty-cards/issuing-client/undici"))).toEqual(["undiciTransport"]);
+  expect(Object.keys(await import("@loyalty-cards/issuing-client/otel"))).toEqual(["withOpenTelemetry"]);
+});
+
 it("exports the same names to a browser, where importing them throws the reason", async () => {
   const { readFileSync } = await import("node:fs");
   const source = readFileSync(new URL("../src/browser.ts", import.meta.url), "utf8");

@@ -1,7 +1,7 @@
 /** When a call goes out again, with what, and what its error says about whether a card may exist. */
 import { describe, expect, it } from "vitest";
 import { defineTemplate, type IssuingError, isIssuingError, ProblemError } from "../src/index.ts";
-import { card, json, networkError, type Script, scripted, signUp, template } from "./website.ts";
+import { card, json, networkError, type Script, scripted, signUp, template } from "./scripted.ts";
 
 const issued = () => json(card, 201);
 const odd = { type: "default", headers: new Headers(), body: null, text: async () => "{}" };
@@ -135,6 +135,12 @@ describe("the pause before a retry", () => {
     expect(error).toMatchObject({ code: "server", retryAfterMs: 3_600_000, retryable: true, attempts: 1 });
     expect([clock.now() - before, requests.length]).toEqual([0, 1]);
   });
+
+  it("that would end just at the deadline is not begun either", async () => {
+    const { client, events } = scripted([json({}, 503, { "retry-after": "2" })], { deadlineMs: 2000 });
+    expect(await failureOf(client.getCard("card_1"))).toMatchObject({ code: "server", attempts: 1 });
+    expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
+  });
 });
 
 describe("the time of a call", () => {
@@ -202,6 +208,17 @@ describe("the time of a call", () => {
     expect(requests).toEqual([]);
   });
 
+  it("does not hide why the last attempt failed", async () => {
+    const { client, clock } = scripted([
+      () => {
+        clock.jump(600);
+        throw networkError("ECONNRESET");
+      },
+    ]);
+    const call = client.getCard("card_1", { deadlineMs: 500 });
+    expect(await failureOf(call)).toMatchObject({ code: "network", outcome: "unknown", attempts: 1 });
+  });
+
   it("is not shortened or lengthened when the date is corrected", async () => {
     const { client, clock } = scripted([
       () => {
@@ -228,6 +245,14 @@ describe("the time of a call", () => {
   async function untilWaiting(clock: { waiting: number }) {
     while (clock.waiting === 0) await new Promise((resolve) => setImmediate(resolve));
   }
+});
+
+it("a process that was busy past the deadline while the key was derived sends nothing", async () => {
+  const { client, clock, requests } = scripted([issued()]);
+  const call = client.issueCard(template.id, signUp, { userId: 1, deadlineMs: 500 });
+  clock.jump(700);
+  await expect(call).rejects.toMatchObject({ code: "deadline", outcome: "not-sent", attempts: 0 });
+  expect(requests).toEqual([]);
 });
 
 describe("the caller's abort", () => {
@@ -316,6 +341,7 @@ describe("the outcome of a call", () => {
     ["a reset, then 422", [networkError("ECONNRESET"), json({}, 422)], "validation", "rejected"],
     ["a reset, then 401", [networkError("ECONNRESET"), json({}, 401)], "unauthorized", "unknown"],
     ["401", [json({}, 401)], "unauthorized", "rejected"],
+    ["408, then a proxy's 400", [json({}, 408), html(400)], "rejected", "unknown"],
     ["500, always", [json({}, 500), json({}, 500), json({}, 500)], "server", "unknown"],
     ["429, always", [json({}, 429), json({}, 429), json({}, 429)], "rate-limited", "rejected"],
     ["201 with HTML, always", [html(201), html(201), html(201)], "invalid-response", "unknown"],
@@ -327,6 +353,11 @@ describe("the outcome of a call", () => {
   it.each(cases)("after %s", async (_name, script, code, outcome) => {
     const error = await failureOf(issue(script).result);
     expect(error).toMatchObject({ code, outcome, attempts: script.length, idempotencyKey: "order-1" });
+  });
+
+  it('is not "not-sent" after 429, then refused connections', async () => {
+    const { result } = issue([json({}, 429), networkError("ECONNREFUSED"), networkError("ECONNREFUSED")]);
+    expect((await failureOf(result)).outcome).toBe("rejected");
   });
 });
 
@@ -387,13 +418,14 @@ describe("onEvent", () => {
   it("hears of attempts, retries with their reason, and the answer", async () => {
     const { result, events } = issue([json({}, 503), networkError("ECONNRESET"), issued()]);
     await result;
+    const ofThisCall = { call: events[0]?.call, operation: "issueCard" };
     expect(events).toEqual([
-      { type: "attempt", operation: "issueCard", attempt: 1 },
-      { type: "retry", operation: "issueCard", attempt: 1, reason: 503, pauseMs: 0 },
-      { type: "attempt", operation: "issueCard", attempt: 2 },
-      { type: "retry", operation: "issueCard", attempt: 2, reason: "network", pauseMs: 0 },
-      { type: "attempt", operation: "issueCard", attempt: 3 },
-      { type: "response", operation: "issueCard", attempts: 3, status: 201, durationMs: 0 },
+      { ...ofThisCall, type: "attempt", attempt: 1, method: "POST" },
+      { ...ofThisCall, type: "retry", attempt: 1, reason: 503, pauseMs: 0 },
+      { ...ofThisCall, type: "attempt", attempt: 2, method: "POST" },
+      { ...ofThisCall, type: "retry", attempt: 2, reason: "network", pauseMs: 0 },
+      { ...ofThisCall, type: "attempt", attempt: 3, method: "POST" },
+      { ...ofThisCall, type: "response", attempts: 3, status: 201, durationMs: 0 },
     ]);
   });
 
@@ -402,11 +434,29 @@ describe("onEvent", () => {
     await result.catch(() => {});
     expect(events.at(-1)).toEqual({
       type: "failure",
+      call: expect.any(Number),
       operation: "issueCard",
       attempts: 1,
       code: "network",
       durationMs: 0,
     });
+  });
+
+  it("numbers the calls, so that those under way at the same time can be told apart", async () => {
+    const { client, events } = scripted([json(card), json({}, 404)]);
+    await Promise.allSettled([client.getCard("card_1"), client.getCard("card_2")]);
+    const [first = 0, second = 0, ...more] = new Set(events.map(({ call }) => call));
+    const ofCall = (call: number) => events.filter((event) => event.call === call);
+    expect(more).toEqual([]);
+    expect(ofCall(first)).toMatchObject([{ type: "attempt" }, { type: "response", status: 200 }]);
+    expect(ofCall(second)).toMatchObject([{ type: "attempt" }, { type: "response", status: 404 }]);
+  });
+
+  it("hears that the caller aborted", async () => {
+    const controller = new AbortController();
+    const { client, events } = scripted([() => new Promise<Response>(() => controller.abort())]);
+    await client.getCard("card_1", { signal: controller.signal }).catch(() => {});
+    expect(events).toMatchObject([{ type: "attempt" }, { type: "abort", attempts: 1 }]);
   });
 
   it("may throw without costing a call", async () => {

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTemplate } from "../src/index.ts";
-import { card, json, scripted, signUp } from "./website.ts";
+import { card, json, scripted, signUp } from "./scripted.ts";
 
 const club = defineTemplate(
   "tpl_club",

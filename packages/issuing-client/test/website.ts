@@ -1,27 +1,10 @@
-/** A website for the tests: a client, in front of the mock service behind MSW or of a scripted fetch. */
+/** A website for the tests: a client in front of the mock service, behind MSW. */
 import { createMockService, manualClock } from "@loyalty-cards/mock-server";
 import { mockHandlers } from "@loyalty-cards/mock-server/msw";
 import { setupServer } from "msw/node";
 import { onTestFinished } from "vitest";
-import { type ClientEvent, createIssuingClient, type IssuingClientOptions } from "../src/index.ts";
-import { standingClock } from "./standing-clock.ts";
-
-export const template = {
-  id: "tpl_club",
-  name: "Club",
-  fields: [
-    { key: "name", type: "name", required: true, label: "Name" },
-    { key: "points", type: "number" },
-  ],
-  tiers: [{ name: "Silver", from: 10 }],
-} as const;
-
-export const apiKey = "key_that_nobody_may_see";
-
-export const signUp = {
-  fieldValues: { name: "Anna" },
-  customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
-};
+import { createIssuingClient, type IssuingClientOptions } from "../src/index.ts";
+import { template } from "./scripted.ts";
 
 /** The mock service, reached through the runtime's own fetch. */
 export function openWebsite(options: Partial<IssuingClientOptions> = {}) {
@@ -36,41 +19,3 @@ export function openWebsite(options: Partial<IssuingClientOptions> = {}) {
   });
   return { service, server, client };
 }
-
-export type Script = Response | Error | ((request: Request) => Response | Promise<Response>);
-
-export const card = { id: "card_1", publicUrl: "https://cards.test/cards/1", loyaltyBalance: 0 };
-export const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
-  new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
-
-/** A client whose fetch answers as scripted; pauses last no time unless `random` says otherwise. */
-export function scripted(script: readonly Script[], options: Partial<IssuingClientOptions> = {}) {
-  const clock = standingClock();
-  const requests: Request[] = [];
-  const events: ClientEvent[] = [];
-  const left = [...script];
-  const client = createIssuingClient({
-    baseUrl: "https://cards.test",
-    apiKey,
-    clock,
-    random: () => 0,
-    onEvent(event) {
-      events.push(event);
-      // Pauses and deadlines pass at once; whoever asks for the time sees that they did.
-      if (event.type === "retry") queueMicrotask(() => clock.advance(event.pauseMs));
-    },
-    fetch: async (input, init) => {
-      requests.push(new Request(input as string, init));
-      const next = left.shift();
-      if (next === undefined) throw new Error("the script is over");
-      if (next instanceof Error) throw next;
-      return typeof next === "function" ? next(new Request(input as string, init)) : next;
-    },
-    ...options,
-  });
-  return { client, clock, requests, events, left };
-}
-
-/** What fetch throws when the network fails. */
-export const networkError = (code: string) =>
-  Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) });

@@ -2,12 +2,12 @@
 import type { SigningKey } from "./secret.ts";
 
 export interface HmacEngine {
-  sign(key: SigningKey, timestamp: string, body: Uint8Array): Uint8Array;
-  /** Constant time for equal lengths; unequal lengths are a mismatch. */
-  isEqual(a: Uint8Array, b: Uint8Array): boolean;
+  /** In lower-case hex. */
+  sign(key: SigningKey, timestamp: string, body: Uint8Array): string;
+  /** Of two signatures in 64 hex digits each. Takes the same time wherever they differ. */
+  isSame(own: string, theirs: string): boolean;
 }
 
-export interface AsyncHmacEngine {
-  sign(key: SigningKey, timestamp: string, body: Uint8Array): Uint8Array | Promise<Uint8Array>;
-  isEqual(a: Uint8Array, b: Uint8Array): boolean;
+export interface AsyncHmacEngine extends Pick<HmacEngine, "isSame"> {
+  sign(key: SigningKey, timestamp: string, body: Uint8Array): string | Promise<string>;
 }

@@ -2,17 +2,13 @@
 import type { Answer } from "./answer.ts";
 import type { HeadersLike } from "./headers.ts";
 import type { Outcome } from "./outcome.ts";
-import type { RawBody } from "./raw-body.ts";
+import type { RawBody, ReadLimits } from "./raw-body.ts";
 
 export interface ReceivedRequest {
   method: string;
   headers: HeadersLike;
   /** The bytes that arrived, or a function that reads them: it is called only when the header deserves it. */
   rawBody: RawBody | ((limits: ReadLimits) => Promise<RawBody>);
-}
-
-export interface ReadLimits {
-  maxBodyBytes: number;
 }
 
 export interface Reading {

@@ -6,7 +6,7 @@ import type { WebhookEvent } from "./event.ts";
 import { handingOver } from "./hand-over.ts";
 import { headerOf, joinedHeaderOf, singleHeaderOf } from "./headers.ts";
 import { type ReceiverOutcome, reporter } from "./outcome.ts";
-import { checkedBody, RawBodyError } from "./raw-body.ts";
+import { checkedBody, RawBodyError, type ReadLimits } from "./raw-body.ts";
 import type { Reading, ReceivedRequest } from "./reading.ts";
 import { type SecretOption, secretSource } from "./secret-source.ts";
 import type { SignatureHeader } from "./signature.ts";
@@ -81,7 +81,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (request.method.toUpperCase() !== "POST") {
       return report({ outcome: "rejected", reason: "not-post" }, answers.wrongMethod);
     }
-    if (Number(singleHeaderOf(request.headers, "content-length")) > maxBodyBytes) {
+    if ((limitsOf(request).expectedBytes ?? 0) > maxBodyBytes) {
       return report({ outcome: "rejected", reason: "too-large" }, answers.tooLarge);
     }
     // The signature covers the bytes before any compression; whether a framework inflates differs.
@@ -99,6 +99,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     );
   }
 
+  function limitsOf({ headers }: ReceivedRequest): ReadLimits {
+    const announced = singleHeaderOf(headers, "content-length") ?? "";
+    return /^\d+$/.test(announced) ? { maxBodyBytes, expectedBytes: Number(announced) } : { maxBodyBytes };
+  }
+
   const remainingMs = ({ elapsedMs }: Reading) => answerWithinMs - elapsedMs();
 
   async function bodyOf(reading: Reading): Promise<Uint8Array | Answer> {
@@ -106,7 +111,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const { rawBody } = request;
     const late = deadline(remainingMs(reading));
     try {
-      const read = typeof rawBody === "function" ? rawBody({ maxBodyBytes }) : rawBody;
+      const read = typeof rawBody === "function" ? rawBody(limitsOf(request)) : rawBody;
       const raw = await Promise.race([read, late.passed]);
       if (raw === undefined) return report({ outcome: "rejected", reason: "too-slow" }, answers.tooSlow);
       const body = checkedBody(raw);

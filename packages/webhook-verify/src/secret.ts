@@ -13,36 +13,52 @@ export type Secret =
       notAfter?: Date;
     };
 
-/** A checked secret. One object per secret, so that engines can keep what they derive from it. */
+/** A checked secret, and what the engines make of it: once, because bytes as a key cost more than the HMAC in Node 24. */
 export interface SigningKey {
   readonly key: string | Uint8Array;
-  readonly id?: string;
-  readonly notAfterMs: number;
+  readonly id: string | undefined;
+  readonly notAfterMs: number | undefined;
+  forNode?: unknown;
+  forWeb?: unknown;
 }
+
+/** Space, tab, line breaks, NUL: bytes that nobody chose as a secret. */
+const isBlank = (byte: number) => byte <= 32;
+
+/** Checked strings. They cannot change, so an engine's key is made once for each, however often it is given. */
+const known = new Map<string, SigningKey>();
+const maxKnown = 100;
 
 /** @throws {TypeError} for a missing, empty or blank secret. An empty key would verify what anybody signs. */
 export function signingKeys(secret: Secret | readonly Secret[] | null | undefined): readonly SigningKey[] {
-  const secrets = Array.isArray(secret)
-    ? (secret as readonly Secret[])
-    : [secret as Secret | null | undefined];
-  if (secrets.length === 0) throw new TypeError("secret is an empty list: give at least one signing secret.");
-  return secrets.map(signingKey);
+  if (!Array.isArray(secret)) return [signingKey(secret as Secret | null | undefined)];
+  if (secret.length === 0) throw new TypeError("secret is an empty list.");
+  return secret.map(signingKey);
 }
 
 function signingKey(secret: Secret | null | undefined): SigningKey {
-  if (secret === undefined || secret === null) {
-    throw new TypeError("secret is missing: give the signing secret that the console showed once.");
+  if (typeof secret !== "string") return checked(secret);
+  let key = known.get(secret);
+  if (key === undefined) {
+    key = checked(secret);
+    if (known.size === maxKnown) known.clear();
+    known.set(secret, key);
   }
+  return key;
+}
+
+function checked(secret: Secret | null | undefined): SigningKey {
+  if (secret === undefined || secret === null) throw new TypeError("secret is missing.");
   const named = typeof secret === "object" && "key" in secret ? secret : { key: secret };
-  const key = typeof named.key === "string" ? named.key : bytesOf(named.key);
-  if (key === undefined) throw new TypeError("secret must be a string or bytes.");
-  if (typeof key === "string" ? key.trim() === "" : key.byteLength === 0) {
-    throw new TypeError("secret is empty: is the environment variable set?");
-  }
+  const { id, notAfter } = named as Exclude<Secret, string | Uint8Array>;
+  const bytes = bytesOf(named.key);
+  if (bytes === undefined) throw new TypeError("secret must be a string or bytes.");
+  if (bytes.every(isBlank)) throw new TypeError("secret is empty: is the environment variable set?");
+  const key = typeof named.key === "string" ? named.key : bytes.slice(); // theirs may change
   if (typeof key === "string" && key.trim() !== key) {
-    throw new TypeError("secret begins or ends with white space: a line break from a file? Trim it.");
+    throw new TypeError("secret has white space around it: trim it.");
   }
-  const notAfterMs = named.notAfter === undefined ? Number.POSITIVE_INFINITY : named.notAfter.getTime();
+  const notAfterMs = notAfter?.getTime();
   if (Number.isNaN(notAfterMs)) throw new TypeError("notAfter of a secret is not a valid date.");
-  return named.id === undefined ? { key, notAfterMs } : { key, notAfterMs, id: named.id };
+  return { key, id, notAfterMs };
 }

@@ -2,7 +2,6 @@
 import { anyEngine, synchronousEngine } from "./hmac.ts";
 import { checkedBody, type RawBody } from "./raw-body.ts";
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
-import { formatSignature } from "./signature.ts";
 
 export interface SignInput {
   rawBody: RawBody;
@@ -18,13 +17,13 @@ export interface SignInput {
  */
 export async function signWebhook(input: SignInput): Promise<string> {
   const { key, timestamp, body } = checked(input);
-  return formatSignature(timestamp, await anyEngine.sign(key, timestamp, body));
+  return `t=${timestamp},v1=${await anyEngine.sign(key, timestamp, body)}`;
 }
 
 /** {@link signWebhook} without a promise, where node:crypto exists. */
 export function signWebhookSync(input: SignInput): string {
   const { key, timestamp, body } = checked(input);
-  return formatSignature(timestamp, synchronousEngine("signWebhook").sign(key, timestamp, body));
+  return `t=${timestamp},v1=${synchronousEngine("signWebhook").sign(key, timestamp, body)}`;
 }
 
 function checked({ rawBody, secret, timestamp = Math.floor(Date.now() / 1000) }: SignInput) {

@@ -8,22 +8,22 @@ export type VerificationFault =
   | "mismatch"
   | "invalid-payload";
 
-const sentences = {
-  "missing-signature": "There is no Service-Signature header.",
-  "malformed-signature": "The Service-Signature header is not of the form t=<unix seconds>,v1=<hex>.",
-  stale: "The signature is older than the tolerance.",
-  future: "The signature is further in the future than the tolerance.",
-  mismatch: "No signature matches the body under any secret.",
-  "invalid-payload": "The body is signed, but it is not an event.",
-} satisfies Record<VerificationFault, string>;
-
 /** Thrown when a delivery cannot be trusted. Answer 401 (400 for `invalid-payload`), and keep `reason` to yourself. */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError" as const;
   readonly reason: VerificationFault;
 
   constructor(reason: VerificationFault) {
-    super(sentences[reason]);
+    super(`The delivery cannot be trusted: ${reason}.`);
     this.reason = reason;
   }
+}
+
+/** The error without a stack: a refusal must not cost more than an acceptance, and where it was thrown says nothing. */
+export function refusal(reason: VerificationFault): WebhookVerificationError {
+  const { stackTraceLimit } = Error;
+  Reflect.set(Error, "stackTraceLimit", 0); // without effect, but also without an exception, where Error is frozen
+  const error = new WebhookVerificationError(reason);
+  Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
+  return error;
 }

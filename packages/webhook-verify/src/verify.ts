@@ -5,7 +5,7 @@ import type { AsyncHmacEngine, HmacEngine } from "./hmac-engine.ts";
 import { checkedBody, type RawBody } from "./raw-body.ts";
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 import { parseSignature, type SignatureHeader } from "./signature.ts";
-import { type VerificationFault, WebhookVerificationError } from "./verification-error.ts";
+import { refusal, type VerificationFault } from "./verification-error.ts";
 
 export interface VerifyInput {
   /** The body exactly as it arrived. A body that was parsed and made again does not verify. */
@@ -37,16 +37,8 @@ export const defaultToleranceSeconds = 300;
 
 /** @throws {TypeError} when the tolerance would switch the check off. */
 export function checkedTolerance(toleranceSeconds: number = defaultToleranceSeconds): number {
-  if (
-    typeof toleranceSeconds === "number" &&
-    toleranceSeconds >= 0 &&
-    toleranceSeconds < Number.POSITIVE_INFINITY
-  ) {
-    return toleranceSeconds;
-  }
-  throw new TypeError(
-    `toleranceSeconds must be a finite number of seconds, 0 or more; it is ${toleranceSeconds}.`,
-  );
+  if (Number.isFinite(toleranceSeconds) && toleranceSeconds >= 0) return toleranceSeconds;
+  throw new TypeError(`toleranceSeconds must be a finite number, 0 or more, not ${toleranceSeconds}.`);
 }
 
 /** What the header alone can tell: its form and its age. Cheap, and needs no body. */
@@ -67,32 +59,33 @@ function skewOf(header: SignatureHeader, nowMs: number): number {
   return Math.floor(nowMs / 1000) - Number(header.timestamp);
 }
 
-/** What the body tells, once each key has signed it. All keys are tried, so that time tells nothing of which matched. */
-function judge(
-  engine: Pick<HmacEngine, "isEqual">,
-  header: SignatureHeader,
-  body: Uint8Array,
-  keys: readonly SigningKey[],
-  expected: readonly Uint8Array[],
-  nowMs: number,
-): Verified | VerificationFault {
-  let matched: SigningKey | undefined;
-  for (const [index, key] of keys.entries()) {
-    const own = expected[index];
-    for (const signature of header.signatures) {
-      if (own !== undefined && engine.isEqual(own, signature)) matched ??= key;
-    }
-  }
-  if (matched === undefined) return "mismatch";
-  const event = parseEvent(body);
-  return event === undefined
-    ? "invalid-payload"
-    : { event, key: matched, skewSeconds: skewOf(header, nowMs) };
+/** Whether a key's own signature is among those that came. All are compared, so that time does not tell which it is. */
+function isAmong(
+  { isSame }: Pick<HmacEngine, "isSame">,
+  own: string,
+  { signatures }: SignatureHeader,
+): boolean {
+  let found = false;
+  for (const theirs of signatures) if (isSame(own, theirs)) found = true;
+  return found;
 }
 
-const valid = (keys: readonly SigningKey[], nowMs: number) => keys.filter((key) => nowMs <= key.notAfterMs);
+/** A key without an end never is. */
+const isOver = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
 
-/** Checks a body against a header that {@link checkHeader} let through. */
+/** What the body tells, once it is known which key signed it. */
+function judged(
+  header: SignatureHeader,
+  body: Uint8Array,
+  key: SigningKey | undefined,
+  nowMs: number,
+): Verified | VerificationFault {
+  if (key === undefined) return "mismatch";
+  const event = parseEvent(body);
+  return event === undefined ? "invalid-payload" : { event, key, skewSeconds: skewOf(header, nowMs) };
+}
+
+/** Checks a body against a header that {@link checkHeader} let through. Tries every key, whichever matches. */
 export async function checkBody(
   header: SignatureHeader,
   body: Uint8Array,
@@ -100,9 +93,12 @@ export async function checkBody(
   nowMs: number,
   engine: AsyncHmacEngine = anyEngine,
 ): Promise<Verified | VerificationFault> {
-  const usable = valid(keys, nowMs);
-  const expected = await Promise.all(usable.map((key) => engine.sign(key, header.timestamp, body)));
-  return judge(engine, header, body, usable, expected, nowMs);
+  let matched: SigningKey | undefined;
+  for (const key of keys) {
+    if (isOver(key, nowMs)) continue;
+    if (isAmong(engine, await engine.sign(key, header.timestamp, body), header)) matched ??= key;
+  }
+  return judged(header, body, matched, nowMs);
 }
 
 /**
@@ -119,9 +115,12 @@ export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
   const { header, body, keys, nowMs } = opened(input);
   const engine = synchronousEngine("verifyWebhook");
-  const usable = valid(keys, nowMs);
-  const expected = usable.map((key) => engine.sign(key, header.timestamp, body));
-  return eventOf(judge(engine, header, body, usable, expected, nowMs));
+  let matched: SigningKey | undefined;
+  for (const key of keys) {
+    if (isOver(key, nowMs)) continue;
+    if (isAmong(engine, engine.sign(key, header.timestamp, body), header)) matched ??= key;
+  }
+  return eventOf(judged(header, body, matched, nowMs));
 }
 
 function opened(input: VerifyInput) {
@@ -130,11 +129,11 @@ function opened(input: VerifyInput) {
   const body = checkedBody(input.rawBody);
   const nowMs = (input.now ?? Date.now)();
   const header = checkHeader(input.signature, { nowMs, toleranceSeconds });
-  if (typeof header === "string") throw new WebhookVerificationError(header);
+  if (typeof header === "string") throw refusal(header);
   return { header, body, keys, nowMs };
 }
 
 function eventOf(result: Verified | VerificationFault): WebhookEvent {
-  if (typeof result === "string") throw new WebhookVerificationError(result);
+  if (typeof result === "string") throw refusal(result);
   return result.event;
 }

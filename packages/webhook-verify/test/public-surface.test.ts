@@ -52,3 +52,31 @@ it("exports from ./node", async () => {
     ]
   `);
 });
+it("exports from ./koa", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/koa")).sort()).toMatchInlineSnapshot(`
+    [
+      "koaReceiver",
+    ]
+  `);
+});
+it("exports from ./nest", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/nest")).sort()).toMatchInlineSnapshot(`
+    [
+      "nestReceiver",
+    ]
+  `);
+});
+it("exports from ./lambda", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/lambda")).sort()).toMatchInlineSnapshot(`
+    [
+      "lambdaReceiver",
+    ]
+  `);
+});
+it("exports from ./doctor", async () => {
+  expect(Object.keys(await import("@loyalty-cards/webhook-verify/doctor")).sort()).toMatchInlineSnapshot(`
+    [
+      "examineReceiver",
+    ]
+  `);
+});

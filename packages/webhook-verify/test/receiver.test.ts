@@ -141,6 +141,14 @@ describe("a refusal", () => {
     });
   });
 
+  it("of a body that does not come in time is 408", async () => {
+    const { receive, outcomes } = receiverWith({ answerWithinMs: 50 });
+    const { headers } = signedDelivery(balanceChanged());
+    const answer = await receive({ method: "POST", headers, rawBody: () => new Promise(() => {}) });
+    expect([answer.status, answer.headers]).toEqual([408, { connection: "close" }]);
+    expect(outcomes).toMatchObject([{ outcome: "rejected", reason: "too-slow" }]);
+  });
+
   it("by the header alone leaves the body unread", async () => {
     const { receive } = receiverWith();
     let reads = 0;

@@ -1,11 +1,21 @@
 /** The types an integrator meets: narrowing, exhaustiveness, and each adapter in its framework's slot. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type {
+  ALBEvent,
+  ALBHandler,
+  APIGatewayProxyEvent,
+  APIGatewayProxyHandler,
+  APIGatewayProxyHandlerV2,
+} from "aws-lambda";
 import type { RequestHandler } from "express";
 import type { FastifyPluginAsync } from "fastify";
+import type { Middleware } from "koa";
 import { expectTypeOf, test } from "vitest";
 import { expressReceiver } from "../src/adapters/express.ts";
 import { type FastifyReceiverOptions, fastifyReceiver } from "../src/adapters/fastify.ts";
 import { fetchReceiver } from "../src/adapters/fetch.ts";
+import { koaReceiver } from "../src/adapters/koa.ts";
+import { type LambdaEvent, lambdaReceiver } from "../src/adapters/lambda.ts";
 import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
 import { nodeReceiver } from "../src/adapters/node.ts";
 import { onEvents, type UnknownEvent, verifyWebhook, type WebhookEvent } from "../src/index.ts";
@@ -69,6 +79,19 @@ test("each adapter fits its framework", () => {
     (request: IncomingMessage, response: ServerResponse) => unknown
   >();
   expectTypeOf(fetchReceiver({ secret: "s" })).toExtend<(request: Request) => Promise<Response>>();
+  expectTypeOf(koaReceiver({ secret: "s" })).toExtend<Middleware>();
+});
+
+test("a Lambda receiver is a handler of every kind of event, and takes no process", () => {
+  const handler = lambdaReceiver({ secret: "s" });
+  expectTypeOf(handler).toExtend<APIGatewayProxyHandlerV2>();
+  expectTypeOf(handler).toExtend<ALBHandler>();
+  expectTypeOf<ALBEvent>().toExtend<LambdaEvent>();
+  expectTypeOf<APIGatewayProxyEvent>().toExtend<LambdaEvent>();
+  // A REST API insists that `headers` is no undefined member; the result has none.
+  expectTypeOf(handler).toExtend<APIGatewayProxyHandler>();
+  // @ts-expect-error a function freezes once it has answered
+  lambdaReceiver({ secret: "s", process: () => {} });
 });
 
 test("the secret cannot be forgotten", () => {

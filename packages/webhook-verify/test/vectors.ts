@@ -5,7 +5,8 @@ export interface Vector {
   name: string;
   rawBody: Uint8Array;
   secrets: Uint8Array[];
-  signature: string | undefined;
+  /** A list when the header came in several lines. */
+  signature: string | string[] | undefined;
   nowMs: number;
   toleranceSeconds: number;
   verdict: string;

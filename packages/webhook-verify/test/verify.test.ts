@@ -48,6 +48,8 @@ async function verdictByWebCrypto({
 }
 
 describe("the verdict on a delivery with", () => {
+  it("any of at least 200 peculiarities", () => expect(signatureVectors.length).toBeGreaterThanOrEqual(200));
+
   it.each(signatureVectors)("$name is $verdict", async (vector) => {
     const input = inputOf(vector);
     expect(verdictOf(() => verifyWebhookSync(input))).toBe(vector.verdict);
@@ -119,8 +121,23 @@ describe("the header", () => {
   it("may be a list of one line", () => expect(verdict([signature])).toBe("valid"));
   it("is malformed when there are two lines, even equal ones", () =>
     expect(verdict([signature, signature])).toBe("malformed-signature"));
-  it.each([null, undefined, []])("is missing when it is %j", (value) =>
-    expect(verdict(value)).toBe("missing-signature"),
+  it.each([7, {}, true, [7], Buffer.from(signature)])("is malformed when it is %j", (value) =>
+    expect(verdict(value as never)).toBe("malformed-signature"),
+  );
+  it.each([
+    ` ${signature}`,
+    `${signature} `,
+    `${signature}\r\n`,
+    signature.replace("t=", "t=\u0661"),
+    signature.replace("v1=", "v1=\u0130"),
+    signature.replace(",", ",\u00a0"),
+    signature.replace(",", ",\n"),
+    `${signature},${"x".repeat(5)}\ud800`,
+  ])("is malformed when it is what HTTP would not carry: %j", (value) =>
+    expect(verdict(value)).toBe("malformed-signature"),
+  );
+  it.each([null, undefined, [], [null]])("is missing when it is %j", (value) =>
+    expect(verdict(value as never)).toBe("missing-signature"),
   );
 });
 
@@ -140,6 +157,7 @@ describe("an option that would switch the check off is refused before anything i
     ["", /empty/],
     ["  ", /empty/],
     [new Uint8Array(), /empty/],
+    [new TextEncoder().encode(" \t\r\n"), /empty/],
     [[], /empty list/],
     [[secret, ""], /empty/],
     [undefined, /missing/],

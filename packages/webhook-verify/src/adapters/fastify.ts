@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { handingReceiver } from "../handing-receiver.ts";
 import type { ReceiverOptions } from "../receiver.ts";
-import { type NodeRequest, receiveFrom } from "./node-request.ts";
+import { afterClose, headersFor, type NodeRequest, receiveFrom } from "./node-request.ts";
 
 export interface FastifyReceiverOptions extends ReceiverOptions {
   /** The route, e.g. `/webhooks`. */
@@ -23,7 +23,7 @@ export async function fastifyReceiver(app: FastifyInstance, options: FastifyRece
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.all(options.path, async (request, reply) => {
     const answer = await receiveFrom(receive, request.raw as NodeRequest, fix);
-    if (answer.afterAnswer !== undefined) reply.raw.once("close", answer.afterAnswer);
-    return reply.code(answer.status).headers(answer.headers).send();
+    afterClose(reply.raw, answer.afterAnswer);
+    return reply.code(answer.status).headers(headersFor(reply.raw, answer.headers)).send();
   });
 }

@@ -41,5 +41,8 @@ export function nextPagesHandler(
   return async (request, response) => respond(response, await receiveFrom(receive, request, pagesFix));
 }
 
-/** What the API route's `config` must be. Next reads it from the source text, so write the literal there. */
+/**
+ * What the API route's `config` must be. Next reads it from the source text and refuses to build with an imported value:
+ * write `{ api: { bodyParser: false } } satisfies typeof rawBodyConfig`.
+ */
 export const rawBodyConfig = { api: { bodyParser: false } } as const;

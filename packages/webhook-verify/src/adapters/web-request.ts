@@ -1,7 +1,6 @@
 /** Carries deliveries between a Request and the receiver, wherever a handler answers with a Response. */
 import type { Answer } from "../answer.ts";
-import { collect, RawBodyError } from "../raw-body.ts";
-import type { ReadLimits } from "../reading.ts";
+import { collect, RawBodyError, type ReadLimits } from "../raw-body.ts";
 import type { Receiver } from "../receiver.ts";
 
 /** Keeps the platform alive until a promise settles, as Workers' execution context does. */
@@ -27,9 +26,9 @@ export function runAfter(task: () => Promise<void>, context?: ExecutionContext):
   context?.waitUntil(done);
 }
 
-async function bodyOf(request: Request, { maxBodyBytes }: ReadLimits, fix: string): Promise<Uint8Array> {
+async function bodyOf(request: Request, limits: ReadLimits, fix: string): Promise<Uint8Array> {
   if (request.bodyUsed || request.body?.locked) throw new RawBodyError("already-consumed", { fix });
-  return request.body === null ? new Uint8Array() : collect(chunksOf(request.body), maxBodyBytes, fix);
+  return request.body === null ? new Uint8Array() : collect(chunksOf(request.body), limits, fix);
 }
 
 /** Not `for await` on the stream itself: not every platform's streams are iterable. */

@@ -1,0 +1,163 @@
+/** What durable receipt costs: beside bare inserts on the same engine, and beside a receiver that stores nothing. */
+import { fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bullmqInbox, openLibsql, pgBossInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { Queue } from "bullmq";
+import { Redis } from "ioredis";
+import pg from "pg";
+import PgBoss from "pg-boss";
+
+const rounds = 9;
+const databaseUrl = process.env.DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
+const redisUrl = process.env.REDIS_URL ?? "redis://127.0.0.1:6379";
+const sqlite = process.getBuiltinModule("node:sqlite");
+const open = sqlite === undefined ? openLibsql : (file) => new sqlite.DatabaseSync(file);
+
+let counter = 0;
+function event() {
+  counter += 1;
+  const data = {
+    passId: "card_1",
+    customerId: "cus_1",
+    balance: 1,
+    change: 1,
+    operation: { id: "op_1", type: "purchase" },
+  };
+  return { id: `evt_${counter}`, type: "balance.changed", createdAt: new Date().toISOString(), data };
+}
+const bodyOf = (made) => new TextEncoder().encode(JSON.stringify(made));
+const putting = (inbox) => () => {
+  const made = event();
+  return inbox.put(
+    made,
+    { body: bodyOf(made), receivedAt: new Date() },
+    { signal: new AbortController().signal },
+  );
+};
+
+async function perSecond(calls, concurrency, work) {
+  let left = calls;
+  const caller = async () => {
+    while (left-- > 0) await work();
+  };
+  const startedMs = performance.now();
+  await Promise.all(Array.from({ length: concurrency }, caller));
+  return (calls / (performance.now() - startedMs)) * 1000;
+}
+
+const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)];
+const round = (value) => value.toFixed(value < 10 ? 2 : 0);
+
+/** Rates relative to a floor that is measured before and after each round, so that a slow moment slows both. */
+async function beside(floor, subjects) {
+  const rates = new Map();
+  const ratios = new Map(Object.keys(subjects).map((name) => [name, []]));
+  for (let turn = 0; turn < rounds; turn++) {
+    for (const [name, subject] of Object.entries(subjects)) {
+      const before = await floor();
+      const own = await subject();
+      ratios.get(name).push((2 * own) / (before + (await floor())));
+      rates.set(name, own);
+    }
+  }
+  return [...ratios].map(([name, values]) => `  ${name}: ${round(median(values))} times as many`).join("\n");
+}
+
+console.log(`Node ${process.versions.node}, medians of ${rounds} rounds`);
+
+// SQLite: the same file, the same durability.
+const folder = mkdtempSync(join(tmpdir(), "benchmark-inbox-"));
+const inSqlite = sqliteInbox({ file: join(folder, "inbox.db"), log: () => {} });
+const bare = open(join(folder, "inbox.db"));
+bare.exec(
+  "PRAGMA synchronous = FULL; CREATE TABLE bare (id TEXT PRIMARY KEY, type TEXT, body TEXT, received_at INTEGER)",
+);
+const insert = bare.prepare("INSERT INTO bare VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
+const bareInsert = async () => {
+  const made = event();
+  insert.run(made.id, made.type, JSON.stringify(made), Date.now());
+};
+const oneByOne = () => perSecond(100, 1, bareInsert);
+console.log(
+  `SQLite (${sqlite === undefined ? "libsql" : "node:sqlite"}), beside bare INSERTs one by one on the same file:`,
+);
+console.log(
+  await beside(oneByOne, {
+    "put, one at a time": () => perSecond(100, 1, putting(inSqlite)),
+    "put, 64 at a time": () => perSecond(3_000, 64, putting(inSqlite)),
+  }),
+);
+
+// PostgreSQL: 16 connections each.
+const schema = `benchmark_${randomUUID().replaceAll("-", "")}`;
+const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 16 });
+await pool.query(`CREATE SCHEMA ${schema}`);
+await pool.query("CREATE TABLE bare (id text PRIMARY KEY, type text, body jsonb, received_at timestamptz)");
+const boss = new PgBoss({
+  connectionString: databaseUrl,
+  schema,
+  max: 16,
+  supervise: false,
+  schedule: false,
+});
+await boss.start();
+await boss.createQueue("events");
+const inPgBoss = await pgBossInbox(boss, { queue: "events" });
+const bareInsertPg = () => {
+  const made = event();
+  return pool.query("INSERT INTO bare VALUES ($1, $2, $3, now()) ON CONFLICT DO NOTHING RETURNING id", [
+    made.id,
+    made.type,
+    JSON.stringify(made),
+  ]);
+};
+console.log("PostgreSQL, 16 connections, 16 at a time, beside bare INSERTs:");
+console.log(
+  await beside(() => perSecond(1_500, 16, bareInsertPg), {
+    "put through pg-boss": () => perSecond(1_500, 16, putting(inPgBoss)),
+  }),
+);
+
+// The answer's time at a steady 500 deliveries a second, sent by another process.
+const prefix = `benchmark-${randomUUID()}`;
+const queue = new Queue("events", { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
+const inBullmq = await bullmqInbox(queue, { log: () => {} });
+const secret = "whsec_1";
+const receivers = {
+  "nothing stored": nodeReceiver({ secret, accept() {} }),
+  SQLite: nodeReceiver({ secret, inbox: inSqlite }),
+  "pg-boss": nodeReceiver({ secret, inbox: inPgBoss }),
+  BullMQ: nodeReceiver({ secret, inbox: inBullmq }),
+};
+console.log("Time to the answer at 500 deliveries a second, in ms:");
+for (const [name, receive] of Object.entries(receivers)) {
+  const server = createServer(receive);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const sender = fork(fileURLToPath(new URL("steady-sender.mjs", import.meta.url)), [
+    String(server.address().port),
+    secret,
+    name,
+  ]);
+  const { p50, p99, failed } = await new Promise((resolve) => sender.once("message", resolve));
+  console.log(`  ${name}: median ${round(p50)}, p99 ${round(p99)}${failed > 0 ? `, ${failed} failed` : ""}`);
+  server.close();
+  server.closeAllConnections();
+}
+
+await boss.stop({ graceful: false, close: true, wait: true });
+await pool.query(`DROP SCHEMA ${schema} CASCADE`);
+await pool.end();
+await queue.close();
+const redis = new Redis(redisUrl);
+const keys = await redis.keys(`${prefix}*`);
+for (let index = 0; index < keys.length; index += 1_000) await redis.del(keys.slice(index, index + 1_000));
+redis.disconnect();
+bare.close();
+await inSqlite.close();
+rmSync(folder, { recursive: true });

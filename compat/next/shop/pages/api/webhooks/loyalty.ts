@@ -1,0 +1,21 @@
+/** The Pages Router's door. */
+// #region next-pages
+// pages/api/webhooks/loyalty.ts
+import { memoryDedupe } from "@loyalty-cards/webhook-verify";
+import { nextPagesHandler, type rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
+import { saveBalance, thank } from "../../../back-office";
+
+// a literal: Next reads it from the source text
+export const config = { api: { bodyParser: false } } satisfies typeof rawBodyConfig;
+
+export default nextPagesHandler({
+  secret: () => process.env.LOYALTY_SIGNING_SECRET_PAGES ?? "",
+  dedupe: memoryDedupe(),
+  async accept(event) {
+    if (event.type === "balance.changed") await saveBalance(event.data.passId, event.data.balance);
+  },
+  async process(event) {
+    if (event.type === "balance.changed") await thank(event.data.passId);
+  },
+});
+// #endregion

@@ -1,0 +1,14 @@
+/** For servers with much to send, and for those who watch them. */
+// #region much
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
+import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
+import { Agent } from "undici";
+
+export function openClient(baseUrl: string, apiKey: string) {
+  const agent = new Agent({ connections: 32 }); // proxies and TLS are its business too
+  const transport = undiciTransport(agent);
+  const loyalty = createIssuingClient(withOpenTelemetry({ baseUrl, apiKey, transport }));
+  return { loyalty, close: () => agent.close() };
+}
+// #endregion

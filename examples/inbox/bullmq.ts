@@ -1,0 +1,18 @@
+/** A fleet on Redis: BullMQ keeps the events. */
+// #region bullmq
+import { bullmqInbox, inboxHandler, type QueueHandler } from "@loyalty-cards/webhook-inbox";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { Queue, Worker } from "bullmq";
+
+export async function receiveWebhooks(secret: string, url: string, handle: QueueHandler, prefix = "bull") {
+  const queue = new Queue("loyalty", { prefix, connection: { url, enableOfflineQueue: false } });
+  const inbox = await bullmqInbox(queue); // rejects here when something is wrong
+  // A worker that dies holding a job leaves it stalled; BullMQ's default makes a dead letter of it the second time.
+  const worker = new Worker("loyalty", inboxHandler(handle), {
+    prefix,
+    connection: { url },
+    maxStalledCount: 10,
+  });
+  return { receive: fetchReceiver({ secret, inbox }), queue, worker };
+}
+// #endregion

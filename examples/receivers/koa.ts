@@ -1,0 +1,23 @@
+/** A Koa app that receives deliveries. */
+// #region koa
+import Router from "@koa/router";
+import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
+import Koa from "koa";
+
+export function createApp(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
+  const router = new Router();
+  router.post(
+    "/webhooks/loyalty",
+    koaReceiver({
+      secret,
+      async accept(event) {
+        if (event.type === "balance.changed") await onBalance(event.data.passId, event.data.balance);
+      },
+    }),
+  );
+  const app = new Koa();
+  app.use(router.routes());
+  // app.use(bodyParser()) and the other routes: after the webhook route
+  return app;
+}
+// #endregion

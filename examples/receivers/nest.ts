@@ -1,0 +1,29 @@
+/** The start of a NestJS application that receives deliveries, whichever platform it runs on. */
+// #region nest
+// main.ts
+import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
+import type { INestApplication } from "@nestjs/common";
+
+export function receiveWebhooks(app: INestApplication, secret: string) {
+  const balances = app.get(Balances); // a provider of yours
+  app.use(
+    "/webhooks/loyalty",
+    nestReceiver({
+      secret,
+      async accept(event) {
+        if (event.type === "balance.changed") await balances.save(event.data.passId, event.data.balance);
+      },
+    }),
+  );
+}
+// const app = await NestFactory.create(AppModule);
+// receiveWebhooks(app, secret);
+// await app.listen(3000);
+// #endregion
+
+export class Balances {
+  readonly saved: [cardId: string, balance: number][] = [];
+  async save(cardId: string, balance: number): Promise<void> {
+    this.saved.push([cardId, balance]);
+  }
+}

@@ -1,0 +1,96 @@
+/** Signed bodies that are events, most of which do not survive being parsed and made again. */
+import { body, event, example, vector } from "./vector.ts";
+
+const text = body.toString();
+const withBalance = (number: string) => text.replace('"balance":120', `"balance":${number}`);
+const ofType = (type: string) => event().replace("ping", type);
+const nested = `${'{"a":'.repeat(200)}1${"}".repeat(200)}`;
+
+const events = ["card-added", "card-removed", "tier-changed", "consent-changed", "ping"].map(
+  (name): [string, string] => [`a ${name} event`, example(`${name}-event`)],
+);
+
+/** Each of these is other bytes than JSON.stringify would make of it. */
+export const remade: readonly [name: string, body: string][] = [
+  ["a space after each colon", text.replaceAll('":', '": ')],
+  ["a trailing newline", `${text}\n`],
+  ["a trailing CRLF", `${text}\r\n`],
+  ["a leading space", ` ${text}`],
+  ["tabs and newlines between members", text.replaceAll(",", ",\n\t")],
+  ["an indented body", JSON.stringify(JSON.parse(text), null, 2)],
+  ["an indented body with CRLF", JSON.stringify(JSON.parse(text), null, 2).replaceAll("\n", "\r\n")],
+  ["a number written 120.0", withBalance("120.0")],
+  ["a number written 12e1", withBalance("12e1")],
+  ["a number written 1.2E+2", withBalance("1.2E+2")],
+  ["a number written -0", withBalance("-0")],
+  ["a number beyond 2^53", withBalance("12345678901234567890")],
+  ["a number with more digits than a double", withBalance("0.1000000000000000055511151231257827")],
+  ["an escaped letter", event(',"data":{"name":"\\u0141ucja"}')],
+  ["an escaped letter of ASCII", event(',"data":{"name":"\\u0041nna"}')],
+  ["an escape in upper-case hex", event(',"data":{"name":"\\u00E9"}')],
+  ["an escaped slash", event(',"data":{"url":"https:\\/\\/cards.test"}')],
+  ["an escaped pair of surrogates", event(',"data":{"name":"\\ud83c\\udf89"}')],
+  ["keys that look like numbers", event(',"data":{"2":"b","1":"a"}')],
+  ["a duplicate key", event(',"data":{"a":1,"a":2}')],
+];
+
+/** Text that decoders, templates and log writers are known to spoil. */
+const delicate: [string, string][] = [
+  ["letters of two bytes", event(',"data":{"name":"Łucja"}')],
+  ["letters of three bytes", event(',"data":{"name":"寿司"}')],
+  ["letters of four bytes", event(',"data":{"name":"🎉"}')],
+  ["an accent and an emoji", event(',"data":{"name":"café ☕🎉"}')],
+  ["a composed accent", event(',"data":{"name":"\u00e9"}')],
+  ["a decomposed accent", event(',"data":{"name":"e\u0301"}')],
+  ["a replacement character that was sent", event(',"data":{"name":"\ufffd"}')],
+  ["a byte order mark inside a string", event(',"data":{"name":"\ufeff"}')],
+  ["a line separator", event(',"data":{"name":"\u2028\u2029"}')],
+  ["letters from right to left", event(',"data":{"name":"\u202eannA"}')],
+  ["an escaped lone surrogate", event(',"data":{"name":"\\ud800"}')],
+  ["an escaped NUL", event(',"data":{"name":"\\u0000"}')],
+  ["all short escapes", event(',"data":{"name":"\\b\\f\\n\\r\\t\\"\\\\"}')],
+  ["a DEL", event(',"data":{"name":"\u007f"}')],
+  ["dollar signs that a replacement would read", event(',"data":{"name":"$& $$ $1 $` {body}"}')],
+  ["percent signs and format letters", event(',"data":{"name":"%s %d %o %%"}')],
+  ["a text that looks like a header", event(',"data":{"name":"t=1,v1=00\\r\\nService-Signature: x"}')],
+  ["a byte order mark, signed", `\ufeff${event()}`],
+];
+
+const prototypes: [string, string][] = [
+  ["a __proto__ key", event(',"data":{"__proto__":{"polluted":true}}')],
+  ["a __proto__ key at the top", event(',"__proto__":{"polluted":true},"data":{}')],
+  ["a constructor key", event(',"data":{"constructor":{"prototype":{"polluted":true}}}')],
+  ["a toString key", event(',"toString":"x","data":{"hasOwnProperty":1,"valueOf":null}')],
+  ["a then key", event(',"then":1,"data":{"then":{}}')],
+  ...["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf", "isPrototypeOf"].map(
+    (name): [string, string] => [`an event type that is a name of Object.prototype: ${name}`, ofType(name)],
+  ),
+];
+
+const open: [string, string][] = [
+  ["an event type nobody knows", ofType("card.renamed")],
+  ["an event type in another case", ofType("Ping")],
+  ["an event type with a space", ofType("card added")],
+  ["an event type beyond ASCII", ofType("karta.dodana.ł")],
+  ["more members than we know", event(',"data":{},"shop":"Praga"')],
+  ["a known event with more data", text.replace('"balance":120', '"balance":120,"bonus":[1,{}]')],
+  ["no data in a ping", event()],
+  ["data that is null in an unknown event", ofType("card.renamed").replace("}", ',"data":null}')],
+  ["a wallet nobody knows", example("card-added-event").replace(/"wallet":"[^"]*"/, '"wallet":"third"')],
+  ["a level that was lost", example("tier-changed-event").replace(/"tier":"[^"]*"/, '"tier":null')],
+  ["no cards in a consent", example("consent-changed-event").replace(/"passIds":\[[^\]]*\]/, '"passIds":[]')],
+  ["a negative change", text.replace(/"change":\d+/, '"change":-7')],
+  ["an id of one letter", event().replace("evt_1", "e")],
+  ["an id of 500 letters", event().replace("evt_1", "e".repeat(500))],
+  ["an id beyond ASCII", event().replace("evt_1", "wydarzenie-ł")],
+  ["a createdAt without milliseconds", event().replace(".000Z", "Z")],
+  ["data of 200 levels", event(`,"data":${nested}`)],
+  ["a body of 16 KiB", event(`,"data":{"note":"${"x".repeat(16_384)}"}`)],
+];
+
+export const genuineBodies = [
+  vector("a balance-changed event", "valid"),
+  ...[...events, ...remade, ...delicate, ...prototypes, ...open].map(([name, bytes]) =>
+    vector(name, "valid", { body: bytes }),
+  ),
+];

@@ -1,0 +1,107 @@
+/** Bodies that are signed and yet no events: the secret's holder sent something else. */
+import { gzipSync } from "node:zlib";
+import { body, event, example, vector } from "./vector.ts";
+
+const text = body.toString();
+const bytesIn = (...bytes: number[]) =>
+  Buffer.concat([
+    Buffer.from('{"id":"evt_1","type":"ping","createdAt":"'),
+    Buffer.from(bytes),
+    Buffer.from('"}'),
+  ]);
+
+const notUtf8: [string, Buffer][] = [
+  ["invalid UTF-8", bytesIn(0xff)],
+  ["a lone continuation byte", bytesIn(0x80)],
+  ["an overlong NUL", bytesIn(0xc0, 0x80)],
+  ["an overlong slash", bytesIn(0xe0, 0x80, 0xaf)],
+  ["a surrogate in UTF-8", bytesIn(0xed, 0xa0, 0x80)],
+  ["a pair of surrogates in UTF-8", bytesIn(0xed, 0xa0, 0xbc, 0xed, 0xbe, 0x89)],
+  ["a letter beyond U+10FFFF", bytesIn(0xf4, 0x90, 0x80, 0x80)],
+  ["a letter cut in the middle", bytesIn(0xe5, 0xaf)],
+  ["a letter in Latin-1", bytesIn(0xe9)],
+  ["a cut letter at the end", Buffer.concat([Buffer.from(event()), Buffer.from([0xc3])])],
+  ["UTF-16, little endian", Buffer.from(event(), "utf16le")],
+  ["UTF-16 with a byte order mark", Buffer.from(`\ufeff${event()}`, "utf16le")],
+  ["a compressed event", gzipSync(event())],
+];
+
+const notJson: [string, string][] = [
+  ["an empty body", ""],
+  ["white space", " \n"],
+  ["not JSON", "hello"],
+  ["cut JSON", text.slice(0, 40)],
+  ["a trailing comma", event(",")],
+  ["a comment", `${event()}// ping`],
+  ["single quotes", event().replaceAll('"', "'")],
+  ["a number NaN", event(',"data":{"a":NaN}')],
+  ["a number with a leading zero", event(',"data":{"a":012}')],
+  ["two events in one body", `${event()}${event()}`],
+  ["an event per line", `${event()}\n${event()}`],
+  ["a line break inside a string", event(',"data":{"a":"\n"}')],
+  ["a NUL behind the event", `${event()}\0`],
+  ["two byte order marks", `\ufeff\ufeff${event()}`],
+  ["a form", "id=evt_1&type=ping&ssl_check=1"],
+  ["XML", "<event><id>evt_1</id></event>"],
+  ["base64 of an event", Buffer.from(event()).toString("base64")],
+];
+
+const notAnEvent: [string, string][] = [
+  ["a list", "[]"],
+  ["a list of an event", `[${event()}]`],
+  ["null", "null"],
+  ["a number", "7"],
+  ["true", "true"],
+  ["a string", '"evt_1"'],
+  ["an event in a string", JSON.stringify(event())],
+  ["an object without members", "{}"],
+  ["no id", event().replace('"id":"evt_1",', "")],
+  ["an empty id", event().replace("evt_1", "")],
+  ["an id that is a number", event().replace('"evt_1"', "7")],
+  ["an id that is null", event().replace('"evt_1"', "null")],
+  ["an id that is a list", event().replace('"evt_1"', '["evt_1"]')],
+  ["an id only on the prototype", event(',"__proto__":{"id":"evt_1"}').replace('"id":"evt_1",', "")],
+  ["no type", event().replace('"type":"ping",', "")],
+  ["a type that is an object", event().replace('"ping"', '{"toString":"ping"}')],
+  ["no createdAt", event().replace(/,"createdAt":"[^"]*"/, "")],
+  ["a createdAt that is a number", event().replace('"2026-01-01T00:00:00.000Z"', "1767225600000")],
+];
+
+/** Each promised member of each event (spec 6.2), of another type and absent. */
+const wrongMembers: [event: string, member: string, value: RegExp, wrong: string][] = [
+  ["card-added", "passId", /"passId":"[^"]*"/, "7"],
+  ["card-added", "customerId", /"customerId":"[^"]*"/, "null"],
+  ["card-added", "wallet", /"wallet":"[^"]*"/, '["apple"]'],
+  ["card-removed", "wallet", /"wallet":"[^"]*"/, "null"],
+  ["balance-changed", "balance", /"balance":\d+/, '"120"'],
+  ["balance-changed", "change", /"change":-?\d+/, "null"],
+  ["balance-changed", "operation", /"operation":\{[^}]*\}/, '"op_1"'],
+  ["tier-changed", "tier", /"tier":("[^"]*"|null)/, "1"],
+  ["tier-changed", "previous", /"previous":("[^"]*"|null)/, "false"],
+  ["consent-changed", "marketingConsent", /"marketingConsent":(true|false)/, '"true"'],
+  ["consent-changed", "passIds", /"passIds":\[[^\]]*\]/, '"card_1"'],
+];
+const wrong = wrongMembers.flatMap(([name, member, value, other]): [string, string][] => {
+  const whole = example(`${name}-event`);
+  return [
+    [`${name}: a ${member} of another type`, whole.replace(value, `"${member}":${other}`)],
+    [`${name}: no ${member}`, whole.replace(value, `"no_${member}":0`)],
+  ];
+});
+const wrongData: [string, string][] = [
+  ["card-added: no data", event().replace("ping", "card.added")],
+  ["card-added: data that is a list", event(',"data":[]').replace("ping", "card.added")],
+  ["ping: data that is null", event(',"data":null')],
+  [
+    "consent-changed: a card that is a number",
+    example("consent-changed-event").replace(/"passIds":\[[^\]]*\]/, '"passIds":[7]'),
+  ],
+  [
+    "balance-changed: an operation without an id",
+    text.replace(/"operation":\{[^}]*\}/, '"operation":{"type":"purchase"}'),
+  ],
+];
+
+export const signedButNoEvents = [...notUtf8, ...notJson, ...notAnEvent, ...wrong, ...wrongData].map(
+  ([name, bytes]) => vector(`${name}, signed`, "invalid-payload", { body: bytes }),
+);

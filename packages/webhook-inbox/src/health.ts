@@ -1,0 +1,39 @@
+/** How an inbox fares, and what it shows to whoever looks after it. */
+
+export interface InboxHealth {
+  /** The engine answered. What counts as too many or too old is for you to say. */
+  isReachable: boolean;
+  /** Events that wait for their handler, or for its next attempt. */
+  waiting: number;
+  dead: number;
+  /** How long the oldest waiting event has waited. */
+  oldestWaitingMs?: number;
+  /** Why it is not reachable: kind and place of the error. */
+  fault?: string;
+}
+
+export interface InboxEntry {
+  id: string;
+  type: string;
+  state: "waiting" | "done" | "dead";
+  receivedAt: Date;
+  attempts: number;
+  /** Kind and place of the last attempt's error; its text may quote a customer and is not kept. */
+  lastFailure?: string;
+}
+
+export interface ListOptions {
+  state?: InboxEntry["state"];
+  /** Default 100. */
+  limit?: number;
+}
+
+/** What the status page and the metrics need of an inbox. */
+export interface InspectableInbox {
+  /** Never rejects. */
+  health(): Promise<InboxHealth>;
+  /** Oldest first. */
+  list(options?: ListOptions): Promise<InboxEntry[]>;
+  /** Gives a dead letter its attempts back. @returns false when there is no such dead letter. */
+  replay(eventId: string): Promise<boolean>;
+}

@@ -1,0 +1,4 @@
+/** The face of `/postgres`. */
+export type { Occurrence } from "../created-at.ts";
+export { ensureTables, isNewest, markProcessed } from "./processed.ts";
+export type { PostgresClient, PostgresTransaction } from "./transaction.ts";

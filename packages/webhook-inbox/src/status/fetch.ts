@@ -1,0 +1,37 @@
+/** The status page wherever a handler is a function from Request to Response. */
+import type { InspectableInbox } from "../health.ts";
+import { maxFormBytes, type StatusPageOptions, statusAnswers } from "./status.ts";
+
+/**
+ * A handler for one route: counts, the oldest events, dead letters with replay.
+ * @throws {TypeError} when `authorize` is neither a function nor "elsewhere".
+ */
+export function fetchStatusPage(
+  inbox: InspectableInbox,
+  options?: StatusPageOptions<Request>,
+): (request: Request) => Promise<Response> {
+  const answer = statusAnswers(inbox, options);
+  return async (request) => {
+    const url = new URL(request.url);
+    const { status, headers, body } = await answer({
+      method: request.method,
+      query: url.searchParams,
+      header: (name) => request.headers.get(name) ?? (name === "host" ? url.host : undefined),
+      form: async () => new URLSearchParams(await textOf(request)),
+      original: request,
+    });
+    return new Response(request.method === "HEAD" || body === "" ? null : body, { status, headers });
+  };
+}
+
+async function textOf({ body }: Request): Promise<string> {
+  if (body === null) return "";
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let text = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    text += decoder.decode(part.value, { stream: true });
+    if (text.length > maxFormBytes) throw new RangeError("The form is too large.");
+  }
+  return text;
+}

@@ -1,0 +1,101 @@
+/** The engines under test: each with tables of its own, and a way to count what stands in them at the end. */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Redis } from "ioredis";
+import pg from "pg";
+import PgBoss from "pg-boss";
+import { sqliteInbox } from "../src/index.ts";
+import { ensureTables as ensureInPostgres } from "../src/postgres/index.ts";
+import { ensureTables as ensureInSqlite } from "../src/sqlite/index.ts";
+import { openSqlite } from "../src/sqlite/open-node.ts";
+
+/** The program that plays the receiver. By its packages' names, so that it runs from the sources and from what was built. */
+export const receiverProgram = fileURLToPath(new URL("receiver-process.mjs", import.meta.url));
+
+export interface Engine {
+  name: string;
+  /** What the receiver's process is told. */
+  settings: Record<string, string>;
+  /** Every effect that stands, by event id; an event with two effects is there twice. */
+  effects(): Promise<string[]>;
+  balances(): Promise<Map<string, number>>;
+  remove(): Promise<void>;
+}
+
+const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
+const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
+const tables = [
+  "CREATE TABLE effects (event_id text)", // without a key, so that a second effect would be seen
+  "CREATE TABLE balances (card text PRIMARY KEY, balance real)",
+];
+type Balance = { card: string; balance: number };
+const byCard = (rows: Balance[]) => new Map(rows.map(({ card, balance }) => [card, Number(balance)]));
+
+export async function sqlite(): Promise<Engine> {
+  const folder = mkdtempSync(join(tmpdir(), "crash-inbox-"));
+  const file = join(folder, "inbox.db");
+  await sqliteInbox({ file }).close();
+  const database = openSqlite(file);
+  for (const table of tables) database.exec(table);
+  ensureInSqlite(database);
+  const rows = <Row>(sql: string) => database.prepare(sql).all() as Row[];
+  return {
+    name: "sqlite",
+    settings: { file },
+    effects: async () =>
+      rows<{ event_id: string }>("SELECT event_id FROM effects").map(({ event_id }) => event_id),
+    balances: async () => byCard(rows<Balance>("SELECT card, balance FROM balances")),
+    async remove() {
+      database.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function inPostgres(name: string) {
+  const schema = `crash_${randomUUID().replaceAll("-", "")}`;
+  const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 2 });
+  await pool.query(`CREATE SCHEMA ${schema}`);
+  for (const table of tables) await pool.query(table);
+  await ensureInPostgres(pool);
+  return {
+    name,
+    settings: { databaseUrl, schema },
+    effects: async () =>
+      (await pool.query("SELECT event_id FROM effects")).rows.map(({ event_id }) => event_id),
+    balances: async () => byCard((await pool.query<Balance>("SELECT card, balance FROM balances")).rows),
+    async remove() {
+      await pool.query(`DROP SCHEMA ${schema} CASCADE`);
+      await pool.end();
+    },
+  } satisfies Engine;
+}
+
+export async function pgBoss(): Promise<Engine> {
+  const engine = await inPostgres("pg-boss");
+  const { schema } = engine.settings;
+  const boss = new PgBoss({ connectionString: databaseUrl, schema, supervise: false, schedule: false });
+  await boss.start();
+  await boss.createQueue("events", { name: "events", expireInSeconds: 2 }); // what a killed worker held comes again then
+  await boss.stop({ graceful: false, close: true, wait: true });
+  return engine;
+}
+
+export async function bullmq(): Promise<Engine> {
+  const engine = await inPostgres("bullmq");
+  const prefix = `crash-${randomUUID()}`;
+  return {
+    ...engine,
+    settings: { ...engine.settings, redisUrl, prefix },
+    async remove() {
+      await engine.remove();
+      const redis = new Redis(redisUrl);
+      const keys = await redis.keys(`${prefix}*`);
+      if (keys.length > 0) await redis.del(keys);
+      redis.disconnect();
+    },
+  };
+}

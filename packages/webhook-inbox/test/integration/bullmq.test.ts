@@ -1,0 +1,154 @@
+/** Events in a real BullMQ on a real Redis. */
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { Queue, Worker } from "bullmq";
+import { Redis } from "ioredis";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { bullmqInbox, inboxHandler, type QueueDelivery } from "../../src/index.ts";
+import { balanceChanged, put } from "../events.ts";
+import { outcomes } from "../outcomes.ts";
+import { freePort, hasRedisServer, startRedis } from "../own-redis.ts";
+import { hasRedis, ownPrefix } from "../servers.ts";
+
+const failFast = { enableOfflineQueue: false };
+const quiet = { log: () => {} };
+
+describe.skipIf(!(await hasRedis()))("with BullMQ", async () => {
+  const { prefix, url } = ownPrefix();
+  let queues = 0;
+  function ownQueue(): Queue {
+    queues += 1;
+    const queue = new Queue(`events-${queues}`, { prefix, connection: { url, ...failFast } });
+    queue.on("error", () => {});
+    onTestFinished(() => queue.close());
+    return queue;
+  }
+  function work(queue: Queue, processor: ReturnType<typeof inboxHandler>): Worker {
+    const worker = new Worker(queue.name, processor, { prefix, connection: { url } });
+    worker.on("error", () => {});
+    onTestFinished(() => worker.close(true));
+    return worker;
+  }
+
+  it("takes each event once, also after it was handled", async () => {
+    const queue = ownQueue();
+    const told = outcomes();
+    const inbox = await bullmqInbox(queue, { onOutcome: told.onOutcome, ...quiet });
+    const copies = Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt:1")));
+    expect((await Promise.all(copies)).filter((result) => result === "stored")).toHaveLength(1);
+    expect(await inbox.health()).toMatchObject({
+      isReachable: true,
+      waiting: 1,
+      dead: 0,
+      oldestWaitingMs: expect.any(Number),
+    });
+
+    const handled: [number, number | undefined][] = [];
+    const handler = onEvents<QueueDelivery>({
+      "balance.changed": ({ data }, { attempt }) => void handled.push([data.balance, attempt]),
+      other: () => {},
+    });
+    work(queue, inboxHandler(handler, { onOutcome: told.onOutcome }));
+    await told.until("done");
+    expect(handled).toEqual([[120, 1]]);
+    expect(await put(inbox, balanceChanged("evt:1"))).toBe("duplicate");
+  });
+
+  it("shows what waits and what is dead, and replays it", async () => {
+    const queue = ownQueue();
+    const told = outcomes();
+    const inbox = await bullmqInbox(queue, { attempts: 1, ...quiet });
+    await put(inbox, balanceChanged("evt_1"));
+    let isPoisonous = true;
+    const worker = work(
+      queue,
+      inboxHandler(
+        () => {
+          if (isPoisonous) throw new Error("no");
+        },
+        { onOutcome: told.onOutcome, ...quiet },
+      ),
+    );
+    await new Promise((resolve) => worker.once("failed", resolve));
+    expect(told.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
+    expect(await inbox.list({ state: "dead" })).toMatchObject([{ id: "evt_1", attempts: 1 }]);
+    expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
+    isPoisonous = false;
+    expect([await inbox.replay("evt_1"), await inbox.replay("evt_2")]).toEqual([true, false]);
+    await told.until("done");
+    expect((await inbox.list()).map(({ id }) => id)).toEqual(["evt_1"]);
+  });
+
+  it.skipIf(!hasRedisServer)(
+    "fails at once when Redis is gone, and takes events again when it is back",
+    async () => {
+      const port = await freePort();
+      let server = await startRedis(port);
+      onTestFinished(() => void server.kill("SIGKILL"));
+      const connection = new Redis({
+        port,
+        ...failFast,
+        maxRetriesPerRequest: null,
+        retryStrategy: () => 20,
+      });
+      connection.on("error", () => {});
+      onTestFinished(() => connection.disconnect());
+      await new Promise((resolve) => connection.once("ready", resolve));
+      const queue = new Queue("events", { connection });
+      queue.on("error", () => {});
+      const lines: string[] = [];
+      const inbox = await bullmqInbox(queue, { log: (line) => void lines.push(line) });
+      expect(lines).toEqual([expect.stringContaining("this Redis keeps no append-only file")]);
+      expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
+
+      const closed = new Promise((resolve) => connection.once("close", resolve));
+      server.kill("SIGKILL");
+      await closed;
+      await expect(put(inbox, balanceChanged("evt_2"))).rejects.toThrow();
+      expect(await inbox.health()).toMatchObject({ isReachable: false });
+
+      const ready = new Promise((resolve) => connection.once("ready", resolve));
+      server = await startRedis(port);
+      await ready;
+      expect(await put(inbox, balanceChanged("evt_2"))).toBe("stored");
+    },
+  );
+
+  describe("refuses at the start", () => {
+    it("a queue that would wait for a dead Redis", async () => {
+      const queue = new Queue("events", { prefix, connection: { url } });
+      onTestFinished(() => queue.close());
+      await expect(bullmqInbox(queue)).rejects.toThrow(/enableOfflineQueue: false/);
+    });
+
+    it("a retention below the service's retries", async () => {
+      await expect(bullmqInbox(ownQueue(), { retentionSeconds: 60 })).rejects.toThrow(
+        /at least 31020 seconds/,
+      );
+    });
+
+    it("attempts that make no sense", async () => {
+      await expect(bullmqInbox(ownQueue(), { attempts: 0 })).rejects.toThrow(
+        /attempts must be a number from 1/,
+      );
+    });
+
+    it.skipIf(!hasRedisServer)("a Redis that evicts keys", async () => {
+      const port = await freePort();
+      const server = await startRedis(port, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
+      onTestFinished(() => void server.kill("SIGKILL"));
+      const queue = new Queue("events", { connection: { port, ...failFast } });
+      queue.on("error", () => {});
+      onTestFinished(() => queue.close());
+      await expect(bullmqInbox(queue, quiet)).rejects.toThrow(/maxmemory-policy is allkeys-lru/);
+    });
+
+    it("a Redis that is not there", async () => {
+      const queue = new Queue("events", { connection: { port: await freePort(), ...failFast } });
+      queue.on("error", () => {});
+      onTestFinished(() => queue.close());
+      await expect(bullmqInbox(queue, { timeoutMs: 200 })).rejects.toThrow(
+        /Redis cannot be used for the queue "events"/,
+      );
+    });
+  });
+});

@@ -1,0 +1,35 @@
+/** Several receivers on one inbox: however many copies of an event come at once, one is stored and one has its effect. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import { bullmq, type Engine, pgBoss, sqlite } from "../engines.ts";
+import { balanceChanged } from "../events.ts";
+import { deliver, startReceiver } from "../receivers.ts";
+import { hasPostgres, hasRedis } from "../servers.ts";
+
+const isThere = { postgres: await hasPostgres(), redis: await hasRedis() };
+
+describe.each<[name: string, make: () => Promise<Engine>, isRunnable: boolean]>([
+  ["a SQLite file", sqlite, true],
+  ["pg-boss", pgBoss, isThere.postgres],
+  ["BullMQ", bullmq, isThere.postgres && isThere.redis],
+])("on %s", (_name, make, isRunnable) => {
+  it.skipIf(!isRunnable)(
+    "200 copies on 4 processes: one is stored, one has its effect",
+    { timeout: 60_000 },
+    async () => {
+      const engine = await make();
+      onTestFinished(() => engine.remove());
+      const receivers = await Promise.all(Array.from({ length: 4 }, () => startReceiver(engine)));
+      const event = balanceChanged("evt_1", 7);
+      const answers = await Promise.all(
+        receivers.flatMap(({ url }) => Array.from({ length: 50 }, () => deliver(url, event))),
+      );
+      await Promise.race(receivers.map(({ done }) => done));
+      expect(new Set(answers)).toEqual(new Set([204]));
+      const told = await Promise.all(receivers.map((receiver) => receiver.told()));
+      const sum = (name: "stored" | "duplicate") => told.reduce((total, each) => total + each[name], 0);
+      expect([sum("stored"), sum("duplicate")]).toEqual([1, 199]);
+      expect(await engine.effects()).toEqual(["evt_1"]);
+      expect(await engine.balances()).toEqual(new Map([["card_1", 7]]));
+    },
+  );
+});

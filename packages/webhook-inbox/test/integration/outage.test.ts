@@ -1,0 +1,150 @@
+/** An inbox whose disk or database fails under load: 503 while it does, nothing lost, and it recovers by itself. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Inbox } from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import PgBoss from "pg-boss";
+import { expect, it, onTestFinished } from "vitest";
+import { pgBossInbox } from "../../src/index.ts";
+import { balanceChanged, put } from "../events.ts";
+import { outcomes } from "../outcomes.ts";
+import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
+import { freePort } from "../own-redis.ts";
+import { deliver, secret } from "../receivers.ts";
+import { engines, openInbox } from "../sqlite-files.ts";
+
+/** How long the database is away; a person may ask for more. */
+const outageMs = Number(process.env["OUTAGE_SECONDS"] ?? 1) * 1000;
+
+async function listening(inbox: Inbox): Promise<string> {
+  const server = createServer(nodeReceiver({ secret, inbox, log: () => {} }));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+it.skipIf(!hasPostgresPrograms)(
+  "a PostgreSQL that stops under load: 503 and nothing else, and every event is there in the end",
+  { timeout: 60_000 + outageMs },
+  async () => {
+    const cluster = await createCluster(await freePort());
+    onTestFinished(() => cluster.remove());
+    const boss = new PgBoss({ connectionString: cluster.url, supervise: false, schedule: false, max: 8 });
+    boss.on("error", () => {});
+    await boss.start();
+    onTestFinished(() => boss.stop({ graceful: false, close: true, wait: true }));
+    await boss.createQueue("events");
+    const inbox = await pgBossInbox(boss, { queue: "events" });
+    const url = await listening(inbox);
+
+    type Phase = "before" | "stopping" | "away" | "starting" | "after";
+    const answers = new Map<Phase, Set<number>>();
+    let phase: Phase = "before";
+    let sent = 0;
+    let isOver = false;
+    /** Delivers again and again, as the service does, until it is answered 2xx. */
+    const sender = async () => {
+      while (!isOver) {
+        sent += 1;
+        const event = balanceChanged(`evt_${sent}`);
+        for (;;) {
+          const began = phase;
+          const status = await deliver(url, event);
+          // What spans two phases may be either.
+          if (began === phase) answers.set(phase, (answers.get(phase) ?? new Set()).add(status));
+          if (status === 204) break;
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      }
+    };
+    const senders = Array.from({ length: 8 }, sender);
+    const until = (count: number) => new Promise<void>((resolve) => look(count, resolve));
+    const look = (count: number, resolve: () => void) =>
+      sent >= count ? resolve() : void setImmediate(look, count, resolve);
+    await until(50);
+    phase = "stopping";
+    await cluster.stop();
+    phase = "away";
+    await new Promise((resolve) => setTimeout(resolve, outageMs)); // the outage is real time
+    phase = "starting";
+    await cluster.start();
+    phase = "after";
+    await until(sent + 50);
+    isOver = true;
+    await Promise.all(senders);
+
+    expect(answers.get("before")).toEqual(new Set([204]));
+    expect(answers.get("away")).toEqual(new Set([503]));
+    for (const statuses of answers.values())
+      expect([204, 503]).toEqual(expect.arrayContaining([...statuses]));
+    expect((await inbox.list({ limit: 1_000_000 })).length).toBe(sent);
+    if (outageMs > 1_000) console.error(`${sent} events, none lost, ${outageMs / 1000} s without PostgreSQL`);
+  },
+);
+
+/** A disk of one megabyte; undefined where nobody may mount one. */
+function smallDisk(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "small-disk-"));
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]).status !== 0) {
+    rmSync(folder, { recursive: true });
+    return undefined;
+  }
+  return folder;
+}
+const disk = smallDisk();
+if (disk === undefined)
+  console.error("SKIPPED: a disk that is full, because mounting a small one needs root.");
+else {
+  process.once("exit", () => {
+    spawnSync("umount", ["--lazy", disk]);
+    rmSync(disk, { recursive: true, force: true });
+  });
+}
+
+it.skipIf(disk === undefined).each(engines)(
+  "a disk that is full, with %s: refuses, loses nothing, recovers",
+  async (name, open) => {
+    const folder = join(disk ?? "", name.replace(":", "-"));
+    execFileSync("mkdir", [folder]);
+    const told = outcomes();
+    const inbox = openInbox({ file: join(folder, "inbox.db"), open, onOutcome: told.onOutcome });
+    onTestFinished(async () => {
+      await inbox.close({ graceMs: 0 });
+      rmSync(folder, { recursive: true });
+    });
+    const stored: string[] = [];
+    await put(inbox, balanceChanged("evt_0"));
+    stored.push("evt_0");
+    writeFileSync(join(folder, "filler"), Buffer.alloc(600_000));
+
+    let refusal: unknown;
+    for (let index = 1; refusal === undefined && index < 5_000; index++) {
+      try {
+        await put(inbox, balanceChanged(`evt_${index}`));
+        stored.push(`evt_${index}`);
+      } catch (error) {
+        refusal = error;
+      }
+    }
+    expect(String(refusal)).toMatch(/full|disk/i);
+    const url = await listening(inbox);
+    expect(await deliver(url, balanceChanged("evt_late"))).toBe(503);
+
+    rmSync(join(folder, "filler"));
+    expect(await deliver(url, balanceChanged("evt_late"))).toBe(204);
+    stored.push("evt_late");
+    const kept = (await inbox.list({ limit: 10_000 })).map(({ id }) => id);
+    expect(stored.filter((id) => !kept.includes(id))).toEqual([]);
+    const handled = new Set<string>();
+    inbox.work(({ id }) => void handled.add(id), { concurrency: 16 });
+    await told.until("done", kept.length);
+    expect([...handled].sort()).toEqual(kept.sort());
+  },
+);

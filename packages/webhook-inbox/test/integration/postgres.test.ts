@@ -1,0 +1,173 @@
+/** Exactly-once, in-order effects in a real PostgreSQL, through each client that people use. */
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensureTables, isNewest, markProcessed, type PostgresTransaction } from "../../src/postgres/index.ts";
+import { tables } from "../../src/postgres/tables.ts";
+import { balanceChanged } from "../events.ts";
+import { hasPostgres, ownSchema } from "../servers.ts";
+import {
+  inPrismasShape,
+  overDrizzle,
+  overDrizzleAndPostgresJs,
+  overKysely,
+  overPg,
+  overPostgresJs,
+  type Transacting,
+} from "../transactions.ts";
+
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
+  const { pool: poolOf, schema, url } = await ownSchema();
+  const pool = poolOf();
+  const sql = postgres(url, { connection: { search_path: schema }, max: 4, onnotice: () => {} });
+  afterAll(() => sql.end());
+  beforeAll(async () => {
+    await ensureTables(pool);
+    await pool.query("CREATE TABLE effects (event_id text)");
+  });
+  const effectsOf = async (id: string) =>
+    (await pool.query("SELECT FROM effects WHERE event_id = $1", [id])).rows.length;
+
+  const clients: Record<string, Transacting> = {
+    pg: overPg(pool),
+    "postgres.js": overPostgresJs(sql),
+    "Drizzle over pg": overDrizzle(pool),
+    "Drizzle over postgres.js": overDrizzleAndPostgresJs(sql),
+    Kysely: overKysely(pool),
+    "the shape of Prisma": inPrismasShape(pool),
+  };
+
+  describe.each(Object.entries(clients))("through %s", (name, { transaction, outside }) => {
+    it("marks an event once, whatever its id holds", async () => {
+      const ids = [`evt '; DROP TABLE effects; --`, "evt \\' \\\\ $1 $2::text", "evt_é💳", `${name} evt_1`];
+      for (const id of ids) {
+        const event = balanceChanged(`${name} ${id}`);
+        expect(await transaction((own) => markProcessed(own, event))).toBe(true);
+        expect(await transaction((own) => markProcessed(own, event))).toBe(false);
+      }
+    });
+
+    it("marks nothing when the transaction fails, so that the next copy has its effect", async () => {
+      const event = balanceChanged(`${name} evt_2`);
+      const failing = transaction(async (own) => {
+        expect(await markProcessed(own, event)).toBe(true);
+        throw new Error("the handler failed");
+      });
+      await expect(failing).rejects.toThrow("the handler failed");
+      expect(await transaction((own) => markProcessed(own, event))).toBe(true);
+    });
+
+    it("lets 20 copies at once have one effect", async () => {
+      const event = balanceChanged(`${name} evt_3`);
+      const handle = () =>
+        transaction(async (own, run) => {
+          if (!(await markProcessed(own, event))) return false;
+          await run(`INSERT INTO effects VALUES ('${event.id}')`);
+          return true;
+        });
+      const won = await Promise.all(Array.from({ length: 20 }, handle));
+      expect(won.filter(Boolean)).toHaveLength(1);
+      expect(await effectsOf(event.id)).toBe(1);
+    });
+
+    it("knows the newest event of a key, in whichever order they come", async () => {
+      const at = (id: string, createdAt: string) => balanceChanged(id, 1, createdAt);
+      const told: boolean[] = [];
+      for (const event of [
+        at("evt_a", "2026-01-01T10:00:00.500Z"),
+        at("evt_b", "2026-01-01T10:00:00.499Z"),
+        at("evt_c", "2026-01-01T12:00:00.501+02:00"), // the same clock elsewhere: a millisecond later
+        at("evt_B", "2026-01-01T10:00:00.501Z"), // "B" < "c"
+        at("evt_d", "2026-01-01T10:00:00.501Z"),
+      ]) {
+        told.push(await transaction((own) => isNewest(own, `${name} card_1`, event)));
+      }
+      expect(told).toEqual([true, false, true, false, true]);
+      expect(
+        await transaction((own) => isNewest(own, `${name} card_2`, at("evt_e", "2025-01-01T00:00:00Z"))),
+      ).toBe(true);
+    });
+
+    it("refuses what is no transaction", async () => {
+      const promise = markProcessed(outside as PostgresTransaction, balanceChanged("evt_9"));
+      await expect(promise).rejects.toThrow(/not a pool, a database or a client without BEGIN/);
+      await expect(isNewest(outside as PostgresTransaction, "k", balanceChanged("evt_9"))).rejects.toThrow(
+        TypeError,
+      );
+    });
+
+    it("makes its tables, also when they are there", async () => {
+      await transaction((own) => ensureTables(own));
+    });
+  });
+
+  it("refuses a client on which BEGIN was forgotten", async () => {
+    const client = await pool.connect();
+    await expect(markProcessed(client, balanceChanged("evt_9"))).rejects.toThrow(/without BEGIN/);
+    client.release();
+  });
+
+  it("refuses what is no client, and an event without a date", async () => {
+    await expect(markProcessed({} as PostgresTransaction, balanceChanged("evt_9"))).rejects.toThrow(
+      /no transaction of pg, postgres, Prisma, Drizzle or Kysely/,
+    );
+    const undated = { id: "evt_9", createdAt: "yesterday" };
+    const asking = overPg(pool).transaction((own) => isNewest(own, "k", undated));
+    await expect(asking).rejects.toThrow("The event evt_9 has a createdAt that is no date");
+  });
+
+  it("ends at the newest balance after any permutation, with copies, at once", async () => {
+    await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance int NOT NULL)");
+    const { transaction } = overPg(pool);
+    let card = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.nat(5_000), { minLength: 1, maxLength: 6 }).chain((moments) => {
+          const copies = moments.flatMap((ms) => [ms, ms]);
+          return fc.shuffledSubarray(copies, { minLength: copies.length, maxLength: copies.length });
+        }),
+        async (order) => {
+          card += 1;
+          const passId = `card_${card}`;
+          const handle = (ms: number) =>
+            transaction(async (own) => {
+              const event = balanceChanged(`${passId} ${ms}`, ms, new Date(ms).toISOString(), passId);
+              if (!(await markProcessed(own, event)) || !(await isNewest(own, passId, event))) return;
+              await pgQuery(
+                own,
+                "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2",
+                [passId, ms],
+              );
+            });
+          await Promise.all(order.map(handle));
+          const { rows } = await pool.query("SELECT balance FROM balances WHERE card = $1", [passId]);
+          expect(rows).toEqual([{ balance: Math.max(...order) }]);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it("makes its tables when many processes start at once", async () => {
+    await pool.query("DROP TABLE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema");
+    await Promise.all(Array.from({ length: 8 }, () => ensureTables(pool)));
+    const { rows } = await pool.query("SELECT version FROM webhook_inbox_schema");
+    expect(rows).toEqual([{ version: 1 }]);
+  });
+
+  it("refuses tables of a newer version", async () => {
+    await pool.query("UPDATE webhook_inbox_schema SET version = 2");
+    await expect(ensureTables(pool)).rejects.toThrow(/newer version: update @loyalty-cards\/webhook-inbox/);
+    await pool.query("UPDATE webhook_inbox_schema SET version = 1");
+  });
+});
+
+it("publishes the same tables as a file for migration tools", () => {
+  expect(
+    readFileSync(new URL("../../migrations/postgres/0001-webhook-inbox.sql", import.meta.url), "utf8"),
+  ).toBe(tables);
+});
+
+const pgQuery = (own: PostgresTransaction, text: string, values: unknown[]) =>
+  (own as { query(text: string, values: unknown[]): PromiseLike<unknown> }).query(text, values);

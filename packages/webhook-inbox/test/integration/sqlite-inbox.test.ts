@@ -1,0 +1,222 @@
+/** The inbox in a file: durable before it answers, each event once, nothing lost. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
+import { describe, expect, it } from "vitest";
+import { openLibsql, type SqliteDatabase, sqliteInbox } from "../../src/index.ts";
+import { isNewest, markProcessed } from "../../src/sqlite/index.ts";
+import { balanceChanged, bodyOf, put } from "../events.ts";
+import { outcomes } from "../outcomes.ts";
+import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
+
+describe.each(engines)("with %s", (_name, open) => {
+  it("stores an event once, and still knows it after a restart", async () => {
+    const file = scratchFile();
+    const first = openInbox({ file, open });
+    expect(await put(first, balanceChanged("evt_1"))).toBe("stored");
+    expect(await put(first, balanceChanged("evt_1"))).toBe("duplicate");
+    await first.close();
+    const second = openInbox({ file, open });
+    expect(await put(second, balanceChanged("evt_1"))).toBe("duplicate");
+    expect(await second.health()).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
+  });
+
+  it("commits to the disk, with a write-ahead log", async () => {
+    let database: SqliteDatabase | undefined;
+    openInbox({
+      open: (file) => {
+        const opened = open(file);
+        database = opened;
+        return opened;
+      },
+    });
+    expect(Object.values(database?.prepare("PRAGMA journal_mode").get() as object)[0]).toBe("wal");
+    expect(Object.values(database?.prepare("PRAGMA synchronous").get() as object)[0]).toBe(2); // FULL
+  });
+
+  it("shares one transaction among the events of one moment, and tells one of many copies that it is new", async () => {
+    let commits = 0;
+    const inbox = openInbox({
+      open: watched(open, (sql) => {
+        if (sql === "COMMIT") commits += 1;
+      }),
+    });
+    const puts = Array.from({ length: 200 }, (_, index) => put(inbox, balanceChanged(`evt_${index % 2}`)));
+    const results = await Promise.all(puts);
+    expect(results.filter((result) => result === "stored")).toHaveLength(2);
+    expect(commits).toBe(1);
+  });
+
+  it("waits for another process that writes, without holding up this one", async () => {
+    const file = scratchFile();
+    const inbox = openInbox({ file, open });
+    const other = open(file);
+    other.exec("BEGIN IMMEDIATE");
+    const waiting = put(inbox, balanceChanged("evt_1"));
+    let turns = 0;
+    while (turns < 5) {
+      await new Promise(setImmediate);
+      turns += 1;
+    }
+    expect(await Promise.race([waiting, "still waiting"])).toBe("still waiting");
+    other.exec("COMMIT");
+    expect(await waiting).toBe("stored");
+    other.close();
+  });
+
+  it("does not begin what nobody waits for any more", async () => {
+    const inbox = openInbox({ open });
+    const controller = new AbortController();
+    const putting = put(inbox, balanceChanged("evt_1"), controller.signal);
+    controller.abort(new Error("too late"));
+    await expect(putting).rejects.toThrow("too late");
+    expect(await inbox.list()).toEqual([]);
+  });
+
+  it("keeps the body byte for byte", async () => {
+    const inbox = openInbox({ open });
+    const body = new TextEncoder().encode(
+      '\uFEFF{ "id":"evt_1", "type":"ping","createdAt":"2026-01-01T00:00:00.000Z", "x":"\\u00e9 é 💳" }',
+    );
+    const event = { id: "evt_1", type: "ping", createdAt: "2026-01-01T00:00:00.000Z" } as const;
+    await inbox.put(event, { body, receivedAt: new Date() }, { signal: new AbortController().signal });
+    const [kept, x] = await new Promise<[Uint8Array, unknown]>((resolve) => {
+      inbox.work((handed, delivery) => resolve([delivery.rawBody, Reflect.get(handed, "x")]));
+    });
+    expect([kept, x]).toEqual([body, "é é 💳"]);
+  });
+
+  it("keeps tables of the program's own in the same file, each write in a transaction", async () => {
+    const inbox = openInbox({ open });
+    await inbox.write((database) => database.exec("CREATE TABLE shop (name TEXT)"));
+    const failing = inbox.write((database) => {
+      database.exec("INSERT INTO shop VALUES ('half')");
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    await expect(inbox.write(async () => {})).rejects.toThrow("write takes a synchronous function");
+    expect(await inbox.write((database) => database.prepare("SELECT * FROM shop").all())).toEqual([]);
+    const event = balanceChanged("evt_1");
+    const answers = await inbox.write((database) => [
+      markProcessed(database, event),
+      isNewest(database, "card_1", event),
+      isNewest(database, "card_1", event),
+    ]);
+    expect(answers).toEqual([true, true, false]);
+  });
+
+  it("forgets handled events after the retention, and dead ones never", async () => {
+    const { onOutcome, until } = outcomes();
+    const file = scratchFile();
+    const first = openInbox({ file, open, onOutcome });
+    await put(first, balanceChanged("evt_handled"));
+    await put(first, balanceChanged("evt_dead"));
+    first.work(
+      ({ id }) => {
+        if (id === "evt_dead") throw new Error("never");
+      },
+      { maxAttempts: 1 },
+    );
+    await Promise.all([until("done"), until("dead")]);
+    await first.close();
+
+    const almost = openInbox({ file, open, now: () => Date.now() + 14 * 86_400_000 - 60_000 });
+    const worker = almost.work(() => {});
+    await worker.stop();
+    expect((await almost.list()).map(({ id }) => id)).toEqual(["evt_handled", "evt_dead"]);
+    await almost.close();
+
+    const later = openInbox({ file, open, now: () => Date.now() + 14 * 86_400_000 + 1_000 });
+    await later.work(() => {}).stop();
+    await later.close();
+    expect((await openInbox({ file, open }).list()).map(({ id }) => id)).toEqual(["evt_dead"]);
+  });
+
+  it("refuses tables of a newer version at the start", async () => {
+    const file = scratchFile();
+    await openInbox({ file, open }).close();
+    const database = open(file);
+    database.exec("INSERT INTO webhook_inbox_schema (version) VALUES (99)");
+    database.close();
+    expect(() => sqliteInbox({ file, open })).toThrow(/version 99 .* update @loyalty-cards\/webhook-inbox/);
+  });
+
+  it.each<[string, () => string, RegExp]>([
+    [
+      "a folder that is missing",
+      () => scratchFile("missing/inbox.db"),
+      /cannot use the file ".*inbox\.db": /,
+    ],
+    [
+      "a folder in the file's place",
+      () => {
+        const file = scratchFile();
+        mkdirSync(file);
+        return file;
+      },
+      /cannot use the file/,
+    ],
+    [
+      "a file that is no database",
+      () => {
+        const file = scratchFile();
+        writeFileSync(file, "These are the minutes of a meeting. ".repeat(200));
+        return file;
+      },
+      /cannot use the file .*not a database/,
+    ],
+  ])("refuses %s at the start", (_case, file, message) => {
+    expect(() => sqliteInbox({ file: file(), open })).toThrow(message);
+  });
+});
+
+it.each([
+  [{ file: "" }, /needs a file that outlives the process/],
+  [{ file: ":memory:" }, /needs a file that outlives the process/],
+  [{ file: undefined as unknown as string }, /needs a file/],
+  [
+    { file: "x.db", retentionSeconds: 31_019 },
+    /retentionSeconds is 31019; it must be at least 31020 seconds/,
+  ],
+  [{ file: "x.db", retentionSeconds: Number.NaN }, /retentionSeconds is NaN/],
+])("refuses the options %o", (options, message) => {
+  expect(() => sqliteInbox(options)).toThrow(TypeError);
+  expect(() => sqliteInbox(options)).toThrow(message);
+});
+
+it("takes a retention of exactly the retry horizon", () => {
+  expect(() => openInbox({ retentionSeconds: 31_020 })).not.toThrow();
+});
+
+it("says that it is closed", async () => {
+  const inbox = openInbox();
+  await inbox.close();
+  await expect(put(inbox, balanceChanged("evt_1"))).rejects.toThrow("The inbox is closed.");
+  expect(() => inbox.work(() => {})).toThrow("The inbox is closed.");
+  expect(await inbox.health()).toMatchObject({ isReachable: false, fault: expect.any(String) });
+  await expect(inbox.list()).rejects.toThrow("The inbox is closed.");
+});
+
+it("writes what was handed to it before it closes", async () => {
+  const file = scratchFile();
+  const inbox = openInbox({ file });
+  const putting = put(inbox, balanceChanged("evt_1"));
+  await inbox.close();
+  expect(await putting).toBe("stored");
+  expect(await put(openInbox({ file }), balanceChanged("evt_1"))).toBe("duplicate");
+});
+
+it("makes a receiver answer 204 when it is safe, and 503 when it is not", async () => {
+  const { told, onOutcome } = outcomes();
+  const inbox = openInbox({ open: openLibsql, onOutcome });
+  const receive = createReceiver({ secret: "whsec_1", inbox, log: () => {} });
+  const body = bodyOf(balanceChanged("evt_1"));
+  const deliver = () => {
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signature = signWebhookSync({ rawBody: body, secret: "whsec_1", timestamp });
+    return receive({ method: "POST", headers: { "service-signature": signature }, rawBody: body });
+  };
+  expect([(await deliver()).status, (await deliver()).status]).toEqual([204, 204]);
+  await inbox.close();
+  expect((await deliver()).status).toBe(503);
+  expect(told.map(({ outcome }) => outcome)).toEqual(["stored", "duplicate", "not-stored"]);
+});

@@ -1,0 +1,58 @@
+/** Exactly-once, in-order effects in a SQLite database of the user's own. */
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { expect, it, onTestFinished } from "vitest";
+import { ensureTables, isNewest, markProcessed } from "../../src/sqlite/index.ts";
+import { processedTables } from "../../src/sqlite/processed-tables.ts";
+import { balanceChanged } from "../events.ts";
+import { engines, scratchFile } from "../sqlite-files.ts";
+
+it.each(engines)("marks an event once, and not when the transaction fails, with %s", (_name, open) => {
+  const database = open(scratchFile());
+  onTestFinished(() => void database.close());
+  ensureTables(database);
+  ensureTables(database);
+  const event = balanceChanged("evt '1'");
+  database.exec("BEGIN");
+  expect(markProcessed(database, event)).toBe(true);
+  database.exec("ROLLBACK");
+  expect([markProcessed(database, event), markProcessed(database, event)]).toEqual([true, false]);
+});
+
+it.each(engines)("ends at the newest event after any permutation, with copies, with %s", (_name, open) => {
+  const database = open(scratchFile());
+  onTestFinished(() => void database.close());
+  ensureTables(database);
+  database.exec("BEGIN"); // one fsync for all of them
+  let key = 0;
+  fc.assert(
+    fc.property(
+      fc
+        .array(fc.record({ ms: fc.nat(4), id: fc.nat(4) }), { minLength: 1, maxLength: 12 })
+        .map((moments) =>
+          moments.map(({ ms, id }) => ({ id: `evt_${id}`, createdAt: new Date(ms).toISOString() })),
+        ),
+      (events) => {
+        key += 1;
+        const kept = events.filter((event) => isNewest(database, `card_${key}`, event)).at(-1);
+        const [newest] = [...events].sort((one, other) =>
+          one.createdAt === other.createdAt
+            ? one.id < other.id
+              ? 1
+              : -1
+            : one.createdAt < other.createdAt
+              ? 1
+              : -1,
+        );
+        expect(kept).toEqual(newest);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+it("publishes the same tables as a file for migration tools", () => {
+  expect(
+    readFileSync(new URL("../../migrations/sqlite/0001-webhook-inbox.sql", import.meta.url), "utf8"),
+  ).toBe(processedTables);
+});

@@ -1,0 +1,165 @@
+/** The status page, through both of its doors: shows, replays, and keeps strangers out. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import express, { type RequestHandler } from "express";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { SqliteInbox } from "../../src/index.ts";
+import { expressStatusPage, fetchStatusPage } from "../../src/status/index.ts";
+import { duration } from "../../src/status/page.ts";
+import { balanceChanged, put } from "../events.ts";
+import { outcomes } from "../outcomes.ts";
+import { openInbox } from "../sqlite-files.ts";
+
+interface Guard {
+  authorize?: "elsewhere" | ((request: { headers: unknown }) => boolean | Promise<boolean>);
+  log?: (line: string) => void;
+}
+type Ask = (init?: RequestInit & { query?: string }) => Promise<Response>;
+type Door = (inbox: SqliteInbox, guard: Guard) => Promise<Ask>;
+
+const throughExpress =
+  (...before: RequestHandler[]): Door =>
+  async (inbox, guard) => {
+    const app = express();
+    app.use("/inbox", ...before, expressStatusPage(inbox, guard));
+    const server = createServer(app);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const { port } = server.address() as AddressInfo;
+    return ({ query = "", ...init } = {}) =>
+      fetch(`http://127.0.0.1:${port}/inbox${query}`, { redirect: "manual", ...init });
+  };
+const doors: [string, Door][] = [
+  [
+    "fetch",
+    async (inbox, guard) => {
+      const handle = fetchStatusPage(inbox, guard);
+      return ({ query = "", ...init } = {}) => handle(new Request(`http://shop.test/inbox${query}`, init));
+    },
+  ],
+  ["Express", throughExpress()],
+  ["Express behind a parser", throughExpress(express.urlencoded({ extended: false }))],
+];
+
+describe.each(doors)("through %s", (_name, door) => {
+  async function mounted(guard: Guard = { authorize: "elsewhere" }) {
+    const told = outcomes();
+    const inbox = openInbox({ onOutcome: told.onOutcome });
+    await put(inbox, balanceChanged(`evt_"<b>poison</b>`));
+    const worker = inbox.work(
+      () => {
+        throw new Error("secret of a customer");
+      },
+      { maxAttempts: 1 },
+    );
+    await told.until("dead");
+    await worker.stop();
+    await put(inbox, balanceChanged("evt_waiting"));
+    const ask = await door(inbox, { log: () => {}, ...guard });
+    return { inbox, ask };
+  }
+  const form = (id: string) => ({ method: "POST", body: new URLSearchParams({ id }) });
+
+  it("shows what waits and what is dead, and nothing that could run or leak", async () => {
+    const { ask } = await mounted();
+    const response = await ask();
+    const page = await response.text();
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "text/html; charset=utf-8",
+    ]);
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(page).toContain("<strong>1</strong><span>waiting</span>");
+    expect(page).toContain("<code>evt_waiting</code>");
+    expect(page).toContain("<code>evt_&quot;&lt;b&gt;poison&lt;/b&gt;</code>");
+    expect(page).not.toContain("<b>poison");
+    expect(page).not.toContain("secret of a customer");
+    expect(page).toMatch(/Error at /);
+    expect((await ask({ method: "HEAD" })).status).toBe(200);
+  });
+
+  it("replays a dead letter, once", async () => {
+    const { inbox, ask } = await mounted();
+    const response = await ask(form(`evt_"<b>poison</b>`));
+    expect(response.status).toBe(303);
+    const query = response.headers.get("location") ?? "";
+    expect(await (await ask({ query })).text()).toContain(
+      "evt_&quot;&lt;b&gt;poison&lt;/b&gt; has its attempts back.",
+    );
+    expect(await inbox.health()).toMatchObject({ waiting: 2, dead: 0 });
+    expect((await ask(form(`evt_"<b>poison</b>`))).status).toBe(404);
+    expect((await ask({ method: "POST", body: new URLSearchParams() })).status).toBe(400);
+  });
+
+  it("does not let another site click", async () => {
+    const { inbox, ask } = await mounted();
+    for (const headers of [
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "https://evil.test" },
+      { origin: "null" },
+    ]) {
+      expect((await ask({ ...form(`evt_"<b>poison</b>`), headers })).status).toBe(403);
+    }
+    expect(await inbox.health()).toMatchObject({ dead: 1 });
+  });
+
+  it("asks its guard, and shows nothing when the guard fails", async () => {
+    let verdict: () => boolean | Promise<boolean> = () => false;
+    const { inbox, ask } = await mounted({ authorize: () => verdict() });
+    expect((await ask()).status).toBe(403);
+    expect((await ask(form(`evt_"<b>poison</b>`))).status).toBe(403);
+    verdict = async () => true;
+    expect((await ask()).status).toBe(200);
+    verdict = () => Promise.reject(new Error("the session store is gone"));
+    const failed = await ask();
+    expect([failed.status, await failed.text()]).toEqual([
+      503,
+      "The inbox, or the guard of this page, failed.",
+    ]);
+    expect(await inbox.health()).toMatchObject({ dead: 1 });
+  });
+
+  it("without a guard it says so in the log and on the page, and replays nothing", async () => {
+    const lines: string[] = [];
+    const inbox = openInbox();
+    const ask = await door(inbox, { log: (line) => void lines.push(line) });
+    expect(lines).toEqual([expect.stringContaining("mounted without a guard")]);
+    const page = await (await ask()).text();
+    expect(page).toContain("This page has no guard");
+    expect(page).not.toContain("<button>");
+    expect((await ask(form("evt_1"))).status).toBe(403);
+  });
+
+  it("answers 503 when the inbox is gone, 405 to other methods, and reads no endless form", async () => {
+    const { inbox, ask } = await mounted();
+    expect((await ask({ method: "PUT", body: "x" })).status).toBe(405);
+    expect((await ask({ ...form("x".repeat(200_000)) })).status).toBeGreaterThanOrEqual(400);
+    await inbox.close();
+    const response = await ask();
+    expect([response.status, (await response.text()).includes("The inbox cannot be reached")]).toEqual([
+      503,
+      true,
+    ]);
+  });
+});
+
+it("refuses a guard that guards nothing", () => {
+  expect(() => fetchStatusPage(openInbox(), { authorize: true as never })).toThrow(
+    /authorize must be a function/,
+  );
+});
+
+it.each([
+  [0, "0 s"],
+  [59_999, "59 s"],
+  [60_000, "1 min"],
+  [3_600_000, "1 h 0 min"],
+  [172_800_000, "2 days"],
+  [-5, "0 s"],
+])("says %i ms as %s", (ms, words) => {
+  expect(duration(ms)).toBe(words);
+});

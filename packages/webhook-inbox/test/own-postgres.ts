@@ -1,0 +1,63 @@
+/** A PostgreSQL cluster of a test's own, which it may stop. */
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Debian keeps the programs out of the path. */
+function folderOfPrograms(): string | undefined {
+  if (spawnSync("pg_ctl", ["--version"]).status === 0) return "";
+  const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
+  return versions
+    .map((version) => `/usr/lib/postgresql/${version}/bin/`)
+    .find((folder) => existsSync(folder));
+}
+
+const programs = folderOfPrograms();
+export const hasPostgresPrograms = programs !== undefined;
+if (!hasPostgresPrograms)
+  console.error("SKIPPED: what stops a PostgreSQL, because initdb and pg_ctl are not there.");
+
+export interface Cluster {
+  url: string;
+  start(): Promise<void>;
+  /** As a power failure would: no goodbye to anybody. */
+  stop(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function createCluster(port: number): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), "own-postgres-"));
+  const asOwner = ownerOptions();
+  if (asOwner !== undefined) chownSync(folder, asOwner.uid, asOwner.gid);
+  const data = join(folder, "data");
+  const call = (program: string, ...args: string[]) =>
+    run(`${programs}${program}`, args, { ...asOwner, cwd: folder });
+  await call("initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8");
+  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1`;
+  const cluster: Cluster = {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async start() {
+      await call("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start");
+    },
+    async stop() {
+      await call("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop");
+    },
+    async remove() {
+      await cluster.stop().catch(() => {}); // it may be stopped
+      rmSync(folder, { recursive: true });
+    },
+  };
+  await cluster.start();
+  return cluster;
+}
+
+/** PostgreSQL refuses to run as root. */
+function ownerOptions(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const of = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+  return { uid: of("-u"), gid: of("-g") };
+}

@@ -1,0 +1,36 @@
+/** A Redis of a test's own, which it may stop and kill. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createServer } from "node:net";
+
+export const hasRedisServer = spawnSync("redis-server", ["--version"]).status === 0;
+if (!hasRedisServer)
+  console.error("SKIPPED: what stops a Redis, because the program redis-server is not there.");
+
+/** Resolves when it takes connections. It keeps nothing on the disk unless told to. */
+export function startRedis(port: number, ...args: string[]): Promise<ChildProcess> {
+  const server = spawn("redis-server", [
+    "--port",
+    String(port),
+    "--save",
+    "",
+    "--bind",
+    "127.0.0.1",
+    ...args,
+  ]);
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
+    server.stdout.on("data", (chunk) => {
+      if (String(chunk).includes("Ready to accept connections")) resolve(server);
+    });
+  });
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,103 @@
+/** One receiver with its worker, in a process of its own: what tests start several times, kill, and start again. */
+import { appendFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { bullmqInbox, inboxHandler, pgBossInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
+import * as inPostgres from "@loyalty-cards/webhook-inbox/postgres";
+import * as inSqlite from "@loyalty-cards/webhook-inbox/sqlite";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { Queue, Worker } from "bullmq";
+import pg from "pg";
+import PgBoss from "pg-boss";
+
+const { engine, port, secret, file, runsFile, databaseUrl, schema, redisUrl, prefix } = JSON.parse(
+  process.argv[2],
+);
+const quiet = { log: () => {} };
+const told = { stored: 0, duplicate: 0, "not-stored": 0 };
+const onOutcome = ({ outcome }) => {
+  if (outcome in told) told[outcome] += 1;
+  if (outcome === "done") process.stdout.write("done\n");
+};
+
+/** A handler that a kill can meet anywhere: before its work, in the middle of it, after it. */
+const began = async (event) => {
+  appendFileSync(runsFile, `${event.id}\n`);
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
+};
+
+async function effectInPostgres(pool, event) {
+  await began(event);
+  const client = await pool.connect();
+  try {
+    await client.query("BEGIN");
+    if (await inPostgres.markProcessed(client, event)) {
+      await client.query("INSERT INTO effects VALUES ($1)", [event.id]);
+      const { passId, balance } = event.data;
+      if (await inPostgres.isNewest(client, passId, event)) {
+        const upsert = "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2";
+        await client.query(upsert, [passId, balance]);
+      }
+    }
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+const postgresPool = () =>
+  new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 4 });
+
+const engines = {
+  sqlite() {
+    const inbox = sqliteInbox({ file, onOutcome, ...quiet });
+    inbox.work(
+      async (event, delivery) => {
+        await began(event);
+        delivery.write((database) => {
+          database.prepare("INSERT INTO effects VALUES (?)").run(event.id);
+          const { passId, balance } = event.data;
+          if (!inSqlite.isNewest(database, passId, event)) return;
+          const upsert =
+            "INSERT INTO balances VALUES (?, ?) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance";
+          database.prepare(upsert).run(passId, balance);
+        });
+      },
+      { leaseMs: 1_000, pollMs: 50, maxAttempts: 1_000, backoff: { firstMs: 50, mostMs: 200 } },
+    );
+    return inbox;
+  },
+  async "pg-boss"() {
+    const boss = new PgBoss({ connectionString: databaseUrl, schema, max: 4, maintenanceIntervalSeconds: 1 });
+    boss.on("error", () => {});
+    await boss.start();
+    const inbox = await pgBossInbox(boss, { queue: "events", retryLimit: 1_000, onOutcome, ...quiet });
+    const pool = postgresPool();
+    const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
+    await boss.work("events", { pollingIntervalSeconds: 0.5, batchSize: 50 }, handler);
+    return inbox;
+  },
+  async bullmq() {
+    const queue = new Queue("events", { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
+    const inbox = await bullmqInbox(queue, { attempts: 1_000, onOutcome, ...quiet });
+    const pool = postgresPool();
+    // A worker that dies with a job leaves it stalled; by default the second time makes a dead letter of it.
+    const settings = { concurrency: 4, lockDuration: 1_000, stalledInterval: 500, maxStalledCount: 1_000 };
+    const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
+    new Worker("events", handler, { prefix, connection: { url: redisUrl }, ...settings }).on(
+      "error",
+      () => {},
+    );
+    return inbox;
+  },
+};
+
+const inbox = await engines[engine]();
+const receive = nodeReceiver({ secret, inbox, ...quiet });
+const server = createServer(async (request, response) => {
+  if (request.method === "POST") return receive(request, response);
+  response.end(JSON.stringify({ ...(await inbox.health()), told }));
+});
+server.listen(port, "127.0.0.1", () => process.stdout.write(`${server.address().port}\n`));

@@ -1,0 +1,80 @@
+/** Starts receivers in processes of their own, made from the sources, and delivers to them. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { build } from "esbuild";
+import { onTestFinished } from "vitest";
+import { type Engine, receiverProgram } from "./engines.ts";
+import { bodyOf } from "./events.ts";
+import { scratchFile } from "./sqlite-files.ts";
+
+export const secret = "whsec_1";
+
+export interface ReceiverProcess {
+  url: string;
+  /** Resolves when a handler has ended in this process. */
+  done: Promise<void>;
+  told(): Promise<{ stored: number; duplicate: number }>;
+}
+
+/** Bundled once: twelve processes that compile for themselves would be twelve times as slow. */
+const program = bundled();
+
+async function bundled(): Promise<string> {
+  const outfile = join(import.meta.dirname, "dist/receiver-process.mjs");
+  await build({
+    entryPoints: [receiverProgram],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    conditions: ["@loyalty-cards/source"],
+    external: ["bullmq", "pg", "pg-boss", "libsql"],
+  });
+  return outfile;
+}
+
+export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
+  const settings = {
+    engine: engine.name,
+    port: 0,
+    secret,
+    runsFile: scratchFile("runs"),
+    ...engine.settings,
+  };
+  const child = spawn(process.execPath, [await program, JSON.stringify(settings)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(
+    () =>
+      new Promise((resolve) => {
+        if (!child.kill("SIGKILL")) resolve();
+        else child.once("exit", () => resolve());
+      }),
+  );
+  const lines = createInterface({ input: child.stdout });
+  const done = new Promise<void>((resolve) => {
+    lines.on("line", (line) => {
+      if (line === "done") resolve();
+    });
+  });
+  const port = await new Promise<string>((resolve, reject) => {
+    lines.once("line", resolve);
+    child.once("error", reject);
+    lines.once("close", () => reject(new Error("The receiver's process ended.")));
+  });
+  const url = `http://127.0.0.1:${port}/`;
+  const told = async () =>
+    ((await (await fetch(url)).json()) as { told: { stored: number; duplicate: number } }).told;
+  return { url, done, told };
+}
+
+/** One signed delivery. @returns the status of the answer. */
+export async function deliver(url: string, event: WebhookEvent): Promise<number> {
+  const body = bodyOf(event);
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signature = signWebhookSync({ rawBody: body, secret, timestamp });
+  const response = await fetch(url, { method: "POST", headers: { "service-signature": signature }, body });
+  return response.status;
+}

@@ -1,0 +1,50 @@
+/** Inboxes in files of their own that are removed afterwards, on every SQLite that this runtime has. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import {
+  type OpenSqlite,
+  openLibsql,
+  type SqliteInbox,
+  type SqliteInboxOptions,
+  sqliteInbox,
+} from "../src/index.ts";
+import { openSqlite } from "../src/sqlite/open-node.ts";
+
+const hasOwn = process.getBuiltinModule?.("node:sqlite") !== undefined;
+
+export const engines: [name: string, open: OpenSqlite][] = [
+  ["libsql", openLibsql],
+  ...(hasOwn ? [["node:sqlite", openSqlite] satisfies [string, OpenSqlite]] : []),
+];
+
+export function scratchFile(name = "inbox.db"): string {
+  const folder = mkdtempSync(join(tmpdir(), "webhook-inbox-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, name);
+}
+
+/** Closed at the end of the test; what it logs is dropped unless somebody listens. */
+export function openInbox(options: Partial<SqliteInboxOptions> = {}): SqliteInbox {
+  const inbox = sqliteInbox({ file: options.file ?? scratchFile(), log: () => {}, ...options });
+  onTestFinished(() => inbox.close({ graceMs: 0 }));
+  return inbox;
+}
+
+/** Opens as `open` does, and tells of every statement that runs. */
+export function watched(open: OpenSqlite, onRun: (sql: string) => void): OpenSqlite {
+  return (file) => {
+    const database = open(file);
+    const prepare = database.prepare.bind(database);
+    database.prepare = (sql) => {
+      const statement = prepare(sql);
+      const run: typeof statement.run = (...values) => {
+        onRun(sql);
+        return statement.run(...values);
+      };
+      return { run, get: statement.get.bind(statement), all: statement.all.bind(statement) };
+    };
+    return database;
+  };
+}

@@ -1,0 +1,84 @@
+/** One transaction as each client of PostgreSQL hands it over. */
+import { sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
+import { Kysely, sql as kyselySql, PostgresDialect } from "kysely";
+import type pg from "pg";
+import type postgres from "postgres";
+import type { PostgresTransaction } from "../src/postgres/index.ts";
+
+export interface Transacting {
+  /** Commits when the work resolves; rolls back when it rejects. */
+  transaction<Result>(
+    work: (transaction: PostgresTransaction, run: (text: string) => Promise<unknown>) => Promise<Result>,
+  ): Promise<Result>;
+  /** What must be refused, because it is no transaction. */
+  outside: unknown;
+}
+
+export function overPg(pool: pg.Pool): Transacting {
+  return {
+    outside: pool,
+    async transaction(work) {
+      const client = await pool.connect();
+      try {
+        await client.query("BEGIN");
+        const result = await work(client, (text) => client.query(text));
+        await client.query("COMMIT");
+        return result;
+      } catch (error) {
+        await client.query("ROLLBACK");
+        throw error;
+      } finally {
+        client.release();
+      }
+    },
+  };
+}
+
+export function overPostgresJs(sql: postgres.Sql): Transacting {
+  return {
+    outside: sql,
+    transaction: (work) => sql.begin((own) => work(own, (text) => own.unsafe(text))) as never,
+  };
+}
+
+export function overDrizzle(pool: pg.Pool): Transacting {
+  const database = drizzle(pool);
+  return {
+    outside: database,
+    transaction: (work) => database.transaction((own) => work(own, (text) => own.execute(sql.raw(text)))),
+  };
+}
+
+export function overDrizzleAndPostgresJs(client: postgres.Sql): Transacting {
+  const database = drizzleOverPostgresJs(client);
+  return {
+    outside: database,
+    transaction: (work) => database.transaction((own) => work(own, (text) => own.execute(sql.raw(text)))),
+  };
+}
+
+export function overKysely(pool: pg.Pool): Transacting {
+  const database = new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) });
+  return {
+    outside: database,
+    transaction: (work) =>
+      database.transaction().execute((own) => work(own, (text) => kyselySql.raw(text).execute(own))),
+  };
+}
+
+/** The two members of Prisma's transactions that are used, over the driver that its adapter uses. */
+export function inPrismasShape(pool: pg.Pool): Transacting {
+  const plain = overPg(pool);
+  return {
+    outside: { $queryRawUnsafe: () => {}, $connect: () => {} },
+    transaction: (work) =>
+      plain.transaction((client, run) => {
+        const holder = client as pg.PoolClient;
+        const $queryRawUnsafe = async <Result>(text: string, ...values: unknown[]) =>
+          (await holder.query(text, values)).rows as Result;
+        return work({ $queryRawUnsafe }, run);
+      }),
+  };
+}

@@ -1,0 +1,23 @@
+/** Builds every entry twice, ESM and CommonJS. */
+import { defineConfig } from "tsup";
+
+export default defineConfig({
+  entry: {
+    index: "src/index.ts",
+    sqlite: "src/sqlite/index.ts",
+    postgres: "src/postgres/index.ts",
+    otel: "src/otel.ts",
+    status: "src/status/index.ts",
+  },
+  format: ["esm", "cjs"],
+  target: "node20",
+  platform: "node",
+  dts: true,
+  splitting: true,
+  sourcemap: true,
+  shims: true, // import.meta.url in CommonJS
+  esbuildOptions(options) {
+    options.sourcesContent = false; // the sources are published beside
+  },
+  clean: true,
+});

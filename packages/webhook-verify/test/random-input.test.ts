@@ -1,0 +1,129 @@
+/** A hundred thousand random headers and bodies: only our error, never an accepted mutation, both engines of one mind. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { webEngine } from "../src/hmac-web.ts";
+import { signWebhookSync, verifyWebhookSync, WebhookVerificationError } from "../src/index.ts";
+import { signingKeys } from "../src/secret.ts";
+import { checkBody, checkHeader } from "../src/verify.ts";
+import { balanceChanged, secret } from "./signed-delivery.ts";
+
+/** `npm run test:fuzz` asks for a million. */
+const runs = Number(process.env["RANDOM_INPUTS"] ?? 100_000);
+const timeLimitMs = 60_000 + runs;
+
+const nowSeconds = 1_767_225_600;
+const now = () => nowSeconds * 1000;
+const genuineBody = Buffer.from(JSON.stringify(balanceChanged()));
+const genuineHeader = signWebhookSync({ rawBody: genuineBody, secret, timestamp: nowSeconds });
+const genuineHex = genuineHeader.split("v1=")[1] as string;
+
+function verdict(rawBody: Uint8Array | string, signature: string): string {
+  try {
+    verifyWebhookSync({ rawBody, signature, secret, now });
+    return "valid";
+  } catch (error) {
+    // Anything else is a 500 that a stranger can cause.
+    if (error instanceof WebhookVerificationError) return error.reason;
+    throw error;
+  }
+}
+
+async function verdictByWebCrypto(rawBody: Uint8Array, signature: string): Promise<string> {
+  const header = checkHeader(signature, { nowMs: now(), toleranceSeconds: 300 });
+  if (typeof header === "string") return header;
+  const result = await checkBody(header, rawBody, signingKeys(secret), now(), webEngine);
+  return typeof result === "string" ? result : "valid";
+}
+
+const hexDigits = (length: fc.StringConstraints) =>
+  fc.string({ unit: fc.constantFrom(..."0123456789abcdefABCDEF"), ...length });
+const value = fc.oneof(
+  fc.constantFrom(String(nowSeconds), genuineHex, "", "NaN"),
+  fc.nat().map(String),
+  hexDigits({ minLength: 64, maxLength: 64 }),
+  hexDigits({ maxLength: 70 }),
+  fc.string({ unit: "binary", maxLength: 70 }),
+);
+const pair = fc
+  .tuple(fc.constantFrom("t=", "v1=", "v0=", "=", "", "t", " t=", "T="), value)
+  .map((parts) => parts.join(""));
+const header = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc
+    .tuple(fc.array(pair, { maxLength: 8 }), fc.constantFrom(",", ", ", ",,", ";", "\t"))
+    .map(([pairs, separator]) => pairs.join(separator)),
+  // Almost right: so that the body is looked at.
+  hexDigits({ minLength: 64, maxLength: 64 }).map((hex) => `t=${nowSeconds},v1=${hex}`),
+);
+const body = fc.oneof(
+  fc.uint8Array({ maxLength: 100 }),
+  fc.json({ maxDepth: 2 }).map((text) => new TextEncoder().encode(text)),
+);
+
+it(
+  "nothing that is made up is accepted, nor does it cause another error than ours",
+  () => {
+    const made = fc.property(header, body, (signature, rawBody) => verdict(rawBody, signature) !== "valid");
+    fc.assert(made, { numRuns: Math.ceil(runs * 0.6) });
+  },
+  timeLimitMs,
+);
+
+it(
+  "no change of a genuine delivery is accepted",
+  () => {
+    const { length } = genuineBody;
+    const change = fc.oneof(
+      fc.tuple(fc.nat(length - 1), fc.integer({ min: 1, max: 255 })).map(([at, by]) => ({
+        rawBody: genuineBody.map((byte, i) => (i === at ? byte ^ by : byte)),
+        signature: genuineHeader,
+      })),
+      fc.tuple(fc.nat(length), fc.uint8Array({ minLength: 1, maxLength: 5 })).map(([at, more]) => ({
+        rawBody: Buffer.concat([genuineBody.subarray(0, at), more, genuineBody.subarray(at)]),
+        signature: genuineHeader,
+      })),
+      fc.nat(length - 1).map((at) => ({ rawBody: genuineBody.subarray(0, at), signature: genuineHeader })),
+      fc.tuple(fc.nat(63), fc.integer({ min: 1, max: 15 })).map(([at, by]) => {
+        const digit = (Number.parseInt(genuineHex[at] as string, 16) ^ by).toString(16);
+        const hex = genuineHex.slice(0, at) + digit + genuineHex.slice(at + 1);
+        return { rawBody: genuineBody, signature: genuineHeader.replace(genuineHex, hex) };
+      }),
+      fc
+        .integer({ min: -400, max: 400 })
+        .filter((seconds) => seconds !== 0)
+        .map((seconds) => ({
+          rawBody: genuineBody,
+          signature: `t=${nowSeconds + seconds},v1=${genuineHex}`,
+        })),
+      fc
+        .tuple(fc.nat(genuineHeader.length - 1), fc.string({ unit: "binary", minLength: 1, maxLength: 3 }))
+        // Behind a comma a space is allowed, and so is a pair of another name.
+        .filter(([at, more]) => genuineHeader[at - 1] !== "," && !more.includes(","))
+        .map(([at, more]) => ({
+          rawBody: genuineBody,
+          signature: genuineHeader.slice(0, at) + more + genuineHeader.slice(at),
+        })),
+    );
+    expect(verdict(genuineBody, genuineHeader)).toBe("valid");
+    const changed = fc.property(change, ({ rawBody, signature }) => verdict(rawBody, signature) !== "valid");
+    fc.assert(changed, { numRuns: Math.ceil(runs * 0.3) });
+  },
+  timeLimitMs,
+);
+
+it(
+  "what is signed is an event or invalid-payload, and both engines say the same of everything",
+  async () => {
+    const signed = body.map((rawBody) => ({
+      rawBody,
+      signature: signWebhookSync({ rawBody, secret, timestamp: nowSeconds }),
+    }));
+    const anything = fc.oneof(signed, fc.record({ rawBody: body, signature: header }));
+    const agreed = fc.asyncProperty(anything, async ({ rawBody, signature }) => {
+      const own = verdict(rawBody, signature);
+      return own === (await verdictByWebCrypto(rawBody, signature));
+    });
+    await fc.assert(agreed, { numRuns: Math.ceil(runs * 0.1) });
+  },
+  timeLimitMs,
+);
