@@ -7,8 +7,10 @@ export type { InboxEntry, InboxHealth, InspectableInbox, ListOptions } from "./h
 export { inboxHandler, type QueueDelivery, type QueueHandler } from "./inbox-handler.ts";
 export type { EventName, InboxOutcome } from "./outcome.ts";
 export { type PgBossInbox, type PgBossInboxOptions, type PgBossLike, pgBossInbox } from "./pg-boss.ts";
+export type { SqliteDelivery, SqliteHandler } from "./sqlite/attempt.ts";
 // One machine
 export type { OpenSqlite, OpenSqliteDatabase, SqliteDatabase, SqliteStatement } from "./sqlite/database.ts";
 export { type SqliteInbox, type SqliteInboxOptions, sqliteInbox } from "./sqlite/inbox.ts";
 export { openLibsql } from "./sqlite/open-node.ts";
-export type { SqliteDelivery, SqliteHandler, SqliteWorker, SqliteWorkerOptions } from "./sqlite/worker.ts";
+export type { SqliteWorker } from "./sqlite/worker.ts";
+export type { SqliteWorkerOptions } from "./sqlite/worker-options.ts";
