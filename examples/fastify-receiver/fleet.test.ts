@@ -29,7 +29,7 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", async () => {
   const command = await ownSchema();
 
   it("takes a new secret while deliveries run, loses a process, and handles every event once", async () => {
-    const { service, cardId, endpointAt, buy } = await openService();
+    const { service, endpointAt, buy } = await openService();
     const pool = fleet.pool(2);
     await prepare(pool);
     const [first, second] = await Promise.all([
@@ -53,17 +53,18 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", async () => {
     expect(service.webhooks.deliveries({ state: "pending" })).toEqual([]);
     expect(outcomes().some(({ secretId }) => secretId === "secret 2")).toBe(true);
 
-    const members = async () => (await pool.query("SELECT card, balance, purchases FROM members")).rows;
-    await expect.poll(members, { timeout: 15_000 }).toEqual([{ card: cardId, balance: 40, purchases: 40 }]);
+    const member = async () => (await pool.query("SELECT balance, purchases FROM members")).rows[0];
+    await expect.poll(member, { timeout: 15_000 }).toMatchObject({ purchases: 40 });
 
     await second.kill();
-    for (let count = 0; count < 10; count++) buy();
+    for (let count = 0; count < 9; count++) buy();
+    await service.clock.advance("1s"); // of events of one millisecond nobody can say which is the newest
+    buy();
     await service.idle();
     expect(service.webhooks.deliveries({ state: "pending" })).not.toEqual([]); // half of them met nobody
     await service.clock.runUntilIdle();
     expect(service.webhooks.deliveries({ state: "failed" })).toEqual([]);
-    // 50 events, 50 effects, and the newest balance
-    await expect.poll(members, { timeout: 15_000 }).toEqual([{ card: cardId, balance: 50, purchases: 50 }]);
+    await expect.poll(member, { timeout: 15_000 }).toEqual({ balance: 50, purchases: 50 });
   }, 60_000);
 
   it("starts with one command, and learns its secret by another", async () => {
