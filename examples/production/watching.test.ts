@@ -18,7 +18,8 @@ it("counts calls and retries", async () => {
   const service = createMockService();
   service.faults.add({ phase: "before", kind: "status", status: 503, retryAfterSeconds: 0, times: 1 });
   const { added, meter } = recordingMeter();
-  const fetch = (input: RequestInfo | URL, init?: RequestInit) => service.fetch(new Request(input, init));
+  const fetch = (input: string | URL | Request, init?: RequestInit) =>
+    service.fetch(new Request(input, init));
   const { baseUrl, apiKeys } = service;
   const loyalty = watchedClient({ baseUrl, apiKey: apiKeys.website, fetch }, meter);
   await expect(loyalty.getCard("card_of_nobody")).rejects.toMatchObject({ code: "not-found" });

@@ -14,5 +14,5 @@ process.on("message", (message: { forwardMs?: number }) => {
   offsetMs += message.forwardMs;
   process.send?.({ isForward: true });
 });
-await app.listen({ port: 0, host: "127.0.0.1" });
-process.send?.({ port: app.addresses()[0]?.port });
+const address = await app.listen({ port: 0, host: "127.0.0.1" });
+process.send?.({ port: Number(new URL(address).port) });
