@@ -1,0 +1,51 @@
+/** Calls the site's pages what their headings say, and its modules what one imports. */
+import { readFileSync } from "node:fs";
+import { Converter } from "typedoc";
+
+/** Which pages stand together in the navigation, in this order. */
+const groups = [
+  [/^docs\/guides\//, "Guides"],
+  [/^packages\//, "Packages"],
+  [/^docs\/decisions\//, "Decisions"],
+  [/./, "About"],
+];
+
+/** `packages/issuing-client/src/otel.ts` is imported as `@loyalty-cards/issuing-client/otel`. */
+function specifiers() {
+  const found = new Map();
+  for (const name of ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"]) {
+    const { exports } = JSON.parse(
+      readFileSync(new URL(`../packages/${name}/package.json`, import.meta.url), "utf8"),
+    );
+    for (const [path, { "@loyalty-cards/source": source }] of Object.entries(exports)) {
+      if (source === undefined) continue;
+      const file = `${name}${source.slice(1)}`.replace(/(\/index)?\.ts$/, "");
+      found.set(file, `@loyalty-cards/${name}${path.slice(1)}`);
+    }
+  }
+  return found;
+}
+
+/** @param {import("typedoc").Application} app */
+export function load(app) {
+  app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document) => {
+    const file = document.project.files.getReflectionPath(document) ?? "";
+    const path = file.slice(file.indexOf(`${process.cwd()}/`) + process.cwd().length + 1);
+    const [first, ...rest] = document.content;
+    const heading = /^\s*# (.+)\n/.exec(first?.text ?? "");
+    if (heading === null) throw new Error(`${path} begins without a heading.`);
+    document.name = heading[1].replaceAll("`", "");
+    document.content = [{ ...first, text: first.text.slice(heading[0].length) }, ...rest];
+    const [, group] = groups.find(([pattern]) => pattern.test(path));
+    document.frontmatter.group ??= group;
+  });
+
+  app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
+    const names = specifiers();
+    for (const module of project.children ?? []) {
+      const name = names.get(module.name);
+      if (name === undefined) throw new Error(`Nothing imports the module ${module.name}.`);
+      module.name = name;
+    }
+  });
+}
