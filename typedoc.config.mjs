@@ -44,6 +44,7 @@ export default {
   readme: "README.md",
   customCss: "docs/site.css",
   sort: ["documents-first", "kind", "instance-first", "alphabetical-ignoring-documents"],
+  groupOrder: ["Guides", "Packages", "Modules", "About", "Decisions", "*"],
   navigation: { includeGroups: true, includeCategories: true },
   searchInDocuments: true,
   excludeInternal: true,

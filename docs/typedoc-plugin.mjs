@@ -31,11 +31,9 @@ export function load(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document) => {
     const file = document.project.files.getReflectionPath(document) ?? "";
     const path = file.slice(file.indexOf(`${process.cwd()}/`) + process.cwd().length + 1);
-    const [first, ...rest] = document.content;
-    const heading = /^\s*# (.+)\n/.exec(first?.text ?? "");
+    const heading = /^\s*# (.+)\n/.exec(document.content[0]?.text ?? "");
     if (heading === null) throw new Error(`${path} begins without a heading.`);
     document.name = heading[1].replaceAll("`", "");
-    document.content = [{ ...first, text: first.text.slice(heading[0].length) }, ...rest];
     const [, group] = groups.find(([pattern]) => pattern.test(path));
     document.frontmatter.group ??= group;
   });
