@@ -1,6 +1,6 @@
-/** Calls the site's pages what their headings say, and its modules what one imports. */
+/** Calls the site's pages what their headings say and its modules what one imports, and names the errors that are thrown. */
 import { readFileSync } from "node:fs";
-import { Converter } from "typedoc";
+import { Comment, Converter } from "typedoc";
 
 /** Which pages stand together in the navigation, in this order. */
 const groups = [
@@ -10,20 +10,30 @@ const groups = [
   [/./, "About"],
 ];
 
-/** `packages/issuing-client/src/otel.ts` is imported as `@loyalty-cards/issuing-client/otel`. */
-function specifiers() {
+/** `packages/issuing-client/src/otel.ts` is imported as `@loyalty-cards/issuing-client/otel`, and its first line says what it is. */
+function entries() {
   const found = new Map();
   for (const name of ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"]) {
-    const { exports } = JSON.parse(
-      readFileSync(new URL(`../packages/${name}/package.json`, import.meta.url), "utf8"),
-    );
+    const folder = new URL(`../packages/${name}/`, import.meta.url);
+    const { exports } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"));
     for (const [path, { "@loyalty-cards/source": source }] of Object.entries(exports)) {
       if (source === undefined) continue;
-      const file = `${name}${source.slice(1)}`.replace(/(\/index)?\.ts$/, "");
-      found.set(file, `@loyalty-cards/${name}${path.slice(1)}`);
+      const [, purpose] = /^\/\*\* (.+) \*\/\n/.exec(readFileSync(new URL(source, folder), "utf8"));
+      const module = `${name}${source.slice(1)}`.replace(/(\/index)?\.ts$/, "");
+      found.set(module, { specifier: `@loyalty-cards/${name}${path.slice(1)}`, purpose });
     }
   }
   return found;
+}
+
+/** TypeDoc reads the type of `@throws {IssuingError} …`, and shows only what follows. */
+function nameErrors(comment) {
+  for (const tag of comment?.blockTags ?? []) {
+    if (tag.tag !== "@throws" || tag.typeAnnotation === undefined) continue;
+    const name = tag.typeAnnotation.replace(/^\{|\}$/g, "");
+    tag.content = [{ kind: "code", text: `\`${name}\`` }, { kind: "text", text: " " }, ...tag.content];
+    tag.typeAnnotation = undefined;
+  }
 }
 
 /** @param {import("typedoc").Application} app */
@@ -39,11 +49,13 @@ export function load(app) {
   });
 
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
-    const names = specifiers();
+    const known = entries();
     for (const module of project.children ?? []) {
-      const name = names.get(module.name);
-      if (name === undefined) throw new Error(`Nothing imports the module ${module.name}.`);
-      module.name = name;
+      const entry = known.get(module.name);
+      if (entry === undefined) throw new Error(`Nothing imports the module ${module.name}.`);
+      module.name = entry.specifier;
+      module.comment ??= new Comment([{ kind: "text", text: entry.purpose }]);
     }
+    for (const reflection of Object.values(project.reflections)) nameErrors(reflection.comment);
   });
 }
