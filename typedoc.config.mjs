@@ -47,6 +47,7 @@ export default {
   groupOrder: ["Guides", "Packages", "Modules", "About", "Decisions", "*"],
   navigation: { includeGroups: true, includeCategories: true },
   searchInDocuments: true,
+  preservedTypeAnnotationTags: ["@throws"],
   excludeInternal: true,
   disableSources: true,
   hideGenerator: true,

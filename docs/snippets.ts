@@ -1,5 +1,5 @@
 /** Copies files and marked regions of programs that run in the tests into the pages that quote them. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -47,10 +47,12 @@ export function unquoted(page: string): string[] {
     .filter((fence) => fence !== "");
 }
 
+const scriptsOf = (folder: string) =>
+  (JSON.parse(readFromRoot(join(folder, "package.json"))) as { scripts?: object }).scripts ?? {};
+
 /** Lines to install packages that we install too, and to run scripts that there are. */
 function isHarmless(program: string): boolean {
   const { packages } = JSON.parse(readFromRoot("package-lock.json")) as { packages: object };
-  const { scripts } = JSON.parse(readFromRoot("package.json")) as { scripts: object };
   return program
     .trimEnd()
     .split(/\n| && /)
@@ -58,7 +60,10 @@ function isHarmless(program: string): boolean {
     .every((line) => {
       const installed = /^npm install (?:--save-dev )?([@\w/. -]+)$/.exec(line)?.[1]?.trim().split(/ +/);
       if (installed !== undefined) return installed.every((name) => `node_modules/${name}` in packages);
-      return /^npm (ci|test)$/.test(line) || (/^npm run ([\w:]+)$/.exec(line)?.[1] ?? "") in scripts;
+      if (line === "npm ci") return true;
+      const [, script = "", folder = "."] =
+        /^npm (?:run )?([\w:]+)(?: --workspace (examples\/[\w-]+))?$/.exec(line) ?? [];
+      return script in scriptsOf(folder);
     });
 }
 
@@ -68,7 +73,10 @@ export function pages(): string[] {
     .filter((file) => file.endsWith(".md") && !file.startsWith("api"))
     .map((file) => `docs/${file.replaceAll("\\", "/")}`);
   const inPackages = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
-  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inDocs];
+  const inExamples = readdirSync(join(root, "examples"))
+    .map((name) => `examples/${name}/README.md`)
+    .filter((file) => existsSync(join(root, file)));
+  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inExamples, ...inDocs];
 }
 
 export const readFromRoot = (file: string) => readFileSync(join(root, file), "utf8");

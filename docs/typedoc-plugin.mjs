@@ -1,4 +1,4 @@
-/** Calls the site's pages what their headings say and its modules what one imports, and names the errors that are thrown. */
+/** Calls the site's pages what their headings say, and its modules what one imports. */
 import { readFileSync } from "node:fs";
 import { Comment, Converter } from "typedoc";
 
@@ -26,16 +26,6 @@ function entries() {
   return found;
 }
 
-/** TypeDoc reads the type of `@throws {IssuingError} …`, and shows only what follows. */
-function nameErrors(comment) {
-  for (const tag of comment?.blockTags ?? []) {
-    if (tag.tag !== "@throws" || tag.typeAnnotation === undefined) continue;
-    const name = tag.typeAnnotation.replace(/^\{|\}$/g, "");
-    tag.content = [{ kind: "code", text: `\`${name}\`` }, { kind: "text", text: " " }, ...tag.content];
-    tag.typeAnnotation = undefined;
-  }
-}
-
 /** @param {import("typedoc").Application} app */
 export function load(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document) => {
@@ -56,6 +46,5 @@ export function load(app) {
       module.name = entry.specifier;
       module.comment ??= new Comment([{ kind: "text", text: entry.purpose }]);
     }
-    for (const reflection of Object.values(project.reflections)) nameErrors(reflection.comment);
   });
 }

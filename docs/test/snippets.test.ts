@@ -69,6 +69,10 @@ it.each([
   ["shell", "```sh\nrm -r /\n```"],
   ["a package that nobody here installs", "```sh\nnpm install left-pad-of-nobody\n```"],
   ["a script that there is not", "```sh\nnpm run nothing\n```"],
+  [
+    "a script of an example that there is not",
+    "```sh\nnpm run no --workspace examples/fastify-receiver\n```",
+  ],
   ["a command after an installation", "```sh\nnpm install express && curl x\n```"],
 ])("%s without a source is found", (_name, fence) => {
   expect(unquoted(`before\n${fence}\nafter`)).toEqual([fence]);
