@@ -26,6 +26,16 @@ function entries() {
   return found;
 }
 
+/** `@throws {IssuingError} …` with the error as code, where TypeDoc would show it in braces. */
+function nameErrors(comment) {
+  for (const tag of comment?.blockTags ?? []) {
+    if (tag.tag !== "@throws" || tag.typeAnnotation === undefined) continue;
+    const name = tag.typeAnnotation.replace(/^\{|\}$/g, "");
+    tag.content = [{ kind: "code", text: `\`${name}\`` }, { kind: "text", text: " " }, ...tag.content];
+    tag.typeAnnotation = undefined;
+  }
+}
+
 /** @param {import("typedoc").Application} app */
 export function load(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document) => {
@@ -46,5 +56,6 @@ export function load(app) {
       module.name = entry.specifier;
       module.comment ??= new Comment([{ kind: "text", text: entry.purpose }]);
     }
+    for (const reflection of Object.values(project.reflections)) nameErrors(reflection.comment);
   });
 }

@@ -20,13 +20,19 @@ const post = (url: string, body: unknown) =>
   }).then((response) => response.json());
 
 it("a sign-up gives a card, the same for the same form, and a purchase reaches the shop", async () => {
-  const { start, output } = openShell(await freePort());
+  const port = await freePort();
+  const { start, output } = openShell(port);
   const [, mock] = await lineOf(start("start"), /The console: (\S+)\/console/);
 
   const [first, second] = [await output("sign-up"), await output("sign-up")];
   expect(second).toBe(first);
   const { user, links } = JSON.parse(first);
   expect(links.addToFirstWallet).toBe(`${links.page}/pass.pkpass`);
+
+  const wrong = { name: "Ben", email: "ben@example.com", phone: "12" };
+  expect(await post(`http://localhost:${port}/sign-up`, wrong)).toEqual({
+    message: "The phone number is not valid.",
+  });
 
   await post(`${mock}/_mock/cards/${user.cardId}/purchase`, { points: 120 }); // the console's button
   await post(`${mock}/_mock/wait`, { delivery: { type: "balance.changed", state: "delivered" } });
