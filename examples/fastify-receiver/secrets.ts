@@ -20,6 +20,7 @@ export async function currentSecrets(pool: pg.Pool): Promise<Secret[]> {
 
 /** What the console showed at "New secret". The one before it counts for a while. */
 export async function saveSecret(pool: pg.Pool, key: string): Promise<void> {
+  if (key === "") throw new TypeError("The new secret is empty.");
   await pool.query(
     `WITH before AS (
        UPDATE signing_secrets SET not_after = now() + make_interval(mins => $2) WHERE not_after IS NULL AND key <> $1

@@ -52,9 +52,21 @@ it("gives the same card afterwards, when only the answer was lost", async () => 
   expect(saved.get(7)?.cardId).toBe(cardId);
 });
 
-it("says what to correct, and leaves nobody waiting whose card has waited too long", async () => {
+it("says what to correct, tries no more by itself, and gives the card to the corrected form", async () => {
   const { service, loyalty, users, saved, anna, give } = open();
-  expect(await give({ ...anna, phone: "12" })).toEqual({ correct: "The phone number is not valid." });
+  const mistaken = { ...anna, phone: "12" };
+  expect(await give(mistaken)).toEqual({ correct: "The phone number is not valid." });
+  service.faults.add({ phase: "before", kind: "reset", times: 1 });
+  await giveWaitingCards(loyalty, service.templateId, users);
+  expect(service.faults.list()).toHaveLength(1); // nobody called
+  service.faults.clear();
+  await give({ ...mistaken, phone: anna.phone });
+  expect(saved.get(7)).toMatchObject({ cardId: expect.any(String) });
+  expect(saved.get(7)).not.toHaveProperty("cardFault");
+});
+
+it("leaves to a person whose card has waited too long", async () => {
+  const { service, loyalty, users, saved, anna } = open();
   await users.save({ ...anna, cardWantedAt: new Date(Date.now() - 25 * 3_600_000) });
   await giveWaitingCards(loyalty, service.templateId, users);
   expect(saved.get(7)).toMatchObject({ cardFault: "idempotency-expired" });

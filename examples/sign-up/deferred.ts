@@ -13,7 +13,7 @@ export interface User {
   /** When the card was first asked for: saved before the first call. */
   cardWantedAt?: Date;
   cardId?: string;
-  /** Nobody tries again by itself: what somebody has to look at. */
+  /** Why the job does not try again by itself. */
   cardFault?: string;
 }
 
@@ -29,7 +29,8 @@ export async function giveCard(
   templateId: string,
   users: Users,
   user: User,
-): Promise<{ correct?: string }> {
+): Promise<{ correct: string | undefined }> {
+  let correct: string | undefined;
   user.cardWantedAt ??= new Date();
   await users.save(user); // before the call: after a crash the job knows whom to serve
   const { id: userId, name, phone, privacy, marketing, cardWantedAt: firstAttemptAt } = user;
@@ -47,11 +48,12 @@ export async function giveCard(
     delete user.cardFault;
   } catch (error) {
     if (!isIssuingError(error)) throw error;
-    if (error.code === "validation") return { correct: error.userMessage };
-    if (!error.retryable) user.cardFault = error.code; // a wrong key or template; or 24 hours have passed
+    // Trying again does not help: the form, a key or the template has to be mended, or 24 hours have passed.
+    if (!error.retryable) user.cardFault = error.code;
+    if (error.code === "validation") correct = error.userMessage;
   }
   await users.save(user);
-  return {};
+  return { correct };
 }
 
 /** Every minute, say. One process at a time is enough; two at once do no harm. */
