@@ -51,6 +51,14 @@ export default {
   excludeInternal: true,
   disableSources: true,
   hideGenerator: true,
-  validation: { invalidLink: true, invalidPath: true, notExported: true, rewrittenLink: true },
+  validation: {
+    invalidLink: true,
+    invalidPath: true,
+    notDocumented: true,
+    notExported: true,
+    rewrittenLink: true,
+  },
+  packagesRequiringDocumentation: packages.map((name) => `@loyalty-cards/${name}`),
+  requiredToBeDocumented: ["Class", "Interface", "TypeAlias", "Variable"],
   treatWarningsAsErrors: true,
 };

@@ -13,6 +13,7 @@ import { prepare } from "./schema.ts";
 import { createStore } from "./store.ts";
 import { type SqliteHandler, type SqliteWorker, type SqliteWorkerOptions, startWorker } from "./worker.ts";
 
+/** Which file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {
   /** The database file, on a disk of this machine; it is made when it is missing. It may hold tables of yours too. */
   file: string;

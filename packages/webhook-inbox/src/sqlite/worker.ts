@@ -20,8 +20,10 @@ export interface SqliteDelivery extends Delivery {
   write(work: (database: SqliteDatabase) => void): void;
 }
 
+/** Your work on one event. What it throws or rejects with brings the event again. */
 export type SqliteHandler = (event: WebhookEvent, delivery: SqliteDelivery) => unknown;
 
+/** How many events at once, how often, and with which pauses. */
 export interface SqliteWorkerOptions {
   /** How many handlers run at once. Default 4. */
   concurrency?: number;
@@ -36,6 +38,7 @@ export interface SqliteWorkerOptions {
   pollMs?: number;
 }
 
+/** A worker that runs. */
 export interface SqliteWorker {
   /**
    * Takes no further events and waits for the running handlers, `graceMs` at most (default 10 000). What runs longer is
