@@ -1,24 +1,33 @@
-/** Copies the marked regions of programs that run in the tests into the pages that quote them. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+/** Copies files and marked regions of programs that run in the tests into the pages that quote them. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** `<!-- snippet: examples/shop/sign-up.ts#sign-up -->` and the fence below it. */
-const quotation = /(<!-- snippet: (?<file>[^\s#]+)#(?<region>[\w-]+) -->\n)```\w*\n(?:[\s\S]*?\n)??```/g;
+/** `<!-- snippet: examples/shop/sign-up.ts#sign-up -->`, or without a region for a whole file, and the fence below it. */
+const quotation = /(<!-- snippet: (?<file>[^\s#]+)(?:#(?<region>[\w-]+))? -->\n)```\w*\n(?:[\s\S]*?\n)??```/g;
 
 /** The page with every quotation as its program has it now. @throws when a page quotes what does not exist. */
 export function quoted(page: string, read: (file: string) => string): string {
-  return page.replace(quotation, (_whole, mark: string, file: string, region: string) => {
-    return `${mark}\`\`\`${file.split(".").at(-1)}\n${regionOf(read(file), file, region)}\n\`\`\``;
+  return page.replace(quotation, (_whole, mark: string, file: string, region: string | undefined) => {
+    const program = region === undefined ? read(file).trimEnd() : regionOf(read(file), file, region);
+    return `${mark}\`\`\`${languageOf(file)}\n${program}\n\`\`\``;
   });
 }
 
-function regionOf(program: string, file: string, region: string): string {
+/** Names that every highlighter knows. */
+const languageOf = (file: string) => {
+  const extension = file.split(".").at(-1) ?? "";
+  return extension === "mjs" ? "js" : extension;
+};
+
+/** The lines of a region, as a reader has them. @throws when the program has no such region. */
+export function regionOf(program: string, file: string, region: string): string {
   const lines = program.split("\n");
-  const start = lines.findIndex((line) => line.trim() === `// #region ${region}`);
-  const end = lines.findIndex((line, index) => index > start && line.trim() === "// #endregion");
+  const marks = (mark: string) => [`// ${mark}`, `# ${mark}`];
+  const start = lines.findIndex((line) => marks(`#region ${region}`).includes(line.trim()));
+  const end = lines.findIndex((line, index) => index > start && marks("#endregion").includes(line.trim()));
   if (start < 0 || end < 0) throw new Error(`${file} has no region ${region}.`);
   // A reader compiles to JavaScript, where the neighbours are called .js.
   return lines
@@ -27,13 +36,47 @@ function regionOf(program: string, file: string, region: string): string {
     .replace(/(from "\.{1,2}\/[^"]+)\.ts"/g, '$1.js"');
 }
 
+/** Languages of programs: whatever is fenced in one of them has to run. */
+const programs = /^```(ts|tsx|mts|cts|js|jsx|mjs|cjs|sh|bash|shell|console|powershell)\n([\s\S]*?)^```/gm;
+
+/** The fences of a page that are programs and quoted from nowhere. */
+export function unquoted(page: string): string[] {
+  return [...page.matchAll(programs)]
+    .filter(({ index }) => !/<!-- snippet: \S+ -->\n$/.test(page.slice(0, index)))
+    .map(([fence, , program = ""]) => (isHarmless(program) ? "" : fence))
+    .filter((fence) => fence !== "");
+}
+
+const scriptsOf = (folder: string) =>
+  (JSON.parse(readFromRoot(join(folder, "package.json"))) as { scripts?: object }).scripts ?? {};
+
+/** Lines to install packages that we install too, and to run scripts that there are. */
+function isHarmless(program: string): boolean {
+  const { packages } = JSON.parse(readFromRoot("package-lock.json")) as { packages: object };
+  return program
+    .trimEnd()
+    .split(/\n| && /)
+    .map((line) => line.replace(/ +# .*$/, ""))
+    .every((line) => {
+      const installed = /^npm install (?:--save-dev )?([@\w/. -]+)$/.exec(line)?.[1]?.trim().split(/ +/);
+      if (installed !== undefined) return installed.every((name) => `node_modules/${name}` in packages);
+      if (line === "npm ci") return true;
+      const [, script = "", folder = "."] =
+        /^npm (?:run )?([\w:]+)(?: --workspace (examples\/[\w-]+))?$/.exec(line) ?? [];
+      return script in scriptsOf(folder);
+    });
+}
+
 /** Every page of the repository, from its root. */
 export function pages(): string[] {
   const inDocs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md") && !file.startsWith("api"))
-    .map((file) => `docs/${file}`);
+    .map((file) => `docs/${file.replaceAll("\\", "/")}`);
   const inPackages = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
-  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inDocs];
+  const inExamples = readdirSync(join(root, "examples"))
+    .map((name) => `examples/${name}/README.md`)
+    .filter((file) => existsSync(join(root, file)));
+  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inExamples, ...inDocs];
 }
 
 export const readFromRoot = (file: string) => readFileSync(join(root, file), "utf8");

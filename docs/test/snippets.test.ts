@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { pages, quoted, readFromRoot } from "../snippets.ts";
+import { pages, quoted, readFromRoot, unquoted } from "../snippets.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -14,9 +14,12 @@ describe.each(pages())("%s", (page) => {
     expect(quoted(text, readFromRoot)).toBe(text);
   });
 
-  it("quotes no TypeScript that does not run", () => {
-    const fences = [...text.matchAll(/^```(ts|tsx|js)\n/gm)].length;
-    expect(fences).toBe([...text.matchAll(/<!-- snippet: /g)].length);
+  it("quotes no program that does not run", () => {
+    expect(unquoted(text)).toEqual([]);
+  });
+
+  it("draws in SVG, which shows everywhere and offline", () => {
+    expect(text).not.toContain("```mermaid");
   });
 
   it("links to files that are there", () => {
@@ -48,4 +51,35 @@ it("a quotation is replaced, and nothing around it", () => {
   const page = "before\n<!-- snippet: a.ts#here -->\n```ts\nold\n```\nafter";
   const program = "x\n// #region here\nnew;\n// #endregion\ny";
   expect(quoted(page, () => program)).toBe("before\n<!-- snippet: a.ts#here -->\n```ts\nnew;\n```\nafter");
+});
+
+it("a whole file is quoted when no region is named", () => {
+  const page = "<!-- snippet: seed.json -->\n```json\n```";
+  expect(quoted(page, () => '{ "a": 1 }\n')).toContain('```json\n{ "a": 1 }\n```');
+});
+
+it("a line of shell is quoted by its own marks", () => {
+  const page = "<!-- snippet: a.sh#here -->\n```sh\n```";
+  expect(quoted(page, () => "# #region here\ncurl x\n# #endregion")).toContain("```sh\ncurl x\n```");
+});
+
+it.each([
+  ["TypeScript", "```ts\n1;\n```"],
+  ["JavaScript", "```js\n1;\n```"],
+  ["shell", "```sh\nrm -r /\n```"],
+  ["a package that nobody here installs", "```sh\nnpm install left-pad-of-nobody\n```"],
+  ["a script that there is not", "```sh\nnpm run nothing\n```"],
+  [
+    "a script of an example that there is not",
+    "```sh\nnpm run no --workspace examples/fastify-receiver\n```",
+  ],
+  ["a command after an installation", "```sh\nnpm install express && curl x\n```"],
+])("%s without a source is found", (_name, fence) => {
+  expect(unquoted(`before\n${fence}\nafter`)).toEqual([fence]);
+});
+
+it("installations, scripts that there are, and quotations are let be", () => {
+  const page =
+    "<!-- snippet: a.ts#here -->\n```ts\n1;\n```\n```sh\nnpm install --save-dev express msw # both\nnpm ci && npm test\n```";
+  expect(unquoted(page)).toEqual([]);
 });

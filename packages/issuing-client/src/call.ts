@@ -10,6 +10,7 @@ import {
 } from "./errors.ts";
 import { tell } from "./listener.ts";
 
+/** What every method takes; what is absent is as the client was made. */
 export interface CallOptions {
   /** Aborts the call wherever it is; it then rejects with `signal.reason`. */
   signal?: AbortSignal | undefined;
@@ -25,6 +26,7 @@ export interface CallOptions {
   onResponse?: ((meta: ResponseMeta) => void) | undefined;
 }
 
+/** What is known of an answer beside its content. */
 export interface ResponseMeta {
   status: number;
   headers: Headers;

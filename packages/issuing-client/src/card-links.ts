@@ -1,6 +1,7 @@
 /** The addresses that belong to a card, all derived from its public page (spec 2.2). */
 import { configurationError } from "./errors.ts";
 
+/** Where a card is shown and added to wallets (spec 2.2). */
 export interface CardLinks {
   /** The card's page, and the target of its QR code. */
   page: string;
@@ -12,6 +13,7 @@ export interface CardLinks {
   secondWalletButton?: string;
 }
 
+/** What a card itself does not tell: the service's address, and the wallets' names. */
 export interface CardLinksOptions {
   /** The service's address, where the button images are. */
   baseUrl?: string | undefined;

@@ -1,6 +1,7 @@
 /** What a client tells about its work, for logs and metrics. Carries no key, no body, no personal data. */
 import type { IssuingErrorCode } from "./errors.ts";
 
+/** The method that was called; `api` for everything that went through `client.api`. */
 export type OperationName = "issueCard" | "getCard" | "listOperations" | "getConsent" | "setConsent" | "api";
 
 /** What happened to a call. */

@@ -1,6 +1,7 @@
 /** Time as the client needs it: what moment it is, how long something takes, and being woken later. */
 import { onAbort } from "./abort.ts";
 
+/** Time as the client sees it: what it is, and a way to wait. */
 export interface Clock {
   /** The date, in milliseconds since 1970. */
   now(): number;

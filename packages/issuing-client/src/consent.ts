@@ -6,6 +6,7 @@ import { configurationError } from "./errors.ts";
 /** Whether news and offers may be sent. What is inside `customer` is not shown (spec 2.6). */
 export type ConsentState = components["schemas"]["ConsentState"];
 
+/** The news-and-offers consent, given or withdrawn (spec 4.5). */
 export interface ConsentChange {
   /** true gives, false withdraws. */
   marketing: boolean;

@@ -1,8 +1,10 @@
 /** The key under which a card is issued once: derived from your own user's id, so that it survives a crash. */
 import { configurationError, IssuingError } from "./errors.ts";
 
+/** Your own user's id: not empty, and a number only when it is a safe integer. */
 export type UserId = string | number | bigint;
 
+/** What a key is derived from. */
 export interface DeriveInput {
   templateId: string;
   /** Your own user's id. `42`, `"42"` and `42n` are the same user. */

@@ -17,6 +17,7 @@ import type { Settings } from "./options.ts";
 import { checkedHeaders, jsonOf } from "./request.ts";
 import { checkedFieldValues, matchedBy, type Template } from "./template.ts";
 
+/** What makes a repeated call the same call, and what every method takes. */
 export interface IssueCardOptions extends CallOptions {
   /** Your own user's id: the Idempotency-Key is derived from it and the template's id. */
   userId?: UserId | undefined;
@@ -26,6 +27,7 @@ export interface IssueCardOptions extends CallOptions {
   firstAttemptAt?: Date | number | undefined;
 }
 
+/** Issues a card (spec 4.1). */
 export interface IssueCard {
   /** A template by its id: any fields. */
   (template: string, request: IssueCardRequest, options?: IssueCardOptions): Promise<Card>;

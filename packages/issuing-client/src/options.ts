@@ -6,6 +6,7 @@ import { configurationError } from "./errors.ts";
 import { type Fetch, fetchTransport } from "./fetch-transport.ts";
 import type { Transport } from "./transport.ts";
 
+/** Where the service is, the key to it, and how long to try. */
 export interface IssuingClientOptions {
   /** The service's address; the client appends /api/v1. */
   baseUrl: string | URL;

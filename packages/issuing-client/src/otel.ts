@@ -15,6 +15,7 @@ import type { IssuingClientOptions } from "./options.ts";
 import { routeOf } from "./request.ts";
 import type { Sending, Transport } from "./transport.ts";
 
+/** Which tracer the spans go to. */
 export interface OpenTelemetryOptions {
   /** Default: the global provider's, looked up when a call begins. */
   tracer?: Tracer | undefined;

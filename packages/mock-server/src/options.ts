@@ -8,6 +8,7 @@ import { type NewIdentifier, randomIdentifier } from "./domain/identifier.ts";
 import type { Wallets } from "./domain/surroundings.ts";
 import type { TemplateInput } from "./domain/templates.ts";
 
+/** What the service begins with; every option has a default. */
 export interface MockServiceOptions {
   /** Holds every answer and every event against the OpenAPI document, and fails loudly when one differs. */
   strict?: boolean;

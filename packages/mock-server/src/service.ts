@@ -31,6 +31,7 @@ export interface Snapshot {
   readonly state: unknown;
 }
 
+/** The service: its HTTP surface, and the hands of the shop's people. */
 export interface MockService {
   readonly baseUrl: string;
   /** Which world this is: `default`, or what `worlds.create()` called it. */

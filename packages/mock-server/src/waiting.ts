@@ -18,6 +18,7 @@ export type Awaited<Condition> = Condition extends { event: unknown }
     ? Delivery[]
     : Card[];
 
+/** How long to wait. */
 export interface WaitOptions {
   /** By the machine's clock; default 5 000. */
   timeoutMs?: number;

@@ -12,6 +12,7 @@ export interface InboxHealth {
   fault?: string;
 }
 
+/** One event in an inbox, without its contents. */
 export interface InboxEntry {
   id: string;
   type: string;
@@ -22,6 +23,7 @@ export interface InboxEntry {
   lastFailure?: string;
 }
 
+/** Which entries, and how many. */
 export interface ListOptions {
   state?: InboxEntry["state"];
   /** Default 100. */

@@ -10,6 +10,7 @@ export interface QueueDelivery extends Delivery {
   attempt: number | undefined;
 }
 
+/** Your work on one event. What it throws or rejects with brings the event again. */
 export type QueueHandler = (event: WebhookEvent, delivery: QueueDelivery) => unknown;
 
 /** What pg-boss (in a list) and BullMQ hand to a worker. */

@@ -3,6 +3,7 @@ import type { Attributes, Meter } from "@opentelemetry/api";
 import type { InspectableInbox } from "./health.ts";
 import type { InboxOutcome } from "./outcome.ts";
 
+/** Metrics of an inbox: fed by what it tells, and by asking it at each collection. */
 export interface InboxMetrics {
   /** For the option of the same name, of the inbox and of `inboxHandler`. */
   onOutcome(outcome: InboxOutcome): void;

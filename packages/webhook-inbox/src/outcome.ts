@@ -1,6 +1,7 @@
 /** Tells the program what became of each event: figures for metrics, and a log line when somebody has to look. */
 import { placeOf } from "./failure.ts";
 
+/** Which event it was. */
 export interface EventName {
   id: string;
   type: string;

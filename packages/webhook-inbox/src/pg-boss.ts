@@ -20,6 +20,7 @@ export interface PgBossLike {
   getDb(): { executeSql(text: string, values: unknown[]): Promise<unknown> };
 }
 
+/** Which queue, how long events are remembered, and how often they are tried. */
 export interface PgBossInboxOptions extends ReportOptions {
   /** A queue of its own, created before with the policy `standard`. */
   queue: string;

@@ -13,6 +13,7 @@ export interface DedupeStore {
   abandon(eventId: string): void | Promise<void>;
 }
 
+/** How much is remembered, and for how long. */
 export interface MemoryDedupeOptions {
   /** How many ids are kept; the oldest are forgotten first. Default 10 000. */
   maxEntries?: number;

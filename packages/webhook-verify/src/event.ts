@@ -32,7 +32,9 @@ export interface UnknownEvent {
 
 /** The known events, by type. */
 export type KnownEvents = { [Type in keyof webhooks]: EventOf<Type> };
+/** Their types, as they are on the wire. */
 export type KnownEventType = keyof webhooks;
+/** The events that this version knows (spec 6.2). */
 export type KnownEvent = KnownEvents[KnownEventType];
 
 /** Every event there is, discriminated by `type`. */

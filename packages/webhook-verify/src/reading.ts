@@ -4,6 +4,7 @@ import type { HeadersLike } from "./headers.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RawBody, ReadLimits } from "./raw-body.ts";
 
+/** As much of a request as a receiver needs, of whichever framework. */
 export interface ReceivedRequest {
   method: string;
   headers: HeadersLike;

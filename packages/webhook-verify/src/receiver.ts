@@ -14,6 +14,7 @@ import type { Delivery, Inbox } from "./take-over.ts";
 import type { VerificationFault } from "./verification-error.ts";
 import { checkBody, checkedTolerance, checkHeader, type Verified } from "./verify.ts";
 
+/** Which secret to trust, and what becomes of an event before and after the answer. */
 export interface ReceiverOptions {
   /** The signing secret, several, or a function that finds them; its answer is kept and renewed after a mismatch. */
   secret: SecretOption;
@@ -39,6 +40,7 @@ export interface ReceiverOptions {
   log?: (message: string) => void;
 }
 
+/** Takes a delivery and says what to answer. */
 export type Receiver = (request: ReceivedRequest) => Promise<Answer>;
 
 /**

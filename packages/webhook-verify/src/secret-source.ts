@@ -1,6 +1,7 @@
 /** Where a receiver's secrets come from: given once, or asked for and kept. */
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 
+/** A secret, several, or a function that finds them: asked once, and again after a mismatch, at most every 30 seconds. */
 export type SecretOption =
   | Secret
   | readonly Secret[]

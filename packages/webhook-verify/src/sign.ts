@@ -3,6 +3,7 @@ import { anyEngine, synchronousEngine } from "./hmac.ts";
 import { checkedBody, type RawBody } from "./raw-body.ts";
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 
+/** What is signed, with which secret, as of when. */
 export interface SignInput {
   rawBody: RawBody;
   secret: Secret;

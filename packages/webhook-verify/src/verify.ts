@@ -7,6 +7,7 @@ import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 import { parseSignature, type SignatureHeader } from "./signature.ts";
 import { refusal, type VerificationFault } from "./verification-error.ts";
 
+/** A delivery as it arrived, and what it is held against. */
 export interface VerifyInput {
   /** The body exactly as it arrived. A body that was parsed and made again does not verify. */
   rawBody: RawBody;

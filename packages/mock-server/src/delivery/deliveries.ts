@@ -3,6 +3,7 @@ import { NotFoundError } from "../domain/not-found.ts";
 import type { Domain, EventType, Surroundings } from "../domain/surroundings.ts";
 import { nextAttemptAtMs } from "./schedule.ts";
 
+/** One request of a delivery, and what it met. */
 export interface Attempt {
   /** When it began, by the service's clock; ISO 8601. */
   at: string;
@@ -17,6 +18,7 @@ export interface Attempt {
   durationMs: number;
 }
 
+/** One event on its way to one endpoint (spec 3.2). */
 export interface Delivery {
   /** The value of `Service-Delivery`, the same for every attempt. */
   id: string;
@@ -50,6 +52,7 @@ export interface FiredAttempt extends Attempt {
   type: EventType;
 }
 
+/** All that are given must hold. */
 export interface DeliveryFilter {
   endpointId?: string;
   eventId?: string;

@@ -16,6 +16,7 @@ export interface EndpointStore {
   endpoints: Map<string, Endpoint>;
 }
 
+/** Where to send events, and which. */
 export interface EndpointInput {
   url: string;
   /** The chosen events. A test is sent whatever is chosen. */

@@ -12,6 +12,7 @@ import type { Surroundings } from "../domain/surroundings.ts";
 import type { FiredAttempt } from "./deliveries.ts";
 import type { Dispatcher, EndOf } from "./dispatcher.ts";
 
+/** How a clock runs: by the machine, by hand, or so many times as fast. */
 export interface ClockSetting {
   mode: ClockMode;
   /** Of a scaled clock: how many times as fast as the machine's. */

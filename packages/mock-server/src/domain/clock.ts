@@ -2,6 +2,7 @@
 
 export type ClockMode = "system" | "manual" | "scaled";
 
+/** Time as the service sees it, in milliseconds. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -15,16 +16,19 @@ export interface MovableClock extends Clock {
   moveTo(atMs: number): void;
 }
 
+/** A clock that stands still until it is moved. */
 export interface ManualClock extends MovableClock {
   wakeAt?: never;
 }
 
+/** A clock that runs, and can be moved ahead. */
 export interface ScaledClock extends MovableClock {
   /** How many times as fast as the machine's clock. */
   readonly factor: number;
   wakeAt(atMs: number, wake: () => void): () => void;
 }
 
+/** How fast it runs, and from when. */
 export interface ScaledClockOptions {
   /** Default 1; 60 makes a minute of the service a second of the machine. */
   factor?: number;

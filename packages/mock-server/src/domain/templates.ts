@@ -3,6 +3,7 @@ import { NotFoundError } from "./not-found.ts";
 import type { MemberFault } from "./problem.ts";
 import type { Domain } from "./surroundings.ts";
 
+/** One field of a template. */
 export interface TemplateField {
   key: string;
   type: "name" | "text" | "number";
@@ -11,12 +12,14 @@ export interface TemplateField {
   label?: string;
 }
 
+/** A level, and the lowest balance that has it. */
 export interface Tier {
   name: string;
   /** The lowest balance of the level. */
   from: number;
 }
 
+/** What cards are issued from (spec 2.7). */
 export interface Template {
   id: string;
   name: string;
@@ -26,6 +29,7 @@ export interface Template {
   isArchived: boolean;
 }
 
+/** A template to be; an absent id is made up. */
 export interface TemplateInput {
   id?: string;
   name: string;

@@ -21,6 +21,7 @@ interface RequestRule {
   times?: number;
 }
 
+/** What goes wrong with requests: before the work, or after its commit. */
 export type RequestFaultInput = RequestRule &
   (
     | { kind: "status"; status: number; retryAfterSeconds?: number }
@@ -29,12 +30,14 @@ export type RequestFaultInput = RequestRule &
     | { kind: "reset" | "destroy" | "truncate" | "malformed" | "hang" }
   );
 
+/** What goes wrong with webhooks. */
 export interface DeliveryFaultInput {
   kind: "duplicate" | "reorder" | "drop";
   match?: { event?: EventType; endpointId?: string };
   times?: number;
 }
 
+/** A rule by which something goes wrong on purpose. */
 export type FaultInput = RequestFaultInput | DeliveryFaultInput;
 
 const operationIds = Object.values(openapi.paths).flatMap((path) =>

@@ -14,6 +14,7 @@ import { type DataFile, dataFile, readDataFile } from "./node-data-file.ts";
 import { discarded, fromNode } from "./node-request.ts";
 import { referenceAt } from "./reference-node.ts";
 
+/** A service's options, and where it listens. */
 export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | "allowedHosts"> {
   /** Default 0: any free port. */
   port?: number;
@@ -25,6 +26,7 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
   data?: string;
 }
 
+/** A service on a port. */
 export interface MockServer {
   /** The service's base URL. */
   url: string;

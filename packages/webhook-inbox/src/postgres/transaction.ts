@@ -27,6 +27,7 @@ export interface KyselyTransaction {
   executeQuery(query: never): PromiseLike<{ rows: unknown[] }>;
 }
 
+/** The transaction in which the effect is written: of pg, postgres, Prisma, Drizzle or Kysely. */
 export type PostgresTransaction =
   | PgTransaction
   | PostgresJsTransaction

@@ -15,6 +15,7 @@ export interface SqliteDelivery extends Delivery {
   write(work: (database: SqliteDatabase) => void): void;
 }
 
+/** Your work on one event. What it throws or rejects with brings the event again. */
 export type SqliteHandler = (event: WebhookEvent, delivery: SqliteDelivery) => unknown;
 
 /** @returns what is to be written, once the handler has ended well. @throws what it threw, or why it was aborted. */

@@ -2,12 +2,14 @@
 
 type Value = string | number | bigint | null | Uint8Array;
 
+/** A prepared statement. */
 export interface SqliteStatement {
   run(...values: Value[]): { changes: number | bigint };
   get(...values: Value[]): unknown;
   all(...values: Value[]): unknown[];
 }
 
+/** As much of a SQLite binding as your own effects need. */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
@@ -18,6 +20,7 @@ export interface OpenSqliteDatabase extends SqliteDatabase {
   close(): unknown;
 }
 
+/** Opens a database file: the way to bring another binding. */
 export type OpenSqlite = (file: string) => OpenSqliteDatabase;
 
 /** Another connection holds the lock: trying again helps. */

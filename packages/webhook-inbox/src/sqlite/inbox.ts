@@ -15,6 +15,7 @@ import { createStore } from "./store.ts";
 import { type SqliteWorker, startWorker } from "./worker.ts";
 import type { SqliteWorkerOptions } from "./worker-options.ts";
 
+/** Which file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {
   /** The database file, on a disk of this machine; it is made when it is missing. It may hold tables of yours too. */
   file: string;

@@ -2,6 +2,7 @@
 import { checkedNumber, longestTimerMs } from "../number-option.ts";
 import { type Backoff, defaultBackoff } from "./backoff.ts";
 
+/** How many events at once, how often, and with which pauses. */
 export interface SqliteWorkerOptions {
   /** How many handlers run at once. Default 4. */
   concurrency?: number;

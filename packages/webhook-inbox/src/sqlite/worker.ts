@@ -9,6 +9,7 @@ import { type GroupCommit, synchronous } from "./group-commit.ts";
 import type { Claim, Store } from "./store.ts";
 import { checkedOptions, type SqliteWorkerOptions } from "./worker-options.ts";
 
+/** A worker that runs. */
 export interface SqliteWorker {
   /**
    * Takes no further events and waits for the running handlers, `graceMs` at most (default 10 000). What runs longer is

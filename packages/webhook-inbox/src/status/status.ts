@@ -2,6 +2,7 @@
 import type { InspectableInbox } from "../health.ts";
 import { pageOf } from "./page.ts";
 
+/** Who may see the page. */
 export interface StatusPageOptions<Request> {
   /**
    * Who may look and replay. `"elsewhere"`: something before this handler has checked it. Without it everybody may look,

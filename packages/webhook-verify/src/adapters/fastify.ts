@@ -4,6 +4,7 @@ import { handingReceiver } from "../handing-receiver.ts";
 import type { ReceiverOptions } from "../receiver.ts";
 import { afterClose, headersFor, type NodeRequest, receiveFrom } from "./node-request.ts";
 
+/** A receiver's options, and its route. */
 export interface FastifyReceiverOptions extends ReceiverOptions {
   /** The route, e.g. `/webhooks`. */
   path: string;

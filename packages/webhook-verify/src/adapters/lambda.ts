@@ -13,6 +13,7 @@ export interface LambdaEvent {
   isBase64Encoded?: boolean;
 }
 
+/** The answer, in the form that all four kinds of event take. */
 export interface LambdaResult {
   statusCode: number;
   headers?: Record<string, string>;

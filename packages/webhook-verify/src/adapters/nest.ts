@@ -6,6 +6,7 @@ import { type KeptBody, type NodeRequest, type NodeResponse, receiveFrom, respon
 /** In a middleware Node's own request; in a controller the platform's, which in Fastify is a wrapper. */
 export type NestRequest = NodeRequest | ({ raw: NodeRequest } & KeptBody);
 
+/** In a middleware Node's own response; in a controller the platform's. */
 export type NestResponse = NodeResponse | { raw: NodeResponse; hijack(): unknown };
 
 const fix =

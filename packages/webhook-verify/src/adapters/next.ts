@@ -4,6 +4,7 @@ import type { ReceiverOptions } from "../receiver.ts";
 import { type NodeRequest, type NodeResponse, receiveFrom, respond } from "./node-request.ts";
 import { receiveRequest, responseOf, runAfter } from "./web-request.ts";
 
+/** A receiver's options, and Next's way to work after the answer. */
 export interface NextRouteOptions extends ReceiverOptions {
   /** `after` of `next/server`: it keeps a serverless function alive for `process`. */
   after?: (task: () => Promise<void>) => void;

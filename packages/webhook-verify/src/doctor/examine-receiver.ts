@@ -10,6 +10,7 @@ import { genuine } from "./genuine.ts";
 import { hostile } from "./hostile.ts";
 import { type Answer, sender } from "./send.ts";
 
+/** Which receiver to examine, and how. */
 export interface ExamineOptions {
   /** The receiver's address. Nothing is ever sent anywhere else, and no redirect is followed. */
   url: string | URL;
@@ -37,6 +38,7 @@ export interface ExamineOptions {
 
 const { valid, ...others } = { ...genuine, ...forged, ...hostile };
 
+/** What is examined, by name: stable, so that a finding can be expected. */
 export type CheckName =
   | "valid"
   | keyof typeof others
@@ -46,6 +48,7 @@ export type CheckName =
   | "stalled"
   | "still-standing";
 
+/** What one check found, and what to change. */
 export interface Finding {
   check: CheckName;
   /** `warn`: allowed, but unwise, or not examined. */
@@ -60,6 +63,7 @@ export interface Finding {
   advice?: string;
 }
 
+/** All findings of one receiver. */
 export interface Examination {
   /** Everything was examined and nothing failed. Warnings may be left. */
   passed: boolean;

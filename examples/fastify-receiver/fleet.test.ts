@@ -1,0 +1,96 @@
+/** The fleet against the mock service: a new secret while deliveries run, a process that dies, every event once. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { hasPostgres, ownSchema } from "../../packages/webhook-inbox/test/servers.ts";
+import { saveSecret } from "./secrets.ts";
+import { prepare } from "./tables.ts";
+import { startBalancer, startProcess } from "./test/processes.ts";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const fromSource = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
+
+async function openService() {
+  const { url, service, close } = await startMockServer();
+  onTestFinished(close);
+  const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
+  const customer = { consents: { privacy: { version: "1" } } };
+  const { id: cardId } = await loyalty.issueCard(service.templateId, { customer });
+  const endpointAt = (address: string) =>
+    service.webhooks.createEndpoint({ url: `${address}/webhooks/loyalty`, events: ["balance.changed"] });
+  return { service, cardId, endpointAt, buy: () => service.cards.purchase(cardId, { points: 1 }) };
+}
+
+describe.skipIf(!(await hasPostgres()))("on PostgreSQL", async () => {
+  const fleet = await ownSchema();
+  const command = await ownSchema();
+
+  it("takes a new secret while deliveries run, loses a process, and handles every event once", async () => {
+    const { service, endpointAt, buy } = await openService();
+    const pool = fleet.pool(2);
+    await prepare(pool);
+    const [first, second] = await Promise.all([
+      startProcess(fleet.url, fleet.schema),
+      startProcess(fleet.url, fleet.schema),
+    ]);
+    const { id, secret } = endpointAt(await startBalancer([first, second]));
+    await saveSecret(pool, secret);
+    const outcomes = () => [...first.outcomes, ...second.outcomes];
+
+    for (let count = 0; count < 20; count++) buy();
+    const renewed = service.webhooks.newSecret(id); // while those are on their way
+    for (let count = 0; count < 20; count++) buy();
+    await service.idle();
+    expect(outcomes().some(({ status }) => status === 401)).toBe(true); // nobody knows the new one yet
+
+    await saveSecret(pool, renewed.secret);
+    // The fleet asks for secrets at most twice a minute; the service waits a minute before it delivers again.
+    await Promise.all([first.forward(60_000), second.forward(60_000)]);
+    await service.clock.advance("1m");
+    expect(service.webhooks.deliveries({ state: "pending" })).toEqual([]);
+    expect(outcomes().some(({ secretId }) => secretId === "secret 2")).toBe(true);
+
+    const member = async () => (await pool.query("SELECT balance, purchases FROM members")).rows[0];
+    await expect.poll(member, { timeout: 15_000 }).toMatchObject({ purchases: 40 });
+
+    await second.kill();
+    for (let count = 0; count < 9; count++) buy();
+    await service.clock.advance("1s"); // of events of one millisecond nobody can say which is the newest
+    buy();
+    await service.idle();
+    expect(service.webhooks.deliveries({ state: "pending" })).not.toEqual([]); // half of them met nobody
+    await service.clock.runUntilIdle();
+    expect(service.webhooks.deliveries({ state: "failed" })).toEqual([]);
+    await expect.poll(member, { timeout: 15_000 }).toEqual({ balance: 50, purchases: 50 });
+  }, 60_000);
+
+  it("starts with one command, and learns its secret by another", async () => {
+    const { service, cardId, endpointAt, buy } = await openService();
+    const env = { ...process.env, DATABASE_URL: command.url, DATABASE_SCHEMA: command.schema, PORT: "0" };
+    const program = spawn(process.execPath, [...fromSource, "fleet.ts"], { cwd: here, env });
+    const ended = once(program, "exit");
+    program.stderr.pipe(process.stderr);
+    onTestFinished(async () => {
+      program.kill("SIGTERM");
+      await ended;
+    });
+    let address: string | undefined;
+    for await (const chunk of program.stdout.iterator({ destroyOnReturn: false })) {
+      address = /receiving on (\S+)/.exec(String(chunk))?.[1];
+      if (address !== undefined) break;
+    }
+    const { secret } = endpointAt(address ?? "");
+    const rotate = spawn(process.execPath, [...fromSource, "rotate.ts"], { cwd: here, env });
+    rotate.stdin.end(`${secret}\n`);
+    expect(await once(rotate, "exit")).toEqual([0, null]);
+
+    buy();
+    await service.waitFor({ delivery: { state: "delivered" } });
+    const pool = command.pool(1);
+    const members = async () => (await pool.query("SELECT card, balance FROM members")).rows;
+    await expect.poll(members, { timeout: 15_000 }).toEqual([{ card: cardId, balance: 1 }]);
+  }, 60_000);
+});

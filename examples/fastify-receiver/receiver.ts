@@ -1,0 +1,75 @@
+/** One process of the fleet: takes deliveries over into pg-boss, and works on them, once each. */
+// #region receiver
+import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
+import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
+import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
+import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
+import fastify, { type FastifyInstance } from "fastify";
+import pg from "pg";
+import PgBoss from "pg-boss";
+import { currentSecrets } from "./secrets.ts";
+import { prepare } from "./tables.ts";
+import { inTransaction } from "./transaction.ts";
+
+export interface ReceiverSettings extends Pick<ReceiverOptions, "now" | "onOutcome"> {
+  databaseUrl: string;
+  /** Where pg-boss and our own tables live. */
+  schema?: string;
+}
+
+export interface FleetMember {
+  app: FastifyInstance;
+  pool: pg.Pool;
+  /** Ends the deliveries and the work that have begun, and takes nothing new. */
+  close(): Promise<void>;
+}
+
+export async function openReceiver(settings: ReceiverSettings): Promise<FleetMember> {
+  const { databaseUrl, schema = "public", ...options } = settings;
+  const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 8 });
+
+  const boss = new PgBoss({ connectionString: databaseUrl, ...(schema !== "public" && { schema }) });
+  boss.on("error", (error) => console.error(error.name)); // PostgreSQL went away; pg-boss comes back by itself
+  await prepare(pool, boss); // starts pg-boss and makes the queue
+  const inbox = await pgBossInbox(boss, { queue: "loyalty" });
+  const handle = onEvents({
+    "balance.changed": (event) =>
+      inTransaction(pool, async (transaction) => {
+        if (!(await markProcessed(transaction, event))) return; // had its effect before
+        const { passId, balance } = event.data;
+        await transaction.query(
+          "INSERT INTO members VALUES ($1, 0, 1) ON CONFLICT (card) DO UPDATE SET purchases = members.purchases + 1",
+          [passId],
+        );
+        if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a later one was here before
+        await transaction.query("UPDATE members SET balance = $2 WHERE card = $1", [passId, balance]);
+      }),
+    other: () => {},
+  });
+  // By default pg-boss takes one job every two seconds. A list is one to it: when one fails, all of them come again,
+  // and find by markProcessed what is done.
+  await boss.work("loyalty", { batchSize: 50, pollingIntervalSeconds: 0.5 }, inboxHandler(handle));
+
+  const app = fastify();
+  app.register(fastifyReceiver, {
+    path: "/webhooks/loyalty",
+    secret: () => currentSecrets(pool),
+    inbox,
+    ...options,
+  });
+  app.get("/health", async (_request, reply) => {
+    const { isReachable, waiting, dead } = await inbox.health();
+    return reply.code(isReachable ? 200 : 503).send({ waiting, dead });
+  });
+
+  return {
+    app,
+    pool,
+    async close() {
+      await app.close();
+      await boss.stop({ graceful: true, wait: true });
+      await pool.end();
+    },
+  };
+}
+// #endregion

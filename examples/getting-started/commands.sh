@@ -1,0 +1,22 @@
+# What the guides tell a reader to type; commands.test.ts types it.
+
+# #region start
+npx mock-server exec --seed seed.json -- node shop.mjs
+# #endregion
+
+# #region sign-up
+curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
+  -d '{ "name": "Anna", "email": "anna@example.com", "phone": "600100200" }'
+# #endregion
+
+# #region user
+curl http://localhost:3000/users/1
+# #endregion
+
+# #region port
+npx @loyalty-cards/mock-server --port 4010
+# #endregion
+
+# #region exec
+npx mock-server exec -- npm test
+# #endregion

@@ -1,0 +1,82 @@
+/** Types commands of the guides into a shell in which `npx` finds this repository's sources, on ports of their own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { regionOf } from "../../docs/snippets.ts";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const program = readFileSync(join(here, "commands.sh"), "utf8");
+const fromSource = `--conditions=@loyalty-cards/source --import ${import.meta.resolve("tsx")}`;
+
+export interface Shell {
+  /** Starts what the region says. The ports in it are those of {@link openShell}. */
+  start(region: string): ChildProcess;
+  /** What the region printed, once it has ended. */
+  output(region: string): Promise<string>;
+}
+
+/** @param port what stands for 3000 and 4010. */
+export function openShell(port: number): Shell {
+  const folder = mkdtempSync(join(tmpdir(), "guides-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const seed = join(folder, "seed.json");
+  writeFileSync(seed, withPort(readFileSync(join(here, "seed.json"), "utf8")));
+  const bin = JSON.stringify(join(root, "packages/mock-server/src/hosts/bin.ts"));
+  stub("npx", `shift\nexec node ${fromSource} ${bin} "$@"`);
+  stub("npm", 'echo "npm $* $LOYALTY_URL $LOYALTY_TEMPLATE_ID"'); // a reader's own script
+
+  writeFileSync(join(folder, ".curlrc"), "silent\nshow-error\n");
+
+  function stub(name: string, lines: string): void {
+    const file = join(folder, name);
+    writeFileSync(file, `#!/bin/bash\n${lines}\n`);
+    chmodSync(file, 0o755);
+  }
+
+  function withPort(text: string): string {
+    return text.replace(/\b(3000|4010)\b/g, String(port));
+  }
+
+  function start(region: string): ChildProcess {
+    const line = withPort(regionOf(program, "commands.sh", region)).replace(" seed.json", ` "${seed}"`);
+    const child = spawn("bash", ["-c", line], {
+      cwd: here,
+      detached: true, // a group of its own, so that all of it can be ended
+      env: {
+        ...process.env,
+        PATH: `${folder}${delimiter}${process.env["PATH"]}`,
+        CURL_HOME: folder,
+        PORT: String(port),
+        NODE_OPTIONS: fromSource,
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => {
+      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    });
+    return child;
+  }
+
+  async function output(region: string): Promise<string> {
+    let text = "";
+    for await (const chunk of start(region).stdout ?? []) text += chunk;
+    return text;
+  }
+
+  return { start, output };
+}
+
+/** The first line of a child's output that matches. @throws when it ends without one. */
+export async function lineOf(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
+  let text = "";
+  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
+    text += chunk;
+    const found = pattern.exec(text);
+    if (found !== null) return found;
+  }
+  throw new Error(`${pattern} was not printed, but ${JSON.stringify(text)}.`);
+}

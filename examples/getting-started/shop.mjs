@@ -1,0 +1,65 @@
+/** A whole shop in one file: a sign-up that issues a card, and a receiver that keeps the balance. */
+// #region shop
+// shop.mjs
+import { cardLinks, createIssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import express from "express";
+
+const { env } = process;
+const loyalty = createIssuingClient({
+  baseUrl: env.LOYALTY_URL,
+  apiKey: env.LOYALTY_API_KEY, // stays on the server
+  deadlineMs: 5_000, // nobody waits longer for a sign-up
+});
+const users = []; // yours are in a database
+const app = express();
+
+// Above the parsers: the signature covers the bytes that arrived.
+app.post(
+  "/webhooks/loyalty",
+  expressReceiver({
+    secret: env.LOYALTY_SIGNING_SECRET,
+    dedupe: memoryDedupe(),
+    accept: onEvents({
+      "balance.changed": ({ data }) => {
+        const user = users.find(({ cardId }) => cardId === data.passId);
+        if (user !== undefined) user.balance = data.balance;
+      },
+      other: () => {},
+    }),
+  }),
+);
+
+app.use(express.json());
+
+app.post("/sign-up", async (request, response) => {
+  const { name, email, phone } = request.body;
+  const known = users.find((each) => each.email === email);
+  const user = known ?? { id: users.length + 1, name, email, balance: 0 };
+  if (known === undefined) users.push(user);
+  try {
+    const customer = { name, email, phone, consents: { privacy: { version: "2026-01" } } };
+    const fieldValues = { name };
+    const card = await loyalty.issueCard(
+      env.LOYALTY_TEMPLATE_ID,
+      { fieldValues, customer },
+      { userId: user.id }, // sent twice, it is the same card
+    );
+    user.cardId = card.id;
+    response.status(201).json({ user, links: cardLinks(card) });
+  } catch (error) {
+    if (!isIssuingError(error)) throw error;
+    if (error.code === "validation") return response.status(422).json({ message: error.userMessage });
+    console.error(error);
+    response.status(202).json({ user, message: error.userMessage }); // signed up; the card follows
+  }
+});
+
+app.get("/users/:id", (request, response) => {
+  const user = users.find(({ id }) => String(id) === request.params.id);
+  response.status(user === undefined ? 404 : 200).json(user);
+});
+
+app.listen(env.PORT ?? 3000, () => console.log(`The shop is open. The console: ${env.LOYALTY_CONSOLE_URL}`));
+// #endregion

@@ -1,0 +1,23 @@
+/** The same receiver after the migration. */
+// #region after
+import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import express from "express";
+
+export function createApp(secret: string, save: (cardId: string, balance: number) => void) {
+  const app = express();
+  app.post(
+    "/webhooks/loyalty",
+    expressReceiver({
+      secret,
+      dedupe: memoryDedupe(),
+      accept: onEvents({
+        "balance.changed": ({ data }) => save(data.passId, data.balance),
+        other: () => {},
+      }),
+    }),
+  );
+  app.use(express.json());
+  return app;
+}
+// #endregion

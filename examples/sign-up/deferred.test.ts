@@ -1,0 +1,73 @@
+/** The deferred sign-up, with a service that is away, and one that stays away too long. */
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { createMockService } from "@loyalty-cards/mock-server";
+import { expect, it } from "vitest";
+import { giveCard, giveWaitingCards, type User, type Users } from "./deferred.ts";
+
+function open() {
+  const service = createMockService();
+  const loyalty = createIssuingClient({
+    baseUrl: service.baseUrl,
+    apiKey: service.apiKeys.website,
+    fetch: (input, init) => service.fetch(new Request(input, init)),
+    maxRetries: 0,
+  });
+  const saved = new Map<number, User>();
+  const users: Users = {
+    async save(user) {
+      saved.set(user.id, structuredClone(user));
+    },
+    async *waitingForCard() {
+      for (const user of saved.values()) {
+        if (user.cardWantedAt && !user.cardId && !user.cardFault) yield structuredClone(user);
+      }
+    },
+  };
+  const privacy = { version: "2026-01", acceptedAt: new Date() };
+  const anna: User = { id: 7, name: "Anna", phone: "+48600100200", privacy };
+  const give = (user: User) => giveCard(loyalty, service.templateId, users, user);
+  return { service, loyalty, users, saved, anna, give };
+}
+
+it("gives the card at once, with the consents that were given and no other", async () => {
+  const { loyalty, saved, anna, give } = open();
+  await give(anna);
+  const ben: User = { ...anna, id: 8, phone: "+48600100201", marketing: anna.privacy };
+  await give(ben);
+  const consentOf = async (id: number) => loyalty.getConsent(saved.get(id)?.cardId ?? "");
+  expect([await consentOf(7), await consentOf(8)]).toMatchObject([
+    { marketingConsent: false },
+    { marketingConsent: true },
+  ]);
+});
+
+it("gives the same card afterwards, when only the answer was lost", async () => {
+  const { service, loyalty, users, saved, anna, give } = open();
+  service.faults.add({ phase: "after-commit", kind: "truncate", times: 1 });
+  await give(anna);
+  expect(saved.get(7)).not.toHaveProperty("cardId");
+  await giveWaitingCards(loyalty, service.templateId, users);
+  const cardId = saved.get(7)?.cardId;
+  await give({ ...anna });
+  expect(saved.get(7)?.cardId).toBe(cardId);
+});
+
+it("says what to correct, tries no more by itself, and gives the card to the corrected form", async () => {
+  const { service, loyalty, users, saved, anna, give } = open();
+  const mistaken = { ...anna, phone: "12" };
+  expect(await give(mistaken)).toEqual({ correct: "The phone number is not valid." });
+  service.faults.add({ phase: "before", kind: "reset", times: 1 });
+  await giveWaitingCards(loyalty, service.templateId, users);
+  expect(service.faults.list()).toHaveLength(1); // nobody called
+  service.faults.clear();
+  await give({ ...mistaken, phone: anna.phone });
+  expect(saved.get(7)).toMatchObject({ cardId: expect.any(String) });
+  expect(saved.get(7)).not.toHaveProperty("cardFault");
+});
+
+it("leaves to a person whose card has waited too long", async () => {
+  const { service, loyalty, users, saved, anna } = open();
+  await users.save({ ...anna, cardWantedAt: new Date(Date.now() - 25 * 3_600_000) });
+  await giveWaitingCards(loyalty, service.templateId, users);
+  expect(saved.get(7)).toMatchObject({ cardFault: "idempotency-expired" });
+});

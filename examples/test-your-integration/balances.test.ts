@@ -1,0 +1,49 @@
+/** The receiver: it hears of purchases, survives bad days, and hours pass in milliseconds. */
+import { expect } from "vitest";
+import { join } from "./join.ts";
+import { it, type Shop } from "./shop.ts";
+
+async function cardOf({ loyalty, templateId }: Shop): Promise<string> {
+  const joined = await join(loyalty, templateId, { id: 7, name: "Anna", phone: "+48 600 100 200" });
+  if (!("cardId" in joined)) throw new Error("There is no card.");
+  return joined.cardId;
+}
+
+// #region waiting
+it("hears of a purchase", async ({ shop }) => {
+  const { service, balances } = shop;
+  const cardId = await cardOf(shop);
+  service.cards.purchase(cardId, { points: 120 });
+  await service.waitFor({ delivery: { type: "balance.changed", state: "delivered" } });
+  expect(balances.get(cardId)).toBe(120);
+});
+// #endregion
+
+// #region time
+it("hears of a purchase hours later, when the database was down", async ({ shop }) => {
+  const { service, balances, database } = shop;
+  const cardId = await cardOf(shop);
+  database.isDown = true;
+  service.cards.purchase(cardId, { points: 120 });
+  await service.clock.advance("36m"); // three retries
+  expect(balances.get(cardId)).toBeUndefined();
+
+  database.isDown = false;
+  const [attempt] = await service.clock.advance("2h");
+  expect(attempt).toMatchObject({ status: 204 });
+  expect(balances.get(cardId)).toBe(120);
+});
+// #endregion
+
+// #region order
+it("keeps a balance that came twice", async ({ shop }) => {
+  const { service, balances } = shop;
+  const cardId = await cardOf(shop);
+  service.faults.add({ kind: "duplicate", match: { event: "balance.changed" } });
+  service.cards.purchase(cardId, { points: 5 });
+  service.cards.purchase(cardId, { points: 7 });
+  await service.clock.runUntilIdle(); // a copy that overtook the first one is sent again
+  expect(service.webhooks.deliveries({ state: "delivered" })).toHaveLength(4);
+  expect(balances.get(cardId)).toBe(12);
+});
+// #endregion

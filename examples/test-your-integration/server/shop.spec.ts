@@ -1,0 +1,34 @@
+/** The same shop against the service on a port: over real sockets, whatever language the service is written in. */
+// #region server
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { expect, it } from "vitest";
+import { join } from "../join.ts";
+
+const { LOYALTY_URL = "", LOYALTY_API_KEY = "", LOYALTY_TEMPLATE_ID = "" } = process.env; // by mock-server exec
+const loyalty = createIssuingClient({ baseUrl: LOYALTY_URL, apiKey: LOYALTY_API_KEY });
+
+/** The service's control API: what the shop's people do in the console. */
+const control = async (path: string, body: unknown) => {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${LOYALTY_URL}/_mock/${path}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+  });
+  return response.json();
+};
+
+it("gives a card that knows of purchases, also when the first answer is lost", async () => {
+  const fault = { phase: "after-commit", kind: "truncate", times: 1, match: { operation: "issueCard" } };
+  await control("faults", fault);
+
+  const joined = await join(loyalty, LOYALTY_TEMPLATE_ID, { id: 7, name: "Anna", phone: "+48600100200" });
+  if (!("cardId" in joined)) throw new Error("There is no card.");
+  await control(`cards/${joined.cardId}/purchase`, { points: 120 });
+
+  expect(await control("wait", { card: { id: joined.cardId, loyaltyBalance: 120 } })).toMatchObject({
+    items: [{ loyaltyTier: "Silver" }],
+  });
+  expect((await loyalty.listOperations(joined.cardId)).length).toBe(1);
+});
+// #endregion
