@@ -1,0 +1,29 @@
+/** A stream that says "something changed" to a member's open page; the page then asks for itself anew. */
+import { onChange } from "../../../shop/changes";
+import { currentMember } from "../../../shop/session";
+
+const heartbeatMs = 20_000; // proxies end what is silent
+
+export async function GET(request: Request): Promise<Response> {
+  const member = await currentMember();
+  if (member === undefined) return new Response(null, { status: 204 }); // tells an EventSource to give up
+  const encoder = new TextEncoder();
+  let end = () => {};
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const send = (text: string) => controller.enqueue(encoder.encode(text));
+      const stopListening = onChange(member.id, () => send("data: changed\n\n"));
+      const heartbeat = setInterval(send, heartbeatMs, ":\n\n");
+      end = () => {
+        stopListening();
+        clearInterval(heartbeat);
+      };
+      request.signal.addEventListener("abort", end);
+      send(":\n\n");
+    },
+    cancel: () => end(),
+  });
+  return new Response(stream, {
+    headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
+  });
+}
