@@ -64,7 +64,10 @@ export function SignUpForm({ versions }: { versions: { privacy: string; news: st
             aria-describedby={faults.privacy === undefined ? undefined : "privacy-fault"}
           />
           <span>
-            I have read the <a href="/privacy">privacy notice</a>{" "}
+            I have read the{" "}
+            <a href="/privacy" target="_blank" rel="noopener">
+              privacy notice
+            </a>{" "}
             <span className="version">version {versions.privacy}</span>
           </span>
         </label>
