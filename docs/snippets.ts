@@ -1,5 +1,5 @@
 /** Copies the marked regions of programs that run in the tests into the pages that quote them. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -33,7 +33,10 @@ export function pages(): string[] {
     .filter((file) => file.endsWith(".md") && !file.startsWith("api"))
     .map((file) => `docs/${file}`);
   const inPackages = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
-  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inDocs];
+  const inExamples = readdirSync(join(root, "examples"))
+    .map((name) => `examples/${name}/README.md`)
+    .filter((file) => existsSync(join(root, file)));
+  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inExamples, ...inDocs];
 }
 
 export const readFromRoot = (file: string) => readFileSync(join(root, file), "utf8");

@@ -210,6 +210,18 @@ describe("the shop on Next", { concurrency: false }, () => {
     assert.equal((await shop.cards()).length, 1);
   });
 
+  it("says so when the service, back again, refuses what was typed", async (test) => {
+    const shop = await openShop(test);
+    const { text, signUp, photograph } = await visitor(test, shop);
+    const away = shop.service.faults.add({ phase: "before", kind: "status", status: 503 });
+    await signUp({ phone: "12" });
+    await text("Your card is on its way");
+    shop.service.faults.remove(away.id);
+    await text("Please ask at the counter.");
+    await photograph("stuck");
+    assert.deepEqual(await shop.cards(), []);
+  });
+
   it("shows card and points from its own file while the service is away", async (test) => {
     const shop = await openShop(test);
     const { page, text, signUp } = await visitor(test, shop);
@@ -262,7 +274,7 @@ describe("the shop on Next", { concurrency: false }, () => {
       await text("Nothing yet");
       const [card] = await shop.cards();
       shop.service.cards.purchase(card.id, { points: 1250 });
-      await shown(page, ".history", "+1250");
+      await shown(page, ".history", "+1,250");
       await shown(page, ".level", "Captain");
       await looksGood("member");
       await page.goto(`${shop.url}/privacy`);

@@ -1,5 +1,6 @@
 /** Issues the cards that could not be issued at sign-up, until each is there. */
 import { isIssuingError } from "@loyalty-cards/issuing-client";
+import { changed } from "./changes";
 import { inTransaction } from "./database";
 import { issueCardTo } from "./issue-card";
 import { type Member, memberColumns } from "./members";
@@ -7,6 +8,7 @@ import { oncePerProcess } from "./once-per-process";
 
 const lookEveryMs = 1_000;
 const mostPauseMs = 300_000;
+/** The time of an attempt that somebody has to ask for. */
 const neverMs = Number.MAX_SAFE_INTEGER;
 
 interface Owed extends Member {
@@ -57,4 +59,13 @@ export async function putOff(memberId: string, error: unknown): Promise<void> {
       memberId,
     );
   });
+  if (ends) changed(memberId);
+}
+
+/** Whether the card will not come by itself. */
+export async function isStuck(memberId: string): Promise<boolean> {
+  const stuck = await inTransaction((query) =>
+    query("SELECT 1 FROM cards_to_issue WHERE member_id = ? AND next_attempt_at = ?", memberId, neverMs),
+  );
+  return stuck.length > 0;
 }

@@ -10,6 +10,9 @@ const names: Record<string, string> = {
   cancellation: "Cancelled",
 };
 
+const points = new Intl.NumberFormat("en-GB");
+const days = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
+
 export async function History({ cardId }: { cardId: string }) {
   const operations = await recentOperations(cardId);
   if (operations === undefined)
@@ -20,15 +23,11 @@ export async function History({ cardId }: { cardId: string }) {
       {operations.map(({ id, type, change, createdAt }) => (
         <li key={id}>
           <span className="what">{names[type] ?? type}</span>
-          {createdAt !== undefined && (
-            <time dateTime={createdAt}>
-              {new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" }).format(new Date(createdAt))}
-            </time>
-          )}
+          {createdAt !== undefined && <time dateTime={createdAt}>{days.format(new Date(createdAt))}</time>}
           {change !== undefined && (
             <span className={change < 0 ? "change spent" : "change"}>
               {change < 0 ? "−" : "+"}
-              {Math.abs(change)}
+              {points.format(Math.abs(change))}
             </span>
           )}
         </li>

@@ -3,13 +3,13 @@
 import { useRouter } from "next/navigation";
 import { useEffect } from "react";
 
-export function Live() {
+/** @param stamp of what the page shows, so that nothing is missed between its rendering and the stream. */
+export function Live({ stamp }: { stamp: string }) {
   const router = useRouter();
   useEffect(() => {
-    const changes = new EventSource("/member/changes");
+    const changes = new EventSource(`/member/changes?shown=${stamp}`);
     changes.onmessage = () => router.refresh();
-    changes.onopen = () => router.refresh(); // what happened while nobody listened
     return () => changes.close();
-  }, [router]);
+  }, [router, stamp]);
   return null;
 }

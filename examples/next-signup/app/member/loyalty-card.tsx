@@ -21,7 +21,7 @@ export function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) 
         <div className="card-middle">
           <output className="balance" aria-label="Points">
             <span className="number" key={card.balance}>
-              {card.balance}
+              {new Intl.NumberFormat("en-GB").format(card.balance)}
             </span>
             <span className="unit">{card.balance === 1 ? "point" : "points"}</span>
           </output>
@@ -46,8 +46,8 @@ export function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) 
   );
 }
 
-/** In the card's place while it is on its way. */
-export function CardToCome() {
+/** In the card's place while it is on its way, or when it does not come by itself. */
+export function CardToCome({ isStuck }: { isStuck: boolean }) {
   return (
     <section className="holder" aria-label="Your card">
       <div className="card to-come">
@@ -57,8 +57,12 @@ export function CardToCome() {
           </span>
         </div>
         <div role="status">
-          <p className="balance">Your card is on its way</p>
-          <p>You are a member already. The card appears here by itself; you need not wait for it.</p>
+          <p className="balance">{isStuck ? "Let us make your card together" : "Your card is on its way"}</p>
+          <p>
+            {isStuck
+              ? "You are a member already, but your card could not be made. Please ask at the counter."
+              : "You are a member already. The card appears here by itself; you need not wait for it."}
+          </p>
         </div>
       </div>
     </section>

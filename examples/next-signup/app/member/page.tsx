@@ -2,9 +2,11 @@
 import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import { Suspense } from "react";
+import { isStuck } from "../../shop/cards-later";
 import { loyalty } from "../../shop/loyalty";
 import { cardOf, type MemberCard } from "../../shop/members";
 import { currentMember } from "../../shop/session";
+import { stampOf } from "../../shop/stamp";
 import { signOut } from "./actions";
 import { History } from "./history";
 import { Live } from "./live";
@@ -19,7 +21,7 @@ export default async function MemberPage() {
   const card = await cardOf(member.id);
   return (
     <>
-      <Live />
+      <Live stamp={await stampOf(member.id)} />
       <div className="greeting">
         <h1>Hello, {member.name.split(" ")[0]}</h1>
         <form action={signOut}>
@@ -29,7 +31,11 @@ export default async function MemberPage() {
         </form>
       </div>
       <div className="member">
-        {card === undefined ? <CardToCome /> : <LoyaltyCard card={card} name={member.name} />}
+        {card === undefined ? (
+          <CardToCome isStuck={await isStuck(member.id)} />
+        ) : (
+          <LoyaltyCard card={card} name={member.name} />
+        )}
         {card !== undefined && (
           <div className="beside">
             <section className="panel" aria-labelledby="history">

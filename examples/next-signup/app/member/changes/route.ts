@@ -1,6 +1,7 @@
 /** A stream that says "something changed" to a member's open page; the page then asks for itself anew. */
 import { onChange } from "../../../shop/changes";
 import { currentMember } from "../../../shop/session";
+import { stampOf } from "../../../shop/stamp";
 
 const heartbeatMs = 20_000; // proxies end what is silent
 
@@ -10,7 +11,7 @@ export async function GET(request: Request): Promise<Response> {
   const encoder = new TextEncoder();
   let end = () => {};
   const stream = new ReadableStream<Uint8Array>({
-    start(controller) {
+    async start(controller) {
       const send = (text: string) => controller.enqueue(encoder.encode(text));
       const stopListening = onChange(member.id, () => send("data: changed\n\n"));
       const heartbeat = setInterval(send, heartbeatMs, ":\n\n");
@@ -19,7 +20,9 @@ export async function GET(request: Request): Promise<Response> {
         clearInterval(heartbeat);
       };
       request.signal.addEventListener("abort", end);
-      send(":\n\n");
+      const isNew = (await stampOf(member.id)) !== new URL(request.url).searchParams.get("shown");
+      if (request.signal.aborted) return end();
+      send(isNew ? "data: changed\n\n" : ":\n\n");
     },
     cancel: () => end(),
   });
