@@ -56,6 +56,7 @@ async function openShop(test) {
     async cards() {
       return (await (await fetch(`${mock.url}/_mock/cards`)).json()).items;
     },
+    end: () => server.end(),
     /** The process dies where it stands, and another takes its place. */
     async crash() {
       server.kill();
@@ -234,6 +235,16 @@ describe("the shop on Next", { concurrency: false }, () => {
     await page.reload();
     await shown(page, ".balance", "40");
     await text("Your history cannot be shown right now");
+  });
+
+  it("ends when it is told to, though a page listens", { timeout: 20_000 }, async (test) => {
+    const shop = await openShop(test);
+    const { page, text, signUp } = await visitor(test, shop);
+    const listening = page.waitForResponse((response) => response.url().includes("/member/changes"));
+    await signUp();
+    await text("Nothing yet");
+    await listening;
+    await shop.end();
   });
 
   it("gives nobody the account of somebody else", async (test) => {

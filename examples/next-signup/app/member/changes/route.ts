@@ -1,5 +1,5 @@
 /** A stream that says "something changed" to a member's open page; the page then asks for itself anew. */
-import { onChange } from "../../../shop/changes";
+import { listen } from "../../../shop/changes";
 import { currentMember } from "../../../shop/session";
 import { stampOf } from "../../../shop/stamp";
 
@@ -13,7 +13,13 @@ export async function GET(request: Request): Promise<Response> {
   const stream = new ReadableStream<Uint8Array>({
     async start(controller) {
       const send = (text: string) => controller.enqueue(encoder.encode(text));
-      const stopListening = onChange(member.id, () => send("data: changed\n\n"));
+      const stopListening = listen(member.id, {
+        changed: () => send("data: changed\n\n"),
+        over() {
+          end();
+          controller.close();
+        },
+      });
       const heartbeat = setInterval(send, heartbeatMs, ":\n\n");
       end = () => {
         stopListening();
@@ -27,6 +33,11 @@ export async function GET(request: Request): Promise<Response> {
     cancel: () => end(),
   });
   return new Response(stream, {
-    headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
+    headers: {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+      connection: "close", // else the next stream comes in here, and a server that ends has to wait for it
+    },
   });
 }
