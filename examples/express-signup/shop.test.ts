@@ -4,10 +4,13 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startMockServer } from "@loyalty-cards/mock-server/node";
+import type { CardLinks } from "@loyalty-cards/issuing-client";
+import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
-import seed from "./mock.json" with { type: "json" };
+import mockSettings from "./mock.json" with { type: "json" };
 import { openShop } from "./shop.ts";
+
+const seed = mockSettings as Required<Pick<MockServerOptions, "templates" | "endpoints">>;
 
 async function open() {
   let listener: RequestListener | undefined;
@@ -15,7 +18,7 @@ async function open() {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = seed.endpoints.map((endpoint) => ({ ...endpoint, url: `${url}/webhooks/loyalty` }));
-  const mock = await startMockServer({ templates: seed.templates as never, endpoints });
+  const mock = await startMockServer({ ...seed, endpoints });
   const folder = mkdtempSync(join(tmpdir(), "express-signup-"));
   const shop = await openShop({
     url: mock.url,
@@ -45,7 +48,7 @@ async function open() {
       });
       const headers = { "content-type": "application/json" };
       const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
-      return { status: response.status, body: await response.json() };
+      return { status: response.status, body: (await response.json()) as { links: CardLinks } };
     },
   };
 }
