@@ -38,15 +38,15 @@ export function openWorkshop() {
     }
   }
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
-  for (const name of ours) {
-    // Built before: packing again would build again.
-    execFileSync("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder], {
-      cwd: here(`../../packages/${name}`),
-      env,
-    });
-  }
+  // Built before: packing again would build again.
+  const packages = ours.map((name) => `--workspace=packages/${name}`);
+  execFileSync("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder, ...packages], {
+    cwd: here("../.."),
+    env,
+    stdio: "pipe",
+  });
   const tarballs = readdirSync(folder).filter((file) => file.endsWith(".tgz"));
-  run("npm", "ci", "--no-audit", "--no-fund");
+  // Both in one: what the lock file has is installed as it says.
   run("npm", "install", "--no-save", "--no-audit", "--no-fund", ...tarballs.map((file) => `./${file}`));
   return {
     folder,
