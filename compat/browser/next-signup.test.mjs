@@ -237,6 +237,28 @@ describe("the shop on Next", { concurrency: false }, () => {
     await text("Your history cannot be shown right now");
   });
 
+  it("takes a form that is sent twice for one member, and lets both answers in", async (test) => {
+    const shop = await openShop(test);
+    const { page } = await visitor(test, shop, { scripts: false });
+    const hidden = await page.$eval(".sign-up", (form) => [...new FormData(form)]);
+    const send = async (email) => {
+      const body = new FormData();
+      for (const [name, value] of hidden) body.set(name, value);
+      for (const [name, value] of Object.entries({ ...anna, email, privacy: "2026-01" }))
+        body.set(name, value);
+      const headers = { origin: shop.url };
+      const answer = await fetch(shop.url, { method: "POST", headers, body, redirect: "manual" });
+      return [answer.headers.get("location"), answer.headers.has("set-cookie")];
+    };
+    const answers = await Promise.all([send(anna.email), send(anna.email)]);
+    assert.deepEqual(answers, [
+      ["/member", true],
+      ["/member", true],
+    ]);
+    assert.equal((await shop.cards()).length, 1);
+    assert.deepEqual(await send("bob@example.com"), [null, false]); // the form is used up, and Anna's stays hers
+  });
+
   it("ends when it is told to, though a page listens", { timeout: 20_000 }, async (test) => {
     const shop = await openShop(test);
     const { page, text, signUp } = await visitor(test, shop);

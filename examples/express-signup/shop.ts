@@ -1,5 +1,4 @@
 /** A shop's server: a sign-up that never fails because loyalty does, and webhooks that are never lost. */
-// #region shop
 import { cardLinks, createIssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -74,4 +73,3 @@ export async function openShop(settings: Record<"url" | "key" | "template" | "se
   });
   return { app, inbox, issueMissing };
 }
-// #endregion

@@ -5,4 +5,6 @@ export async function register(): Promise<void> {
   const { issueCardsLater } = await import("./shop/cards-later");
   await workOnEvents();
   issueCardsLater();
+  const { LOYALTY_CONSOLE_URL } = process.env; // the mock service sets it
+  if (LOYALTY_CONSOLE_URL !== undefined) console.log(`The loyalty console is at ${LOYALTY_CONSOLE_URL}`);
 }

@@ -1,5 +1,4 @@
 /** What is known of one card: a Durable Object with a SQLite of its own, where an event has its effect once, in order. */
-// #region loyalty-card
 import type { DurableObjectState, SqlStorage } from "@cloudflare/workers-types";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
@@ -48,4 +47,3 @@ export class LoyaltyCard {
     );
   }
 }
-// #endregion

@@ -1,5 +1,4 @@
 /** A Worker that receives the webhooks: each event goes to the object of its card, and is answered when it is kept there. */
-// #region worker
 import type { DurableObjectNamespace } from "@cloudflare/workers-types";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
@@ -44,4 +43,3 @@ app.get("/cards/:id", async ({ env, req, json }) => {
 });
 
 export default app;
-// #endregion

@@ -23,7 +23,7 @@ export default async function SignUpPage() {
           </li>
         </ul>
       </section>
-      <SignUpForm versions={consentVersions} />
+      <SignUpForm versions={consentVersions} formId={crypto.randomUUID()} />
     </div>
   );
 }

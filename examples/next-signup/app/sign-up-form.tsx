@@ -6,7 +6,12 @@ import { signUp } from "./sign-up";
 
 const untouched: FormState = { values: {}, faults: {} };
 
-export function SignUpForm({ versions }: { versions: { privacy: string; news: string } }) {
+interface SignUpFormProps {
+  versions: { privacy: string; news: string };
+  formId: string;
+}
+
+export function SignUpForm({ versions, formId }: SignUpFormProps) {
   const [{ values, faults }, action, isPending] = useActionState(signUp, untouched);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -32,6 +37,7 @@ export function SignUpForm({ versions }: { versions: { privacy: string; news: st
   return (
     <form ref={form} action={action} className="panel sign-up" aria-labelledby="join">
       <h2 id="join">Join the club</h2>
+      <input type="hidden" name="formId" value={values.formId ?? formId} />
       {faults.form !== undefined && (
         <p className="alert" role="alert" tabIndex={-1}>
           {faults.form}

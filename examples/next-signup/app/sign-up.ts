@@ -12,15 +12,14 @@ import { type FormState, fieldAtFault, readForm } from "../shop/sign-up-form";
 const patienceMs = 4_000;
 
 export async function signUp(_before: FormState, form: FormData): Promise<FormState> {
-  const { values, faults, draft } = readForm(form);
+  const { values, faults, draft, formId } = readForm(form);
   if (Object.keys(faults).length > 0) return { values, faults };
 
-  const nowMs = Date.now();
-  const member = await saveMember(draft, nowMs);
+  const member = await saveMember(draft, formId, Date.now());
   if (member === undefined)
     return { values, faults: { email: "There is an account with this address already." } };
   try {
-    await issueCardTo(member, nowMs, patienceMs);
+    await issueCardTo(member, patienceMs);
   } catch (error) {
     if (isIssuingError(error) && error.code === "validation") {
       await forgetMember(member.id);

@@ -11,11 +11,6 @@ const mostPauseMs = 300_000;
 /** The time of an attempt that somebody has to ask for. */
 const neverMs = Number.MAX_SAFE_INTEGER;
 
-interface Owed extends Member {
-  firstAttemptAt: number;
-  failures: number;
-}
-
 export function issueCardsLater(): void {
   oncePerProcess("cards-later", () => void look());
 }
@@ -27,15 +22,15 @@ async function look(): Promise<void> {
 
 async function issueDueCards(): Promise<void> {
   const owed = await inTransaction((query) =>
-    query<Owed>(
-      `SELECT ${memberColumns}, first_attempt_at AS firstAttemptAt, failures
+    query<Member>(
+      `SELECT ${memberColumns}
        FROM cards_to_issue JOIN members ON members.id = member_id WHERE next_attempt_at <= ? LIMIT 20`,
       Date.now(),
     ),
   );
   for (const member of owed) {
     try {
-      await issueCardTo(member, member.firstAttemptAt, 10_000);
+      await issueCardTo(member, 10_000);
     } catch (error) {
       await putOff(member.id, error);
     }

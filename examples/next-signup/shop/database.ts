@@ -5,12 +5,11 @@ import { oncePerProcess } from "./once-per-process";
 const tables = `
   CREATE TABLE IF NOT EXISTS members (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE COLLATE NOCASE, phone TEXT NOT NULL,
-    privacy_version TEXT NOT NULL, news_version TEXT, joined_at INTEGER NOT NULL, card_id TEXT UNIQUE
+    privacy_version TEXT NOT NULL, news_version TEXT, joined_at INTEGER NOT NULL, form_id TEXT NOT NULL UNIQUE, card_id TEXT UNIQUE
   );
   CREATE TABLE IF NOT EXISTS sessions (token_hash TEXT PRIMARY KEY, member_id TEXT NOT NULL, began_at INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS cards_to_issue (
-    member_id TEXT PRIMARY KEY, first_attempt_at INTEGER NOT NULL, failures INTEGER NOT NULL DEFAULT 0,
-    next_attempt_at INTEGER NOT NULL
+    member_id TEXT PRIMARY KEY, failures INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS cards (id TEXT PRIMARY KEY, public_url TEXT, balance REAL, tier TEXT, wants_news INTEGER)`;
 

@@ -8,6 +8,8 @@ export interface Member {
   phone: string;
   privacyVersion: string;
   newsVersion: string | null;
+  /** In milliseconds; the first attempt at the card came right after it. */
+  joinedAt: number;
 }
 
 export interface MemberCard {
@@ -20,27 +22,42 @@ export interface MemberCard {
 }
 
 export const memberColumns =
-  "members.id, name, email, phone, privacy_version AS privacyVersion, news_version AS newsVersion";
+  "members.id, name, email, phone, privacy_version AS privacyVersion, news_version AS newsVersion, joined_at AS joinedAt";
 /** How long the sign-up has the card for itself, before it is issued later. */
 const signUpMayTakeMs = 15_000;
+/** Not longer: the form may still be on a screen that somebody else looks at. */
+const sentTwiceWithinMs = 60_000;
 
 /**
- * Saves a member together with the card that is owed, so that no crash forgets it.
+ * Saves a member together with the card that is owed, so that no crash forgets it. A form that is sent twice, by an impatient
+ * finger, is one member.
+ * @param formId of the page that was sent: nobody else has it.
  * @returns undefined when somebody has that e-mail address.
  */
-export function saveMember(draft: Omit<Member, "id">, nowMs: number): Promise<Member | undefined> {
-  const member = { id: crypto.randomUUID(), ...draft };
+export function saveMember(
+  draft: Omit<Member, "id" | "joinedAt">,
+  formId: string,
+  nowMs: number,
+): Promise<Member | undefined> {
+  const member = { id: crypto.randomUUID(), ...draft, joinedAt: nowMs };
   return inTransaction((query) => {
     const saved = query(
-      `INSERT INTO members (id, name, email, phone, privacy_version, news_version, joined_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
+      `INSERT INTO members (id, name, email, phone, privacy_version, news_version, joined_at, form_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
       ...[member.id, member.name, member.email, member.phone],
-      ...[member.privacyVersion, member.newsVersion, nowMs],
+      ...[member.privacyVersion, member.newsVersion, nowMs, formId],
     );
-    if (saved.length === 0) return undefined;
+    if (saved.length === 0) {
+      const [same] = query<Member>(
+        `SELECT ${memberColumns} FROM members WHERE form_id = ? AND email = ? AND joined_at > ?`,
+        ...[formId, member.email, nowMs - sentTwiceWithinMs],
+      );
+      return same;
+    }
     query(
-      "INSERT INTO cards_to_issue (member_id, first_attempt_at, next_attempt_at) VALUES (?, ?, ?)",
-      ...[member.id, nowMs, nowMs + signUpMayTakeMs],
+      "INSERT INTO cards_to_issue (member_id, next_attempt_at) VALUES (?, ?)",
+      member.id,
+      nowMs + signUpMayTakeMs,
     );
     return member;
   });
