@@ -45,7 +45,7 @@ export function sourceFiles(root: string): SourceFile[] {
   for (const name of readdirSync(join(root, "packages"))) folders.push(`packages/${name}/src`);
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts") && !file.includes("node_modules"))
+      .filter((file) => file.endsWith(".ts") && !/node_modules|\.next\//.test(file))
       .map((file) => read(root, join(root, folder, file))),
   );
 }

@@ -27,6 +27,7 @@ const gates: [name: string, command: string][] = [
   ["doors under MSW 3", "npm run test:msw3"],
   ["mock server against the document", "npm run test:contract"],
   ["pages in a browser", "npm run test:browser"],
+  ["the shop on Next, in a browser", "npm run test:shop"],
   ["reference", "npm run docs"],
   ["demo", "npm run demo"],
 ];

@@ -100,6 +100,7 @@ export async function startShop(folder, name, port, settings) {
       return ended;
     },
     kill: () => child.kill("SIGKILL"),
+    ended,
   };
 }
 

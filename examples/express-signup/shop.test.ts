@@ -1,0 +1,96 @@
+/** The smallest shop, over real HTTP, with the mock service behind it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CardLinks } from "@loyalty-cards/issuing-client";
+import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import { expect, it, onTestFinished } from "vitest";
+import mockSettings from "./mock.json" with { type: "json" };
+import { openShop } from "./shop.ts";
+
+const seed = mockSettings as Required<Pick<MockServerOptions, "templates" | "endpoints">>;
+
+async function open() {
+  let listener: RequestListener | undefined;
+  const server = createServer((request, response) => listener?.(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoints = seed.endpoints.map((endpoint) => ({ ...endpoint, url: `${url}/webhooks/loyalty` }));
+  const mock = await startMockServer({ ...seed, endpoints });
+  const folder = mkdtempSync(join(tmpdir(), "express-signup-"));
+  const shop = await openShop({
+    url: mock.url,
+    key: mock.service.apiKeys.website,
+    template: mock.service.templateId,
+    secret: mock.service.endpoints[0]?.secret ?? "",
+    file: join(folder, "shop.db"),
+  });
+  listener = shop.app;
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await shop.inbox.close();
+    await mock.close();
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    ...shop,
+    service: mock.service,
+    read: (sql: string) => shop.inbox.write((database) => database.prepare(sql).all()),
+    async signUp(changes = {}) {
+      const body = JSON.stringify({
+        name: "Anna",
+        email: "anna@example.com",
+        phone: "600100200",
+        ...changes,
+      });
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
+      return { status: response.status, body: (await response.json()) as { links: CardLinks } };
+    },
+  };
+}
+
+it("signs up, and keeps the balance that the service reports", async () => {
+  const { signUp, read, service } = await open();
+  const { status, body } = await signUp();
+  expect(status).toBe(201);
+  const [{ card }] = (await read("SELECT card FROM users")) as [{ card: string }];
+  expect(body.links.page).toBe(service.cards.get(card).publicUrl);
+
+  service.cards.purchase(card, { points: 120 });
+  await service.idle(); // two events of one millisecond have no order
+  service.cards.redeem(card, { points: 20 });
+  await service.idle();
+  await expect.poll(() => read("SELECT card, balance FROM balances")).toMatchObject([{ card, balance: 100 }]);
+});
+
+it("shows what the service says about the form, and the address is free again", async () => {
+  const { signUp } = await open();
+  expect(await signUp({ phone: "12" })).toMatchObject({
+    status: 422,
+    body: { message: "The phone number is not valid." },
+  });
+  expect((await signUp()).status).toBe(201);
+});
+
+it("says 409 to an address that is taken", async () => {
+  const { signUp } = await open();
+  expect([(await signUp()).status, (await signUp()).status]).toEqual([201, 409]);
+});
+
+it("signs up while the service is away; the card comes later, once", async () => {
+  const { signUp, read, service, issueMissing } = await open();
+  service.templates.archive(service.templateId);
+  expect(await signUp()).toMatchObject({ status: 202, body: { userId: 1 } });
+  service.reset();
+  // This time the card is issued and only the answer is lost, so that the same key must be sent again.
+  service.faults.add({ phase: "after-commit", kind: "truncate", times: 1 });
+  await issueMissing();
+  await issueMissing();
+  const [{ card }] = (await read("SELECT card FROM users")) as [{ card: string }];
+  expect(service.cards.get(card).loyaltyBalance).toBe(0);
+  expect(service.faults.list()).toEqual([]);
+});

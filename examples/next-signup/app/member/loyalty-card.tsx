@@ -1,0 +1,70 @@
+/** The card as its member sees it: balance and level, the code for the counter, and the ways into a wallet. */
+import { renderSVG } from "uqr";
+import { linksOf } from "../../shop/loyalty";
+import type { MemberCard } from "../../shop/members";
+import { Mark } from "../mark";
+
+export function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
+  const links = linksOf(card.publicUrl);
+  const code = renderSVG(links.page, { border: 2, ecc: "M" });
+  return (
+    <section className="holder" aria-label="Your card">
+      <div className="card">
+        <div className="card-top">
+          <span className="card-brand">
+            <Mark /> Harbour Club
+          </span>
+          <output className="level" key={card.tier} aria-label="Level">
+            {card.tier ?? "Welcome aboard"}
+          </output>
+        </div>
+        <div className="card-middle">
+          <output className="balance" aria-label="Points">
+            <span className="number" key={card.balance}>
+              {new Intl.NumberFormat("en-GB").format(card.balance)}
+            </span>
+            <span className="unit">{card.balance === 1 ? "point" : "points"}</span>
+          </output>
+          <a className="code" href={links.page} aria-label="Open the card’s page">
+            {/* biome-ignore lint/security/noDangerouslySetInnerHtml: made here, of an address that was checked */}
+            <span role="img" aria-label="QR code of the card" dangerouslySetInnerHTML={{ __html: code }} />
+          </a>
+        </div>
+        <p className="holder-name">{name}</p>
+      </div>
+      <div className="wallets">
+        <a href={links.addToFirstWallet}>
+          {/* biome-ignore lint/performance/noImgElement: a small picture of the service, used as it is */}
+          <img src={links.firstWalletButton} alt="Add to Apple Wallet" height="48" />
+        </a>
+        <a href={links.addToSecondWallet}>
+          {/* biome-ignore lint/performance/noImgElement: a small picture of the service, used as it is */}
+          <img src={links.secondWalletButton} alt="Add to Google Wallet" height="48" />
+        </a>
+      </div>
+    </section>
+  );
+}
+
+/** In the card's place while it is on its way, or when it does not come by itself. */
+export function CardToCome({ isStuck }: { isStuck: boolean }) {
+  return (
+    <section className="holder" aria-label="Your card">
+      <div className="card to-come">
+        <div className="card-top">
+          <span className="card-brand">
+            <Mark /> Harbour Club
+          </span>
+        </div>
+        <div role="status">
+          <p className="balance">{isStuck ? "Let us make your card together" : "Your card is on its way"}</p>
+          <p>
+            {isStuck
+              ? "You are a member already, but your card could not be made. Please ask at the counter."
+              : "You are a member already. The card appears here by itself; you need not wait for it."}
+          </p>
+        </div>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,66 @@
+/** Issues the cards that could not be issued at sign-up, until each is there. */
+import { isIssuingError } from "@loyalty-cards/issuing-client";
+import { changed } from "./changes";
+import { inTransaction } from "./database";
+import { issueCardTo } from "./issue-card";
+import { type Member, memberColumns } from "./members";
+import { oncePerProcess } from "./once-per-process";
+
+const lookEveryMs = 1_000;
+const mostPauseMs = 300_000;
+/** The time of an attempt that somebody has to ask for. */
+const neverMs = Number.MAX_SAFE_INTEGER;
+
+export function issueCardsLater(): void {
+  oncePerProcess("cards-later", () => void look());
+}
+
+async function look(): Promise<void> {
+  await issueDueCards().catch((error) => console.error("The cards that are owed could not be read:", error));
+  setTimeout(look, lookEveryMs).unref();
+}
+
+async function issueDueCards(): Promise<void> {
+  const owed = await inTransaction((query) =>
+    query<Member>(
+      `SELECT ${memberColumns}
+       FROM cards_to_issue JOIN members ON members.id = member_id WHERE next_attempt_at <= ? LIMIT 20`,
+      Date.now(),
+    ),
+  );
+  for (const member of owed) {
+    try {
+      await issueCardTo(member, 10_000);
+    } catch (error) {
+      await putOff(member.id, error);
+    }
+  }
+}
+
+/** Later again; or not by itself, when another attempt cannot help or could make a second card: somebody must look. */
+export async function putOff(memberId: string, error: unknown): Promise<void> {
+  const ends = isIssuingError(error) && ["validation", "idempotency-expired"].includes(error.code);
+  if (ends || !isIssuingError(error) || !error.retryable)
+    console.error(`No card for member ${memberId}:`, error);
+  await inTransaction((query) => {
+    const [{ failures } = { failures: 0 }] = query<{ failures: number }>(
+      "SELECT failures FROM cards_to_issue WHERE member_id = ?",
+      memberId,
+    );
+    const pauseMs = Math.min(mostPauseMs, 1_000 * 2 ** failures) * (0.5 + Math.random() / 2);
+    query(
+      "UPDATE cards_to_issue SET failures = failures + 1, next_attempt_at = ? WHERE member_id = ?",
+      ends ? neverMs : Math.round(Date.now() + pauseMs),
+      memberId,
+    );
+  });
+  if (ends) changed(memberId);
+}
+
+/** Whether the card will not come by itself. */
+export async function isStuck(memberId: string): Promise<boolean> {
+  const stuck = await inTransaction((query) =>
+    query("SELECT 1 FROM cards_to_issue WHERE member_id = ? AND next_attempt_at = ?", memberId, neverMs),
+  );
+  return stuck.length > 0;
+}

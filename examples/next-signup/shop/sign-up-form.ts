@@ -1,0 +1,37 @@
+/** Reads the sign-up form, and says what is wrong with it. */
+import { consentVersions } from "./loyalty";
+import type { Member } from "./members";
+
+export const fields = ["name", "phone", "email", "privacy"] as const;
+export type Field = (typeof fields)[number];
+
+/** What the form shows again: what was typed, and what is wrong with it. */
+export interface FormState {
+  values: Partial<Record<Field | "news" | "formId", string>>;
+  faults: Partial<Record<Field | "form", string>>;
+}
+
+export function readForm(
+  form: FormData,
+): FormState & { draft: Omit<Member, "id" | "joinedAt">; formId: string } {
+  const text = (name: string) => {
+    const value = form.get(name);
+    return typeof value === "string" ? value.trim().slice(0, 200) : "";
+  };
+  const values = Object.fromEntries([...fields, "news", "formId"].map((name) => [name, text(name)]));
+  const { name = "", phone = "", email = "", privacy = "", news = "", formId = "" } = values;
+  const faults: FormState["faults"] = {};
+  if (name === "") faults.name = "Please tell us your name.";
+  if (phone === "") faults.phone = "Please give us your phone number.";
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) faults.email = "This is not an e-mail address.";
+  if (privacy !== consentVersions.privacy) faults.privacy = "Please read and accept the privacy notice.";
+  if (!/^[\da-f-]{36}$/.test(formId)) faults.form = "Please load this page again.";
+  const newsVersion = news === consentVersions.news ? news : null;
+  return { values, faults, draft: { name, phone, email, privacyVersion: privacy, newsVersion }, formId };
+}
+
+/** Where a refusal of the service belongs. That it points at members is not promised: without, it is the form's. */
+export function fieldAtFault(problem: Record<string, unknown>): Field | "form" {
+  const pointers = JSON.stringify(problem.errors ?? []);
+  return fields.find((field) => pointers.includes(`/${field}"`)) ?? "form";
+}
