@@ -1,6 +1,6 @@
 /** Looks at what each tarball has inside: everything that is needed, and nothing that nothing leads to. */
 import { readFileSync } from "node:fs";
-import { join, posix } from "node:path";
+import { isAbsolute, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { pack } from "./pack.ts";
@@ -23,7 +23,9 @@ export function tarballFaults(
   const needed = reached(manifest, paths, read);
   const missing = [...new Set([...always, ...needed])].filter((path) => !inside.has(path));
   const spare = paths.filter((path) => !needed.has(path) && !readByPeople.includes(path));
+  const machines = paths.filter((path) => path.endsWith(".map") && namedIn(read(path)).some(isAbsolute));
   return [
+    ...machines.map((path) => `packages/${name}: ${path} has a path of the machine that built it`),
     ...missing.map((path) => `packages/${name} has no ${path}: its tarball would be without it`),
     ...spare
       .filter((path) => !foundByName.test(path))
@@ -51,6 +53,11 @@ function reached(manifest: Manifest, paths: readonly string[], read: (path: stri
   return found;
 }
 
+function namedIn(map: string): string[] {
+  const { file, sources } = JSON.parse(map) as { file?: string; sources: string[] };
+  return file === undefined ? sources : [file, ...sources];
+}
+
 function matching(pattern: string, paths: readonly string[]): string[] {
   const [before = "", after = ""] = pattern.split("*");
   return paths.filter((path) => path.startsWith(before) && path.endsWith(after));
@@ -59,9 +66,10 @@ function matching(pattern: string, paths: readonly string[]): string[] {
 function targetsIn(path: string, text: string, paths: readonly string[]): string[] {
   const beside = (target: string) => posix.join(posix.dirname(path), target);
   if (path.endsWith(".map")) {
-    const { sources } = JSON.parse(text) as { sources: string[] };
     // Inlined software of others is not published, only ours is.
-    return sources.map(beside).filter((source) => paths.includes(source));
+    return sourcesOf(text)
+      .map(beside)
+      .filter((source) => paths.includes(source));
   }
   if (path.endsWith(".md")) {
     return [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = ""]) => beside(target));

@@ -50,3 +50,12 @@ it.each(["dist/old-chunk.js", "test/a.test.ts", "tsup.config.ts"])("%s is not ne
     `packages/small would publish ${path}, to which nothing leads`,
   ]);
 });
+
+it.each(['{"sources":["/home/anna/src/index.ts"]}', '{"file":"/home/anna/dist/index.js","sources":[]}'])(
+  "a path of somebody's machine is found: %s",
+  (map) => {
+    expect(faultsOf({ ...files, "dist/index.js.map": map })).toContain(
+      "packages/small: dist/index.js.map has a path of the machine that built it",
+    );
+  },
+);
