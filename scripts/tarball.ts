@@ -67,7 +67,7 @@ function targetsIn(path: string, text: string, paths: readonly string[]): string
   const beside = (target: string) => posix.join(posix.dirname(path), target);
   if (path.endsWith(".map")) {
     // Inlined software of others is not published, only ours is.
-    return sourcesOf(text)
+    return namedIn(text)
       .map(beside)
       .filter((source) => paths.includes(source));
   }
