@@ -54,7 +54,7 @@ function dependencies(names: readonly string[], from: string, known = new Map<st
 }
 
 /** What the bundler put into the files: each source map tells where every line is from. */
-function inside({ name, folder }: Published): Software[] {
+export function inside({ name, folder }: Published): Software[] {
   const names = new Set(insideBesides[name]);
   for (const file of readdirSync(join(folder, "dist")).filter((path) => path.endsWith(".map"))) {
     const { sources } = JSON.parse(readFileSync(join(folder, "dist", file), "utf8")) as { sources: string[] };
