@@ -6,12 +6,14 @@ import type { InboxHealth, InspectableInbox } from "../health.ts";
 import { type ReportOptions, reporter } from "../outcome.ts";
 import { reportingPut } from "../put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "../retention.ts";
+import type { SqliteHandler } from "./attempt.ts";
 import type { OpenSqlite, OpenSqliteDatabase, SqliteDatabase } from "./database.ts";
 import { groupCommit, synchronous } from "./group-commit.ts";
 import { absolutePath, openSqlite } from "./open-node.ts";
 import { prepare } from "./schema.ts";
 import { createStore } from "./store.ts";
-import { type SqliteHandler, type SqliteWorker, type SqliteWorkerOptions, startWorker } from "./worker.ts";
+import { type SqliteWorker, startWorker } from "./worker.ts";
+import type { SqliteWorkerOptions } from "./worker-options.ts";
 
 export interface SqliteInboxOptions extends ReportOptions {
   /** The database file, on a disk of this machine; it is made when it is missing. It may hold tables of yours too. */
