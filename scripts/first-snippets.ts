@@ -3,21 +3,15 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join } from "node:path";
 import { type Format, transformSync } from "esbuild";
 import { type Consumer, expectSaid, openConsumer } from "./consumer.ts";
+import { firstSnippet } from "./first-snippet.ts";
 import { published, root } from "./published.ts";
 
 const nodes = ["20", "22", "24"];
-const snippets = published.map(({ name, folder }) => ({ name, program: firstSnippet(name, folder) }));
-
-/** @throws when npm would show a page without a program. */
-function firstSnippet(name: string, folder: string): string {
+const snippets = published.map(({ name, folder }) => {
   const readme = join(folder, "README.md");
-  if (!existsSync(readme))
-    throw new Error(`packages/${name} has no README.md: npm would show an empty page. Write it first.`);
-  const program = /^```ts\n([\s\S]*?)^```/m.exec(readFileSync(readme, "utf8"))?.[1];
-  if (program === undefined)
-    throw new Error(`packages/${name}/README.md has no snippet in TypeScript that a reader could paste.`);
-  return program;
-}
+  const text = existsSync(readme) ? readFileSync(readme, "utf8") : undefined;
+  return { name, program: firstSnippet(name, text) };
+});
 
 function tryOn(consumer: Consumer, binary: string): void {
   mkdirSync(join(consumer.folder, "pasted"));

@@ -28,6 +28,7 @@ async function issued({ url, service }) {
   return answer.json();
 }
 
+/** A package that is not here makes the program fail: somebody has to say how its first snippet is used. */
 const uses = {
   async "issuing-client"({ url, service }) {
     process.env.LOYALTY_URL = url;
