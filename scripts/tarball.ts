@@ -72,7 +72,10 @@ function targetsIn(path: string, text: string, paths: readonly string[]): string
       .filter((source) => paths.includes(source));
   }
   if (path.endsWith(".md")) {
-    return [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = ""]) => beside(target));
+    // What is outside of the package, npm links to the repository.
+    return [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+      .map(([, target = ""]) => beside(target))
+      .filter((target) => !target.startsWith(".."));
   }
   const isTypes = /\.d\.c?ts$/.test(path);
   const imports = ts

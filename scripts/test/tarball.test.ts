@@ -14,7 +14,7 @@ const manifest: Manifest = {
 const files: Record<string, string> = {
   "package.json": "{}",
   LICENSE: "",
-  "README.md": "[the control API](CONTROL.md), [npm](https://npmjs.com)",
+  "README.md": "[the control API](CONTROL.md), [npm](https://npmjs.com), [a neighbour](../other/README.md)",
   "CONTROL.md": "",
   "dist/index.js":
     'import "./chunk.js";\nconst text = `import "./no.js"`;\n//# sourceMappingURL=index.js.map',
