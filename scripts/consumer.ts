@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pack } from "./pack.ts";
 import { published, root } from "./published.ts";
 
@@ -10,6 +10,8 @@ export interface Consumer {
   folder: string;
   /** Runs a command there, and returns what it said. */
   run(command: string, ...args: string[]): string;
+  /** Runs an installed command by its name, with the npx of the same npm. */
+  npx(...args: string[]): string;
   /** Installs the packages that are published, as they were built, and others beside them. */
   install(...others: string[]): void;
   close(): void;
@@ -29,6 +31,7 @@ export function openConsumer(node = process.execPath): Consumer {
   return {
     folder,
     run,
+    npx: (...args) => run(node, join(dirname(npm), "npx-cli.js"), ...args),
     install(...others) {
       const tarballs = published.map((one) => pack(one.folder, folder).file);
       run(node, npm, "install", "--no-audit", "--no-fund", ...tarballs, ...others);

@@ -55,7 +55,7 @@ try {
       if (version === "5.9") compile("--skipLibCheck", "types-msw.ts");
     }
   }
-  const help = consumer.run("npx", "mock-server", "--help");
+  const help = consumer.npx("mock-server", "--help");
   if (!help.startsWith("Usage: mock-server")) throw new Error(`mock-server --help said: ${help}`);
   console.log("The packed packages work from ESM, CommonJS and TypeScript 5.4, 5.9, 6 and 7.");
 } finally {
