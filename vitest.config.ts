@@ -15,7 +15,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "unit",
-          include: ["{openapi,docs,packages/*}/test/**/*.test.ts"],
+          include: ["{openapi,docs,scripts,packages/*}/test/**/*.test.ts"],
           exclude: ["**/integration/**"],
         },
       },

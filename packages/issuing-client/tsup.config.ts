@@ -1,5 +1,6 @@
 /** Builds each entry twice, ESM and CommonJS, with the contract's types inlined, and what browsers get instead. */
 import { defineConfig } from "tsup";
+import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 
 export default defineConfig({
   entry: {
@@ -17,6 +18,7 @@ export default defineConfig({
   },
   splitting: true,
   sourcemap: true,
+  plugins: [relativeSourceMaps],
   esbuildOptions(options) {
     options.sourcesContent = false; // the sources are published beside
   },

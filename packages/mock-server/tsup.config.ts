@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Options } from "tsup";
+import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 
 const shared: Options = {
   target: "node20",
@@ -11,6 +12,7 @@ const shared: Options = {
   noExternal: ["@loyalty-cards/openapi", "libphonenumber-js", "uqr"],
   splitting: true,
   sourcemap: true,
+  plugins: [relativeSourceMaps],
   shims: true, // import.meta.url in CommonJS
   esbuildOptions(options) {
     options.sourcesContent = false; // the sources are published beside

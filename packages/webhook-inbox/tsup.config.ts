@@ -1,5 +1,6 @@
 /** Builds every entry twice, ESM and CommonJS. */
 import { defineConfig } from "tsup";
+import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 
 export default defineConfig({
   entry: {
@@ -15,6 +16,7 @@ export default defineConfig({
   dts: true,
   splitting: true,
   sourcemap: true,
+  plugins: [relativeSourceMaps],
   shims: true, // import.meta.url in CommonJS
   esbuildOptions(options) {
     options.sourcesContent = false; // the sources are published beside

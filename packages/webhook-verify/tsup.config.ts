@@ -1,5 +1,6 @@
 /** Builds every entry twice, ESM and CommonJS, with the contract's types inlined. */
 import { defineConfig } from "tsup";
+import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 
 export default defineConfig({
   entry: {
@@ -20,6 +21,7 @@ export default defineConfig({
   dts: { resolve: ["@loyalty-cards/openapi"] },
   splitting: true,
   sourcemap: true,
+  plugins: [relativeSourceMaps],
   esbuildOptions(options) {
     options.sourcesContent = false; // the sources are published beside
   },
