@@ -65,8 +65,8 @@ it("one machine", async () => {
   await inbox.close();
 });
 
-describe.skipIf(!(await hasPostgres()))("on PostgreSQL", async () => {
-  const { schema, url, pool: poolOf } = await ownSchema();
+describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
+  const { schema, url, pool: poolOf } = ownSchema();
   it("pg-boss", async () => {
     const { secret, cardId, listen, buy } = await shop();
     const pool = poolOf();

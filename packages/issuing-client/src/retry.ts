@@ -19,7 +19,6 @@ export function retrying(send: Send<Result>, budget: RetryBudget, random: () => 
   return async (call, url, request) => {
     const { clock, signal } = call;
     const repeatable = isRepeatable(request.method, request.headers);
-    if (call.isOver()) throw call.deadlineError();
     for (;;) {
       signal?.throwIfAborted();
       const attempt = call.beginAttempt(request.method);

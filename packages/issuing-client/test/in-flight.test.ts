@@ -155,3 +155,20 @@ it("everybody's onResponse is told", async () => {
   ]);
   expect(metas.map(({ status }) => status)).toEqual([201, 201]);
 });
+
+it("a request that was given up does not end the sharing of the next one under its key", async () => {
+  const { answer, open } = gate();
+  const { client, requests } = scripted([() => new Promise<Response>(() => {}), answer]);
+  const controller = new AbortController();
+  const left = client.issueCard(template.id, signUp, { ...byUser, signal: controller.signal });
+  await turns();
+  controller.abort(new Error("left"));
+  const next = client.issueCard(template.id, signUp, byUser); // begins before the first has ended
+  await expect(left).rejects.toThrow("left");
+  await turns();
+  const joined = client.issueCard(template.id, signUp, byUser);
+  await turns();
+  open();
+  expect(await joined).toEqual(await next);
+  expect(requests).toHaveLength(2);
+});

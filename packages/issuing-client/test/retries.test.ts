@@ -247,6 +247,15 @@ describe("the time of a call", () => {
   }
 });
 
+it("a pause that lasted past the deadline ends with what the service said last", async () => {
+  const { client, clock, requests } = scripted([json({}, 503)], {
+    deadlineMs: 500,
+    onEvent: ({ type }) => type === "retry" && queueMicrotask(() => clock.advance(600)),
+  });
+  await expect(client.getCard("card_1")).rejects.toMatchObject({ code: "server", status: 503, attempts: 1 });
+  expect(requests).toHaveLength(1);
+});
+
 it("a process that was busy past the deadline while the key was derived sends nothing", async () => {
   const { client, clock, requests } = scripted([issued()]);
   const call = client.issueCard(template.id, signUp, { userId: 1, deadlineMs: 500 });

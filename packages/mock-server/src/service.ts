@@ -119,7 +119,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
 
   async function answerFetch(request: Request): Promise<Response> {
     const answered = await answer(fromFetch(request));
-    return isSilent(answered.fault) ? noResponse(answered.fault, request.signal) : responseOf(answered);
+    return isSilent(answered.fault) ? noResponse(answered.fault, request) : responseOf(answered);
   }
 
   const services = new WeakMap<World, MockService>();

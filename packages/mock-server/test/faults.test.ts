@@ -1,4 +1,6 @@
 /** Faults by rule: which request meets them, what of the work is done, and what a receiver meets. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import type { FaultInput, RequestFaultInput } from "../src/index.ts";
 import { openShop, receiver, signUp, template } from "./shop.ts";
@@ -82,6 +84,26 @@ it("what each fault looks like from fetch", async () => {
   expect(await met({ phase, kind: "truncate" })).toEqual(["TypeError", "terminated"]);
   expect(await met({ phase, kind: "malformed" })).toEqual(["TypeError", "terminated"]);
   expect((await met({ phase, kind: "hang" }))?.toString()).toContain("TimeoutError");
+});
+
+it("a caller who hangs can give up, also after the engine has collected what nobody holds", async () => {
+  const { service } = openShop();
+  service.faults.add({ phase: "before", kind: "hang" });
+  const read = () =>
+    service.fetch(
+      new Request(`${service.baseUrl}/api/v1/passes/card_1`, {
+        headers: { authorization: `Bearer ${service.apiKeys.website}` },
+        signal: AbortSignal.timeout(300),
+      }),
+    );
+  const answer = read().catch((error: Error) => error.name);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  for (let round = 0; round < 3; round++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+  }
+  expect(await answer).toBe("TimeoutError");
 });
 
 it("rules are tried in their order, hold as often as they say, and only where they match", async () => {

@@ -31,7 +31,7 @@ it("a clock that runs can be moved, and tells the attempts that fired", async ()
   const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
   service.webhooks.sendTest(id);
   await service.idle();
-  expect(await service.clock.advance("6m")).toHaveLength(2);
+  expect(await service.clock.advance("7m")).toHaveLength(2);
   expect(await service.clock.runUntilIdle()).toHaveLength(3);
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "failed" }]);
 });

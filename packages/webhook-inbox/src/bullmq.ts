@@ -34,7 +34,7 @@ export interface BullQueue {
 export interface BullmqInboxOptions extends ReportOptions {
   /** How long handled events are remembered. Default 14 days, at least 8 h 37 min. Dead ones stay. */
   retentionSeconds?: number;
-  /** How often an event is tried. Default 15, with pauses of 1, 2, 4, … seconds: more than nine hours. */
+  /** How often an event is tried. Default 17, with pauses of 1, 2, 4, … seconds: nine hours and more. */
   attempts?: number;
   /** How long Redis may take, at the start and for each event. Default 5 000. */
   timeoutMs?: number;
@@ -48,7 +48,7 @@ export interface BullmqInbox extends Inbox, InspectableInbox {}
  * @throws when Redis does not answer, or evicts keys.
  */
 export async function bullmqInbox(queue: BullQueue, options: BullmqInboxOptions = {}): Promise<BullmqInbox> {
-  const { attempts = 15, timeoutMs = 5_000, log = console.error } = options;
+  const { attempts = 17, timeoutMs = 5_000, log = console.error } = options;
   checkedNumber("attempts", attempts, 1);
   checkedNumber("timeoutMs", timeoutMs, 1, longestTimerMs);
   const age = checkedRetention("retentionSeconds", options.retentionSeconds ?? defaultRetentionSeconds);

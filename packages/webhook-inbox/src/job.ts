@@ -25,19 +25,3 @@ export function readableJobId({ id }: Pick<WebhookEvent, "id">): string {
   const wellFormed = new TextDecoder().decode(new TextEncoder().encode(id)); // half a surrogate pair cannot be encoded
   return `event-${encodeURIComponent(wellFormed)}`;
 }
-
-/** Where the names of our identifiers live, as RFC 9562 wants it; any UUID would do, but it may never change. */
-const namespace = "6f1c1c2e-5d0b-4a57-9c39-1d5f6a0e8b42";
-
-/** The version 5 UUID of an event id: the same for every copy. */
-export async function uuidOf({ id }: Pick<WebhookEvent, "id">): Promise<string> {
-  const name = new TextEncoder().encode(id);
-  const bytes = Uint8Array.from([...hexBytes(namespace.replaceAll("-", "")), ...name]);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-1", bytes)).subarray(0, 16);
-  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50;
-  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
-  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-}
-
-const hexBytes = (hex: string) => (hex.match(/../g) ?? []).map((byte) => Number.parseInt(byte, 16));

@@ -4,10 +4,11 @@ import { eventOf } from "./body-text.ts";
 import { placeOf } from "./failure.ts";
 import { grouping } from "./grouping.ts";
 import type { InboxEntry, InboxHealth, InspectableInbox } from "./health.ts";
-import { checkedJobData, type JobData, jobData, uuidOf } from "./job.ts";
+import { checkedJobData, type JobData, jobData } from "./job.ts";
 import { type ReportOptions, reporter } from "./outcome.ts";
 import { reportingPut } from "./put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "./retention.ts";
+import { uuidOf } from "./uuid-node.ts";
 
 /** What the inbox needs of a started `PgBoss`; versions 10 and 12 have it. */
 export interface PgBossLike {
@@ -25,7 +26,10 @@ export interface PgBossInboxOptions extends ReportOptions {
   queue: string;
   /** How long events are remembered, handled or not. Default 14 days, at least 8 h 37 min. */
   retentionSeconds?: number;
-  /** How often a failed event is tried again. Default 14, with pauses of 1, 2, 4, … seconds: more than nine hours. */
+  /**
+   * How often a failed event is tried again, with pauses of 1, 2, 4, … seconds. Default 16 with pg-boss 10; 20 with pg-boss 12, where no pause is
+   * longer than an hour. Either goes on for more than eight hours.
+   */
   retryLimit?: number;
   /**
    * With pg-boss 10 and a `db` of your own: what you gave it as `archiveCompletedAfterSeconds`. Otherwise it is read.
@@ -43,7 +47,7 @@ export interface PgBossInbox extends Inbox, InspectableInbox {}
  * @throws when pg-boss cannot be reached, or has no such queue.
  */
 export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions): Promise<PgBossInbox> {
-  const { queue, retryLimit = 14 } = options;
+  const { queue } = options;
   const retentionSeconds = checkedRetention(
     "retentionSeconds",
     options.retentionSeconds ?? defaultRetentionSeconds,
@@ -52,6 +56,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   const found = await existingQueue(boss, queue);
   const isVersion10 = !("deleteAfterSeconds" in found);
   if (isVersion10) checkArchive(boss, options);
+  const { retryLimit = isVersion10 ? 16 : 20 } = options;
   const jobs = `${schemaOf(boss, options)}.job`;
 
   const rows = async (text: string, values: unknown[]) =>
@@ -86,7 +91,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   return {
     put: reportingPut(report, async (event, { body, receivedAt }) => {
       const data = { ...jobData(body, receivedAt), copy: crypto.randomUUID() };
-      const result = await storeTogether({ id: await uuidOf(event), data });
+      const result = await storeTogether({ id: uuidOf(event), data });
       if (result !== "missing") return result;
       throw new Error(`pg-boss did not keep the event: does the queue "${queue}" still exist?`);
     }),
@@ -119,7 +124,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
       return found.map((row) => entryOf(row["data"], row["state"] as string, Number(row["retry_count"])));
     },
     async replay(eventId) {
-      const id = await uuidOf({ id: eventId });
+      const id = uuidOf({ id: eventId });
       const job = (await boss.getJobById(queue, id)) as { state?: string } | null;
       if (job?.state !== "failed") return false;
       await boss.retry(queue, id);

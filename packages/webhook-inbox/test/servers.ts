@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import pg from "pg";
-import { afterAll } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 
 const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
@@ -43,12 +43,12 @@ export const hasRedis = () =>
     }
   });
 
-/** A schema of this file's own, removed at its end. */
-export async function ownSchema() {
+/** A schema of this suite's own, made before it and removed after it; a suite that is skipped touches no server. */
+export function ownSchema() {
   const schema = `inbox_test_${randomUUID().replaceAll("-", "")}`;
   const admin = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  await admin.query(`CREATE SCHEMA ${schema}`);
   const pools: pg.Pool[] = [];
+  beforeAll(() => admin.query(`CREATE SCHEMA ${schema}`));
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
     await admin.query(`DROP SCHEMA ${schema} CASCADE`);

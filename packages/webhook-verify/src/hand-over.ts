@@ -1,6 +1,5 @@
 /** What becomes of a verified event: taken over in time, answered, and processed after the answer. */
 import { type Answer, answers } from "./answer.ts";
-import { deadline } from "./deadline.ts";
 import type { WebhookEvent } from "./event.ts";
 import { type HeadersLike, singleHeaderOf } from "./headers.ts";
 import type { Reporter } from "./outcome.ts";
@@ -14,19 +13,37 @@ export interface HandOverOptions extends TakeOverOptions {
 
 export type HandOver = (reading: Reading, verified: Verified, body: Uint8Array) => Promise<Answer>;
 
+/** A delivery whose signal is made for whoever asks: it is dear. */
+class Arrival implements Delivery {
+  readonly id: string | undefined;
+  readonly rawBody: Uint8Array;
+  readonly receivedAt: Date;
+  #controller: AbortController | undefined;
+
+  constructor(id: string | undefined, rawBody: Uint8Array, receivedAtMs: number) {
+    this.id = id;
+    this.rawBody = rawBody;
+    this.receivedAt = new Date(receivedAtMs);
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.#controller ??= new AbortController();
+    this.#controller.abort(new Error("The answer was due."));
+  }
+}
+
 const answered503 = "answered 503, so the service delivers it again.";
 
-export function handingOver(options: HandOverOptions, reporting: Reporter, answerWithinMs: number): HandOver {
+export function handingOver(options: HandOverOptions, reporting: Reporter): HandOver {
   async function handOver(reading: Reading, result: Verified, body: Uint8Array): Promise<Answer> {
     const { event, key, skewSeconds } = result;
     const { headers } = reading.request;
-    const controller = new AbortController();
-    const delivery: Delivery = {
-      id: singleHeaderOf(headers, "service-delivery"),
-      rawBody: body,
-      receivedAt: new Date(reading.startedAtMs),
-      signal: controller.signal,
-    };
+    const delivery = new Arrival(singleHeaderOf(headers, "service-delivery"), body, reading.startedAtMs);
     const facts = {
       event: { id: event.id, type: event.type },
       secretId: key.id,
@@ -34,12 +51,10 @@ export function handingOver(options: HandOverOptions, reporting: Reporter, answe
       contradictsHeader: contradicts(headers, event),
     };
 
-    const late = deadline(answerWithinMs - reading.elapsedMs());
     const takingOver = takeOver(options, event, delivery);
-    const taken = await Promise.race([takingOver, late.passed]);
-    late.cancel();
+    const taken = await Promise.race([takingOver, reading.due]);
     if (taken === undefined) {
-      controller.abort(new Error("The answer was due."));
+      delivery.abort();
       // It goes on; when it succeeds in the end, the next copy is a duplicate and nobody else would process the event.
       void takingOver.then((end) => {
         if (end.state === "verified" || end.state === "stored")

@@ -60,7 +60,7 @@ export function reporter({ onOutcome, log = console.error }: ReportOptions) {
   }
   return {
     report(outcome: Outcome, answer: Answer, durationMs: number): Answer {
-      told({ ...outcome, status: answer.status, durationMs });
+      if (onOutcome !== undefined) told({ ...outcome, status: answer.status, durationMs });
       return answer;
     },
     /** What to do about a handler that threw: the service delivers again, or nobody does. */

@@ -55,30 +55,44 @@ export function fromBase64(text: string, maxBytes: number): Uint8Array {
 /** Without an announcement: more than almost every delivery needs. */
 const firstBytes = 16_384;
 
-/**
- * Collects the chunks of a stream into one buffer, which never costs more than the limit and a little.
- * @throws {RawBodyError} `too-large` as soon as the limit is passed, or `unreadable`.
- */
-export async function collect(
-  chunks: AsyncIterable<unknown>,
-  { maxBodyBytes, expectedBytes = firstBytes }: ReadLimits,
-  fix: string,
-): Promise<Uint8Array> {
-  let buffer = new Uint8Array(Math.min(maxBodyBytes, expectedBytes));
+/** One buffer for all chunks of a body, which never costs more than the limit and a little. */
+export function bodyBuffer({ maxBodyBytes, expectedBytes = firstBytes }: ReadLimits, fix: string) {
+  const firstLength = Math.min(maxBodyBytes, expectedBytes);
+  let buffer = new Uint8Array();
   let length = 0;
-  try {
-    for await (const chunk of chunks) {
-      if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix }); // somebody set an encoding
+  return {
+    /** @throws {RawBodyError} `too-large` as soon as the limit is passed; `already-consumed` where somebody set an encoding. */
+    add(chunk: unknown): void {
+      if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix });
       const end = length + chunk.byteLength;
       if (end > maxBodyBytes) throw new RawBodyError("too-large");
-      if (end > buffer.byteLength) buffer = grown(buffer.subarray(0, length), maxBodyBytes);
-      buffer.set(bytesOf(chunk) as Uint8Array, length);
+      const bytes = bytesOf(chunk) as Uint8Array<ArrayBuffer>;
+      if (length === 0 && end === expectedBytes) {
+        buffer = bytes; // all of it in one piece, as nearly always
+      } else {
+        const byteLength = end > firstLength ? maxBodyBytes : firstLength;
+        if (end > buffer.byteLength) buffer = grown(buffer.subarray(0, length), byteLength);
+        buffer.set(bytes, length);
+      }
       length = end;
-    }
+    },
+    bytes: (): Uint8Array => buffer.subarray(0, length),
+  };
+}
+
+/** Collects the chunks of a stream. @throws {RawBodyError} as `add` does, or `unreadable`. */
+export async function collect(
+  chunks: AsyncIterable<unknown>,
+  limits: ReadLimits,
+  fix: string,
+): Promise<Uint8Array> {
+  const body = bodyBuffer(limits, fix);
+  try {
+    for await (const chunk of chunks) body.add(chunk);
   } catch (cause) {
     throw cause instanceof RawBodyError ? cause : new RawBodyError("unreadable", { cause });
   }
-  return buffer.subarray(0, length);
+  return body.bytes();
 }
 
 /** At once to the limit: doubling would hold both halves. Memory that is not written to costs nothing yet. */

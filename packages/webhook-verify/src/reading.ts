@@ -16,7 +16,7 @@ export interface Reading {
   request: ReceivedRequest;
   /** By the receiver's clock, which a test may hold. */
   startedAtMs: number;
-  /** By a clock that nobody sets. */
-  elapsedMs: () => number;
+  /** Resolves when the answer is due. */
+  due: Promise<undefined>;
   report: (outcome: Outcome, answer: Answer) => Answer;
 }

@@ -56,30 +56,31 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   checkedLimit("answerWithinMs", answerWithinMs, 2 ** 31 - 1); // what a timer can hold
   const secrets = secretSource(options.secret);
   const reporting = reporter(options);
-  const handOver = handingOver(options, reporting, answerWithinMs);
+  const handOver = handingOver(options, reporting);
 
   async function receive(request: ReceivedRequest): Promise<Answer> {
     const beganMs = performance.now();
     const startedAtMs = now();
-    const reading: Reading = {
-      request,
-      startedAtMs,
-      elapsedMs: () => performance.now() - beganMs,
-      report: (outcome, answer) => reporting.report(outcome, answer, performance.now() - beganMs),
-    };
-    const early = refusedUnread(reading);
+    const report: Reading["report"] = (outcome, answer) =>
+      reporting.report(outcome, answer, performance.now() - beganMs);
+    const early = refusedUnread(request, report);
     if (early !== undefined) return early;
 
     const signature = headerOf(request.headers, "service-signature");
     const header = checkHeader(signature, { nowMs: startedAtMs, toleranceSeconds });
-    if (typeof header === "string") return refused(reading, header);
+    if (typeof header === "string") return refused(report, header);
 
-    const body = await bodyOf(reading);
-    if (!(body instanceof Uint8Array)) return body;
-    return verified(reading, header, body);
+    const answerDue = deadline(answerWithinMs);
+    try {
+      const reading: Reading = { request, startedAtMs, due: answerDue.passed, report };
+      const body = await bodyOf(reading);
+      return body instanceof Uint8Array ? await verified(reading, header, body) : body;
+    } finally {
+      answerDue.cancel();
+    }
   }
 
-  function refusedUnread({ request, report }: Reading): Answer | undefined {
+  function refusedUnread(request: ReceivedRequest, report: Reading["report"]): Answer | undefined {
     if (request.method.toUpperCase() !== "POST") {
       return report({ outcome: "rejected", reason: "not-post" }, answers.wrongMethod);
     }
@@ -94,7 +95,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return undefined;
   }
 
-  function refused({ report }: Reading, reason: VerificationFault): Answer {
+  function refused(report: Reading["report"], reason: VerificationFault): Answer {
     return report(
       { outcome: "rejected", reason },
       reason === "invalid-payload" ? answers.notAnEvent : answers.refused,
@@ -106,15 +107,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return /^\d+$/.test(announced) ? { maxBodyBytes, expectedBytes: Number(announced) } : { maxBodyBytes };
   }
 
-  const remainingMs = ({ elapsedMs }: Reading) => answerWithinMs - elapsedMs();
-
   async function bodyOf(reading: Reading): Promise<Uint8Array | Answer> {
-    const { request, report } = reading;
+    const { request, report, due } = reading;
     const { rawBody } = request;
-    const late = deadline(remainingMs(reading));
     try {
       const read = typeof rawBody === "function" ? rawBody(limitsOf(request)) : rawBody;
-      const raw = await Promise.race([read, late.passed]);
+      const raw = await Promise.race([read, due]);
       if (raw === undefined) return report({ outcome: "rejected", reason: "too-slow" }, answers.tooSlow);
       const body = checkedBody(raw);
       if (body.byteLength <= maxBodyBytes) return body;
@@ -128,29 +126,24 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         error instanceof RawBodyError ? error.fix : undefined,
       );
       return report({ outcome: "misconfigured", reason: fault }, answers.misconfigured);
-    } finally {
-      late.cancel();
     }
   }
 
   async function verified(reading: Reading, header: SignatureHeader, body: Uint8Array): Promise<Answer> {
-    const late = deadline(remainingMs(reading));
     let result: Verified | VerificationFault | undefined;
     try {
-      result = await Promise.race([judged(header, body, reading.startedAtMs), late.passed]);
+      result = await Promise.race([judged(header, body, reading.startedAtMs), reading.due]);
     } catch {
       reporting.misconfigured(
         "the `secret` function gave no usable secret.",
         "Let it return the signing secret that the service showed once, and look why it did not.",
       );
       return reading.report({ outcome: "misconfigured", reason: "no-secret" }, answers.misconfigured);
-    } finally {
-      late.cancel();
     }
     if (result === undefined) {
       return reading.report({ outcome: "misconfigured", reason: "secret-too-slow" }, answers.notTakenOver);
     }
-    if (typeof result === "string") return refused(reading, result);
+    if (typeof result === "string") return refused(reading.report, result);
     return handOver(reading, result, body);
   }
 

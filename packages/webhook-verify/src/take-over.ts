@@ -46,8 +46,8 @@ export async function takeOver(
     if (known === "in-progress") return { state: "in-progress" };
     claimed = known === "new";
 
-    const { rawBody: body, receivedAt, signal } = delivery;
-    const stored = await inbox?.put(event, { body, receivedAt }, { signal });
+    const { rawBody: body, receivedAt } = delivery;
+    const stored = await inbox?.put(event, { body, receivedAt }, { signal: delivery.signal });
     // Also for what the inbox knows: its first copy may have failed in `accept`. Only `dedupe` knows what was done.
     await accept?.(event, delivery);
     if (claimed) await dedupe?.complete(event.id);

@@ -29,7 +29,7 @@ export const right: Steps = {
   async read(request) {
     const chunks: Buffer[] = [];
     let length = 0;
-    request.setTimeout(100, () => request.destroy());
+    request.setTimeout(300, () => request.destroy());
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       length += chunk.length;
       if (length > maxBytes) return undefined;

@@ -16,7 +16,7 @@ export function mockHandlers(service: MockService): HttpHandler[] {
       const { fault } = answered;
       if (!isSilent(fault)) return responseOf(answered);
       // MSW's word for a connection that broke; to reject would be answered with a 500.
-      if (fault === "hang") await noResponse(fault, request.signal).catch(() => {});
+      if (fault === "hang") await noResponse(fault, request).catch(() => {});
       return HttpResponse.error();
     }),
   ];

@@ -8,8 +8,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export type JsonBody = { value: unknown };
 
 export async function readJson(request: HttpRequest): Promise<JsonBody | Problem> {
-  const mediaType = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (mediaType !== "application/json") {
+  if (!/^\s*application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
     return new Problem(415, "Send the body as Content-Type: application/json.");
   }
   const text = await readText(request);

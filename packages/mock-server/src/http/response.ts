@@ -26,14 +26,23 @@ export function isSilent(fault: WireFault | undefined): fault is "reset" | "dest
   return fault === "reset" || fault === "destroy" || fault === "hang";
 }
 
+/** Requests that hang. Without this the engine would collect them, and with them the signal that ends them. */
+const hanging = new Set<Request>();
+
 /** Ends as fetch does when the connection breaks, or never comes back until the caller gives up. */
-export function noResponse(fault: "reset" | "destroy" | "hang", signal: AbortSignal): Promise<never> {
+export function noResponse(fault: "reset" | "destroy" | "hang", request: Request): Promise<never> {
   if (fault !== "hang") {
     const code = fault === "reset" ? "ECONNRESET" : "UND_ERR_SOCKET";
     return Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) }));
   }
+  const { signal } = request;
   return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason));
+    const giveUp = () => {
+      hanging.delete(request);
+      reject(signal.reason);
+    };
+    if (signal.aborted) return giveUp();
+    hanging.add(request);
+    signal.addEventListener("abort", giveUp);
   });
 }

@@ -36,9 +36,8 @@ const escapes: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-function escaped(text: string): string {
-  // Control characters are not allowed in XML, not even as references; SVG is XML.
-  return text
-    .replace(/[&<>"']/g, (character) => escapes[character] ?? "")
-    .replace(/[^\P{Cc}\t\n\r]|[\uFFFE\uFFFF]|\p{Cs}/gu, "\uFFFD");
-}
+/** What neither HTML nor XML (which SVG is) can hold, not even as a reference: controls, and halves of characters. */
+const unwritable = /[^\P{Cc}\t\n\r]|[\uFFFE\uFFFF]|\p{Cs}/gu;
+
+const escaped = (text: string) =>
+  text.replace(/[&<>"']/g, (character) => escapes[character] ?? "").replace(unwritable, "\uFFFD");

@@ -5,7 +5,7 @@ import { copyBeside, told } from "./dialogs.js";
 
 /** What every room can do. */
 const everywhere = {
-  skip: () => main.focus(),
+  skip: () => document.getElementById("main").focus(),
   copy: (_id, { element }) => copyBeside(element),
   advance: (duration) => moveClock("advance", { duration }),
   "to-next-delivery": () => moveClock("advance-to-next-delivery"),

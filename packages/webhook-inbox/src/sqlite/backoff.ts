@@ -7,7 +7,7 @@ export interface Backoff {
   mostMs: number;
 }
 
-/** With twenty attempts, this goes on for about nine hours: as long as the service itself would. */
+/** With 25 attempts this goes on for seven to thirteen hours: about as long as the service itself would. */
 export const defaultBackoff: Backoff = { firstMs: 1_000, mostMs: 3_600_000 };
 
 /** Between half and all of the pause, so that what failed together does not come back together. */

@@ -6,12 +6,14 @@ import type { InboxHealth, InspectableInbox } from "../health.ts";
 import { type ReportOptions, reporter } from "../outcome.ts";
 import { reportingPut } from "../put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "../retention.ts";
+import type { SqliteHandler } from "./attempt.ts";
 import type { OpenSqlite, OpenSqliteDatabase, SqliteDatabase } from "./database.ts";
 import { groupCommit, synchronous } from "./group-commit.ts";
 import { absolutePath, openSqlite } from "./open-node.ts";
 import { prepare } from "./schema.ts";
 import { createStore } from "./store.ts";
-import { type SqliteHandler, type SqliteWorker, type SqliteWorkerOptions, startWorker } from "./worker.ts";
+import { type SqliteWorker, startWorker } from "./worker.ts";
+import type { SqliteWorkerOptions } from "./worker-options.ts";
 
 /** Which file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {

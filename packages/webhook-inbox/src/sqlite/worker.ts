@@ -1,42 +1,13 @@
 /** Runs the handler for each stored event: leased, several at a time, again after a failure, until it is done or dead. */
-import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { bytesOf, eventOf } from "../body-text.ts";
 import { placeOf } from "../failure.ts";
 import { checkedNumber, longestTimerMs } from "../number-option.ts";
 import type { Report } from "../outcome.ts";
-import { type Backoff, defaultBackoff, pauseMs } from "./backoff.ts";
+import { attempted, type SqliteHandler } from "./attempt.ts";
+import { pauseMs } from "./backoff.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type GroupCommit, synchronous } from "./group-commit.ts";
 import type { Claim, Store } from "./store.ts";
-
-/** One attempt at one event. It is a receiver's delivery too, so that `onEvents` fits. */
-export interface SqliteDelivery extends Delivery {
-  /** 1 for the first attempt. */
-  attempt: number;
-  /**
-   * Keeps a synchronous function that writes to the inbox's own file. It runs after the handler, in the transaction
-   * that marks the event as done: both stand, or neither.
-   */
-  write(work: (database: SqliteDatabase) => void): void;
-}
-
-/** Your work on one event. What it throws or rejects with brings the event again. */
-export type SqliteHandler = (event: WebhookEvent, delivery: SqliteDelivery) => unknown;
-
-/** How many events at once, how often, and with which pauses. */
-export interface SqliteWorkerOptions {
-  /** How many handlers run at once. Default 4. */
-  concurrency?: number;
-  /** After this many failures the event is a dead letter. Default 20, which takes about nine hours. */
-  maxAttempts?: number;
-  backoff?: Partial<Backoff>;
-  /** A handler that takes longer has failed, and its signal is aborted. Default 60 000. */
-  handlerTimeoutMs?: number;
-  /** How soon another process takes over what this one held when it died. Default 30 000. */
-  leaseMs?: number;
-  /** How often to look for events that other processes stored. Default 1 000. */
-  pollMs?: number;
-}
+import { checkedOptions, type SqliteWorkerOptions } from "./worker-options.ts";
 
 /** A worker that runs. */
 export interface SqliteWorker {
@@ -65,7 +36,7 @@ export function startWorker(
   options: SqliteWorkerOptions = {},
 ): SqliteWorker & { wake(): void } {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
-  const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } = checked(options);
+  const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } = checkedOptions(options);
   const lease = crypto.randomUUID();
   const running = new Map<Claim, AbortController>();
   const ending = new Set<Promise<void>>();
@@ -128,7 +99,7 @@ export function startWorker(
     const { attempt } = claim;
     const startedMs = performance.now();
     try {
-      const writes = await handled(claim, controller);
+      const writes = await attempted(handler, claim, controller, handlerTimeoutMs);
       const ended = commits.commit(
         () => {
           if (!store.done(claim, lease, now())) return false;
@@ -144,39 +115,6 @@ export function startWorker(
     } catch (error) {
       free(claim);
       await failed(claim, error);
-    }
-  }
-
-  /** What the handler wants written, once it has ended well. */
-  async function handled(claim: Claim, controller: AbortController) {
-    const { signal } = controller;
-    const writes: ((database: SqliteDatabase) => unknown)[] = [];
-    let isOver = false;
-    const timeout = setTimeout(
-      () => controller.abort(new Error(`The handler took longer than ${handlerTimeoutMs} ms.`)),
-      handlerTimeoutMs,
-    );
-    const aborted = new Promise<never>((_resolve, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
-    const delivery: SqliteDelivery = {
-      id: undefined,
-      rawBody: bytesOf(claim.body),
-      receivedAt: new Date(claim.receivedAtMs),
-      signal,
-      attempt: claim.attempt,
-      write(work) {
-        if (isOver)
-          throw new Error("write was called after the handler had ended; await what comes before it.");
-        writes.push(work);
-      },
-    };
-    try {
-      await Promise.race([Promise.resolve().then(() => handler(eventOf(claim.body), delivery)), aborted]);
-      return writes;
-    } finally {
-      isOver = true;
-      clearTimeout(timeout);
     }
   }
 
@@ -263,22 +201,3 @@ export function startWorker(
 
 /** Why a running attempt was aborted: it counts as none. */
 const givenBack = new Error("The worker stops.");
-
-function checked(options: SqliteWorkerOptions) {
-  const {
-    concurrency = 4,
-    maxAttempts = 20,
-    handlerTimeoutMs = 60_000,
-    leaseMs = 30_000,
-    pollMs = 1_000,
-  } = options;
-  const backoff = { ...defaultBackoff, ...options.backoff };
-  checkedNumber("concurrency", concurrency, 1, 10_000);
-  checkedNumber("maxAttempts", maxAttempts, 1);
-  checkedNumber("handlerTimeoutMs", handlerTimeoutMs, 1, longestTimerMs);
-  checkedNumber("leaseMs", leaseMs, 100, longestTimerMs);
-  checkedNumber("pollMs", pollMs, 1, longestTimerMs);
-  checkedNumber("backoff.firstMs", backoff.firstMs, 0);
-  checkedNumber("backoff.mostMs", backoff.mostMs, backoff.firstMs);
-  return { concurrency, maxAttempts, handlerTimeoutMs, leaseMs, pollMs, backoff };
-}

@@ -59,17 +59,20 @@ export function statusAnswers<Request>(inbox: InspectableInbox, options: StatusP
   async function answer(request: StatusRequest<Request>): Promise<StatusAnswer> {
     const isAllowed = typeof authorize !== "function" || (await authorize(request.original)) === true;
     if (!isAllowed) return text(403, "You may not see this page.");
-    if (request.method === "GET" || request.method === "HEAD") return page(request.query.get("replayed"));
+    if (request.method === "GET" || request.method === "HEAD") return page(request.query.has("replayed"));
     if (request.method === "POST") return replay(request);
     return { ...text(405, "This page takes GET and POST."), headers: { ...plain, allow: "GET, HEAD, POST" } };
   }
 
-  async function page(replayed: string | null): Promise<StatusAnswer> {
+  async function page(isReplayed: boolean): Promise<StatusAnswer> {
     const health = await inbox.health();
     const list = async (state: "dead" | "waiting") =>
       health.isReachable ? inbox.list({ state, limit: shown }) : [];
     const [dead, waiting] = await Promise.all([list("dead"), list("waiting")]);
-    const notice = replayed === null ? {} : { notice: `${replayed} has its attempts back.` };
+    // Nothing of the address is shown: anybody can write an address.
+    const notice = isReplayed
+      ? { notice: "The dead letter has its attempts back, and waits for its handler." }
+      : {};
     const facts = {
       title,
       now: new Date(),
@@ -92,7 +95,7 @@ export function statusAnswers<Request>(inbox: InspectableInbox, options: StatusP
       return text(404, "There is no such dead letter; perhaps somebody replayed it already.");
     return {
       status: 303,
-      headers: { ...plain, location: `?${new URLSearchParams({ replayed: id })}` },
+      headers: { ...plain, location: "?replayed" },
       body: "",
     };
   }

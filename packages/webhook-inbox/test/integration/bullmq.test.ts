@@ -12,7 +12,7 @@ import { hasRedis, ownPrefix } from "../servers.ts";
 const failFast = { enableOfflineQueue: false };
 const quiet = { log: () => {} };
 
-describe.skipIf(!(await hasRedis()))("with BullMQ", async () => {
+describe.skipIf(!(await hasRedis()))("with BullMQ", () => {
   const { prefix, url } = ownPrefix();
   let queues = 0;
   function ownQueue(): Queue {

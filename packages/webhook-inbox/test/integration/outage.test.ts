@@ -1,14 +1,14 @@
 /** An inbox whose disk or database fails under load: 503 while it does, nothing lost, and it recovers by itself. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Inbox } from "@loyalty-cards/webhook-verify";
+import type { BalanceChanged, Inbox } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import PgBoss from "pg-boss";
-import { expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import { pgBossInbox } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
 import { outcomes } from "../outcomes.ts";
@@ -32,7 +32,7 @@ async function listening(inbox: Inbox): Promise<string> {
 
 it.skipIf(!hasPostgresPrograms)(
   "a PostgreSQL that stops under load: 503 and nothing else, and every event is there in the end",
-  { timeout: 60_000 + outageMs },
+  { timeout: 60_000 + 3 * outageMs },
   async () => {
     const cluster = await createCluster(await freePort());
     onTestFinished(() => cluster.remove());
@@ -49,19 +49,20 @@ it.skipIf(!hasPostgresPrograms)(
     let phase: Phase = "before";
     let sent = 0;
     let isOver = false;
-    /** Delivers again and again, as the service does, until it is answered 2xx. */
+    const owed: BalanceChanged[] = [];
+    const attempt = async (event: BalanceChanged) => {
+      const began = phase;
+      const status = await deliver(url, event);
+      // What spans two phases may be either.
+      if (began === phase) answers.set(phase, (answers.get(phase) ?? new Set()).add(status));
+      if (status !== 204) owed.push(event);
+      return status;
+    };
     const sender = async () => {
       while (!isOver) {
         sent += 1;
-        const event = balanceChanged(`evt_${sent}`);
-        for (;;) {
-          const began = phase;
-          const status = await deliver(url, event);
-          // What spans two phases may be either.
-          if (began === phase) answers.set(phase, (answers.get(phase) ?? new Set()).add(status));
-          if (status === 204) break;
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
+        const status = await attempt(balanceChanged(`evt_${sent}`));
+        if (status !== 204) await new Promise((resolve) => setTimeout(resolve, 20)); // as long as an insert would take
       }
     };
     const senders = Array.from({ length: 8 }, sender);
@@ -79,13 +80,23 @@ it.skipIf(!hasPostgresPrograms)(
     await until(sent + 50);
     isOver = true;
     await Promise.all(senders);
+    const missed = owed.length;
+    expect(missed).toBeGreaterThan(8);
+    // The service delivers again what was not answered 2xx.
+    const again = async () => {
+      for (let event = owed.pop(); event !== undefined; event = owed.pop()) await attempt(event);
+    };
+    await Promise.all(Array.from({ length: 16 }, again));
 
     expect(answers.get("before")).toEqual(new Set([204]));
     expect(answers.get("away")).toEqual(new Set([503]));
     for (const statuses of answers.values())
       expect([204, 503]).toEqual(expect.arrayContaining([...statuses]));
     expect((await inbox.list({ limit: 1_000_000 })).length).toBe(sent);
-    if (outageMs > 1_000) console.error(`${sent} events, none lost, ${outageMs / 1000} s without PostgreSQL`);
+    if (outageMs > 1_000)
+      console.error(
+        `${sent} events, ${missed} answered 503, none lost, ${outageMs / 1000} s without PostgreSQL`,
+      );
   },
 );
 
@@ -98,27 +109,22 @@ function smallDisk(): string | undefined {
   }
   return folder;
 }
-const disk = smallDisk();
-if (disk === undefined)
-  console.error("SKIPPED: a disk that is full, because mounting a small one needs root.");
-else {
-  process.once("exit", () => {
+/** One each: an engine may keep a file of its own open for longer than its inbox. */
+const disks = engines.map(([name, open]) => ({ name, open, disk: smallDisk() ?? "" }));
+const mayMount = disks.every(({ disk }) => disk !== "");
+if (!mayMount) console.error("SKIPPED: a disk that is full, because mounting a small one needs root.");
+afterAll(() => {
+  for (const { disk } of disks.filter((each) => each.disk !== "")) {
     spawnSync("umount", ["--lazy", disk]);
     rmSync(disk, { recursive: true, force: true });
-  });
-}
+  }
+});
 
-it.skipIf(disk === undefined).each(engines)(
-  "a disk that is full, with %s: refuses, loses nothing, recovers",
-  async (name, open) => {
-    const folder = join(disk ?? "", name.replace(":", "-"));
-    execFileSync("mkdir", [folder]);
+it.skipIf(!mayMount).each(disks)(
+  "a disk that is full, with $name: refuses, loses nothing, recovers",
+  async ({ disk: folder, open }) => {
     const told = outcomes();
     const inbox = openInbox({ file: join(folder, "inbox.db"), open, onOutcome: told.onOutcome });
-    onTestFinished(async () => {
-      await inbox.close({ graceMs: 0 });
-      rmSync(folder, { recursive: true });
-    });
     const stored: string[] = [];
     await put(inbox, balanceChanged("evt_0"));
     stored.push("evt_0");

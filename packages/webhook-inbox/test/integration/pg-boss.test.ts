@@ -7,8 +7,8 @@ import { balanceChanged, put } from "../events.ts";
 import { outcomes } from "../outcomes.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 
-describe.skipIf(!(await hasPostgres()))("with pg-boss", async () => {
-  const { url, schema } = await ownSchema();
+describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
+  const { url, schema } = ownSchema();
   const boss = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
   boss.on("error", () => {});
   beforeAll(() => boss.start());

@@ -17,8 +17,8 @@ import {
   type Transacting,
 } from "../transactions.ts";
 
-describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
-  const { pool: poolOf, schema, url } = await ownSchema();
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
+  const { pool: poolOf, schema, url } = ownSchema();
   const pool = poolOf();
   const sql = postgres(url, { connection: { search_path: schema }, max: 4, onnotice: () => {} });
   afterAll(() => sql.end());

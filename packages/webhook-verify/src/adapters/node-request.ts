@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Answer } from "../answer.ts";
 import type { HeadersLike } from "../headers.ts";
-import { bytesOf, collect, RawBodyError, type ReadLimits } from "../raw-body.ts";
+import { bodyBuffer, bytesOf, RawBodyError, type ReadLimits } from "../raw-body.ts";
 import type { Receiver } from "../receiver.ts";
 
 /** Where parsers leave what they read. */
@@ -30,10 +30,18 @@ export function receiveFrom(
   });
 }
 
-/** Repeated lines stay apart where the host knows them; some hosts (injection, HTTP/2, shims) know only joined ones. */
-function headersOf({ headersDistinct, headers }: NodeRequest): HeadersLike {
-  const areKnown = headersDistinct !== undefined && Object.keys(headersDistinct).length > 0;
-  return areKnown ? headersDistinct : headers;
+/** Node joins repeated lines; where the signature came twice they have to stay apart. */
+function headersOf(request: NodeRequest): HeadersLike {
+  const { rawHeaders = [], headers } = request;
+  let lines = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 17 && name.toLowerCase() === "service-signature") lines += 1;
+  }
+  // By a function: the names are in lower case already, so nobody has to look for another spelling.
+  return lines > 1
+    ? request.headersDistinct
+    : { get: (name) => (headers[name] as string | undefined) ?? null };
 }
 
 /** Never rejects: whoever answered before us, or left, must not take the process down. */
@@ -69,8 +77,7 @@ async function bodyOf(
   fix: string,
 ): Promise<Uint8Array> {
   if (!request.readableDidRead && !request.readableEnded) {
-    // The stream must outlive a body that is too large: the answer leaves by the same socket.
-    return collect(request.iterator({ destroyOnReturn: false }), limits, fix);
+    return collected(request, limits, fix);
   }
   for (const kept of [body, rawBody]) {
     // A string went through a decoder, which may have changed the bytes that were signed.
@@ -78,4 +85,28 @@ async function bodyOf(
     if (bytes !== undefined) return bytes;
   }
   throw new RawBodyError("already-consumed", { fix });
+}
+
+/** By events: an iterator costs more than all the rest of the receiver. The stream outlives a body that is too large. */
+function collected(request: NodeRequest, limits: ReadLimits, fix: string): Promise<Uint8Array> {
+  const body = bodyBuffer(limits, fix);
+  return new Promise((resolve, reject) => {
+    const unreadable = (cause?: unknown) => reject(new RawBodyError("unreadable", { cause }));
+    const add = (chunk: unknown) => {
+      try {
+        body.add(chunk);
+      } catch (error) {
+        request.off("data", add).pause();
+        reject(error);
+      }
+    };
+    request
+      .on("data", add)
+      .on("end", () => {
+        request.off("close", unreadable); // it comes now, and an error is dear
+        resolve(body.bytes());
+      })
+      .on("error", unreadable)
+      .on("close", unreadable);
+  });
 }

@@ -1,7 +1,7 @@
 /** Deliveries that the service cannot have sent in this form. */
-import { type Check, each, refused } from "./check.ts";
+import { checks, each, refused } from "./check.ts";
 
-export const forged = {
+export const forged = checks({
   tampered: {
     clause: "5.7",
     sends: "a body in which one letter changed after it was signed",
@@ -125,4 +125,4 @@ export const forged = {
     shipments: async (bench) =>
       ["g", "\u00e9"].map((letter) => bench.under(`t=${bench.nowSeconds()},v1=${letter.repeat(64)}`)),
   },
-} satisfies Record<string, Check>;
+});

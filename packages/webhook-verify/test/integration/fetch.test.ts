@@ -56,12 +56,32 @@ it("refuses a body over the limit at once, also of a request that somebody clone
   expect((await receive(request)).status).toBe(413);
 });
 
-it("says that a body which somebody holds is consumed", async () => {
-  const log: string[] = [];
-  const receive = fetchReceiver({ secret, accept: () => {}, log: (line) => log.push(line) });
+it.each([true, false])(
+  "says that a body which somebody holds is consumed, announced or not: %s",
+  async (isAnnounced) => {
+    const log: string[] = [];
+    const receive = fetchReceiver({ secret, accept: () => {}, log: (line) => log.push(line) });
+    const { body, headers } = signedDelivery(balanceChanged());
+    if (isAnnounced) headers["content-length"] = String(body.length);
+    const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
+    request.body?.getReader();
+    expect((await receive(request)).status).toBe(500);
+    expect(log).toEqual([expect.stringMatching(/before anything reads its body/)]);
+  },
+);
+
+it("answers 413 also where the announcement was a lie, and 400 where the body breaks off", async () => {
   const { body, headers } = signedDelivery(balanceChanged());
-  const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
-  request.body?.getReader();
-  expect((await receive(request)).status).toBe(500);
-  expect(log).toEqual([expect.stringMatching(/before anything reads its body/)]);
+  headers["content-length"] = "5";
+  const request = (sent: string | ReadableStream) =>
+    new Request("https://shop.test/webhooks", {
+      method: "POST",
+      body: sent,
+      headers,
+      duplex: "half",
+    } as RequestInit);
+  const receive = fetchReceiver({ secret, accept: () => {}, maxBodyBytes: 10 });
+  expect((await receive(request(body))).status).toBe(413);
+  const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("reset")) });
+  expect((await receive(request(broken))).status).toBe(400);
 });

@@ -1,0 +1,194 @@
+/** Requests a second of each receiver beside the same route with verification written by hand and with stripe's, as ratios of one run. */
+import { fork } from "node:child_process";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { Agent, createServer, request as httpRequest } from "node:http";
+import { fileURLToPath } from "node:url";
+
+const secret = "whsec_bench";
+const path = "/webhooks";
+
+/** What somebody writes who read the specification and nothing else. */
+function byHand(body, header) {
+  const pairs = Object.fromEntries(header.split(",").map((pair) => pair.split("=")));
+  const t = Number(pairs.t);
+  if (!Number.isFinite(t) || Math.abs(Date.now() / 1000 - t) > 300) throw new Error("stale");
+  const expected = createHmac("sha256", secret).update(`${pairs.t}.`).update(body).digest();
+  const given = Buffer.from(pairs.v1 ?? "", "hex");
+  if (given.length !== expected.length || !timingSafeEqual(expected, given)) throw new Error("mismatch");
+  return JSON.parse(body.toString("utf8"));
+}
+
+async function stripes() {
+  const { default: Stripe } = await import("stripe");
+  const stripe = new Stripe("sk_test");
+  return (body, header) => stripe.webhooks.constructEvent(body, header, secret);
+}
+
+const options = { secret, accept: () => {} };
+const collected = async (request) => {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+};
+const statusOf = (verify, body, header) => {
+  try {
+    verify(body, header);
+    return 204;
+  } catch {
+    return 401;
+  }
+};
+
+/** By framework: a server around our receiver, or around a function that verifies. */
+const servers = {
+  async "node:http"(verify) {
+    const { nodeReceiver } = await import("@loyalty-cards/webhook-verify/node");
+    if (verify === undefined) return createServer(nodeReceiver(options));
+    return createServer(async (request, response) => {
+      const body = await collected(request);
+      response.writeHead(statusOf(verify, body, request.headers["service-signature"])).end();
+    });
+  },
+  async Express(verify) {
+    const { default: express } = await import("express");
+    const { expressReceiver } = await import("@loyalty-cards/webhook-verify/express");
+    const app = express();
+    if (verify === undefined) app.post(path, expressReceiver(options));
+    else {
+      app.post(path, express.raw({ type: () => true }), (request, response) => {
+        response.status(statusOf(verify, request.body, request.headers["service-signature"])).end();
+      });
+    }
+    return createServer(app);
+  },
+  async Fastify(verify) {
+    const { default: fastify } = await import("fastify");
+    const { fastifyReceiver } = await import("@loyalty-cards/webhook-verify/fastify");
+    const app = fastify();
+    if (verify === undefined) await app.register(fastifyReceiver, { path, ...options });
+    else {
+      app.removeAllContentTypeParsers();
+      app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+      app.post(path, async (request, reply) =>
+        reply.code(statusOf(verify, request.body, request.headers["service-signature"])).send(),
+      );
+    }
+    await app.ready();
+    return app.server;
+  },
+  async Hono(verify) {
+    const { Hono } = await import("hono");
+    const { getRequestListener } = await import("@hono/node-server");
+    const { fetchReceiver } = await import("@loyalty-cards/webhook-verify/fetch");
+    const receive = fetchReceiver(options);
+    const app = new Hono();
+    if (verify === undefined) app.post(path, (context) => receive(context.req.raw));
+    else {
+      app.post(path, async (context) => {
+        const body = Buffer.from(await context.req.arrayBuffer());
+        return context.body(null, statusOf(verify, body, context.req.header("service-signature")));
+      });
+    }
+    return createServer(getRequestListener(app.fetch));
+  },
+};
+
+if (process.send !== undefined) {
+  const [framework, kind] = process.argv.slice(2);
+  const verify = { ours: undefined, byHand, stripe: kind === "stripe" ? await stripes() : undefined }[kind];
+  const server = await servers[framework](verify);
+  server.listen(0, "127.0.0.1", () => process.send({ port: server.address().port }));
+  // Processor time of the server alone: the machine may be busy with other things.
+  process.on("message", () => process.send({ cpu: process.cpuUsage() }));
+} else {
+  await compare();
+}
+
+async function compare() {
+  const rounds = Number(process.env.ROUNDS ?? 9);
+  const requests = 2_000;
+  const body = Buffer.from(
+    JSON.stringify({
+      id: "evt_1",
+      type: "balance.changed",
+      createdAt: "2026-01-01T00:00:00.000Z",
+      data: {
+        passId: "card_1",
+        customerId: "cus_1",
+        balance: 120,
+        change: 120,
+        operation: { id: "op_1", type: "purchase" },
+        note: "x".repeat(400),
+      },
+    }),
+  );
+  const t = Math.floor(Date.now() / 1000);
+  const signature = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
+  const headers = {
+    "content-type": "application/json",
+    "content-length": body.length,
+    "service-signature": `t=${t},v1=${signature}`,
+  };
+  console.log(
+    `Node ${process.versions.node}, ${body.length} B, 32 connections, median of ${rounds} rounds, times the route by hand`,
+  );
+  for (const framework of Object.keys(servers)) {
+    const kinds = ["ours", "byHand", "stripe"];
+    const running = await Promise.all(
+      kinds.map(async (kind) => {
+        const child = fork(fileURLToPath(import.meta.url), [framework, kind]);
+        const { port } = await new Promise((resolve) => child.once("message", resolve));
+        const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+        const cpu = () =>
+          new Promise((resolve) => {
+            child.once("message", (message) => resolve(message.cpu.user + message.cpu.system));
+            child.send("cpu");
+          });
+        return { child, agent, port, cpu };
+      }),
+    );
+    const once = ({ port, agent }) =>
+      new Promise((resolve, reject) => {
+        const request = httpRequest(
+          { port, agent, host: "127.0.0.1", path, method: "POST", headers },
+          (response) => {
+            if (response.statusCode !== 204)
+              reject(new Error(`${framework} answered ${response.statusCode}`));
+            response.resume().on("end", resolve);
+          },
+        );
+        request.on("error", reject).end(body);
+      });
+    const round = async (server) => {
+      const before = await server.cpu();
+      const startedMs = performance.now();
+      let left = requests;
+      const sender = async () => {
+        while (left-- > 0) await once(server);
+      };
+      await Promise.all(Array.from({ length: 32 }, sender));
+      return {
+        perSecond: (requests / (performance.now() - startedMs)) * 1000,
+        cpu: ((await server.cpu()) - before) / requests,
+      };
+    };
+    const results = kinds.map(() => []);
+    for (let number = -1; number < rounds; number++) {
+      const order = [0, 1, 2].sort(() => Math.random() - 0.5);
+      for (const which of order) {
+        const result = await round(running[which]);
+        if (number >= 0) results[which].push(result);
+      }
+    }
+    const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+    const ratio = (which, member) =>
+      median(results[which].map((one, i) => one[member] / results[1][i][member])).toFixed(2);
+    console.log(
+      `${framework.padEnd(10)} requests/s: ours ${ratio(0, "perSecond")}, stripe ${ratio(2, "perSecond")}; server CPU a request: ours ${ratio(0, "cpu")}, stripe ${ratio(2, "cpu")} (by hand ${median(results[1].map(({ cpu }) => cpu)).toFixed(0)} µs)`,
+    );
+    for (const { child, agent } of running) {
+      agent.destroy();
+      child.kill();
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Whether the time of a comparison tells how much of a signature was right: Welch's t between forgeries that are wrong in their first
+ * digit and forgeries that are wrong in their last one. Beside it a comparison that stops early, which has to be caught.
+ */
+
+import { nodeEngine } from "../packages/webhook-verify/src/hmac-node.ts";
+import { webEngine } from "../packages/webhook-verify/src/hmac-web.ts";
+import { signWebhookSync, verifyWebhookSync } from "../packages/webhook-verify/src/index.ts";
+
+const samples = Number(process.env.SAMPLES ?? 200_000);
+const limit = 4.5;
+
+const secret = "whsec_timing";
+const rawBody = Buffer.from('{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z","data":{}}');
+const header = signWebhookSync({ rawBody, secret });
+const own = header.split("v1=")[1];
+const other = (digit) => (digit === "0" ? "1" : "0");
+const wrongFirst = other(own[0]) + own.slice(1);
+const wrongLast = own.slice(0, -1) + other(own.at(-1));
+
+const callsPerSample = 20;
+const repeated = (compare) => (theirs) => {
+  let found = 0;
+  for (let i = 0; i < callsPerSample; i++) if (compare(own, theirs)) found += 1;
+  return found;
+};
+const refused = (theirs) => {
+  try {
+    verifyWebhookSync({ rawBody, signature: header.replace(own, theirs), secret });
+  } catch {
+    return 0;
+  }
+  throw new Error("accepted a forgery");
+};
+const stopsEarly = (a, b) => {
+  for (let i = 0; i < 64; i++) if (a.charCodeAt(i) !== b.charCodeAt(i)) return false;
+  return true;
+};
+
+const subjects = {
+  "node:crypto engine": repeated(nodeEngine.isSame),
+  "WebCrypto engine": repeated(webEngine.isSame),
+  "verifyWebhookSync, whole": refused,
+};
+
+/** Samples in random order, so that whatever the machine does meanwhile happens to both classes alike. */
+function measured(run) {
+  const times = [new Float64Array(samples), new Float64Array(samples)];
+  const counts = [0, 0];
+  for (let i = 0; i < 20_000; i++) run(i % 2 === 0 ? wrongFirst : wrongLast);
+  while (counts[0] < samples / 2 || counts[1] < samples / 2) {
+    const kind = Math.random() < 0.5 ? 0 : 1;
+    const theirs = kind === 0 ? wrongFirst : wrongLast;
+    const startedNs = process.hrtime.bigint();
+    run(theirs);
+    times[kind][counts[kind]++] = Number(process.hrtime.bigint() - startedNs);
+  }
+  return times.map((values, kind) => values.subarray(0, counts[kind]));
+}
+
+/** Without the slowest tenth: those were interrupted. One bound for both classes. */
+function welch([first, second]) {
+  const all = Float64Array.from([...first, ...second]).sort();
+  const bound = all[Math.floor(all.length * 0.9)];
+  const [a, b] = [first, second].map((values) => {
+    const kept = values.filter((value) => value <= bound);
+    const mean = kept.reduce((sum, value) => sum + value, 0) / kept.length;
+    const variance = kept.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (kept.length - 1);
+    return { mean, error: variance / kept.length };
+  });
+  return (a.mean - b.mean) / Math.sqrt(a.error + b.error);
+}
+
+console.log(`Node ${process.versions.node}, ${samples} samples each, Welch's t (limit ${limit}):`);
+let isFair = true;
+for (const [name, run] of Object.entries(subjects)) {
+  const t = welch(measured(run));
+  isFair &&= Math.abs(t) < limit;
+  console.log(`${name.padEnd(30)}${t.toFixed(2).padStart(9)}`);
+}
+const control = welch(measured(repeated(stopsEarly)));
+console.log(`${"one that stops early".padEnd(30)}${control.toFixed(2).padStart(9)}`);
+process.exitCode = isFair && Math.abs(control) > limit ? 0 : 1;
