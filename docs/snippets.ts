@@ -39,11 +39,14 @@ export function regionOf(program: string, file: string, region: string): string 
 /** Languages of programs: whatever is fenced in one of them has to run. */
 const programs = /^```(ts|tsx|mts|cts|js|jsx|mjs|cjs|sh|bash|shell|console|powershell)\n([\s\S]*?)^```/gm;
 
-/** The fences of a page that are programs and quoted from nowhere. */
-export function unquoted(page: string): string[] {
+/**
+ * The fences of a page that are programs and quoted from nowhere.
+ * @param home the folder in which the page's commands are run, from the root.
+ */
+export function unquoted(page: string, home = "."): string[] {
   return [...page.matchAll(programs)]
     .filter(({ index }) => !/<!-- snippet: \S+ -->\n$/.test(page.slice(0, index)))
-    .map(([fence, , program = ""]) => (isHarmless(program) ? "" : fence))
+    .map(([fence, , program = ""]) => (isHarmless(program, home) ? "" : fence))
     .filter((fence) => fence !== "");
 }
 
@@ -51,7 +54,7 @@ const scriptsOf = (folder: string) =>
   (JSON.parse(readFromRoot(join(folder, "package.json"))) as { scripts?: object }).scripts ?? {};
 
 /** Lines to install packages that we install too, and to run scripts that there are. */
-function isHarmless(program: string): boolean {
+function isHarmless(program: string, home: string): boolean {
   const { packages } = JSON.parse(readFromRoot("package-lock.json")) as { packages: object };
   return program
     .trimEnd()
@@ -60,10 +63,11 @@ function isHarmless(program: string): boolean {
     .every((line) => {
       const installed = /^npm install (?:--save-dev )?([@\w/. -]+)$/.exec(line)?.[1]?.trim().split(/ +/);
       if (installed !== undefined) return installed.every((name) => `node_modules/${name}` in packages);
-      if (line === "npm ci") return true;
-      const [, script = "", folder = "."] =
+      if (line === "npm ci" || line === "npm install") return true;
+      const [, script = "", folder] =
         /^npm (?:run )?([\w:]+)(?: --workspace (examples\/[\w-]+))?$/.exec(line) ?? [];
-      return script in scriptsOf(folder);
+      const folders = folder === undefined ? [home, "."] : [folder];
+      return folders.some((each) => script in scriptsOf(each));
     });
 }
 

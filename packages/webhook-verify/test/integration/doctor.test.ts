@@ -26,7 +26,7 @@ async function examined(starting: Promise<RunningServer>, options: Partial<Exami
   return { passed, findings, flagged, named: flagged.map(({ check, verdict }) => `${verdict} ${check}`) };
 }
 
-const options: ReceiverOptions = { secret, accept: () => {}, dedupe: memoryDedupe(), answerWithinMs: 500 };
+const options: ReceiverOptions = { secret, accept: () => {}, dedupe: memoryDedupe(), answerWithinMs: 1_500 };
 
 describe("in good health:", () => {
   it.each<[string, () => Promise<RunningServer>]>([
@@ -67,7 +67,7 @@ async function firstPiece(request: IncomingMessage): Promise<Buffer> {
 /** Keeps nothing, so that the test does not need the memory which such a receiver needs. */
 async function everything(request: IncomingMessage): Promise<Buffer> {
   let start = Buffer.alloc(0);
-  request.setTimeout(300, () => request.destroy());
+  request.setTimeout(1_000, () => request.destroy());
   for await (const chunk of request) if (start.length < 10_000) start = Buffer.concat([start, chunk]);
   return start;
 }
