@@ -41,15 +41,15 @@ export async function takeOver(
 ): Promise<TakenOver> {
   let claimed = false;
   try {
-    const known = await dedupe?.begin(event.id); // the signed id; headers are not signed (spec 6.3.3)
+    const known = dedupe && (await dedupe.begin(event.id)); // the signed id; headers are not signed (spec 6.3.3)
     if (known === "done") return { state: "duplicate" };
-    if (known === "in-progress") return { state: "in-progress" };
+    if (known === "in-progress") return { state: known };
     claimed = known === "new";
 
     const { rawBody: body, receivedAt } = delivery;
-    const stored = await inbox?.put(event, { body, receivedAt }, { signal: delivery.signal });
+    const stored = inbox && (await inbox.put(event, { body, receivedAt }, { signal: delivery.signal }));
     // Also for what the inbox knows: its first copy may have failed in `accept`. Only `dedupe` knows what was done.
-    await accept?.(event, delivery);
+    if (accept) await accept(event, delivery);
     if (claimed) await dedupe?.complete(event.id);
     return { state: stored ?? "verified" };
   } catch (error) {
