@@ -31,7 +31,7 @@ export function bytesOf(value: unknown): Uint8Array | undefined {
   if (typeof value === "string") return encoder.encode(value);
   // Not only instanceof: a buffer made in another realm (a vm, a test runner's sandbox) is a buffer too.
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  const isBuffer = /^\[object (Shared)?ArrayBuffer]$/.test(Object.prototype.toString.call(value));
+  const isBuffer = Object.prototype.toString.call(value).endsWith("ArrayBuffer]"); // Shared or not
   return isBuffer ? new Uint8Array(value as ArrayBuffer) : undefined;
 }
 

@@ -158,7 +158,7 @@ describe("an option that would switch the check off is refused before anything i
     ["  ", /empty/],
     [new Uint8Array(), /empty/],
     [new TextEncoder().encode(" \t\r\n"), /empty/],
-    [[], /empty list/],
+    [[], /missing or empty/],
     [[secret, ""], /empty/],
     [undefined, /missing/],
     [null, /missing/],
