@@ -54,7 +54,7 @@ function checked(secret: Secret | null | undefined): SigningKey {
   const bytes = bytesOf(given ?? "");
   if (bytes === undefined) throw new TypeError("secret must be a string or bytes.");
   if (bytes.every(isBlank)) throw new TypeError(missing);
-  const key = typeof given === "string" ? given : bytes.slice(); // theirs may change
+  const key = typeof given === "string" ? given : new Uint8Array(bytes); // theirs may change; a Buffer's slice is theirs
   if (typeof key === "string" && key.trim() !== key) {
     throw new TypeError("secret has white space around it: trim it.");
   }
