@@ -16,7 +16,6 @@ const retryLater = { "retry-after": "60" };
 const close = { connection: "close" };
 
 export const answers = {
-  takenOver: { status: 204, headers: {} },
   refused: { status: 401, headers: {} }, // spec 5.8
   notAnEvent: { status: 400, headers: {} },
   wrongMethod: { status: 405, headers: { allow: "POST" } },

@@ -49,7 +49,7 @@ export type WebhookEvent =
 
 type Members = Record<string, unknown>;
 
-const isString = (value: unknown) => typeof value === "string";
+const isString = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -79,7 +79,7 @@ const isWhole = {
   ping: () => true,
 } satisfies Record<KnownEventType, (data: Members) => boolean>;
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder(undefined, { fatal: true });
 
 export const isKnownType = (type: string): type is KnownEventType => Object.hasOwn(isWhole, type);
 
@@ -87,19 +87,18 @@ export const isKnown = (event: WebhookEvent): event is KnownEvent => isKnownType
 
 /** Parses a verified body. Undefined when it is not UTF-8, not JSON, or not an event. */
 export function parseEvent(body: Uint8Array): WebhookEvent | undefined {
-  let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(body));
+    const value: unknown = JSON.parse(utf8.decode(body));
+    return isEvent(value) ? value : undefined;
   } catch {
     return undefined;
   }
-  return isEvent(value) ? (value as WebhookEvent) : undefined;
 }
 
-function isEvent(value: unknown): boolean {
+function isEvent(value: unknown): value is WebhookEvent {
   if (!isObject(value)) return false;
   const { id, type, createdAt, data } = value;
-  if (id === "" || !isString(id) || typeof type !== "string" || !isString(createdAt)) return false;
+  if (id === "" || !isString(id) || !isString(type) || !isString(createdAt)) return false;
   if (!isKnownType(type)) return true;
   if (data === undefined) return type === "ping"; // spec 6.2: not shown, so it may be absent
   return isObject(data) && isWhole[type](data);

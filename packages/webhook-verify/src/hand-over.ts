@@ -2,7 +2,7 @@
 import { type Answer, answers } from "./answer.ts";
 import type { WebhookEvent } from "./event.ts";
 import { type HeadersLike, singleHeaderOf } from "./headers.ts";
-import type { Reporter } from "./outcome.ts";
+import type { Reporter, VerifiedFacts } from "./outcome.ts";
 import type { Reading } from "./reading.ts";
 import { type Delivery, type TakeOverOptions, takeOver } from "./take-over.ts";
 import type { Verified } from "./verify.ts";
@@ -37,69 +37,51 @@ class Arrival implements Delivery {
   }
 }
 
-const answered503 = "answered 503, so the service delivers it again.";
-
 export function handingOver(options: HandOverOptions, reporting: Reporter): HandOver {
-  async function handOver(reading: Reading, result: Verified, body: Uint8Array): Promise<Answer> {
-    const { event, key, skewSeconds } = result;
+  const { process } = options;
+
+  return async function handOver(reading, { event, key, skewSeconds }, body) {
     const { headers } = reading.request;
+    const { id, type } = event;
     const delivery = new Arrival(singleHeaderOf(headers, "service-delivery"), body, reading.startedAtMs);
-    const facts = {
-      event: { id: event.id, type: event.type },
+    const facts = (): VerifiedFacts => ({
+      event: { id, type },
       secretId: key.id,
       skewSeconds,
       contradictsHeader: contradicts(headers, event),
+    });
+    reading.whenDue = () => {
+      delivery.abort();
+      return reading.report(
+        () => ({ outcome: "failed", reason: "too-slow", ...facts() }),
+        answers.notTakenOver,
+      );
     };
 
-    const takingOver = takeOver(options, event, delivery);
-    const taken = await Promise.race([takingOver, reading.due]);
-    if (taken === undefined) {
-      delivery.abort();
-      // It goes on; when it succeeds in the end, the next copy is a duplicate and nobody else would process the event.
-      void takingOver.then((end) => {
-        if (end.state === "verified" || end.state === "stored")
-          void processed(event, delivery).afterAnswer?.();
-        if (end.state === "failed") reporting.handlerFailed(facts.event, end.error, answered503);
-      });
-      return reading.report({ outcome: "failed", reason: "too-slow", ...facts }, answers.notTakenOver);
+    const taken = await takeOver(options, event, delivery);
+    const { state } = taken;
+    if (state === "failed") {
+      const { error } = taken;
+      reporting.handlerFailed(event, error, "answered 503, so the service delivers it again.");
+      return reading.report(
+        () => ({ outcome: state, reason: "not-taken-over", error, ...facts() }),
+        answers.notTakenOver,
+      );
     }
-    switch (taken.state) {
-      case "failed": {
-        const { error } = taken;
-        reporting.handlerFailed(facts.event, error, answered503);
-        return reading.report(
-          { outcome: "failed", reason: "not-taken-over", error, ...facts },
-          answers.notTakenOver,
-        );
-      }
-      case "in-progress":
-        return reading.report({ outcome: "in-progress", ...facts }, answers.notTakenOver);
-      case "duplicate":
-        return reading.report({ outcome: "duplicate", ...facts }, { ...answers.takenOver, event });
-      case "stored":
-      case "verified":
-        return {
-          ...reading.report({ outcome: taken.state, ...facts }, { ...answers.takenOver, event }),
-          ...processed(event, delivery),
-        };
-    }
-  }
-
-  function processed(event: WebhookEvent, delivery: Delivery): Pick<Answer, "afterAnswer"> {
-    const { process } = options;
-    if (process === undefined) return {};
-    return {
-      async afterAnswer() {
+    // Written out: a spread costs more than the signature, because each copy gets a shape of its own.
+    const answer: Answer =
+      state === "in-progress" ? answers.notTakenOver : { status: 204, headers: {}, event };
+    if (process !== undefined && (state === "verified" || state === "stored")) {
+      answer.afterAnswer = async () => {
         try {
           await process(event, delivery);
         } catch (error) {
-          reporting.processFailed({ id: event.id, type: event.type }, error);
+          reporting.processFailed({ id, type }, error);
         }
-      },
-    };
-  }
-
-  return handOver;
+      };
+    }
+    return reading.report(() => ({ outcome: state, ...facts() }), answer);
+  };
 }
 
 /** The header is not signed: a type in it that differs from the body's is reported and otherwise ignored. */

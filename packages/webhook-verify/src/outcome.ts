@@ -14,21 +14,23 @@ export interface VerifiedFacts {
   contradictsHeader: boolean;
 }
 
+/** Why a delivery was not even judged an event, or not in time. */
+export type Rejection =
+  | VerificationFault
+  | Exclude<RawBodyFault, "already-consumed">
+  | "not-post"
+  | "encoded"
+  | "too-slow";
+
+export type Misconfiguration = "already-consumed" | "no-secret" | "secret-too-slow";
+
 export type Outcome =
   | ({ outcome: "verified" | "stored" | "duplicate" | "in-progress" } & VerifiedFacts)
   | ({ outcome: "failed"; reason: "too-slow" } & VerifiedFacts)
   /** `error` is what `accept`, the inbox or the dedupe store threw. */
   | ({ outcome: "failed"; reason: "not-taken-over"; error: unknown } & VerifiedFacts)
-  | {
-      outcome: "rejected";
-      reason:
-        | VerificationFault
-        | Exclude<RawBodyFault, "already-consumed">
-        | "not-post"
-        | "encoded"
-        | "too-slow";
-    }
-  | { outcome: "misconfigured"; reason: "already-consumed" | "no-secret" | "secret-too-slow" }
+  | { outcome: "rejected"; reason: Rejection }
+  | { outcome: "misconfigured"; reason: Misconfiguration }
   /** `error` is what `process` threw. */
   | { outcome: "process-failed"; event: { id: string; type: string }; error: unknown };
 
@@ -59,9 +61,9 @@ export function reporter({ onOutcome, log = console.error }: ReportOptions) {
     if (thrown !== undefined) write(`onOutcome threw ${thrown}; it must not throw.`);
   }
   return {
-    report(outcome: Outcome, answer: Answer, durationMs: number): Answer {
-      if (onOutcome !== undefined) told({ ...outcome, status: answer.status, durationMs });
-      return answer;
+    /** Puts an outcome together only when somebody listens. */
+    report(outcome: () => Outcome, { status }: Answer, beganMs: number): void {
+      if (onOutcome !== undefined) told({ ...outcome(), status, durationMs: performance.now() - beganMs });
     },
     /** What to do about a handler that threw: the service delivers again, or nobody does. */
     handlerFailed(event: { id: string; type: string }, error: unknown, whatFollows: string): void {

@@ -31,7 +31,7 @@ export function bytesOf(value: unknown): Uint8Array | undefined {
   if (typeof value === "string") return encoder.encode(value);
   // Not only instanceof: a buffer made in another realm (a vm, a test runner's sandbox) is a buffer too.
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  const isBuffer = /^\[object (Shared)?ArrayBuffer]$/.test(Object.prototype.toString.call(value));
+  const isBuffer = Object.prototype.toString.call(value).endsWith("ArrayBuffer]"); // Shared or not
   return isBuffer ? new Uint8Array(value as ArrayBuffer) : undefined;
 }
 
@@ -58,7 +58,7 @@ const firstBytes = 16_384;
 /** One buffer for all chunks of a body, which never costs more than the limit and a little. */
 export function bodyBuffer({ maxBodyBytes, expectedBytes = firstBytes }: ReadLimits, fix: string) {
   const firstLength = Math.min(maxBodyBytes, expectedBytes);
-  let buffer = new Uint8Array();
+  let buffer: Uint8Array | undefined;
   let length = 0;
   return {
     /** @throws {RawBodyError} `too-large` as soon as the limit is passed; `already-consumed` where somebody set an encoding. */
@@ -66,17 +66,22 @@ export function bodyBuffer({ maxBodyBytes, expectedBytes = firstBytes }: ReadLim
       if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix });
       const end = length + chunk.byteLength;
       if (end > maxBodyBytes) throw new RawBodyError("too-large");
-      const bytes = bytesOf(chunk) as Uint8Array<ArrayBuffer>;
+      const bytes = bytesOf(chunk) as Uint8Array;
       if (length === 0 && end === expectedBytes) {
         buffer = bytes; // all of it in one piece, as nearly always
       } else {
-        const byteLength = end > firstLength ? maxBodyBytes : firstLength;
-        if (end > buffer.byteLength) buffer = grown(buffer.subarray(0, length), byteLength);
+        buffer ??= new Uint8Array(firstLength);
+        // At once to the limit: doubling would hold both halves. Memory that is not written to costs nothing yet.
+        if (end > buffer.length) buffer = grown(buffer, maxBodyBytes);
         buffer.set(bytes, length);
       }
       length = end;
     },
-    bytes: (): Uint8Array => buffer.subarray(0, length),
+    /** The buffer itself when it is full: a view of it would cost as much as parsing the event. */
+    bytes(): Uint8Array {
+      buffer ??= new Uint8Array();
+      return length === buffer.length ? buffer : buffer.subarray(0, length);
+    },
   };
 }
 
@@ -95,8 +100,7 @@ export async function collect(
   return body.bytes();
 }
 
-/** At once to the limit: doubling would hold both halves. Memory that is not written to costs nothing yet. */
-function grown(buffer: Uint8Array<ArrayBuffer>, byteLength: number): Uint8Array<ArrayBuffer> {
+function grown(buffer: Uint8Array, byteLength: number): Uint8Array {
   const larger = new Uint8Array(byteLength);
   larger.set(buffer);
   return larger;

@@ -1,7 +1,7 @@
-/** One delivery on its way through the receiver: what is known of it so far. */
-import type { Answer } from "./answer.ts";
+/** One delivery on its way through the receiver: what is known of it so far, and what to say when time is up. */
+import { type Answer, answers } from "./answer.ts";
 import type { HeadersLike } from "./headers.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Misconfiguration, Outcome, Rejection, Reporter } from "./outcome.ts";
 import type { RawBody, ReadLimits } from "./raw-body.ts";
 
 /** As much of a request as a receiver needs, of whichever framework. */
@@ -12,11 +12,50 @@ export interface ReceivedRequest {
   rawBody: RawBody | ((limits: ReadLimits) => Promise<RawBody>);
 }
 
-export interface Reading {
-  request: ReceivedRequest;
+export class Reading {
+  readonly request: ReceivedRequest;
   /** By the receiver's clock, which a test may hold. */
-  startedAtMs: number;
-  /** Resolves when the answer is due. */
-  due: Promise<undefined>;
-  report: (outcome: Outcome, answer: Answer) => Answer;
+  readonly startedAtMs: number;
+  /** Whether the answer had to go out while work went on. */
+  isDue = false;
+  readonly #reporting: Reporter;
+  readonly #beganMs = performance.now();
+
+  constructor(request: ReceivedRequest, startedAtMs: number, reporting: Reporter) {
+    this.request = request;
+    this.startedAtMs = startedAtMs;
+    this.#reporting = reporting;
+  }
+
+  /** The answer when time is up, by what is waited for: the body at first. */
+  whenDue: () => Answer = () => this.rejected("too-slow", answers.tooSlow);
+
+  /** One outcome for one answer: what is found after it went out is told to nobody. */
+  report(outcome: () => Outcome, answer: Answer): Answer {
+    if (!this.isDue) this.#reporting.report(outcome, answer, this.#beganMs);
+    return answer;
+  }
+
+  rejected(reason: Rejection, answer: Answer): Answer {
+    return this.report(() => ({ outcome: "rejected", reason }), answer);
+  }
+
+  misconfigured(reason: Misconfiguration, answer: Answer): Answer {
+    return this.report(() => ({ outcome: "misconfigured", reason }), answer);
+  }
+
+  /** The answer of the work, or the one that is due before it ends. The work goes on; what it leaves to do is done. */
+  answerWithin(ms: number, work: Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        resolve(this.whenDue());
+        this.isDue = true;
+      }, ms);
+      work.then((answer) => {
+        clearTimeout(timer);
+        if (this.isDue) void answer.afterAnswer?.();
+        resolve(answer);
+      }, reject);
+    });
+  }
 }

@@ -1,18 +1,16 @@
 /** Receives a delivery: bytes in, answer out. The same for every framework; adapters only carry. */
 import { type Answer, answers } from "./answer.ts";
-import { deadline } from "./deadline.ts";
 import type { DedupeStore } from "./dedupe.ts";
 import type { WebhookEvent } from "./event.ts";
 import { handingOver } from "./hand-over.ts";
 import { headerOf, joinedHeaderOf, singleHeaderOf } from "./headers.ts";
 import { type ReceiverOutcome, reporter } from "./outcome.ts";
 import { checkedBody, RawBodyError, type ReadLimits } from "./raw-body.ts";
-import type { Reading, ReceivedRequest } from "./reading.ts";
+import { Reading, type ReceivedRequest } from "./reading.ts";
 import { type SecretOption, secretSource } from "./secret-source.ts";
-import type { SignatureHeader } from "./signature.ts";
 import type { Delivery, Inbox } from "./take-over.ts";
 import type { VerificationFault } from "./verification-error.ts";
-import { checkBody, checkedTolerance, checkHeader, type Verified } from "./verify.ts";
+import { checkBody, checkedTolerance, checkHeader, type FreshHeader, type Verified } from "./verify.ts";
 
 /** Which secret to trust, and what becomes of an event before and after the answer. */
 export interface ReceiverOptions {
@@ -59,47 +57,15 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const handOver = handingOver(options, reporting);
 
   async function receive(request: ReceivedRequest): Promise<Answer> {
-    const beganMs = performance.now();
-    const startedAtMs = now();
-    const report: Reading["report"] = (outcome, answer) =>
-      reporting.report(outcome, answer, performance.now() - beganMs);
-    const early = refusedUnread(request, report);
+    const reading = new Reading(request, now(), reporting);
+    const limits = limitsOf(request);
+    const early = refusedUnread(reading, limits);
     if (early !== undefined) return early;
 
     const signature = headerOf(request.headers, "service-signature");
-    const header = checkHeader(signature, { nowMs: startedAtMs, toleranceSeconds });
-    if (typeof header === "string") return refused(report, header);
-
-    const answerDue = deadline(answerWithinMs);
-    try {
-      const reading: Reading = { request, startedAtMs, due: answerDue.passed, report };
-      const body = await bodyOf(reading);
-      return body instanceof Uint8Array ? await verified(reading, header, body) : body;
-    } finally {
-      answerDue.cancel();
-    }
-  }
-
-  function refusedUnread(request: ReceivedRequest, report: Reading["report"]): Answer | undefined {
-    if (request.method.toUpperCase() !== "POST") {
-      return report({ outcome: "rejected", reason: "not-post" }, answers.wrongMethod);
-    }
-    if ((limitsOf(request).expectedBytes ?? 0) > maxBodyBytes) {
-      return report({ outcome: "rejected", reason: "too-large" }, answers.tooLarge);
-    }
-    // The signature covers the bytes before any compression; whether a framework inflates differs.
-    const encoding = joinedHeaderOf(request.headers, "content-encoding") ?? "";
-    if (!/^(identity)?$/i.test(encoding.trim())) {
-      return report({ outcome: "rejected", reason: "encoded" }, answers.encoded);
-    }
-    return undefined;
-  }
-
-  function refused(report: Reading["report"], reason: VerificationFault): Answer {
-    return report(
-      { outcome: "rejected", reason },
-      reason === "invalid-payload" ? answers.notAnEvent : answers.refused,
-    );
+    const header = checkHeader(signature, { nowMs: reading.startedAtMs, toleranceSeconds });
+    if (typeof header === "string") return reading.rejected(header, answers.refused);
+    return reading.answerWithin(answerWithinMs, answerTo(reading, header, limits));
   }
 
   function limitsOf({ headers }: ReceivedRequest): ReadLimits {
@@ -107,47 +73,55 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return /^\d+$/.test(announced) ? { maxBodyBytes, expectedBytes: Number(announced) } : { maxBodyBytes };
   }
 
-  async function bodyOf(reading: Reading): Promise<Uint8Array | Answer> {
-    const { request, report, due } = reading;
-    const { rawBody } = request;
-    try {
-      const read = typeof rawBody === "function" ? rawBody(limitsOf(request)) : rawBody;
-      const raw = await Promise.race([read, due]);
-      if (raw === undefined) return report({ outcome: "rejected", reason: "too-slow" }, answers.tooSlow);
-      const body = checkedBody(raw);
-      if (body.byteLength <= maxBodyBytes) return body;
-      return report({ outcome: "rejected", reason: "too-large" }, answers.tooLarge);
-    } catch (error) {
-      const fault = error instanceof RawBodyError ? error.fault : "already-consumed";
-      if (fault === "too-large") return report({ outcome: "rejected", reason: fault }, answers.tooLarge);
-      if (fault === "unreadable") return report({ outcome: "rejected", reason: fault }, answers.unreadable);
-      reporting.misconfigured(
-        "the body was parsed before the webhook receiver saw it, and a signature covers bytes, not objects.",
-        error instanceof RawBodyError ? error.fix : undefined,
-      );
-      return report({ outcome: "misconfigured", reason: fault }, answers.misconfigured);
-    }
+  function refusedUnread(reading: Reading, { expectedBytes = 0 }: ReadLimits): Answer | undefined {
+    const { method, headers } = reading.request;
+    if (method.toUpperCase() !== "POST") return reading.rejected("not-post", answers.wrongMethod);
+    if (expectedBytes > maxBodyBytes) return reading.rejected("too-large", answers.tooLarge);
+    // The signature covers the bytes before any compression; whether a framework inflates differs.
+    const encoding = joinedHeaderOf(headers, "content-encoding");
+    if (encoding !== undefined && !/^(identity)?$/i.test(encoding.trim()))
+      return reading.rejected("encoded", answers.encoded);
+    return undefined;
   }
 
-  async function verified(reading: Reading, header: SignatureHeader, body: Uint8Array): Promise<Answer> {
-    let result: Verified | VerificationFault | undefined;
+  async function answerTo(reading: Reading, header: FreshHeader, limits: ReadLimits): Promise<Answer> {
+    const { rawBody } = reading.request;
+    let body: Uint8Array;
     try {
-      result = await Promise.race([judged(header, body, reading.startedAtMs), reading.due]);
+      body = checkedBody(await (typeof rawBody === "function" ? rawBody(limits) : rawBody));
+      if (body.byteLength > maxBodyBytes) throw new RawBodyError("too-large");
+    } catch (error) {
+      return withoutBody(reading, error);
+    }
+    reading.whenDue = () => reading.misconfigured("secret-too-slow", answers.notTakenOver);
+    let result: Verified | VerificationFault;
+    try {
+      result = await judged(header, body, reading.startedAtMs);
     } catch {
       reporting.misconfigured(
         "the `secret` function gave no usable secret.",
         "Let it return the signing secret that the service showed once, and look why it did not.",
       );
-      return reading.report({ outcome: "misconfigured", reason: "no-secret" }, answers.misconfigured);
+      return reading.misconfigured("no-secret", answers.misconfigured);
     }
-    if (result === undefined) {
-      return reading.report({ outcome: "misconfigured", reason: "secret-too-slow" }, answers.notTakenOver);
-    }
-    if (typeof result === "string") return refused(reading.report, result);
-    return handOver(reading, result, body);
+    if (result === "invalid-payload") return reading.rejected(result, answers.notAnEvent);
+    if (typeof result === "string") return reading.rejected(result, answers.refused);
+    // What was answered 408 or 503 comes again: nothing may begin for this copy.
+    return reading.isDue ? answers.notTakenOver : handOver(reading, result, body);
   }
 
-  async function judged(header: SignatureHeader, body: Uint8Array, nowMs: number) {
+  function withoutBody(reading: Reading, error: unknown): Answer {
+    const { fault, fix } = error instanceof RawBodyError ? error : new RawBodyError("already-consumed");
+    if (fault === "too-large") return reading.rejected(fault, answers.tooLarge);
+    if (fault === "unreadable") return reading.rejected(fault, answers.unreadable);
+    reporting.misconfigured(
+      "the body was parsed before the webhook receiver saw it, and a signature covers bytes, not objects.",
+      fix,
+    );
+    return reading.misconfigured(fault, answers.misconfigured);
+  }
+
+  async function judged(header: FreshHeader, body: Uint8Array, nowMs: number) {
     const result = await checkBody(header, body, await secrets.current(nowMs), nowMs);
     const renewed = result === "mismatch" ? await secrets.renewed(nowMs) : undefined;
     return renewed === undefined ? result : checkBody(header, body, renewed, nowMs);

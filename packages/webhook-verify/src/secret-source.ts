@@ -32,26 +32,29 @@ export function secretSource(option: SecretOption): SecretSource {
   let failedAtMs = Number.NEGATIVE_INFINITY;
   let renewedAtMs = Number.NEGATIVE_INFINITY;
 
+  async function ask(nowMs: number): Promise<Keys> {
+    try {
+      known = signingKeys(await (option as () => Promise<Secret>)());
+      return known;
+    } catch (error) {
+      failedAtMs = nowMs;
+      throw error;
+    }
+  }
+
   /** One look-up at a time, shared by everybody who waits for it. */
   function look(nowMs: number): Promise<Keys> {
-    underWay ??= (async () => {
-      try {
-        known = signingKeys(await (option as () => Promise<Secret>)());
-        return known;
-      } catch (error) {
-        failedAtMs = nowMs;
-        throw error;
-      } finally {
-        underWay = undefined;
-      }
-    })();
+    // Freed from outside: a function that throws at once has ended before it is under way.
+    underWay ??= ask(nowMs).finally(() => {
+      underWay = undefined;
+    });
     return underWay;
   }
 
   return {
     async current(nowMs) {
       if (known !== undefined) return known;
-      if (underWay === undefined && nowMs - failedAtMs < failurePauseMs) {
+      if (nowMs - failedAtMs < failurePauseMs) {
         throw new TypeError("The secret function failed a moment ago.");
       }
       return look(nowMs);

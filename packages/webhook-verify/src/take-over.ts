@@ -39,28 +39,29 @@ export async function takeOver(
   event: WebhookEvent,
   delivery: Delivery,
 ): Promise<TakenOver> {
-  let claimed = false;
+  let claim: DedupeStore | undefined;
   try {
-    const known = await dedupe?.begin(event.id); // the signed id; headers are not signed (spec 6.3.3)
-    if (known === "done") return { state: "duplicate" };
-    if (known === "in-progress") return { state: "in-progress" };
-    claimed = known === "new";
-
+    if (dedupe !== undefined) {
+      const known = await dedupe.begin(event.id); // the signed id; headers are not signed (spec 6.3.3)
+      if (known === "done") return { state: "duplicate" };
+      if (known === "in-progress") return { state: known };
+      claim = dedupe;
+    }
     const { rawBody: body, receivedAt } = delivery;
-    const stored = await inbox?.put(event, { body, receivedAt }, { signal: delivery.signal });
+    const stored = inbox && (await inbox.put(event, { body, receivedAt }, { signal: delivery.signal }));
     // Also for what the inbox knows: its first copy may have failed in `accept`. Only `dedupe` knows what was done.
-    await accept?.(event, delivery);
-    if (claimed) await dedupe?.complete(event.id);
+    if (accept) await accept(event, delivery);
+    if (claim) await claim.complete(event.id);
     return { state: stored ?? "verified" };
   } catch (error) {
-    if (claimed) await abandon(dedupe, event.id);
+    if (claim) await abandon(claim, event.id);
     return { state: "failed", error };
   }
 }
 
-async function abandon(dedupe: DedupeStore | undefined, eventId: string): Promise<void> {
+async function abandon(store: DedupeStore, eventId: string): Promise<void> {
   try {
-    await dedupe?.abandon(eventId);
+    await store.abandon(eventId);
   } catch {
     // The store is as broken as the take-over; its own expiry has to free the claim.
   }

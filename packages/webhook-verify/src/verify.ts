@@ -33,6 +33,12 @@ export interface Freshness {
   toleranceSeconds: number;
 }
 
+/** A header within the tolerance. */
+export interface FreshHeader extends SignatureHeader {
+  /** Seconds since the delivery was signed; negative when its clock is ahead. Whole seconds, as `t` is. */
+  skewSeconds: number;
+}
+
 /** spec 8 */
 export const defaultToleranceSeconds = 300;
 
@@ -46,18 +52,14 @@ export function checkedTolerance(toleranceSeconds: number = defaultToleranceSeco
 export function checkHeader(
   signature: VerifyInput["signature"],
   { nowMs, toleranceSeconds }: Freshness,
-): SignatureHeader | VerificationFault {
+): FreshHeader | VerificationFault {
   const header = parseSignature(signature);
   if (typeof header === "string") return header;
-  const skewSeconds = skewOf(header, nowMs);
+  const { timestamp, signatures } = header;
+  const skewSeconds = Math.floor(nowMs / 1000) - Number(timestamp);
   if (skewSeconds > toleranceSeconds) return "stale";
   if (skewSeconds < -toleranceSeconds) return "future";
-  return header;
-}
-
-/** Seconds since the delivery was signed; negative when its clock is ahead. Whole seconds, as `t` is. */
-function skewOf(header: SignatureHeader, nowMs: number): number {
-  return Math.floor(nowMs / 1000) - Number(header.timestamp);
+  return { timestamp, signatures, skewSeconds };
 }
 
 /** Whether a key's own signature is among those that came. All are compared, so that time does not tell which it is. */
@@ -76,19 +78,18 @@ const isOver = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterM
 
 /** What the body tells, once it is known which key signed it. */
 function judged(
-  header: SignatureHeader,
+  { skewSeconds }: FreshHeader,
   body: Uint8Array,
   key: SigningKey | undefined,
-  nowMs: number,
 ): Verified | VerificationFault {
   if (key === undefined) return "mismatch";
   const event = parseEvent(body);
-  return event === undefined ? "invalid-payload" : { event, key, skewSeconds: skewOf(header, nowMs) };
+  return event === undefined ? "invalid-payload" : { event, key, skewSeconds };
 }
 
 /** Checks a body against a header that {@link checkHeader} let through. Tries every key, whichever matches. */
 export async function checkBody(
-  header: SignatureHeader,
+  header: FreshHeader,
   body: Uint8Array,
   keys: readonly SigningKey[],
   nowMs: number,
@@ -99,7 +100,7 @@ export async function checkBody(
     if (isOver(key, nowMs)) continue;
     if (isAmong(engine, await engine.sign(key, header.timestamp, body), header)) matched ??= key;
   }
-  return judged(header, body, matched, nowMs);
+  return judged(header, body, matched);
 }
 
 /**
@@ -121,7 +122,7 @@ export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
     if (isOver(key, nowMs)) continue;
     if (isAmong(engine, engine.sign(key, header.timestamp, body), header)) matched ??= key;
   }
-  return eventOf(judged(header, body, matched, nowMs));
+  return eventOf(judged(header, body, matched));
 }
 
 function opened(input: VerifyInput) {

@@ -278,7 +278,9 @@ export function describeAdapter(name: string, adapter: Adapter): void {
     }
 
     it("refuses an empty secret and a tolerance of NaN when it is made", async () => {
-      await expect((async () => adapter.start({ secret: "" }))()).rejects.toThrow(/secret is empty/);
+      await expect((async () => adapter.start({ secret: "" }))()).rejects.toThrow(
+        /secret is missing or empty/,
+      );
       await expect((async () => adapter.start({ secret, toleranceSeconds: Number.NaN }))()).rejects.toThrow(
         /toleranceSeconds/,
       );

@@ -1,6 +1,6 @@
 /** Bodies are collected into bounded memory, however they are cut into chunks. */
 import { expect, it } from "vitest";
-import { collect, RawBodyError } from "../src/raw-body.ts";
+import { bytesOf, collect, fromBase64, RawBodyError } from "../src/raw-body.ts";
 
 async function* chunks(count: number, chunk: unknown): AsyncGenerator<unknown> {
   for (let index = 0; index < count; index++) yield chunk;
@@ -51,4 +51,44 @@ it("makes no buffer larger than what was announced, nor than the limit", async (
     (await collect(chunks(1, new Uint8Array(10)), { maxBodyBytes: 100, expectedBytes }, "")).buffer
       .byteLength;
   expect([await bufferOf(10), await bufferOf(1_000_000)]).toEqual([10, 100]);
+});
+
+it("what comes whole, as announced, is not copied", async () => {
+  const whole = new Uint8Array([1, 2, 3]);
+  expect(await collect(chunks(1, whole), { maxBodyBytes: 100, expectedBytes: 3 }, "")).toBe(whole);
+  expect(bytesOf(whole)).toBe(whole);
+});
+
+it("what comes in pieces, as announced, fills one buffer of that size", async () => {
+  const body = await collect(chunks(2, new Uint8Array(5)), { maxBodyBytes: 100, expectedBytes: 10 }, "");
+  expect([body.byteLength, body.buffer.byteLength]).toEqual([10, 10]);
+});
+
+it("tells what went wrong, why, and what to change", async () => {
+  const reset = new Error("ECONNRESET");
+  async function* broken(): AsyncGenerator<unknown> {
+    yield new Uint8Array(1);
+    throw reset;
+  }
+  const errorOf = (stream: AsyncIterable<unknown>) =>
+    collect(stream, { maxBodyBytes: 100 }, "Move it up.").catch((error) => error);
+  expect(await errorOf(broken())).toMatchObject({ fault: "unreadable", cause: reset });
+  expect(await errorOf(chunks(1, "text"))).toMatchObject({
+    message: "The request body is already-consumed.",
+    fix: "Move it up.",
+  });
+});
+
+it("base64 is decoded to the very bytes, within the limit, or refused", () => {
+  const faultIn = (text: string, maxBytes: number) => {
+    try {
+      return [...fromBase64(text, maxBytes)];
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(faultIn("AP+A", 3)).toEqual([0, 255, 128]);
+  expect(faultIn("AP+AAA==", 4)).toEqual([0, 255, 128, 0]);
+  expect(faultIn("AP+AAA==", 3)).toMatchObject({ fault: "too-large" });
+  expect(faultIn("AP*A", 3)).toMatchObject({ fault: "unreadable", cause: { name: "InvalidCharacterError" } });
 });

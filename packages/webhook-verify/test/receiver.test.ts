@@ -2,12 +2,14 @@
 import { describe, expect, it } from "vitest";
 import {
   createReceiver,
+  type DedupeStore,
   memoryDedupe,
   type ReceivedRequest,
   type ReceiverOptions,
   type ReceiverOutcome,
   type Secret,
 } from "../src/index.ts";
+import { RawBodyError } from "../src/raw-body.ts";
 import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
 
 function posted({ body, headers }: ReturnType<typeof signedDelivery>, more: Partial<ReceivedRequest> = {}) {
@@ -41,9 +43,11 @@ describe("a genuine delivery", () => {
     const answer = await receive(posted(signedDelivery(balanceChanged())));
     expect(answer.status).toBe(204);
     expect(seen).toEqual(["evt_1"]);
+    expect(answer.afterAnswer).toBeUndefined();
     expect(outcomes).toMatchObject([
       { outcome: "verified", status: 204, event: { id: "evt_1", type: "balance.changed" }, skewSeconds: 0 },
     ]);
+    expect(outcomes).toMatchObject([{ contradictsHeader: false }]);
   });
 
   it("is processed after the answer", async () => {
@@ -71,6 +75,40 @@ describe("a genuine delivery", () => {
     expect((await receive(posted(delivery))).status).toBe(204);
     expect(seen).toEqual(["balance.changed"]);
     expect(outcomes).toMatchObject([{ contradictsHeader: true }]);
+  });
+
+  it("without the header that announces its type contradicts nothing", async () => {
+    const { receive, outcomes } = receiverWith();
+    const delivery = signedDelivery(balanceChanged());
+    delete delivery.headers["service-event"];
+    await receive(posted(delivery));
+    expect(outcomes).toMatchObject([{ contradictsHeader: false }]);
+  });
+
+  it("may have exactly as many bytes as are allowed, announced or not", async () => {
+    const { body, headers } = signedDelivery(balanceChanged());
+    const { receive } = receiverWith({ maxBodyBytes: body.length });
+    const announced = { ...headers, "content-length": String(body.length) };
+    expect((await receive({ method: "POST", headers, rawBody: body })).status).toBe(204);
+    expect((await receive({ method: "POST", headers: announced, rawBody: body })).status).toBe(204);
+  });
+
+  it.each([
+    ["12", { maxBodyBytes: 100, expectedBytes: 12 }],
+    [undefined, { maxBodyBytes: 100 }],
+    ["12 bytes", { maxBodyBytes: 100 }],
+    ["-12", { maxBodyBytes: 100 }],
+    ["1e1", { maxBodyBytes: 100 }],
+  ])("with content-length %s is read within %j", async (announced, limits) => {
+    const { receive } = receiverWith({ maxBodyBytes: 100 });
+    const { headers } = signedDelivery(balanceChanged());
+    const seen: unknown[] = [];
+    const rawBody = async (given: unknown) => {
+      seen.push(given);
+      return "";
+    };
+    await receive({ method: "POST", headers: { ...headers, "content-length": announced }, rawBody });
+    expect(seen).toEqual([limits]);
   });
 
   it("tells which secret matched, and how far the clocks are apart", async () => {
@@ -149,16 +187,50 @@ describe("a refusal", () => {
     expect(outcomes).toMatchObject([{ outcome: "rejected", reason: "too-slow" }]);
   });
 
+  it("of a body that breaks off is 400, and nothing to log", async () => {
+    const { receive, outcomes, log } = receiverWith();
+    const rawBody = () => Promise.reject(new RawBodyError("unreadable"));
+    const answer = await receive(posted(signedDelivery(balanceChanged()), { rawBody }));
+    expect([answer.status, answer.headers, log]).toEqual([400, { connection: "close" }, []]);
+    expect(outcomes).toMatchObject([{ outcome: "rejected", reason: "unreadable" }]);
+  });
+
+  it("of a body that comes only after the answer begins nothing and is told once", async () => {
+    const { opened, open } = gate();
+    const looked = gate();
+    const accepted: string[] = [];
+    const { receive, outcomes } = receiverWith({
+      answerWithinMs: 10,
+      secret: () => {
+        looked.open();
+        return secret;
+      },
+      accept: ({ id }) => void accepted.push(id),
+    });
+    const { body, headers } = signedDelivery(balanceChanged());
+    const rawBody = async () => {
+      await opened;
+      return body;
+    };
+    expect((await receive({ method: "POST", headers, rawBody })).status).toBe(408);
+    open();
+    await looked.opened;
+    await new Promise(setImmediate); // what follows are promises that are settled already
+    expect([accepted, outcomes.map(({ outcome }) => outcome)]).toEqual([[], ["rejected"]]);
+  });
+
   it("by the header alone leaves the body unread", async () => {
-    const { receive } = receiverWith();
+    const { receive, outcomes } = receiverWith();
     let reads = 0;
     const rawBody = async () => {
       reads++;
       return "";
     };
     await receive({ method: "POST", headers: { "service-signature": "t=1,v1=00" }, rawBody });
-    await receive({ method: "POST", headers: { "content-length": "2000000" }, rawBody });
+    const { headers } = signedDelivery(balanceChanged());
+    await receive({ method: "POST", headers: { ...headers, "content-length": "2000000" }, rawBody });
     expect(reads).toBe(0);
+    expect(outcomes).toMatchObject([{ reason: "malformed-signature" }, { status: 413, reason: "too-large" }]);
   });
 });
 
@@ -183,31 +255,36 @@ describe("taking over", () => {
     const answer = await receive(posted(signedDelivery(balanceChanged())));
     open();
     expect(answer.status).toBe(503);
-    expect(signal?.aborted).toBe(true);
+    expect(signal?.reason).toEqual(new Error("The answer was due."));
     expect(outcomes).toMatchObject([{ outcome: "failed", reason: "too-slow" }]);
   });
 
   it("is the inbox's when there is one: stored and duplicate are both 204", async () => {
     const results: ("stored" | "duplicate")[] = ["stored", "duplicate"];
     const bodies: string[] = [];
+    const processed: string[] = [];
     const { receive, outcomes } = receiverWith({
+      process: ({ id }) => void processed.push(id),
       inbox: {
-        put: async (_event, { body }) => {
-          bodies.push(Buffer.from(body).toString());
+        put: async (_event, { body }, { signal }) => {
+          bodies.push(signal.aborted ? "too late" : Buffer.from(body).toString());
           return results.shift() ?? "duplicate";
         },
       },
     });
     const delivery = signedDelivery(balanceChanged());
-    expect((await receive(posted(delivery))).status).toBe(204);
-    expect((await receive(posted(delivery))).status).toBe(204);
+    const answers = [await receive(posted(delivery)), await receive(posted(delivery))];
+    expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+    for (const { afterAnswer } of answers) await afterAnswer?.();
+    expect(processed).toEqual(["evt_1"]);
     expect(bodies).toEqual([delivery.body, delivery.body]);
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(["stored", "duplicate"]);
   });
 
   it.each(["accept", "process"] as const)(
-    "that fails in %s is logged with its place, and told with its error",
+    "that fails in %s is logged with its place and what follows, and told with its error",
     async (name) => {
+      const follows = { accept: "so the service delivers it again", process: "so nobody delivers it again" };
       const error = new RangeError("+48600100200");
       const { receive, log, outcomes } = receiverWith({ [name]: () => Promise.reject(error) });
       const answer = await receive(posted(signedDelivery(balanceChanged())));
@@ -215,6 +292,7 @@ describe("taking over", () => {
       expect(log).toEqual([
         expect.stringMatching(/balance\.changed evt_1 failed in .*receiver\.test\.ts:\d+.* \(RangeError\)/),
       ]);
+      expect(log.join()).toContain(follows[name]);
       expect(log.join()).not.toContain("600100200");
       expect(outcomes.at(-1)).toMatchObject({ error });
     },
@@ -283,7 +361,7 @@ describe("a take-over that ends after the answer", () => {
     const { opened, open } = gate();
     const done = gate();
     const processed: string[] = [];
-    const { receive } = receiverWith({
+    const { receive, outcomes } = receiverWith({
       answerWithinMs: 100,
       dedupe: memoryDedupe(),
       accept: () => opened,
@@ -299,6 +377,7 @@ describe("a take-over that ends after the answer", () => {
     const answer = await receive(posted(delivery));
     await answer.afterAnswer?.();
     expect([answer.status, processed]).toEqual([204, ["evt_1"]]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["failed", "duplicate"]); // one for each answer
   });
 });
 
@@ -358,11 +437,17 @@ describe("a duplicate", () => {
 
   it("is 503 when the store is down", async () => {
     const down = () => Promise.reject(new Error("redis down"));
-    const { receive } = receiverWith({
-      dedupe: { begin: down, complete: down, abandon: down },
-      accept: () => {},
-    });
-    expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(503);
+    const abandoned: string[] = [];
+    const abandon = (id: string) => {
+      abandoned.push(id);
+      return down();
+    };
+    const statusWith = async (begin: DedupeStore["begin"]) => {
+      const { receive } = receiverWith({ dedupe: { begin, complete: down, abandon }, accept: () => {} });
+      return (await receive(posted(signedDelivery(balanceChanged())))).status;
+    };
+    expect([await statusWith(down), abandoned]).toEqual([503, []]); // another's claim may be there
+    expect([await statusWith(() => "new"), abandoned]).toEqual([503, ["evt_1"]]);
   });
 });
 
@@ -430,16 +515,45 @@ describe("a secret that is looked up", () => {
     expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "secret-too-slow" }]);
   });
 
-  it("is not asked for again at once when the look-up failed", async () => {
-    let asked = 0;
-    const { receive } = receiverWith({
-      secret: () => {
-        asked += 1;
+  it.each([
+    [
+      "throws",
+      () => {
         throw new Error("vault sealed");
       },
+    ],
+    ["rejects", () => Promise.reject(new Error("vault sealed"))],
+  ])("is asked for again a second after the function %s, not before", async (_name, fail) => {
+    let nowMs = Date.now();
+    let asked = 0;
+    const { receive } = receiverWith({ now: () => nowMs, secret: () => (++asked < 3 ? fail() : secret) });
+    const delivery = signedDelivery(balanceChanged());
+    const deliver = async () => [(await receive(posted(delivery))).status, asked];
+
+    expect(await deliver()).toEqual([500, 1]);
+    expect(await deliver()).toEqual([500, 1]);
+    nowMs += 999;
+    expect(await deliver()).toEqual([500, 1]);
+    nowMs += 1;
+    expect(await deliver()).toEqual([500, 2]);
+    nowMs += 1000;
+    expect(await deliver()).toEqual([204, 3]);
+  });
+
+  it("is looked up once for everybody who comes meanwhile", async () => {
+    const vault = gate();
+    let asked = 0;
+    const { receive } = receiverWith({
+      secret: async () => {
+        asked++;
+        await vault.opened;
+        return secret;
+      },
     });
-    for (let request = 0; request < 5; request++) await receive(posted(signedDelivery(balanceChanged())));
-    expect(asked).toBe(1);
+    const waiting = [1, 2, 3].map(() => receive(posted(signedDelivery(balanceChanged()))));
+    vault.open();
+    const answers = await Promise.all(waiting);
+    expect([answers.map(({ status }) => status), asked]).toEqual([[204, 204, 204], 1]);
   });
 
   it.each([
@@ -449,24 +563,38 @@ describe("a secret that is looked up", () => {
   ])("is 500 and a line in the log when the function %s", async (_name, lookUp) => {
     const { receive, log, outcomes } = receiverWith({ secret: lookUp });
     expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(500);
-    expect(log).toEqual([expect.stringMatching(/the `secret` function gave no usable secret/)]);
+    expect(log).toEqual([
+      expect.stringMatching(/the `secret` function gave no usable secret\. Let it return/),
+    ]);
     expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "no-secret" }]);
   });
 });
 
 describe("construction refuses", () => {
   it.each([
-    ["a missing secret", { secret: undefined }],
-    ["an empty secret", { secret: "" }],
-    ["a tolerance that is no number", { secret, toleranceSeconds: Number("") / 0 }],
-    ["a negative tolerance", { secret, toleranceSeconds: -1 }],
-    ["a body limit of NaN", { secret, maxBodyBytes: Number.NaN }],
-    ["an answer time of 0", { secret, answerWithinMs: 0 }],
-    ["an answer time no timer can hold", { secret, answerWithinMs: 2 ** 31 }],
-    ["a secret with a line break behind it", { secret: `${secret}\n` }],
-    ["no options", undefined],
-  ])("%s", (_name, options) => {
-    expect(() => createReceiver(options as unknown as ReceiverOptions)).toThrow(TypeError);
+    ["a missing secret", { secret: undefined }, /missing or empty/],
+    ["an empty secret", { secret: "" }, /missing or empty/],
+    ["a tolerance that is no number", { secret, toleranceSeconds: Number("") / 0 }, /toleranceSeconds must/],
+    ["a negative tolerance", { secret, toleranceSeconds: -1 }, /toleranceSeconds must/],
+    [
+      "a body limit of NaN",
+      { secret, maxBodyBytes: Number.NaN },
+      /maxBodyBytes must be a positive .* is NaN/,
+    ],
+    ["an answer time of 0", { secret, answerWithinMs: 0 }, /answerWithinMs must be a positive number/],
+    ["an answer time no timer can hold", { secret, answerWithinMs: 2 ** 31 }, /2147483647 at most/],
+    ["a secret with a line break behind it", { secret: `${secret}\n` }, /white space/],
+    ["no options", undefined, /needs options/],
+    ["null", null, /needs options/],
+    ["a secret without a name", secret, /needs options/],
+  ])("%s", (_name, options, message) => {
+    const make = () => createReceiver(options as unknown as ReceiverOptions);
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(message);
+  });
+
+  it("nothing at the very edge", () => {
+    expect(createReceiver({ secret, answerWithinMs: 2 ** 31 - 1 })).toBeTypeOf("function");
   });
 });
 
@@ -524,9 +652,10 @@ it.each([["identity", "gzip"], ["gzip"], ["br, identity"]])(
 );
 
 it("a body that was parsed is 500, and the log names the fix", async () => {
-  const { receive, log } = receiverWith();
+  const { receive, log, outcomes } = receiverWith();
   const { body, headers } = signedDelivery(balanceChanged());
   const answer = await receive({ method: "POST", headers, rawBody: JSON.parse(body) });
   expect(answer.status).toBe(500);
   expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver saw it/)]);
+  expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "already-consumed" }]);
 });

@@ -158,7 +158,7 @@ describe("an option that would switch the check off is refused before anything i
     ["  ", /empty/],
     [new Uint8Array(), /empty/],
     [new TextEncoder().encode(" \t\r\n"), /empty/],
-    [[], /empty list/],
+    [[], /missing or empty/],
     [[secret, ""], /empty/],
     [undefined, /missing/],
     [null, /missing/],
@@ -175,20 +175,55 @@ describe("a secret with an end", () => {
   const notAfter = new Date("2026-01-01T00:00:00.000Z");
   const timestamp = notAfter.getTime() / 1000;
   const { body, headers } = signedDelivery(balanceChanged(), { timestamp });
-  const at = (nowMs: number) =>
-    verdictOf(() =>
-      verifyWebhookSync({
-        rawBody: body,
-        signature: headers["service-signature"],
-        secret: [{ key: "whsec_new" }, { key: secret, id: "old", notAfter }],
-        now: () => nowMs,
-      }),
-    );
-
-  it("counts up to that moment, and not a millisecond longer", () => {
-    expect(at(notAfter.getTime())).toBe("valid");
-    expect(at(notAfter.getTime() + 1)).toBe("mismatch");
+  const at = (nowMs: number): VerifyInput => ({
+    rawBody: body,
+    signature: headers["service-signature"],
+    secret: [{ key: "whsec_new" }, { key: secret, id: "old", notAfter }],
+    now: () => nowMs,
   });
+
+  it("counts up to that moment, and not a millisecond longer", async () => {
+    const last = at(notAfter.getTime());
+    const after = at(notAfter.getTime() + 1);
+    expect([verdictOf(() => verifyWebhookSync(last)), verdictOf(() => verifyWebhookSync(after))]).toEqual([
+      "valid",
+      "mismatch",
+    ]);
+    expect((await verifyWebhook(last)).id).toBe("evt_1");
+    await expect(verifyWebhook(after)).rejects.toMatchObject({ reason: "mismatch" });
+  });
+});
+
+describe("what is made of a secret", () => {
+  const keyOf = (given: Secret) => signingKeys(given)[0];
+
+  it("is kept for a string, because strings cannot change, and made anew for bytes", () => {
+    const first = keyOf("whsec_first");
+    keyOf("whsec_second");
+    expect(keyOf("whsec_first")).toBe(first);
+    const bytes = Buffer.from("whsec_first");
+    expect(keyOf(bytes)).not.toBe(keyOf(bytes));
+  });
+
+  it("is forgotten when a hundred others came, so that nobody can fill the memory", () => {
+    const first = keyOf("whsec_first");
+    for (let other = 0; other < 100; other++) keyOf(`whsec_other_${other}`);
+    expect(keyOf("whsec_first")).not.toBe(first);
+  });
+
+  it("does not change when the bytes do that it was made of", () => {
+    const bytes = Buffer.from(secret);
+    const keys = signingKeys(bytes);
+    bytes.fill(7);
+    expect(Buffer.from(keys[0]?.key as Uint8Array).toString()).toBe(secret);
+  });
+});
+
+it.each(["text", 7, true, null, []])("a ping with data %j is no event", (data) => {
+  const raw = JSON.stringify({ id: "evt_1", type: "ping", createdAt: "x", data });
+  const { headers } = signedDelivery(raw);
+  const delivery = { rawBody: raw, signature: headers["service-signature"], secret };
+  expect(verdictOf(() => verifyWebhookSync(delivery))).toBe("invalid-payload");
 });
 
 it("the event of a body with a __proto__ key changes no prototype", () => {

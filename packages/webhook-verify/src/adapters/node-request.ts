@@ -58,9 +58,9 @@ export async function respond(
 
 /** The headers that this response's version of HTTP may have. */
 export function headersFor(response: NodeResponse, headers: Answer["headers"]): Record<string, string> {
-  const { connection, ...others } = headers;
-  const isHttp1 = response.req.httpVersionMajor === 1; // HTTP/2 knows no such header
-  return connection !== undefined && isHttp1 ? { connection, ...others } : others;
+  if (headers["connection"] === undefined || response.req.httpVersionMajor === 1) return headers;
+  const { connection: _, ...others } = headers; // HTTP/2 knows no such header
+  return others;
 }
 
 /** Runs the task when the framework has sent the answer, or at once when the sender has gone before. */
@@ -70,7 +70,7 @@ export function afterClose(response: NodeResponse, task: Answer["afterAnswer"]):
   else response.once("close", task);
 }
 
-async function bodyOf(
+function bodyOf(
   request: NodeRequest,
   { body, rawBody }: KeptBody,
   limits: ReadLimits,
@@ -82,9 +82,9 @@ async function bodyOf(
   for (const kept of [body, rawBody]) {
     // A string went through a decoder, which may have changed the bytes that were signed.
     const bytes = typeof kept === "string" ? undefined : bytesOf(kept);
-    if (bytes !== undefined) return bytes;
+    if (bytes !== undefined) return Promise.resolve(bytes);
   }
-  throw new RawBodyError("already-consumed", { fix });
+  return Promise.reject(new RawBodyError("already-consumed", { fix }));
 }
 
 /** By events: an iterator costs more than all the rest of the receiver. The stream outlives a body that is too large. */

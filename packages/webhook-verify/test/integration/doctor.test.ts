@@ -398,7 +398,7 @@ describe("an examination", () => {
 
   it("refuses an empty secret", async () => {
     await expect(examineReceiver({ url: "http://127.0.0.1/", secret: "" })).rejects.toThrow(
-      /secret is empty/,
+      /secret is missing or empty/,
     );
   });
 });
