@@ -14,6 +14,7 @@ export async function receiveWebhooks(secret: string, boss: PgBoss, pool: pg.Poo
   const inbox = await pgBossInbox(boss, { queue: "loyalty" }); // rejects here when something is wrong
   await boss.work(
     "loyalty",
+    { batchSize: 50, pollingIntervalSeconds: 0.5 }, // by itself pg-boss takes one event every two seconds
     inboxHandler(
       onEvents({
         "balance.changed": (event) =>
