@@ -4,9 +4,8 @@ import { fileURLToPath } from "node:url";
 import createClient from "openapi-fetch";
 import { createIssuingClient } from "../packages/issuing-client/dist/index.js";
 import { undiciTransport } from "../packages/issuing-client/dist/undici.js";
+import { concurrency, sideBySide } from "./side-by-side.mjs";
 
-const calls = 4_000;
-const concurrency = 32;
 const rounds = 9;
 
 const service = fork(fileURLToPath(new URL("service.mjs", import.meta.url)));
@@ -16,11 +15,6 @@ const body = {
   customer: { phone: "+48600100200", consents: { privacy: { version: "1" } } },
 };
 let key = 0;
-/** Time passes also while others use the machine; what the process itself used says more there. */
-const clocks = {
-  time: () => performance.now() * 1000,
-  cpu: () => process.cpuUsage().user + process.cpuUsage().system,
-};
 const headers = () => ({
   authorization: "Bearer k",
   "content-type": "application/json",
@@ -48,34 +42,12 @@ const subjects = {
   "issueCard, undici": () => fastClient.issueCard("t", body, { idempotencyKey: `k${key++}` }),
 };
 
-/** @returns by clock, in microseconds. */
-async function costPerCall(subject) {
-  let left = calls;
-  const caller = async () => {
-    while (left-- > 0) await subject();
-  };
-  const before = Object.entries(clocks).map(([name, read]) => [name, read()]);
-  await Promise.all(Array.from({ length: concurrency }, caller));
-  return Object.fromEntries(before.map(([name, started]) => [name, (clocks[name]() - started) / calls]));
-}
-
-const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
-
-for (const subject of [bareFetch, ...Object.values(subjects)]) await costPerCall(subject);
+const { ratios } = await sideBySide({ floor: bareFetch, subjects, calls: 4_000, rounds });
 console.log(
   `Node ${process.versions.node}, ${concurrency} at a time, median of ${rounds} rounds, times bare fetch:`,
 );
 console.log(`${" ".repeat(20)}time   cpu`);
-for (const [name, subject] of Object.entries(subjects)) {
-  const ratios = { time: [], cpu: [] };
-  for (let round = 0; round < rounds; round++) {
-    // Between two runs of the floor, so that a machine that slows down slows both.
-    const before = await costPerCall(bareFetch);
-    const own = await costPerCall(subject);
-    const after = await costPerCall(bareFetch);
-    for (const clock of Object.keys(clocks))
-      ratios[clock].push((2 * own[clock]) / (before[clock] + after[clock]));
-  }
-  console.log(`${name.padEnd(20)}${median(ratios.time).toFixed(2)}   ${median(ratios.cpu).toFixed(2)}`);
+for (const { name, ratio, processorRatio } of ratios) {
+  console.log(`${name.padEnd(20)}${ratio.toFixed(2)}   ${processorRatio.toFixed(2)}`);
 }
 process.exit(service.kill() ? 0 : 1);

@@ -1,38 +1,50 @@
 /** Measures calls side by side in one process: what each costs as a ratio to a floor that is measured before and after it. */
 
-const concurrency = 32;
+export const concurrency = 32;
 
 /**
  * @param floor what everything is compared with.
  * @param subjects functions that make one call.
- * @returns the floor's median in microseconds per call, and for each subject the median of its ratios to the floor.
+ * @returns the floor's median in microseconds per call, and for each subject the median of its ratios to the floor: by the
+ * clock, and by the processor time of this process, which says more while others use the machine.
  */
 export async function sideBySide({ floor, subjects, calls, rounds }) {
-  for (const subject of [floor, ...Object.values(subjects)]) await microsecondsPerCall(subject, calls); // warm
-  const ratios = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]));
-  const floors = [await microsecondsPerCall(floor, calls)];
+  for (const subject of [floor, ...Object.values(subjects)]) await costPerCall(subject, calls); // warm
+  const costs = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]));
+  const floors = [await costPerCall(floor, calls)];
   for (let round = 0; round < rounds; round++) {
     for (const [name, subject] of shuffled(Object.entries(subjects))) {
       // Between two runs of the floor, so that a machine that slows down slows both.
-      const own = await microsecondsPerCall(subject, calls);
-      floors.push(await microsecondsPerCall(floor, calls));
-      ratios[name].push((2 * own) / (floors.at(-2) + floors.at(-1)));
+      const own = await costPerCall(subject, calls);
+      floors.push(await costPerCall(floor, calls));
+      const [before, after] = floors.slice(-2);
+      costs[name].push({
+        ratio: (2 * own.time) / (before.time + after.time),
+        processorRatio: (2 * own.processor) / (before.processor + after.processor),
+      });
     }
   }
   return {
-    floorMicroseconds: median(floors),
-    ratios: Object.entries(ratios).map(([name, ofRounds]) => ({ name, ratio: median(ofRounds) })),
+    floorMicroseconds: median(floors.map(({ time }) => time)),
+    ratios: Object.entries(costs).map(([name, ofRounds]) => ({
+      name,
+      ratio: median(ofRounds.map(({ ratio }) => ratio)),
+      processorRatio: median(ofRounds.map(({ processorRatio }) => processorRatio)),
+    })),
   };
 }
 
-async function microsecondsPerCall(subject, calls) {
+/** In microseconds. */
+async function costPerCall(subject, calls) {
   let left = calls;
   const caller = async () => {
     while (left-- > 0) await subject();
   };
   const startedMs = performance.now();
+  const started = process.cpuUsage();
   await Promise.all(Array.from({ length: concurrency }, caller));
-  return ((performance.now() - startedMs) / calls) * 1000;
+  const { user, system } = process.cpuUsage(started);
+  return { time: ((performance.now() - startedMs) / calls) * 1000, processor: (user + system) / calls };
 }
 
 export function median(numbers) {
