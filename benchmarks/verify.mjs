@@ -55,18 +55,21 @@ function delivery(bytes) {
   return { body, text, header, timestamp, standardHeaders, octokitHeader };
 }
 
+/** Everybody starts from the bytes that arrived. */
 const subjects = {
   verifyWebhookSync: ({ body, header }) => verifyWebhookSync({ rawBody: body, signature: header, secret }),
   "stripe constructEvent": ({ body, header }) => stripe.webhooks.constructEvent(body, header, secret),
-  standardwebhooks: ({ text, standardHeaders }) => standard.verify(text, standardHeaders),
-  svix: ({ text, standardHeaders }) => svix.verify(text, standardHeaders),
+  standardwebhooks: ({ body, standardHeaders }) => standard.verify(body.toString(), standardHeaders),
+  svix: ({ body, standardHeaders }) => svix.verify(body.toString(), standardHeaders),
 };
 const byHandOf = ({ body, header }) => byHand(body, header);
 const asynchronous = {
   verifyWebhook: ({ body, header }) => verifyWebhook({ rawBody: body, signature: header, secret }),
-  // No timestamp to check, and it wants the text.
-  "octokit verify + JSON.parse": async ({ text, octokitHeader }) =>
-    (await octokit(secret, text, octokitHeader)) && JSON.parse(text),
+  // No timestamp to check, and it takes nothing but text.
+  "octokit verify + JSON.parse": async ({ body, octokitHeader }) => {
+    const text = body.toString();
+    return (await octokit(secret, text, octokitHeader)) && JSON.parse(text);
+  },
   "stripe constructEventAsync": ({ body, header }) =>
     stripe.webhooks.constructEventAsync(body, header, secret),
 };

@@ -1,13 +1,15 @@
 /** What the verifier needs of a cryptography: HMAC-SHA256 over `<t>.<raw body>` (spec 5.6), and a fair comparison. */
 import type { SigningKey } from "./secret.ts";
+import type { SignatureHeader } from "./signature.ts";
 
 export interface HmacEngine {
   /** In lower-case hex. */
   sign(key: SigningKey, timestamp: string, body: Uint8Array): string;
-  /** Of two signatures in 64 hex digits each. Takes the same time wherever they differ. */
-  isSame(own: string, theirs: string): boolean;
+  /** Whether the key's own signature is among those of the header. All are compared, in a time that does not tell where they differ. */
+  verify(key: SigningKey, header: SignatureHeader, body: Uint8Array): boolean;
 }
 
-export interface AsyncHmacEngine extends Pick<HmacEngine, "isSame"> {
-  sign(key: SigningKey, timestamp: string, body: Uint8Array): string | Promise<string>;
+export interface AsyncHmacEngine {
+  sign(...given: Parameters<HmacEngine["sign"]>): string | Promise<string>;
+  verify(...given: Parameters<HmacEngine["verify"]>): boolean | Promise<boolean>;
 }

@@ -1,5 +1,6 @@
 /** The engine of node:crypto, where there is one. */
 import type { HmacEngine } from "./hmac-engine.ts";
+import type { SigningKey } from "./secret.ts";
 
 type NodeCrypto = typeof import("node:crypto");
 type KeyObject = ReturnType<NodeCrypto["createSecretKey"]>;
@@ -31,18 +32,22 @@ function engineOf(
   // Written and read without a pause between, so that nobody else comes between.
   const own = Buffer.alloc(32);
   const theirs = Buffer.alloc(32);
+  const hmacOf = (key: SigningKey, timestamp: string, body: Uint8Array) => {
+    key.forNode ??= createSecretKey(key.key as string, "utf8");
+    return createHmac("sha256", key.forNode as KeyObject)
+      .update(`${timestamp}.`)
+      .update(body);
+  };
   return {
-    sign(key, timestamp, body) {
-      key.forNode ??= createSecretKey(key.key as string, "utf8");
-      return createHmac("sha256", key.forNode as KeyObject)
-        .update(`${timestamp}.`)
-        .update(body)
-        .digest("hex");
-    },
-    isSame(a, b) {
-      own.write(a, "hex");
-      theirs.write(b, "hex");
-      return timingSafeEqual(own, theirs);
+    sign: (key, timestamp, body) => hmacOf(key, timestamp, body).digest("hex"),
+    verify(key, { timestamp, signatures }, body) {
+      own.write(hmacOf(key, timestamp, body).digest("binary"), "binary");
+      let found = false;
+      for (const signature of signatures) {
+        theirs.write(signature, "hex");
+        if (timingSafeEqual(own, theirs)) found = true;
+      }
+      return found;
     },
   };
 }

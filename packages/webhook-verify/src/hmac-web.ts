@@ -1,33 +1,48 @@
-/** The engine of WebCrypto, for runtimes without node:crypto. */
+/** The engine of WebCrypto, for runtimes without node:crypto. The comparison is the platform's own. */
 import type { AsyncHmacEngine } from "./hmac-engine.ts";
 import { bytesOf } from "./raw-body.ts";
+import type { SigningKey } from "./secret.ts";
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+type Bytes = Uint8Array<ArrayBuffer>;
 
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 
-export const webEngine: AsyncHmacEngine = {
-  async sign(key, timestamp, body) {
-    const prefix = bytesOf(`${timestamp}.`) as Uint8Array;
-    const text = new Uint8Array(prefix.length + body.length);
-    text.set(prefix);
-    text.set(body, prefix.length);
-    key.forWeb ??= crypto.subtle.importKey(
-      "raw",
-      bytesOf(key.key) as Uint8Array<ArrayBuffer>,
-      algorithm,
-      false,
-      ["sign"],
-    );
-    const signature = new Uint8Array(
-      await crypto.subtle.sign(algorithm, (await key.forWeb) as CryptoKey, text),
-    );
-    return Array.from(signature, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  },
-  isSame(own, theirs) {
-    const lowered = theirs.toLowerCase();
-    let difference = 0;
-    for (let i = 0; i < 64; i++) difference |= own.charCodeAt(i) ^ lowered.charCodeAt(i);
-    return difference === 0;
-  },
+function keyOf(key: SigningKey): Promise<CryptoKey> {
+  key.forWeb ??= crypto.subtle.importKey("raw", bytesOf(key.key) as Bytes, algorithm, false, [
+    "sign",
+    "verify",
+  ]);
+  return key.forWeb as Promise<CryptoKey>;
+}
+
+function signedText(timestamp: string, body: Uint8Array): Bytes {
+  const prefix = bytesOf(`${timestamp}.`) as Uint8Array;
+  const text = new Uint8Array(prefix.length + body.length);
+  text.set(prefix);
+  text.set(body, prefix.length);
+  return text;
+}
+
+const hexOf = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+function bytesOfHex(hex: string): Bytes {
+  const bytes = new Uint8Array(32);
+  for (let i = 0; i < 32; i++) bytes[i] = Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16);
+  return bytes;
+}
+
+export const signByWebCrypto: AsyncHmacEngine["sign"] = async (key, timestamp, body) => {
+  const text = signedText(timestamp, body);
+  return hexOf(new Uint8Array(await crypto.subtle.sign(algorithm, await keyOf(key), text)));
+};
+
+export const verifyByWebCrypto: AsyncHmacEngine["verify"] = async (key, { timestamp, signatures }, body) => {
+  const text = signedText(timestamp, body);
+  const cryptoKey = await keyOf(key);
+  let found = false;
+  for (const signature of signatures) {
+    if (await crypto.subtle.verify(algorithm, cryptoKey, bytesOfHex(signature), text)) found = true;
+  }
+  return found;
 };

@@ -1,7 +1,7 @@
 /** Decides whether a delivery is genuine and fresh, and only then reads it (spec 5.7). */
 import { parseEvent, type WebhookEvent } from "./event.ts";
-import { anyEngine, synchronousEngine } from "./hmac.ts";
-import type { AsyncHmacEngine, HmacEngine } from "./hmac-engine.ts";
+import { synchronousEngine, verify } from "./hmac.ts";
+import type { AsyncHmacEngine } from "./hmac-engine.ts";
 import { checkedBody, type RawBody } from "./raw-body.ts";
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 import { parseSignature, type SignatureHeader } from "./signature.ts";
@@ -62,17 +62,6 @@ export function checkHeader(
   return { timestamp, signatures, skewSeconds };
 }
 
-/** Whether a key's own signature is among those that came. All are compared, so that time does not tell which it is. */
-function isAmong(
-  { isSame }: Pick<HmacEngine, "isSame">,
-  own: string,
-  { signatures }: SignatureHeader,
-): boolean {
-  let found = false;
-  for (const theirs of signatures) if (isSame(own, theirs)) found = true;
-  return found;
-}
-
 /** A key without an end never is. */
 const isOver = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
 
@@ -93,12 +82,12 @@ export async function checkBody(
   body: Uint8Array,
   keys: readonly SigningKey[],
   nowMs: number,
-  engine: AsyncHmacEngine = anyEngine,
+  verified: AsyncHmacEngine["verify"] = verify,
 ): Promise<Verified | VerificationFault> {
   let matched: SigningKey | undefined;
   for (const key of keys) {
     if (isOver(key, nowMs)) continue;
-    if (isAmong(engine, await engine.sign(key, header.timestamp, body), header)) matched ??= key;
+    if (await verified(key, header, body)) matched ??= key;
   }
   return judged(header, body, matched);
 }
@@ -120,7 +109,7 @@ export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
   let matched: SigningKey | undefined;
   for (const key of keys) {
     if (isOver(key, nowMs)) continue;
-    if (isAmong(engine, engine.sign(key, header.timestamp, body), header)) matched ??= key;
+    if (engine.verify(key, header, body)) matched ??= key;
   }
   return eventOf(judged(header, body, matched));
 }
