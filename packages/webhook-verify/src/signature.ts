@@ -24,7 +24,7 @@ export function parseSignature(
   if (typeof line !== "string" || line.length > maxLength) return malformed;
 
   let timestamp: string | undefined;
-  const signatures: string[] = [];
+  let signatures: string[] | undefined;
   let start = 0;
   let comma: number;
   do {
@@ -39,11 +39,13 @@ export function parseSignature(
       timestamp = value;
     } else if (name === "v1") {
       // spec 9: the scheme label
-      if (signatures.length === maxSignatures || !signatureForm.test(value)) return malformed;
-      signatures.push(value);
+      if (signatures?.length === maxSignatures || !signatureForm.test(value)) return malformed;
+      // One literal for the one there nearly always is: an empty array that grows makes room for seventeen.
+      if (signatures === undefined) signatures = [value];
+      else signatures.push(value);
     }
     start = end + 1;
     while (line[start] === " " || line[start] === "\t") start++;
   } while (comma >= 0);
-  return timestamp === undefined || signatures.length === 0 ? malformed : { timestamp, signatures };
+  return timestamp === undefined || signatures === undefined ? malformed : { timestamp, signatures };
 }
