@@ -4,6 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
+import { median, shuffled } from "./side-by-side.mjs";
 
 const secret = "whsec_bench";
 const path = "/webhooks";
@@ -106,8 +107,10 @@ if (process.send !== undefined) {
 }
 
 async function compare() {
-  const rounds = Number(process.env.ROUNDS ?? 9);
-  const requests = 20_000;
+  /** How a process compiles and places things differs by chance, by a tenth: hence several of each. */
+  const starts = Number(process.env.STARTS ?? 7);
+  const rounds = 5;
+  const requests = 4_000;
   const connections = 32;
   const body = Buffer.from(
     JSON.stringify({
@@ -136,22 +139,10 @@ async function compare() {
   ];
   const request = Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
   console.log(
-    `Node ${process.versions.node}, ${body.length} B, ${connections} connections, median of ${rounds} rounds, times the route by hand`,
+    `Node ${process.versions.node}, ${body.length} B, ${connections} connections, times the route by hand; of ${starts} starts the median, and the least and the most`,
   );
   for (const framework of process.argv[2]?.split(",") ?? Object.keys(servers)) {
     const kinds = ["ours", "byHand", "stripe"];
-    const running = await Promise.all(
-      kinds.map(async (kind) => {
-        const child = fork(fileURLToPath(import.meta.url), [framework, kind]);
-        const { port } = await new Promise((resolve) => child.once("message", resolve));
-        const cpu = () =>
-          new Promise((resolve) => {
-            child.once("message", (message) => resolve(message.cpu.user + message.cpu.system));
-            child.send("cpu");
-          });
-        return { child, port, cpu };
-      }),
-    );
     /** Answers to 204 have no body: where their head ends, the next request can go. */
     const once = (socket) =>
       new Promise((resolve, reject) => {
@@ -180,22 +171,46 @@ async function compare() {
       for (const socket of sockets) socket.destroy();
       return { perSecond: requests / seconds, cpu };
     };
-    const results = kinds.map(() => []);
-    for (let number = -1; number < rounds; number++) {
-      const order = [0, 1, 2].sort(() => Math.random() - 0.5);
-      for (const which of order) {
-        const result = await round(running[which]);
-        if (number >= 0) results[which].push(result);
+    /** Requests a second and processor time of each kind, times the route by hand. */
+    const ratiosOfStart = async () => {
+      const running = await Promise.all(kinds.map((kind) => started(framework, kind)));
+      const results = kinds.map(() => []);
+      for (let number = -2; number < rounds; number++) {
+        for (const which of shuffled(kinds.keys())) {
+          const result = await round(running[which]);
+          if (number >= 0) results[which].push(result);
+        }
       }
+      for (const { child } of running) child.kill();
+      const ratio = (which, member) =>
+        median(results[which].map((one, i) => one[member] / results[kinds.indexOf("byHand")][i][member]));
+      return kinds.map((_, which) => ({ perSecond: ratio(which, "perSecond"), cpu: ratio(which, "cpu") }));
+    };
+    const all = [];
+    for (let start = 0; start < starts; start++) all.push(await ratiosOfStart());
+    const figure = (which, member) => {
+      const values = all.map((ratios) => ratios[which][member]);
+      const [middle, least, most] = [median(values), Math.min(...values), Math.max(...values)];
+      return `${middle.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+    };
+    for (const kind of ["ours", "stripe"]) {
+      const which = kinds.indexOf(kind);
+      console.log(
+        `${framework.padEnd(10)}${kind.padEnd(8)}requests/s ${figure(which, "perSecond")}   server CPU ${figure(which, "cpu")}`,
+      );
     }
-    const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-    const ratio = (which, member) =>
-      median(results[which].map((one, i) => one[member] / results[1][i][member])).toFixed(2);
-    console.log(
-      `${framework.padEnd(10)} requests/s: ours ${ratio(0, "perSecond")}, stripe ${ratio(2, "perSecond")}; server CPU a request: ours ${ratio(0, "cpu")}, stripe ${ratio(2, "cpu")} (by hand ${median(results[1].map(({ cpu }) => cpu)).toFixed(0)} µs)`,
-    );
-    for (const { child } of running) child.kill();
   }
+}
+
+async function started(framework, kind) {
+  const child = fork(fileURLToPath(import.meta.url), [framework, kind]);
+  const { port } = await new Promise((resolve) => child.once("message", resolve));
+  const cpu = () =>
+    new Promise((resolve) => {
+      child.once("message", (message) => resolve(message.cpu.user + message.cpu.system));
+      child.send("cpu");
+    });
+  return { child, port, cpu };
 }
 
 function connected(port) {

@@ -54,5 +54,8 @@ export function median(numbers) {
 /** In another order each round, so that nobody always comes after the same one. */
 export function shuffled(list) {
   const rest = [...list];
-  return list.map(() => rest.splice(Math.floor(Math.random() * rest.length), 1)[0]);
+  return Array.from(
+    { length: rest.length },
+    () => rest.splice(Math.floor(Math.random() * rest.length), 1)[0],
+  );
 }

@@ -8,6 +8,7 @@ import { Webhook as StandardWebhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { Webhook as SvixWebhook } from "svix";
 import { signWebhookSync, verifyWebhook, verifyWebhookSync } from "../packages/webhook-verify/dist/index.js";
+import { median, shuffled } from "./side-by-side.mjs";
 import { withoutNodeCrypto } from "./without-node-crypto.mjs";
 
 const rounds = 9;
@@ -102,13 +103,6 @@ async function microseconds(run, given, calls) {
   return (user + system) / calls;
 }
 for (const run of Object.values(asynchronous)) run.isAsync = true;
-
-const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-const shuffled = (values) =>
-  values
-    .map((value) => [Math.random(), value])
-    .sort(([a], [b]) => a - b)
-    .map(([, value]) => value);
 
 /** Of each subject, the median of its ratios to the version by hand, all in this process. */
 async function measured(bytes) {

@@ -8,8 +8,3 @@ export interface HmacEngine {
   /** Whether the key's own signature is among those of the header. All are compared, in a time that does not tell where they differ. */
   verify(key: SigningKey, header: SignatureHeader, body: Uint8Array): boolean;
 }
-
-export interface AsyncHmacEngine {
-  sign(...given: Parameters<HmacEngine["sign"]>): string | Promise<string>;
-  verify(...given: Parameters<HmacEngine["verify"]>): boolean | Promise<boolean>;
-}

@@ -25,6 +25,12 @@ const crypto = builtin("node:crypto") as NodeCrypto | undefined;
 export const nodeEngine: HmacEngine | undefined =
   crypto && engineOf(crypto, builtin("node:buffer") as NodeBuffer);
 
+/** @throws {TypeError} where node:crypto cannot be found, naming the function that does without. */
+export function synchronousEngine(alternative: string): HmacEngine {
+  if (nodeEngine !== undefined) return nodeEngine;
+  throw new TypeError(`This runtime has no node:crypto to find; use ${alternative}, which needs none.`);
+}
+
 function engineOf(
   { createHmac, createSecretKey, timingSafeEqual }: NodeCrypto,
   { Buffer }: NodeBuffer,

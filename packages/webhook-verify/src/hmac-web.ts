@@ -1,7 +1,7 @@
 /** The engine of WebCrypto, for runtimes without node:crypto. The comparison is the platform's own. */
-import type { AsyncHmacEngine } from "./hmac-engine.ts";
 import { bytesOf } from "./raw-body.ts";
 import type { SigningKey } from "./secret.ts";
+import type { SignatureHeader } from "./signature.ts";
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -32,12 +32,16 @@ function bytesOfHex(hex: string): Bytes {
   return bytes;
 }
 
-export const signByWebCrypto: AsyncHmacEngine["sign"] = async (key, timestamp, body) => {
+export async function signByWebCrypto(key: SigningKey, timestamp: string, body: Uint8Array): Promise<string> {
   const text = signedText(timestamp, body);
   return hexOf(new Uint8Array(await crypto.subtle.sign(algorithm, await keyOf(key), text)));
-};
+}
 
-export const verifyByWebCrypto: AsyncHmacEngine["verify"] = async (key, { timestamp, signatures }, body) => {
+export async function verifyByWebCrypto(
+  key: SigningKey,
+  { timestamp, signatures }: SignatureHeader,
+  body: Uint8Array,
+): Promise<boolean> {
   const text = signedText(timestamp, body);
   const cryptoKey = await keyOf(key);
   let found = false;
@@ -45,4 +49,4 @@ export const verifyByWebCrypto: AsyncHmacEngine["verify"] = async (key, { timest
     if (await crypto.subtle.verify(algorithm, cryptoKey, bytesOfHex(signature), text)) found = true;
   }
   return found;
-};
+}

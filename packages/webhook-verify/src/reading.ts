@@ -3,6 +3,7 @@ import { type Answer, answers } from "./answer.ts";
 import type { HeadersLike } from "./headers.ts";
 import type { Misconfiguration, Outcome, Rejection, Reporter } from "./outcome.ts";
 import type { RawBody, ReadLimits } from "./raw-body.ts";
+import type { TimeLimit } from "./time-limit.ts";
 
 /** As much of a request as a receiver needs, of whichever framework. */
 export interface ReceivedRequest {
@@ -45,14 +46,14 @@ export class Reading {
   }
 
   /** The answer of the work, or the one that is due before it ends. The work goes on; what it leaves to do is done. */
-  answerWithin(ms: number, work: Promise<Answer>): Promise<Answer> {
+  answerWithin(limit: TimeLimit, work: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const end = limit(() => {
         resolve(this.whenDue());
         this.isDue = true;
-      }, ms);
+      });
       work.then((answer) => {
-        clearTimeout(timer);
+        end();
         if (this.isDue) void answer.afterAnswer?.();
         resolve(answer);
       }, reject);

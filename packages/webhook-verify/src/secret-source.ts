@@ -10,8 +10,8 @@ export type SecretOption =
 type Keys = readonly SigningKey[];
 
 export interface SecretSource {
-  /** Rejects when the function gave no usable secret. May take as long as the function does. */
-  current(nowMs: number): Promise<Keys>;
+  /** Rejects when the function gave no usable secret. May take as long as the function does; what is known is there at once. */
+  current(nowMs: number): Keys | Promise<Keys>;
   /** Asks again after a mismatch. Undefined when it is too early, the secrets are fixed, or nothing new came. */
   renewed(nowMs: number): Promise<Keys | undefined>;
 }
@@ -23,7 +23,7 @@ const failurePauseMs = 1_000;
 
 export function secretSource(option: SecretOption): SecretSource {
   if (typeof option !== "function") {
-    const keys = Promise.resolve(signingKeys(option));
+    const keys = signingKeys(option);
     return { current: () => keys, renewed: async () => undefined };
   }
   /** The last ones that were found: they count until a look-up brings others. */
@@ -52,7 +52,7 @@ export function secretSource(option: SecretOption): SecretSource {
   }
 
   return {
-    async current(nowMs) {
+    current(nowMs) {
       if (known !== undefined) return known;
       if (nowMs - failedAtMs < failurePauseMs) {
         throw new TypeError("The secret function failed a moment ago.");

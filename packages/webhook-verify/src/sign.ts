@@ -1,5 +1,6 @@
 /** Signs a body as the service does, for tests, tools and the mock service (spec 5.5, 5.6). */
-import { sign, synchronousEngine } from "./hmac.ts";
+import { nodeEngine, synchronousEngine } from "./hmac-node.ts";
+import { signByWebCrypto } from "./hmac-web.ts";
 import { checkedBody, type RawBody } from "./raw-body.ts";
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 
@@ -18,7 +19,7 @@ export interface SignInput {
  */
 export async function signWebhook(input: SignInput): Promise<string> {
   const { key, timestamp, body } = checked(input);
-  return `t=${timestamp},v1=${await sign(key, timestamp, body)}`;
+  return `t=${timestamp},v1=${await (nodeEngine?.sign ?? signByWebCrypto)(key, timestamp, body)}`;
 }
 
 /** {@link signWebhook} without a promise, where node:crypto exists. */

@@ -1,7 +1,8 @@
 /** Decides whether a delivery is genuine and fresh, and only then reads it (spec 5.7). */
 import { parseEvent, type WebhookEvent } from "./event.ts";
-import { synchronousEngine, verify } from "./hmac.ts";
-import type { AsyncHmacEngine } from "./hmac-engine.ts";
+import type { HmacEngine } from "./hmac-engine.ts";
+import { nodeEngine, synchronousEngine } from "./hmac-node.ts";
+import { verifyByWebCrypto } from "./hmac-web.ts";
 import { checkedBody, type RawBody } from "./raw-body.ts";
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 import { parseSignature, type SignatureHeader } from "./signature.ts";
@@ -66,30 +67,40 @@ export function checkHeader(
 const isOver = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
 
 /** What the body tells, once it is known which key signed it. */
-function judged(
-  { skewSeconds }: FreshHeader,
-  body: Uint8Array,
-  key: SigningKey | undefined,
-): Verified | VerificationFault {
+function judged({ skewSeconds }: FreshHeader, body: Uint8Array, key: SigningKey | undefined): Checked {
   if (key === undefined) return "mismatch";
   const event = parseEvent(body);
   return event === undefined ? "invalid-payload" : { event, key, skewSeconds };
 }
 
-/** Checks a body against a header that {@link checkHeader} let through. Tries every key, whichever matches. */
-export async function checkBody(
-  header: FreshHeader,
-  body: Uint8Array,
-  keys: readonly SigningKey[],
-  nowMs: number,
-  verified: AsyncHmacEngine["verify"] = verify,
-): Promise<Verified | VerificationFault> {
+/** What {@link checkHeader} let through, and what its signature is held against. */
+export interface Checkable {
+  header: FreshHeader;
+  body: Uint8Array;
+  keys: readonly SigningKey[];
+  nowMs: number;
+}
+
+type Checked = Verified | VerificationFault;
+
+/** Tries every key, whichever matches. */
+function checkBodyBy(engine: HmacEngine, { header, body, keys, nowMs }: Checkable): Checked {
+  let matched: SigningKey | undefined;
+  for (const key of keys) if (!isOver(key, nowMs) && engine.verify(key, header, body)) matched ??= key;
+  return judged(header, body, matched);
+}
+
+export async function checkBodyByWebCrypto({ header, body, keys, nowMs }: Checkable): Promise<Checked> {
   let matched: SigningKey | undefined;
   for (const key of keys) {
-    if (isOver(key, nowMs)) continue;
-    if (await verified(key, header, body)) matched ??= key;
+    if (!isOver(key, nowMs) && (await verifyByWebCrypto(key, header, body))) matched ??= key;
   }
   return judged(header, body, matched);
+}
+
+/** Checks the body, at once where node:crypto is: a promise costs as much as reading the header. */
+export function checkBody(given: Checkable): Checked | Promise<Checked> {
+  return nodeEngine === undefined ? checkBodyByWebCrypto(given) : checkBodyBy(nodeEngine, given);
 }
 
 /**
@@ -98,23 +109,15 @@ export async function checkBody(
  * @throws {TypeError} when an option is wrong: an empty secret, a tolerance that is no number, a parsed body.
  */
 export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
-  const { header, body, keys, nowMs } = opened(input);
-  return eventOf(await checkBody(header, body, keys, nowMs));
+  return eventOf(await checkBody(opened(input)));
 }
 
 /** {@link verifyWebhook} without a promise, where node:crypto exists. @throws as verifyWebhook does. */
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
-  const { header, body, keys, nowMs } = opened(input);
-  const engine = synchronousEngine("verifyWebhook");
-  let matched: SigningKey | undefined;
-  for (const key of keys) {
-    if (isOver(key, nowMs)) continue;
-    if (engine.verify(key, header, body)) matched ??= key;
-  }
-  return eventOf(judged(header, body, matched));
+  return eventOf(checkBodyBy(synchronousEngine("verifyWebhook"), opened(input)));
 }
 
-function opened(input: VerifyInput) {
+function opened(input: VerifyInput): Checkable {
   const keys = signingKeys(input.secret);
   const toleranceSeconds = checkedTolerance(input.toleranceSeconds);
   const body = checkedBody(input.rawBody);
@@ -124,7 +127,7 @@ function opened(input: VerifyInput) {
   return { header, body, keys, nowMs };
 }
 
-function eventOf(result: Verified | VerificationFault): WebhookEvent {
+function eventOf(result: Checked): WebhookEvent {
   if (typeof result === "string") throw refusal(result);
   return result.event;
 }

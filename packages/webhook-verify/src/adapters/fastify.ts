@@ -24,9 +24,14 @@ export async function fastifyReceiver(app: FastifyInstance, options: FastifyRece
     done();
   });
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  app.all(options.path, async (request, reply) => {
-    const answer = await receiveFrom(receive, request.raw as NodeRequest, fix);
-    afterClose(reply.raw, answer.afterAnswer);
-    return reply.code(answer.status).headers(headersFor(reply.raw, answer.headers)).send();
+  app.all(options.path, ({ raw }, reply) => {
+    // Not awaited, which would have Fastify wait for a second promise.
+    receiveFrom(receive, raw as NodeRequest, fix).then(
+      ({ status, headers, afterAnswer }) => {
+        afterClose(reply.raw, afterAnswer);
+        reply.code(status).headers(headersFor(reply.raw, headers)).send();
+      },
+      (error) => reply.send(error),
+    );
   });
 }

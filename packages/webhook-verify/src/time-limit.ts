@@ -1,0 +1,58 @@
+/** Tells when an answer is due: by one timer for all deliveries where timers outlive requests, by one for each elsewhere. */
+
+/** Calls back when the time is up. @returns how to say that it no longer matters. */
+export type TimeLimit = (onTimeUp: () => void) => () => void;
+
+interface Runtime {
+  process?: { release?: { name?: string } };
+  navigator?: { userAgent?: string };
+  EdgeRuntime?: unknown;
+}
+
+/** On Workers and edge functions a timer ends with the request that started it, and what others wait for would end with it. */
+export function isNode({ process, navigator, EdgeRuntime }: Runtime = globalThis as Runtime): boolean {
+  const userAgent = navigator?.userAgent ?? "Node.js/20"; // which has no navigator
+  return process?.release?.name === "node" && userAgent.startsWith("Node.js/") && EdgeRuntime === undefined;
+}
+
+/** @param ms the same for all. */
+export const timeLimit = (ms: number): TimeLimit => (isNode() ? sharedTimer(ms) : timerForEach(ms));
+
+function timerForEach(ms: number): TimeLimit {
+  return (onTimeUp) => {
+    const timer = setTimeout(onTimeUp, ms);
+    return () => clearTimeout(timer);
+  };
+}
+
+/** A timer for each costs Node a tenth of a delivery. */
+function sharedTimer(ms: number): TimeLimit {
+  /** In the order in which they are due. */
+  const waiting = new Set<{ dueAtMs: number; onTimeUp: () => void }>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function tick(): void {
+    timer = undefined;
+    for (const work of waiting) {
+      const remainingMs = work.dueAtMs - performance.now();
+      if (remainingMs > 0) {
+        timer = setTimeout(tick, remainingMs);
+        return;
+      }
+      waiting.delete(work);
+      work.onTimeUp();
+    }
+  }
+
+  return (onTimeUp) => {
+    const work = { dueAtMs: performance.now() + ms, onTimeUp };
+    if (timer === undefined) timer = setTimeout(tick, ms) as NodeJS.Timeout;
+    else if (waiting.size === 0) timer.ref();
+    waiting.add(work);
+    return () => {
+      waiting.delete(work);
+      // Left to run, for the next delivery is near; but nobody has to wait for it.
+      if (waiting.size === 0) timer?.unref();
+    };
+  };
+}
