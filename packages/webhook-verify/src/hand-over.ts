@@ -13,17 +13,21 @@ export interface HandOverOptions extends TakeOverOptions {
 
 export type HandOver = (reading: Reading, verified: Verified, body: Uint8Array) => Promise<Answer>;
 
-/** A delivery whose signal is made for whoever asks: it is dear. */
+/** A delivery whose name and signal are found for whoever asks: most never do. */
 class Arrival implements Delivery {
-  readonly id: string | undefined;
   readonly rawBody: Uint8Array;
   readonly receivedAt: Date;
+  readonly #headers: HeadersLike;
   #controller: AbortController | undefined;
 
-  constructor(id: string | undefined, rawBody: Uint8Array, receivedAtMs: number) {
-    this.id = id;
+  constructor(headers: HeadersLike, rawBody: Uint8Array, receivedAtMs: number) {
+    this.#headers = headers;
     this.rawBody = rawBody;
     this.receivedAt = new Date(receivedAtMs);
+  }
+
+  get id(): string | undefined {
+    return singleHeaderOf(this.#headers, "service-delivery");
   }
 
   get signal(): AbortSignal {
@@ -43,7 +47,7 @@ export function handingOver(options: HandOverOptions, reporting: Reporter): Hand
   return async function handOver(reading, { event, key, skewSeconds }, body) {
     const { headers } = reading.request;
     const { id, type } = event;
-    const delivery = new Arrival(singleHeaderOf(headers, "service-delivery"), body, reading.startedAtMs);
+    const delivery = new Arrival(headers, body, reading.startedAtMs);
     const facts = (): VerifiedFacts => ({
       event: { id, type },
       secretId: key.id,

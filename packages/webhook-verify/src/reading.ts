@@ -48,7 +48,7 @@ export class Reading {
   /** The answer of the work, or the one that is due before it ends. The work goes on; what it leaves to do is done. */
   answerWithin(limit: TimeLimit, work: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const end = limit(() => {
+      const end = limit(this.#beganMs, () => {
         resolve(this.whenDue());
         this.isDue = true;
       });

@@ -50,7 +50,8 @@ export async function takeOver(
     const { rawBody: body, receivedAt } = delivery;
     const stored = inbox && (await inbox.put(event, { body, receivedAt }, { signal: delivery.signal }));
     // Also for what the inbox knows: its first copy may have failed in `accept`. Only `dedupe` knows what was done.
-    if (accept) await accept(event, delivery);
+    const accepted = accept?.(event, delivery);
+    if (accepted !== undefined) await accepted;
     if (claim) await claim.complete(event.id);
     return { state: stored ?? "verified" };
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Tells when an answer is due: by one timer for all deliveries where timers outlive requests, by one for each elsewhere. */
 
-/** Calls back when the time is up. @returns how to say that it no longer matters. */
-export type TimeLimit = (onTimeUp: () => void) => () => void;
+/** Calls back when the time since `beganMs` (of `performance.now()`) is up. @returns how to say that it no longer matters. */
+export type TimeLimit = (beganMs: number, onTimeUp: () => void) => () => void;
 
 interface Runtime {
   process?: { release?: { name?: string } };
@@ -19,7 +19,7 @@ export function isNode({ process, navigator, EdgeRuntime }: Runtime = globalThis
 export const timeLimit = (ms: number): TimeLimit => (isNode() ? sharedTimer(ms) : timerForEach(ms));
 
 function timerForEach(ms: number): TimeLimit {
-  return (onTimeUp) => {
+  return (_beganMs, onTimeUp) => {
     const timer = setTimeout(onTimeUp, ms);
     return () => clearTimeout(timer);
   };
@@ -44,8 +44,8 @@ function sharedTimer(ms: number): TimeLimit {
     }
   }
 
-  return (onTimeUp) => {
-    const work = { dueAtMs: performance.now() + ms, onTimeUp };
+  return (beganMs, onTimeUp) => {
+    const work = { dueAtMs: beganMs + ms, onTimeUp };
     if (timer === undefined) timer = setTimeout(tick, ms) as NodeJS.Timeout;
     else if (waiting.size === 0) timer.ref();
     waiting.add(work);
