@@ -10,13 +10,15 @@ interface Runtime {
 }
 
 /** On Workers and edge functions a timer ends with the request that started it, and what others wait for would end with it. */
-export function isNode({ process, navigator, EdgeRuntime }: Runtime = globalThis as Runtime): boolean {
+function isNode({ process, navigator, EdgeRuntime }: Runtime): boolean {
   const userAgent = navigator?.userAgent ?? "Node.js/20"; // which has no navigator
   return process?.release?.name === "node" && userAgent.startsWith("Node.js/") && EdgeRuntime === undefined;
 }
 
 /** @param ms the same for all. */
-export const timeLimit = (ms: number): TimeLimit => (isNode() ? sharedTimer(ms) : timerForEach(ms));
+export function timeLimit(ms: number, runtime: Runtime = globalThis as Runtime): TimeLimit {
+  return isNode(runtime) ? sharedTimer(ms) : timerForEach(ms);
+}
 
 function timerForEach(ms: number): TimeLimit {
   return (_beganMs, onTimeUp) => {
