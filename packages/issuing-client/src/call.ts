@@ -49,16 +49,20 @@ export function checkedTimes(
   given: { [Name in keyof CallDefaults]?: unknown },
   defaults: CallDefaults,
 ): CallDefaults {
-  const positive = (name: "timeoutMs" | "deadlineMs"): number => {
-    const value = given[name] ?? defaults[name];
-    if (typeof value === "number" && value > 0) return value;
-    throw configurationError(`${name} must be a number of milliseconds above 0, not ${String(value)}.`);
-  };
   const maxRetries = given.maxRetries ?? defaults.maxRetries;
   if (typeof maxRetries !== "number" || !Number.isInteger(maxRetries) || maxRetries < 0) {
     throw configurationError(`maxRetries must be a whole number, 0 or more, not ${String(maxRetries)}.`);
   }
-  return { timeoutMs: positive("timeoutMs"), deadlineMs: positive("deadlineMs"), maxRetries };
+  return {
+    timeoutMs: checkedMs("timeoutMs", given.timeoutMs ?? defaults.timeoutMs),
+    deadlineMs: checkedMs("deadlineMs", given.deadlineMs ?? defaults.deadlineMs),
+    maxRetries,
+  };
+}
+
+function checkedMs(name: string, value: unknown): number {
+  if (typeof value === "number" && value > 0) return value;
+  throw configurationError(`${name} must be a number of milliseconds above 0, not ${String(value)}.`);
 }
 
 export interface CallSetup {

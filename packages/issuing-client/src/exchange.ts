@@ -39,25 +39,22 @@ let calls = 0;
 export function createExchange(settings: Settings): Exchange {
   const { clock, random, onEvent, transport, baseUrl } = settings;
   const send = retrying(attempting(transport), retryBudget(clock), random);
-  const noteDeprecation = deprecationsTold();
+  const noteDeprecation = onEvent === undefined ? () => {} : deprecationsTold();
   function start(operation: OperationName, options: CallOptions, idempotencyKey: string | undefined): Call {
     const times = checkedTimes(options, settings.times);
     const { signal } = options;
     return new Call({ call: ++calls, operation, idempotencyKey, signal, times, clock, onEvent });
   }
 
-  /**
-   * Sends until there is an answer. The API key is added here, so that nothing above this point ever holds it.
-   * @param request of this call alone: its headers are written to.
-   */
-  async function answered(call: Call, url: string, request: OutgoingRequest): Promise<WholeAnswer> {
+  /** The API key is added here, so that nothing above this point ever holds it. @param headers of this call alone. */
+  function authorize(call: Call, headers: OutgoingRequest["headers"]): Promise<void> | undefined {
     call.signal?.throwIfAborted();
-    const apiKey =
-      typeof settings.apiKey === "string" ? settings.apiKey : await apiKeyInTime(settings.apiKey, call);
-    request.headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
-    const answer = await send(call, url, request);
-    noteDeprecation(call, answer.head);
-    return answer;
+    const authorizeBy = (apiKey: string) => {
+      headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
+    };
+    if (typeof settings.apiKey === "function") return apiKeyInTime(settings.apiKey, call).then(authorizeBy);
+    authorizeBy(settings.apiKey);
+    return undefined;
   }
 
   return {
@@ -65,7 +62,9 @@ export function createExchange(settings: Settings): Exchange {
       const call = start(request.operation, callOptions, request.idempotencyKey);
       const sent = outgoing(request, checkedHeaders(callOptions.headers));
       try {
-        const answer = await answered(call, baseUrl + pathOf(request), sent);
+        await authorize(call, sent.headers);
+        const answer = await send(call, baseUrl + pathOf(request), sent);
+        noteDeprecation(call, answer.head);
         for (const { onResponse } of listeners) {
           if (onResponse !== undefined) tell(onResponse, metaOf(call, answer));
         }
@@ -86,7 +85,9 @@ export function createExchange(settings: Settings): Exchange {
       if (key !== undefined) headers["idempotency-key"] = key;
       const call = start("api", { signal }, key);
       try {
-        const answer = await answered(call, url, request);
+        await authorize(call, headers);
+        const answer = await send(call, url, request);
+        noteDeprecation(call, answer.head);
         tellResponse(call, answer.status);
         return answer;
       } catch (error) {

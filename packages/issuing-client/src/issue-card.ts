@@ -54,23 +54,26 @@ export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
     const startedAtMs = clock.monotonicMs();
     const { timeoutMs, deadlineMs: givenMs, maxRetries } = checkedTimes(options, settings.times);
     const headers = checkedHeaders(options.headers);
-    const { templateId, customer, schema, fieldValues: given } = draftOf(template, request);
+    const draft = draftOf(template, request);
+    const { templateId, unchecked } = draft;
     const keyFound = idempotencyKeyOf(templateId, options);
 
     let outcome: Outcome = "not-sent";
     let idempotencyKey: string | undefined;
     try {
-      const fieldValues =
-        schema === undefined
-          ? given
-          : await within({ clock, ms: givenMs, signal }, matchedFieldValues(schema, given, keyFound));
+      const body =
+        unchecked === undefined
+          ? draft.body
+          : withFieldValues(
+              draft.body,
+              await within({ clock, ms: givenMs, signal }, matchedFieldValues(unchecked, keyFound)),
+            );
       const key = await keyFound;
       idempotencyKey = key;
       signal?.throwIfAborted();
       const remainingMs = givenMs - (clock.monotonicMs() - startedAtMs);
       if (remainingMs < 1) throw new TimeUp();
       const deadlineMs = Math.min(remainingMs, repeatableForMs(firstAttemptAt, clock.now(), key));
-      const body = `{"customer":${customer}${fieldValues === undefined ? "" : `,"fieldValues":${fieldValues}`}}`;
 
       const issued = share(
         { key, content: [templateId, body], signal, deadlineMs, onResponse },
@@ -95,9 +98,9 @@ export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
 /** A request as it was given, in text. */
 interface Draft {
   templateId: string;
-  schema: Template<unknown>["schema"];
-  customer: string;
-  fieldValues: string | undefined;
+  /** Without field values where a schema has yet to check them. */
+  body: string;
+  unchecked: { schema: NonNullable<Template<unknown>["schema"]>; fieldValues: string } | undefined;
 }
 
 function draftOf(template: string | Template<unknown>, request: IssueCardRequest<unknown>): Draft {
@@ -110,26 +113,32 @@ function draftOf(template: string | Template<unknown>, request: IssueCardRequest
       "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
     );
   }
-  const values = schema === undefined ? checkedFieldValues(fieldValues) : fieldValues;
+  // Checked field values can always be written: what cannot is in the customer.
+  if (schema === undefined) {
+    const body = jsonOf("customer", { customer, fieldValues: checkedFieldValues(fieldValues) });
+    return { templateId, body, unchecked: undefined };
+  }
   return {
     templateId,
-    schema,
-    customer: jsonOf("customer", customer),
-    fieldValues: values === undefined ? undefined : jsonOf("fieldValues", values),
+    body: jsonOf("customer", { customer }),
+    unchecked: { schema, fieldValues: fieldValues === undefined ? "{}" : jsonOf("fieldValues", fieldValues) },
   };
 }
 
-/** A schema can take its time. */
+const withFieldValues = (body: string, fieldValues: string | undefined) =>
+  fieldValues === undefined ? body : `${body.slice(0, -1)},"fieldValues":${fieldValues}}`;
+
+/** A schema can take its time, and leave nothing of the field values. */
 async function matchedFieldValues(
-  schema: NonNullable<Draft["schema"]>,
-  fieldValues = "{}",
-  keyFound: Promise<string>,
-): Promise<string> {
+  { schema, fieldValues }: NonNullable<Draft["unchecked"]>,
+  keyFound: string | Promise<string>,
+): Promise<string | undefined> {
   await keyFound;
-  return jsonOf("fieldValues", checkedFieldValues(await matchedBy(schema, JSON.parse(fieldValues))));
+  const matched = checkedFieldValues(await matchedBy(schema, JSON.parse(fieldValues)));
+  return matched === undefined ? undefined : jsonOf("fieldValues", matched);
 }
 
-async function idempotencyKeyOf(templateId: string, options: IssueCardOptions): Promise<string> {
+function idempotencyKeyOf(templateId: string, options: IssueCardOptions): string | Promise<string> {
   const { userId, idempotencyKey, firstAttemptAt } = options;
   if (idempotencyKey !== undefined && userId !== undefined) {
     throw configurationError(

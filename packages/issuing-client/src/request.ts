@@ -6,14 +6,27 @@ import type { OutgoingRequest } from "./transport.ts";
 
 type Method = "GET" | "POST" | "PUT";
 
-/** `{…}` is the variable segment. */
+interface Endpoint {
+  method: Method;
+  /** Below the base URL, version included (spec 9). `{…}` is the variable segment. */
+  route: string;
+  before: string;
+  after: string;
+}
+
+function endpoint(method: Method, path: keyof paths): Endpoint {
+  const route = `/api/v1${path}`;
+  const [before = "", after = ""] = route.split(/{.*}/);
+  return { method, route, before, after };
+}
+
 const operations = {
-  issueCard: ["POST", "/templates/{templateId}/passes"],
-  getCard: ["GET", "/passes/{id}"],
-  listOperations: ["GET", "/passes/{id}/operations"],
-  getConsent: ["GET", "/passes/{id}/consent"],
-  setConsent: ["PUT", "/passes/{id}/consent"],
-} satisfies Record<Exclude<OperationName, "api">, [Method, keyof paths]>;
+  issueCard: endpoint("POST", "/templates/{templateId}/passes"),
+  getCard: endpoint("GET", "/passes/{id}"),
+  listOperations: endpoint("GET", "/passes/{id}/operations"),
+  getConsent: endpoint("GET", "/passes/{id}/consent"),
+  setConsent: endpoint("PUT", "/passes/{id}/consent"),
+} satisfies Record<Exclude<OperationName, "api">, Endpoint>;
 
 export interface OperationRequest {
   operation: keyof typeof operations;
@@ -25,19 +38,16 @@ export interface OperationRequest {
   idempotencyKey?: string;
 }
 
-/** The operation's path below the base URL, version included (spec 9). */
-export const routeOf = (operation: OperationRequest["operation"]) => `/api/v1${operations[operation][1]}`;
+export const routeOf = (operation: OperationRequest["operation"]) => operations[operation].route;
 
 export function pathOf({ operation, id, query = "" }: OperationRequest): string {
-  const route = routeOf(operation);
-  const before = route.slice(0, route.indexOf("{"));
-  const after = route.slice(route.indexOf("}") + 1);
+  const { before, after } = operations[operation];
   return `${before}${encodeURIComponent(id)}${after}${query}`;
 }
 
 /** @param headers the caller's, checked; ours are written over them. */
 export function outgoing(request: OperationRequest, headers: Record<string, string>): OutgoingRequest {
-  const [method] = operations[request.operation];
+  const { method } = operations[request.operation];
   const { body, idempotencyKey } = request;
   headers["accept"] = "application/json, application/problem+json";
   if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;

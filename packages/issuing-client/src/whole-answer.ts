@@ -26,16 +26,13 @@ export async function wholeAnswer(answer: IncomingAnswer, method: string): Promi
       !isRedirect,
     );
   }
-  const text = await textOf(answer);
-  return { status, head: answer, text, data: status < 400 ? parsedJson(text, method) : undefined };
-}
-
-async function textOf(answer: IncomingAnswer): Promise<string> {
+  let text: string;
   try {
-    return await answer.text(maxBytes);
+    text = await answer.text(maxBytes);
   } catch (error) {
     throw error instanceof UnreadableBody ? unusable(`${error.message}.`, error.retryable) : error;
   }
+  return { status, head: answer, text, data: status < 400 ? parsedJson(text, method) : undefined };
 }
 
 function parsedJson(text: string, method: string): unknown {

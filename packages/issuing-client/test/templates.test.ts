@@ -34,6 +34,32 @@ describe("a template with a schema", () => {
   });
 });
 
+/** A schema of the standard, written by hand: it sees what was given, and leaves what it likes. */
+function schemaLeaving(leave: (given: unknown) => unknown) {
+  const validate = (given: unknown) => ({ value: leave(given) as never });
+  return defineTemplate("tpl_club", { "~standard": { version: 1, vendor: "test", validate } });
+}
+
+it("sends no field values when the schema leaves none", async () => {
+  const { client, requests } = scripted([json(card, 201)]);
+  await client.issueCard(
+    schemaLeaving(() => undefined),
+    { customer, fieldValues: {} as never },
+  );
+  expect(await requests[0]?.json()).toEqual({ customer });
+});
+
+it("shows a schema what was given, null included", async () => {
+  const { client } = scripted([json(card, 201)]);
+  const seen: unknown[] = [];
+  const template = schemaLeaving((given) => {
+    seen.push(given);
+    return {};
+  });
+  await client.issueCard(template, { customer, fieldValues: null as never });
+  expect(seen).toEqual([null]);
+});
+
 it("takes the schema of another library too", async () => {
   const schema = v.object({ name: v.pipe(v.string(), v.trim(), v.minLength(1)) });
   const valibotClub = defineTemplate("tpl_club", schema);
