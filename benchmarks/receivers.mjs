@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
-import { median, shuffled } from "./side-by-side.mjs";
+import { median, shuffled, spread } from "./side-by-side.mjs";
 
 const secret = "whsec_bench";
 const path = "/webhooks";
@@ -178,11 +178,7 @@ async function compare() {
     };
     const all = [];
     for (let start = 0; start < starts; start++) all.push(await ratiosOfStart());
-    const figure = (which, member) => {
-      const values = all.map((ratios) => ratios[which][member]);
-      const [middle, least, most] = [median(values), Math.min(...values), Math.max(...values)];
-      return `${middle.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
-    };
+    const figure = (which, member) => spread(all.map((ratios) => ratios[which][member]));
     for (const kind of ["ours", "stripe"]) {
       const which = kinds.indexOf(kind);
       console.log(

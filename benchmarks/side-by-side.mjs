@@ -1,4 +1,6 @@
 /** Measures calls side by side in one process: what each costs as a ratio to a floor that is measured before and after it. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
 
 export const concurrency = 32;
 
@@ -32,6 +34,27 @@ export async function sideBySide({ floor, subjects, calls, rounds }) {
       processorRatio: median(ofRounds.map(({ processorRatio }) => processorRatio)),
     })),
   };
+}
+
+/**
+ * Runs a benchmark in several processes, one after another: how each compiles and places things differs by chance, by up to a
+ * sixth.
+ * @param file the benchmark, which sends its result when it is a child.
+ * @returns the results.
+ */
+export async function inProcesses(file, count, args = []) {
+  const results = [];
+  for (let i = 0; i < count; i++) {
+    const [result] = await once(fork(file, args), "message");
+    results.push(result);
+  }
+  return results;
+}
+
+/** The median of several figures, and the least and the most. */
+export function spread(figures) {
+  const [middle, least, most] = [median(figures), Math.min(...figures), Math.max(...figures)];
+  return `${middle.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
 }
 
 /** In microseconds. */

@@ -1,18 +1,15 @@
 /** What verifying and parsing a delivery costs beside a plain hand-written node:crypto version and four peers, as ratios of one run. */
-import { fork } from "node:child_process";
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { verify as octokit } from "@octokit/webhooks-methods";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { Webhook as SvixWebhook } from "svix";
 import { signWebhookSync, verifyWebhook, verifyWebhookSync } from "../packages/webhook-verify/dist/index.js";
-import { median, shuffled } from "./side-by-side.mjs";
+import { inProcesses, median, shuffled, spread } from "./side-by-side.mjs";
 import { withoutNodeCrypto } from "./without-node-crypto.mjs";
 
 const rounds = 9;
-/** How a process compiles and places things differs by chance, by up to a sixth: hence several. */
 const processes = Number(process.env.PROCESSES ?? 7);
 const sizes = { "300 B": 300, "2 KB": 2_048, "64 KB": 65_536 };
 
@@ -157,16 +154,6 @@ function mediansOf(ratios) {
   return Object.fromEntries(Object.entries(ratios).map(([name, values]) => [name, median(values)]));
 }
 
-async function inProcesses(bytes, what) {
-  const results = [];
-  for (let i = 0; i < processes; i++) {
-    const child = fork(fileURLToPath(import.meta.url), [String(bytes), what]);
-    const [result] = await once(child, "message");
-    results.push(result);
-  }
-  return results;
-}
-
 if (process.send !== undefined) {
   const [bytes, what] = process.argv.slice(2);
   process.send(await (what === "web" ? measuredOnWebCrypto : measured)(Number(bytes)));
@@ -178,14 +165,10 @@ if (process.send !== undefined) {
   for (const what of ["node", "web"]) {
     if (what === "web") console.log("\nWebCrypto with its keys kept, by the clock, times ours:");
     for (const [label, bytes] of Object.entries(sizes)) {
-      const results = await inProcesses(bytes, what);
+      const results = await inProcesses(fileURLToPath(import.meta.url), processes, [String(bytes), what]);
       console.log(`\n${label}`);
       for (const name of Object.keys(results[0])) {
-        const values = results.map((result) => result[name]);
-        const [middle, least, most] = [median(values), Math.min(...values), Math.max(...values)].map(
-          (value) => value.toFixed(2),
-        );
-        console.log(`${name.padEnd(30)}${middle.padStart(7)}   ${least}–${most}`);
+        console.log(`${name.padEnd(30)}${spread(results.map((result) => result[name]))}`);
       }
     }
   }
