@@ -16,9 +16,8 @@ export function attempting(transport: Transport): Send<WholeAnswer | AttemptFail
     let hasStatus = false;
     try {
       const sending = transport(url, request);
-      const answered = sending.answer.then((answer) => {
+      const answered = wholeAnswer(sending.answer, request.method, () => {
         hasStatus = true;
-        return wholeAnswer(answer, request.method);
       });
       return await within({ clock, ms: call.attemptMs(), signal }, answered, sending.stop);
     } catch (error) {

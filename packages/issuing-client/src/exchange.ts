@@ -62,7 +62,8 @@ export function createExchange(settings: Settings): Exchange {
       const call = start(request.operation, callOptions, request.idempotencyKey);
       const sent = outgoing(request, checkedHeaders(callOptions.headers));
       try {
-        await authorize(call, sent.headers);
+        const authorizing = authorize(call, sent.headers);
+        if (authorizing !== undefined) await authorizing;
         const answer = await send(call, baseUrl + pathOf(request), sent);
         noteDeprecation(call, answer.head);
         for (const { onResponse } of listeners) {
@@ -85,7 +86,8 @@ export function createExchange(settings: Settings): Exchange {
       if (key !== undefined) headers["idempotency-key"] = key;
       const call = start("api", { signal }, key);
       try {
-        await authorize(call, headers);
+        const authorizing = authorize(call, headers);
+        if (authorizing !== undefined) await authorizing;
         const answer = await send(call, url, request);
         noteDeprecation(call, answer.head);
         tellResponse(call, answer.status);

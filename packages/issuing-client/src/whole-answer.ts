@@ -13,8 +13,17 @@ export interface WholeAnswer {
   data: unknown;
 }
 
-/** @throws {AttemptFailure} for a redirect, a body that is too large, and a success that is not JSON. */
-export async function wholeAnswer(answer: IncomingAnswer, method: string): Promise<WholeAnswer> {
+/**
+ * @param onStatus told when the head has come.
+ * @throws {AttemptFailure} for a redirect, a body that is too large, and a success that is not JSON.
+ */
+export async function wholeAnswer(
+  coming: Promise<IncomingAnswer>,
+  method: string,
+  onStatus: () => void,
+): Promise<WholeAnswer> {
+  const answer = await coming;
+  onStatus();
   const { status } = answer;
   const isRedirect = status >= 300 && status < 400;
   if (isRedirect || !(status >= 200 && status <= 599)) {
