@@ -6,5 +6,5 @@ const conditions = ["@loyalty-cards/source"];
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
-  test: { include: ["test/{dedupe,on-events,raw-body,receiver,verify}.test.ts"] },
+  test: { include: ["test/{dedupe,on-events,raw-body,receiver,time-limit,verify}.test.ts"] },
 });

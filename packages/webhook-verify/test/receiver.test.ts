@@ -59,6 +59,24 @@ describe("a genuine delivery", () => {
     expect(seen).toEqual(["evt_1"]);
   });
 
+  it("is handed over with its name, its bytes and the moment it came", async () => {
+    const seen: unknown[] = [];
+    const nowMs = Date.now();
+    const { receive } = receiverWith({
+      now: () => nowMs,
+      accept: (_event, { id, rawBody, receivedAt, signal }) =>
+        void seen.push([id, new TextDecoder().decode(rawBody), receivedAt.getTime(), signal.aborted]),
+    });
+    const delivery = signedDelivery(balanceChanged());
+    const { "service-delivery": _, ...headers } = delivery.headers;
+    await receive(posted(delivery));
+    await receive(posted({ ...delivery, headers }));
+    expect(seen).toEqual([
+      ["dlv_1", delivery.body, nowMs, false],
+      [undefined, delivery.body, nowMs, false],
+    ]);
+  });
+
   it("of an unknown type is treated as any other", async () => {
     const seen: string[] = [];
     const { receive } = receiverWith({ accept: (event) => void seen.push(event.type) });

@@ -33,9 +33,28 @@ describe("three deliveries at a time have", () => {
     ["Deno", { process: { release: { name: "deno" } }, navigator: { userAgent: "Deno/2.9" } }],
     ["an edge function", { process: { release }, EdgeRuntime: "edge-runtime" }],
     ["a browser", { navigator: { userAgent: "Mozilla/5.0" } }],
+    ["what only calls itself Node", { process: {}, navigator: { userAgent: "Node.js/24" } }],
   ])("one each on %s, where a timer may end with its request", (_name, runtime) => {
     expect(timersOfThree(runtime)).toBe(3);
   });
+});
+
+it("one timer for all holds the process as long as anybody waits, and no longer", () => {
+  const limit = timeLimit(60_000, node);
+  const before = timers();
+  const held = () => timers() - before;
+  const begin = () => limit(performance.now(), () => {});
+  const [endFirst, endSecond] = [begin(), begin()];
+  endFirst();
+  expect(held()).toBe(1);
+  endSecond();
+  expect(held()).toBe(0);
+  const endThird = begin();
+  expect(held()).toBe(1);
+  const endFourth = begin();
+  endThird();
+  endFourth();
+  expect(held()).toBe(0);
 });
 
 describe.each([

@@ -1,6 +1,7 @@
 /** What the verifier lets through and what it refuses, judged by signatures that openssl made. */
 import { createContext, runInContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import { signByWebCrypto } from "../src/hmac-web.ts";
 import {
   type Secret,
   signWebhook,
@@ -10,7 +11,7 @@ import {
   verifyWebhookSync,
   WebhookVerificationError,
 } from "../src/index.ts";
-import { signingKeys } from "../src/secret.ts";
+import { type SigningKey, signingKeys } from "../src/secret.ts";
 import { checkBodyByWebCrypto, checkHeader } from "../src/verify.ts";
 import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
 import { signatureVectors, type Vector } from "./vectors.ts";
@@ -70,6 +71,9 @@ describe("signing", () => {
     const input = { rawBody: vector.rawBody, secret: key, timestamp: vector.nowMs / 1000 };
     expect(signWebhookSync(input)).toBe(vector.signature);
     expect(await signWebhook(input)).toBe(vector.signature);
+    const [secretKey] = signingKeys(key) as [SigningKey];
+    const hex = await signByWebCrypto(secretKey, String(input.timestamp), vector.rawBody);
+    expect(`t=${input.timestamp},v1=${hex}`).toBe(vector.signature);
   });
 
   it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("refuses the timestamp %s", (timestamp) => {
