@@ -6,8 +6,8 @@ import { createIssuingClient } from "../packages/issuing-client/dist/index.js";
 import { undiciTransport } from "../packages/issuing-client/dist/undici.js";
 import { concurrency, inProcesses, sideBySide, spread } from "./side-by-side.mjs";
 
-const processes = Number(process.env.PROCESSES ?? 7);
-const rounds = 7;
+const processes = Number(process.env.PROCESSES ?? 5);
+const rounds = 5;
 const body = {
   fieldValues: { name: "Anna" },
   customer: { phone: "+48600100200", consents: { privacy: { version: "1" } } },
@@ -60,7 +60,7 @@ async function measured() {
     "issueCard, undici": () => fastClient.issueCard("t", body, { idempotencyKey: `k${key++}` }),
   };
 
-  const { ratios } = await sideBySide({ floor: bareFetch, subjects, calls: 1_500, rounds });
+  const { ratios } = await sideBySide({ floor: bareFetch, subjects, calls: 4_000, rounds });
   service.kill();
   return ratios;
 }
