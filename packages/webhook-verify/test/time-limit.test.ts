@@ -57,6 +57,16 @@ it("one timer for all holds the process as long as anybody waits, and no longer"
   expect(held()).toBe(0);
 });
 
+it("one timer for all is started anew when it was lost", async () => {
+  const ms = 20;
+  const limit = timeLimit(ms, node);
+  const { setTimeout: genuine } = globalThis;
+  globalThis.setTimeout = (() => ({ ref() {}, unref() {} })) as never; // one that never wakes
+  limit(performance.now(), () => {})();
+  globalThis.setTimeout = genuine;
+  await new Promise<void>((resolve) => limit(performance.now() + 2 * ms + 1, resolve));
+});
+
 describe.each([
   ["shared", node],
   ["of its own", workers],
