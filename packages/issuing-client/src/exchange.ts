@@ -46,15 +46,18 @@ export function createExchange(settings: Settings): Exchange {
     return new Call({ call: ++calls, operation, idempotencyKey, signal, times, clock, onEvent });
   }
 
-  /** The API key is added here, so that nothing above this point ever holds it. @param headers of this call alone. */
-  function authorize(call: Call, headers: OutgoingRequest["headers"]): Promise<void> | undefined {
+  /**
+   * Sends until there is an answer. The API key is added here, so that nothing above this point ever holds it.
+   * @param request of this call alone: its headers are written to.
+   */
+  function answered(call: Call, url: string, request: OutgoingRequest): Promise<WholeAnswer> {
     call.signal?.throwIfAborted();
-    const authorizeBy = (apiKey: string) => {
-      headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
+    const sendBy = (apiKey: string) => {
+      request.headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
+      return send(call, url, request);
     };
-    if (typeof settings.apiKey === "function") return apiKeyInTime(settings.apiKey, call).then(authorizeBy);
-    authorizeBy(settings.apiKey);
-    return undefined;
+    const { apiKey } = settings;
+    return typeof apiKey === "string" ? sendBy(apiKey) : apiKeyInTime(apiKey, call).then(sendBy);
   }
 
   return {
@@ -62,9 +65,7 @@ export function createExchange(settings: Settings): Exchange {
       const call = start(request.operation, callOptions, request.idempotencyKey);
       const sent = outgoing(request, checkedHeaders(callOptions.headers));
       try {
-        const authorizing = authorize(call, sent.headers);
-        if (authorizing !== undefined) await authorizing;
-        const answer = await send(call, baseUrl + pathOf(request), sent);
+        const answer = await answered(call, baseUrl + pathOf(request), sent);
         noteDeprecation(call, answer.head);
         for (const { onResponse } of listeners) {
           if (onResponse !== undefined) tell(onResponse, metaOf(call, answer));
@@ -86,9 +87,7 @@ export function createExchange(settings: Settings): Exchange {
       if (key !== undefined) headers["idempotency-key"] = key;
       const call = start("api", { signal }, key);
       try {
-        const authorizing = authorize(call, headers);
-        if (authorizing !== undefined) await authorizing;
-        const answer = await send(call, url, request);
+        const answer = await answered(call, url, request);
         noteDeprecation(call, answer.head);
         tellResponse(call, answer.status);
         return answer;
