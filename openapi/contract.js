@@ -3,7 +3,7 @@
 export const Card = validate20;
 const schema31 = {"$id":"Card","$ref":"document#/components/schemas/Card"};
 const schema33 = {"type":"object","description":"A digital loyalty card of one customer.","x-assumption":"card-members","required":["id","publicUrl","status","customerId","loyaltyBalance","loyaltyTier","issuedVia","fieldValues"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"description":"Identifier of the card. Store it with your user."},"publicUrl":{"type":"string","format":"uri","description":"Address of the public card page, and target of the QR code."},"status":{"type":"string","x-extensible-enum":["active"],"x-assumption":"card-status","description":"The state of the card; `active` on a newly issued one."},"customerId":{"type":"string","description":"Identifier of the customer the card belongs to."},"loyaltyBalance":{"type":"number","description":"Points or stamps; 0 on a newly issued card."},"loyaltyTier":{"type":["string","null"],"x-assumption":"tier-rule","description":"The level; null on a newly issued card."},"issuedVia":{"type":"string","x-extensible-enum":["website","api"],"x-assumption":"issued-via","description":"`website` when the card was issued with a Website key."},"fieldValues":{"$ref":"#/components/schemas/FieldValues"}}};
-const schema34 = {"type":"object","description":"Map from a field key of the template to its value.","x-assumption":["field-values","points-field"],"additionalProperties":{"type":["string","number"]}};
+const schema34 = {"type":"object","description":"Map from a field key of the template to its value.","x-assumption":["field-values","points-field","name-field","template-definition"],"additionalProperties":{"type":["string","number"]}};
 const func1 = ((text) => [...text].length);
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -535,8 +535,8 @@ validate29.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const CardAddedEvent = validate30;
 const schema41 = {"$id":"CardAddedEvent","$ref":"document#/components/schemas/CardAddedEvent"};
-const schema42 = {"type":"object","description":"A card was added to a wallet.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"card.added","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"$ref":"#/components/schemas/WalletChange"}}};
-const schema43 = {"type":"object","description":"Which card, and which wallet.","required":["passId","customerId","wallet"],"additionalProperties":true,"properties":{"passId":{"type":"string","description":"Identifier of the card."},"customerId":{"type":"string","description":"Identifier of its customer."},"wallet":{"type":"string","x-extensible-enum":["apple","google"],"x-assumption":"wallet","description":"Which wallet kind."}}};
+const schema42 = {"type":"object","description":"A card was added to a wallet.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"maxLength":512,"x-assumption":["event-id","event-id-order"],"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"card.added","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"$ref":"#/components/schemas/WalletChange"}}};
+const schema43 = {"type":"object","description":"Which card, and which wallet.","required":["passId","customerId"],"additionalProperties":true,"properties":{"passId":{"type":"string","description":"Identifier of the card."},"customerId":{"type":"string","description":"Identifier of its customer."},"wallet":{"x-assumption":"wallet","description":"Which wallet kind; the mock service sends `apple` and `google`. Its values are not specified, so any JSON value may come."}}};
 
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -592,8 +592,8 @@ errors++;
 if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
-if(func1(data0) < 1){
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(func1(data0) > 512){
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -602,9 +602,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-else {
-const err5 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func1(data0) < 1){
+const err5 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -614,9 +613,8 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data.type !== undefined){
-if("card.added" !== data.type){
-const err6 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "card.added"},message:"must be equal to constant"};
+else {
+const err6 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -626,9 +624,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data.createdAt !== undefined){
-if(!(typeof data.createdAt === "string")){
-const err7 = {instancePath:instancePath+"/createdAt",schemaPath:"#/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.type !== undefined){
+if("card.added" !== data.type){
+const err7 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "card.added"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -638,11 +636,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.data !== undefined){
-let data3 = data.data;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-if(data3.passId === undefined){
-const err8 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "passId"},message:"must have required property '"+"passId"+"'"};
+if(data.createdAt !== undefined){
+if(!(typeof data.createdAt === "string")){
+const err8 = {instancePath:instancePath+"/createdAt",schemaPath:"#/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -651,8 +647,12 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3.customerId === undefined){
-const err9 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
+}
+if(data.data !== undefined){
+let data3 = data.data;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+if(data3.passId === undefined){
+const err9 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "passId"},message:"must have required property '"+"passId"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -661,8 +661,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data3.wallet === undefined){
-const err10 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "wallet"},message:"must have required property '"+"wallet"+"'"};
+if(data3.customerId === undefined){
+const err10 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -695,9 +695,9 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data3.wallet !== undefined){
-if(typeof data3.wallet !== "string"){
-const err13 = {instancePath:instancePath+"/data/wallet",schemaPath:"#/components/schemas/WalletChange/properties/wallet/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+else {
+const err13 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -709,24 +709,12 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
-}
-errors++;
-}
-}
-}
-else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
 }
 errors++;
 }
@@ -758,7 +746,7 @@ validate30.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const CardRemovedEvent = validate33;
 const schema44 = {"$id":"CardRemovedEvent","$ref":"document#/components/schemas/CardRemovedEvent"};
-const schema45 = {"type":"object","description":"A card was removed from a wallet.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"card.removed","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"$ref":"#/components/schemas/WalletChange"}}};
+const schema45 = {"type":"object","description":"A card was removed from a wallet.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"maxLength":512,"x-assumption":["event-id","event-id-order"],"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"card.removed","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"$ref":"#/components/schemas/WalletChange"}}};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -814,8 +802,8 @@ errors++;
 if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
-if(func1(data0) < 1){
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(func1(data0) > 512){
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -824,9 +812,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-else {
-const err5 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func1(data0) < 1){
+const err5 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -836,9 +823,8 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data.type !== undefined){
-if("card.removed" !== data.type){
-const err6 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "card.removed"},message:"must be equal to constant"};
+else {
+const err6 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -848,9 +834,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data.createdAt !== undefined){
-if(!(typeof data.createdAt === "string")){
-const err7 = {instancePath:instancePath+"/createdAt",schemaPath:"#/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.type !== undefined){
+if("card.removed" !== data.type){
+const err7 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "card.removed"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -860,11 +846,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.data !== undefined){
-let data3 = data.data;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-if(data3.passId === undefined){
-const err8 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "passId"},message:"must have required property '"+"passId"+"'"};
+if(data.createdAt !== undefined){
+if(!(typeof data.createdAt === "string")){
+const err8 = {instancePath:instancePath+"/createdAt",schemaPath:"#/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -873,8 +857,12 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3.customerId === undefined){
-const err9 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
+}
+if(data.data !== undefined){
+let data3 = data.data;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+if(data3.passId === undefined){
+const err9 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "passId"},message:"must have required property '"+"passId"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -883,8 +871,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data3.wallet === undefined){
-const err10 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "wallet"},message:"must have required property '"+"wallet"+"'"};
+if(data3.customerId === undefined){
+const err10 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -917,9 +905,9 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data3.wallet !== undefined){
-if(typeof data3.wallet !== "string"){
-const err13 = {instancePath:instancePath+"/data/wallet",schemaPath:"#/components/schemas/WalletChange/properties/wallet/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+else {
+const err13 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -931,24 +919,12 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/data",schemaPath:"#/components/schemas/WalletChange/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
-}
-errors++;
-}
-}
-}
-else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
 }
 errors++;
 }
@@ -980,7 +956,7 @@ validate33.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const BalanceChangedEvent = validate36;
 const schema47 = {"$id":"BalanceChangedEvent","$ref":"document#/components/schemas/BalanceChangedEvent"};
-const schema48 = {"type":"object","description":"Points or stamps changed.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"balance.changed","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"type":"object","description":"The new balance and why.","required":["passId","customerId","balance","change","operation"],"additionalProperties":true,"properties":{"passId":{"type":"string","description":"Identifier of the card."},"customerId":{"type":"string","description":"Identifier of its customer."},"balance":{"type":"number","description":"The new balance."},"change":{"type":"number","description":"Signed difference to the balance before."},"operation":{"type":"object","description":"The operation that changed it.","required":["id","type"],"additionalProperties":true,"properties":{"id":{"type":"string","description":"Identifier of the operation."},"type":{"$ref":"#/components/schemas/OperationType"}}}}}}};
+const schema48 = {"type":"object","description":"Points or stamps changed.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"maxLength":512,"x-assumption":["event-id","event-id-order"],"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"balance.changed","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"type":"object","description":"The new balance and why.","required":["passId","customerId","balance","change","operation"],"additionalProperties":true,"properties":{"passId":{"type":"string","description":"Identifier of the card."},"customerId":{"type":"string","description":"Identifier of its customer."},"balance":{"type":"number","description":"The new balance."},"change":{"type":"number","description":"Signed difference to the balance before."},"operation":{"type":"object","description":"The operation that changed it.","required":["id","type"],"additionalProperties":true,"properties":{"id":{"type":"string","description":"Identifier of the operation."},"type":{"$ref":"#/components/schemas/OperationType"}}}}}}};
 
 function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1036,8 +1012,8 @@ errors++;
 if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
-if(func1(data0) < 1){
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(func1(data0) > 512){
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1046,9 +1022,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-else {
-const err5 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func1(data0) < 1){
+const err5 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1058,9 +1033,8 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data.type !== undefined){
-if("balance.changed" !== data.type){
-const err6 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "balance.changed"},message:"must be equal to constant"};
+else {
+const err6 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1070,9 +1044,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data.createdAt !== undefined){
-if(!(typeof data.createdAt === "string")){
-const err7 = {instancePath:instancePath+"/createdAt",schemaPath:"#/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.type !== undefined){
+if("balance.changed" !== data.type){
+const err7 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "balance.changed"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1082,11 +1056,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.data !== undefined){
-let data3 = data.data;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-if(data3.passId === undefined){
-const err8 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "passId"},message:"must have required property '"+"passId"+"'"};
+if(data.createdAt !== undefined){
+if(!(typeof data.createdAt === "string")){
+const err8 = {instancePath:instancePath+"/createdAt",schemaPath:"#/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1095,8 +1067,12 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3.customerId === undefined){
-const err9 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
+}
+if(data.data !== undefined){
+let data3 = data.data;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+if(data3.passId === undefined){
+const err9 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "passId"},message:"must have required property '"+"passId"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1105,8 +1081,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data3.balance === undefined){
-const err10 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "balance"},message:"must have required property '"+"balance"+"'"};
+if(data3.customerId === undefined){
+const err10 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1115,8 +1091,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data3.change === undefined){
-const err11 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "change"},message:"must have required property '"+"change"+"'"};
+if(data3.balance === undefined){
+const err11 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "balance"},message:"must have required property '"+"balance"+"'"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1125,8 +1101,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data3.operation === undefined){
-const err12 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "operation"},message:"must have required property '"+"operation"+"'"};
+if(data3.change === undefined){
+const err12 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "change"},message:"must have required property '"+"change"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1135,9 +1111,8 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data3.passId !== undefined){
-if(typeof data3.passId !== "string"){
-const err13 = {instancePath:instancePath+"/data/passId",schemaPath:"#/properties/data/properties/passId/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data3.operation === undefined){
+const err13 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "operation"},message:"must have required property '"+"operation"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1146,10 +1121,9 @@ vErrors.push(err13);
 }
 errors++;
 }
-}
-if(data3.customerId !== undefined){
-if(typeof data3.customerId !== "string"){
-const err14 = {instancePath:instancePath+"/data/customerId",schemaPath:"#/properties/data/properties/customerId/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data3.passId !== undefined){
+if(typeof data3.passId !== "string"){
+const err14 = {instancePath:instancePath+"/data/passId",schemaPath:"#/properties/data/properties/passId/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1159,9 +1133,9 @@ vErrors.push(err14);
 errors++;
 }
 }
-if(data3.balance !== undefined){
-if(!(typeof data3.balance == "number")){
-const err15 = {instancePath:instancePath+"/data/balance",schemaPath:"#/properties/data/properties/balance/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(data3.customerId !== undefined){
+if(typeof data3.customerId !== "string"){
+const err15 = {instancePath:instancePath+"/data/customerId",schemaPath:"#/properties/data/properties/customerId/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1171,9 +1145,9 @@ vErrors.push(err15);
 errors++;
 }
 }
-if(data3.change !== undefined){
-if(!(typeof data3.change == "number")){
-const err16 = {instancePath:instancePath+"/data/change",schemaPath:"#/properties/data/properties/change/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(data3.balance !== undefined){
+if(!(typeof data3.balance == "number")){
+const err16 = {instancePath:instancePath+"/data/balance",schemaPath:"#/properties/data/properties/balance/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1183,11 +1157,9 @@ vErrors.push(err16);
 errors++;
 }
 }
-if(data3.operation !== undefined){
-let data8 = data3.operation;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.id === undefined){
-const err17 = {instancePath:instancePath+"/data/operation",schemaPath:"#/properties/data/properties/operation/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(data3.change !== undefined){
+if(!(typeof data3.change == "number")){
+const err17 = {instancePath:instancePath+"/data/change",schemaPath:"#/properties/data/properties/change/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1196,8 +1168,12 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(data8.type === undefined){
-const err18 = {instancePath:instancePath+"/data/operation",schemaPath:"#/properties/data/properties/operation/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+}
+if(data3.operation !== undefined){
+let data8 = data3.operation;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+if(data8.id === undefined){
+const err18 = {instancePath:instancePath+"/data/operation",schemaPath:"#/properties/data/properties/operation/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -1206,9 +1182,8 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data8.id !== undefined){
-if(typeof data8.id !== "string"){
-const err19 = {instancePath:instancePath+"/data/operation/id",schemaPath:"#/properties/data/properties/operation/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data8.type === undefined){
+const err19 = {instancePath:instancePath+"/data/operation",schemaPath:"#/properties/data/properties/operation/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1217,10 +1192,9 @@ vErrors.push(err19);
 }
 errors++;
 }
-}
-if(data8.type !== undefined){
-if(typeof data8.type !== "string"){
-const err20 = {instancePath:instancePath+"/data/operation/type",schemaPath:"#/components/schemas/OperationType/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data8.id !== undefined){
+if(typeof data8.id !== "string"){
+const err20 = {instancePath:instancePath+"/data/operation/id",schemaPath:"#/properties/data/properties/operation/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1230,9 +1204,9 @@ vErrors.push(err20);
 errors++;
 }
 }
-}
-else {
-const err21 = {instancePath:instancePath+"/data/operation",schemaPath:"#/properties/data/properties/operation/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data8.type !== undefined){
+if(typeof data8.type !== "string"){
+const err21 = {instancePath:instancePath+"/data/operation/type",schemaPath:"#/components/schemas/OperationType/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -1244,7 +1218,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err22 = {instancePath:instancePath+"/data/operation",schemaPath:"#/properties/data/properties/operation/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1256,12 +1230,24 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err23];
 }
 else {
 vErrors.push(err23);
+}
+errors++;
+}
+}
+}
+else {
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
 }
 errors++;
 }
@@ -1293,7 +1279,7 @@ validate36.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const TierChangedEvent = validate39;
 const schema50 = {"$id":"TierChangedEvent","$ref":"document#/components/schemas/TierChangedEvent"};
-const schema51 = {"type":"object","description":"The card moved to another level.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"tier.changed","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"type":"object","description":"The new level and the one before.","required":["passId","customerId","tier","previous"],"additionalProperties":true,"properties":{"passId":{"type":"string","description":"Identifier of the card."},"customerId":{"type":"string","description":"Identifier of its customer."},"tier":{"type":["string","null"],"description":"The new level; null when below all levels."},"previous":{"type":["string","null"],"description":"The level before; null when there was none."}}}}};
+const schema51 = {"type":"object","x-assumption":"points-expiry","description":"The card moved to another level.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"maxLength":512,"x-assumption":["event-id","event-id-order"],"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"tier.changed","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"type":"object","description":"The new level and the one before.","required":["passId","customerId"],"additionalProperties":true,"properties":{"passId":{"type":"string","description":"Identifier of the card."},"customerId":{"type":"string","description":"Identifier of its customer."},"tier":{"x-assumption":"event-tier","description":"The new level; the mock service sends its name, or null when below all levels. Its form is not specified, so any JSON value may come."},"previous":{"x-assumption":"event-tier","description":"The level before; the mock service sends its name, or null when there was none. Any JSON value may come."}}}}};
 
 function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="TierChangedEvent" */;
@@ -1350,8 +1336,8 @@ errors++;
 if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
-if(func1(data0) < 1){
-const err4 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/TierChangedEvent/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(func1(data0) > 512){
+const err4 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/TierChangedEvent/properties/id/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1360,9 +1346,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-else {
-const err5 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/TierChangedEvent/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func1(data0) < 1){
+const err5 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/TierChangedEvent/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1372,9 +1357,8 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data.type !== undefined){
-if("tier.changed" !== data.type){
-const err6 = {instancePath:instancePath+"/type",schemaPath:"document#/components/schemas/TierChangedEvent/properties/type/const",keyword:"const",params:{allowedValue: "tier.changed"},message:"must be equal to constant"};
+else {
+const err6 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/TierChangedEvent/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1384,9 +1368,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data.createdAt !== undefined){
-if(!(typeof data.createdAt === "string")){
-const err7 = {instancePath:instancePath+"/createdAt",schemaPath:"document#/components/schemas/TierChangedEvent/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.type !== undefined){
+if("tier.changed" !== data.type){
+const err7 = {instancePath:instancePath+"/type",schemaPath:"document#/components/schemas/TierChangedEvent/properties/type/const",keyword:"const",params:{allowedValue: "tier.changed"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1396,11 +1380,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.data !== undefined){
-let data3 = data.data;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-if(data3.passId === undefined){
-const err8 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "passId"},message:"must have required property '"+"passId"+"'"};
+if(data.createdAt !== undefined){
+if(!(typeof data.createdAt === "string")){
+const err8 = {instancePath:instancePath+"/createdAt",schemaPath:"document#/components/schemas/TierChangedEvent/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1409,8 +1391,12 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3.customerId === undefined){
-const err9 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
+}
+if(data.data !== undefined){
+let data3 = data.data;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+if(data3.passId === undefined){
+const err9 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "passId"},message:"must have required property '"+"passId"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1419,8 +1405,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data3.tier === undefined){
-const err10 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "tier"},message:"must have required property '"+"tier"+"'"};
+if(data3.customerId === undefined){
+const err10 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1429,8 +1415,9 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data3.previous === undefined){
-const err11 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "previous"},message:"must have required property '"+"previous"+"'"};
+if(data3.passId !== undefined){
+if(typeof data3.passId !== "string"){
+const err11 = {instancePath:instancePath+"/data/passId",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/properties/passId/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1439,9 +1426,10 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data3.passId !== undefined){
-if(typeof data3.passId !== "string"){
-const err12 = {instancePath:instancePath+"/data/passId",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/properties/passId/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+if(data3.customerId !== undefined){
+if(typeof data3.customerId !== "string"){
+const err12 = {instancePath:instancePath+"/data/customerId",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/properties/customerId/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1451,9 +1439,9 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data3.customerId !== undefined){
-if(typeof data3.customerId !== "string"){
-const err13 = {instancePath:instancePath+"/data/customerId",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/properties/customerId/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+else {
+const err13 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1463,52 +1451,14 @@ vErrors.push(err13);
 errors++;
 }
 }
-if(data3.tier !== undefined){
-let data6 = data3.tier;
-if((typeof data6 !== "string") && (data6 !== null)){
-const err14 = {instancePath:instancePath+"/data/tier",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/properties/tier/type",keyword:"type",params:{type: schema51.properties.data.properties.tier.type},message:"must be string,null"};
+}
+else {
+const err14 = {instancePath,schemaPath:"document#/components/schemas/TierChangedEvent/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
-}
-errors++;
-}
-}
-if(data3.previous !== undefined){
-let data7 = data3.previous;
-if((typeof data7 !== "string") && (data7 !== null)){
-const err15 = {instancePath:instancePath+"/data/previous",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/properties/previous/type",keyword:"type",params:{type: schema51.properties.data.properties.previous.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-}
-else {
-const err16 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/TierChangedEvent/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-}
-else {
-const err17 = {instancePath,schemaPath:"document#/components/schemas/TierChangedEvent/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
 }
 errors++;
 }
@@ -1519,7 +1469,7 @@ validate39.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const ConsentChangedEvent = validate40;
 const schema52 = {"$id":"ConsentChangedEvent","$ref":"document#/components/schemas/ConsentChangedEvent"};
-const schema53 = {"type":"object","description":"News-and-offers consent was given or withdrawn.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"consent.changed","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"type":"object","description":"The consent as it is now.","required":["customerId","marketingConsent","passIds"],"additionalProperties":true,"properties":{"customerId":{"type":"string","description":"Identifier of the customer."},"marketingConsent":{"type":"boolean","description":"true when given, false when withdrawn."},"passIds":{"type":"array","description":"All cards of the customer.","items":{"type":"string"}}}}}};
+const schema53 = {"type":"object","description":"News-and-offers consent was given or withdrawn.","required":["id","type","createdAt","data"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"maxLength":512,"x-assumption":["event-id","event-id-order"],"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"consent.changed","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"type":"object","description":"The consent as it is now.","required":["customerId","passIds"],"additionalProperties":true,"properties":{"customerId":{"type":"string","description":"Identifier of the customer."},"marketingConsent":{"x-assumption":"marketing-consent","description":"true when given, false when withdrawn. Its form is not specified, so compare with `=== true`."},"passIds":{"type":"array","description":"All cards of the customer.","items":{"type":"string"}}}}}};
 
 function validate40(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="ConsentChangedEvent" */;
@@ -1576,8 +1526,8 @@ errors++;
 if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
-if(func1(data0) < 1){
-const err4 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(func1(data0) > 512){
+const err4 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/id/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1586,9 +1536,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-else {
-const err5 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func1(data0) < 1){
+const err5 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1598,9 +1547,8 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data.type !== undefined){
-if("consent.changed" !== data.type){
-const err6 = {instancePath:instancePath+"/type",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/type/const",keyword:"const",params:{allowedValue: "consent.changed"},message:"must be equal to constant"};
+else {
+const err6 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1610,9 +1558,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data.createdAt !== undefined){
-if(!(typeof data.createdAt === "string")){
-const err7 = {instancePath:instancePath+"/createdAt",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.type !== undefined){
+if("consent.changed" !== data.type){
+const err7 = {instancePath:instancePath+"/type",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/type/const",keyword:"const",params:{allowedValue: "consent.changed"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1622,11 +1570,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.data !== undefined){
-let data3 = data.data;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-if(data3.customerId === undefined){
-const err8 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
+if(data.createdAt !== undefined){
+if(!(typeof data.createdAt === "string")){
+const err8 = {instancePath:instancePath+"/createdAt",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1635,8 +1581,12 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3.marketingConsent === undefined){
-const err9 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "marketingConsent"},message:"must have required property '"+"marketingConsent"+"'"};
+}
+if(data.data !== undefined){
+let data3 = data.data;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+if(data3.customerId === undefined){
+const err9 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/required",keyword:"required",params:{missingProperty: "customerId"},message:"must have required property '"+"customerId"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1667,9 +1617,13 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(data3.marketingConsent !== undefined){
-if(typeof data3.marketingConsent !== "boolean"){
-const err12 = {instancePath:instancePath+"/data/marketingConsent",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/properties/marketingConsent/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data3.passIds !== undefined){
+let data5 = data3.passIds;
+if(Array.isArray(data5)){
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data5[i0] !== "string"){
+const err12 = {instancePath:instancePath+"/data/passIds/" + i0,schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/properties/passIds/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1679,13 +1633,9 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data3.passIds !== undefined){
-let data6 = data3.passIds;
-if(Array.isArray(data6)){
-const len0 = data6.length;
-for(let i0=0; i0<len0; i0++){
-if(typeof data6[i0] !== "string"){
-const err13 = {instancePath:instancePath+"/data/passIds/" + i0,schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/properties/passIds/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+else {
+const err13 = {instancePath:instancePath+"/data/passIds",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/properties/passIds/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1697,7 +1647,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/data/passIds",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/properties/passIds/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err14 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1709,24 +1659,12 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/ConsentChangedEvent/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err15 = {instancePath,schemaPath:"document#/components/schemas/ConsentChangedEvent/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
-}
-errors++;
-}
-}
-}
-else {
-const err16 = {instancePath,schemaPath:"document#/components/schemas/ConsentChangedEvent/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
 }
 errors++;
 }
@@ -1737,7 +1675,7 @@ validate40.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const PingEvent = validate41;
 const schema54 = {"$id":"PingEvent","$ref":"document#/components/schemas/PingEvent"};
-const schema55 = {"type":"object","description":"A test sent from the console.","required":["id","type","createdAt"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"ping","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"type":"object","description":"Not specified.","x-assumption":"ping-data","additionalProperties":true}}};
+const schema55 = {"type":"object","description":"A test sent from the console.","required":["id","type","createdAt"],"additionalProperties":true,"properties":{"id":{"type":"string","minLength":1,"maxLength":512,"x-assumption":["event-id","event-id-order"],"description":"Identical across repeated deliveries of the same event; deduplicate by it."},"type":{"const":"ping","description":"The event type."},"createdAt":{"type":"string","format":"date-time","description":"When it happened, UTC with milliseconds."},"data":{"x-assumption":"ping-data","description":"Not specified, so any JSON value may come, or none."}}};
 
 function validate41(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="PingEvent" */;
@@ -1784,8 +1722,8 @@ errors++;
 if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
-if(func1(data0) < 1){
-const err3 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/PingEvent/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(func1(data0) > 512){
+const err3 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/PingEvent/properties/id/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1794,9 +1732,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-}
-else {
-const err4 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/PingEvent/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func1(data0) < 1){
+const err4 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/PingEvent/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1806,9 +1743,8 @@ vErrors.push(err4);
 errors++;
 }
 }
-if(data.type !== undefined){
-if("ping" !== data.type){
-const err5 = {instancePath:instancePath+"/type",schemaPath:"document#/components/schemas/PingEvent/properties/type/const",keyword:"const",params:{allowedValue: "ping"},message:"must be equal to constant"};
+else {
+const err5 = {instancePath:instancePath+"/id",schemaPath:"document#/components/schemas/PingEvent/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1818,9 +1754,9 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data.createdAt !== undefined){
-if(!(typeof data.createdAt === "string")){
-const err6 = {instancePath:instancePath+"/createdAt",schemaPath:"document#/components/schemas/PingEvent/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.type !== undefined){
+if("ping" !== data.type){
+const err6 = {instancePath:instancePath+"/type",schemaPath:"document#/components/schemas/PingEvent/properties/type/const",keyword:"const",params:{allowedValue: "ping"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1830,12 +1766,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data.data !== undefined){
-let data3 = data.data;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-}
-else {
-const err7 = {instancePath:instancePath+"/data",schemaPath:"document#/components/schemas/PingEvent/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.createdAt !== undefined){
+if(!(typeof data.createdAt === "string")){
+const err7 = {instancePath:instancePath+"/createdAt",schemaPath:"document#/components/schemas/PingEvent/properties/createdAt/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }

@@ -351,8 +351,8 @@ export interface components {
             passId: string;
             /** Identifier of its customer. */
             customerId: string;
-            /** Which wallet kind. */
-            wallet: "apple" | "google" | (string & {});
+            /** Which wallet kind; the mock service sends `apple` and `google`. Its values are not specified, so any JSON value may come. */
+            wallet?: unknown;
         } & {
             [key: string]: unknown;
         };
@@ -414,10 +414,10 @@ export interface components {
                 passId: string;
                 /** Identifier of its customer. */
                 customerId: string;
-                /** The new level; null when below all levels. */
-                tier: string | null;
-                /** The level before; null when there was none. */
-                previous: string | null;
+                /** The new level; the mock service sends its name, or null when below all levels. Its form is not specified, so any JSON value may come. */
+                tier?: unknown;
+                /** The level before; the mock service sends its name, or null when there was none. Any JSON value may come. */
+                previous?: unknown;
             } & {
                 [key: string]: unknown;
             };
@@ -442,8 +442,8 @@ export interface components {
             data: {
                 /** Identifier of the customer. */
                 customerId: string;
-                /** true when given, false when withdrawn. */
-                marketingConsent: boolean;
+                /** true when given, false when withdrawn. Its form is not specified, so compare with `=== true`. */
+                marketingConsent?: unknown;
                 /** All cards of the customer. */
                 passIds: string[];
             } & {
@@ -466,10 +466,8 @@ export interface components {
              * When it happened, UTC with milliseconds.
              */
             createdAt: string;
-            /** Not specified. */
-            data?: {
-                [key: string]: unknown;
-            };
+            /** Not specified, so any JSON value may come, or none. */
+            data?: unknown;
         } & {
             [key: string]: unknown;
         };

@@ -8,14 +8,18 @@ export async function schemaTypes(yaml: string): Promise<string> {
   const nodes = await openapiTS(yaml, {
     alphabetize: false,
     emptyObjectsUnknown: true,
-    transform: (schema) => openSet((schema as { "x-extensible-enum"?: unknown })["x-extensible-enum"]),
+    transform: (schema) =>
+      openSet(
+        (schema as { "x-extensible-enum"?: unknown })["x-extensible-enum"],
+        [schema.type].flat().includes("null"),
+      ),
   });
   // The tag is not one that editors know; without it they show the text.
   return banner + astToString(nodes).replaceAll("@description ", "");
 }
 
 /** `"active" | (string & {})`: a plain union with string would swallow the known values. */
-function openSet(values: unknown): ts.TypeNode | undefined {
+function openSet(values: unknown, mayBeNull: boolean): ts.TypeNode | undefined {
   if (!Array.isArray(values)) return undefined;
   const { factory } = ts;
   const anyOther = factory.createIntersectionTypeNode([
@@ -25,5 +29,6 @@ function openSet(values: unknown): ts.TypeNode | undefined {
   const known = values.map((value) =>
     factory.createLiteralTypeNode(factory.createStringLiteral(String(value))),
   );
-  return factory.createUnionTypeNode([...known, factory.createParenthesizedType(anyOther)]);
+  const none = mayBeNull ? [factory.createLiteralTypeNode(factory.createNull())] : [];
+  return factory.createUnionTypeNode([...known, factory.createParenthesizedType(anyOther), ...none]);
 }

@@ -81,16 +81,53 @@ const open: [string, string][] = [
   ["no cards in a consent", example("consent-changed-event").replace(/"passIds":\[[^\]]*\]/, '"passIds":[]')],
   ["a negative change", text.replace(/"change":\d+/, '"change":-7')],
   ["an id of one letter", event().replace("evt_1", "e")],
-  ["an id of 500 letters", event().replace("evt_1", "e".repeat(500))],
+  ["an id of 512 letters", event().replace("evt_1", "e".repeat(512))],
+  ["an id of 512 letters of three bytes", event().replace("evt_1", "寿".repeat(512))],
+  ["an id with an escaped pair of surrogates", event().replace("evt_1", "evt_\\ud83c\\udf89")],
   ["an id beyond ASCII", event().replace("evt_1", "wydarzenie-ł")],
   ["a createdAt without milliseconds", event().replace(".000Z", "Z")],
   ["data of 200 levels", event(`,"data":${nested}`)],
   ["a body of 16 KiB", event(`,"data":{"note":"${"x".repeat(16_384)}"}`)],
 ];
 
+/** Each member of each event (spec 6.2), of another type and absent: an event all the same, so that nothing genuine is lost. */
+const otherMembers: [event: string, member: string, value: RegExp, other: string][] = [
+  ["card-added", "passId", /"passId":"[^"]*"/, "7"],
+  ["card-added", "customerId", /"customerId":"[^"]*"/, "null"],
+  ["card-added", "wallet", /"wallet":"[^"]*"/, '["apple"]'],
+  ["card-removed", "wallet", /"wallet":"[^"]*"/, "null"],
+  ["balance-changed", "balance", /"balance":\d+/, '"120"'],
+  ["balance-changed", "change", /"change":-?\d+/, "null"],
+  ["balance-changed", "operation", /"operation":\{[^}]*\}/, '"op_1"'],
+  ["tier-changed", "tier", /"tier":("[^"]*"|null)/, "1"],
+  ["tier-changed", "previous", /"previous":("[^"]*"|null)/, "false"],
+  ["consent-changed", "marketingConsent", /"marketingConsent":(true|false)/, '"true"'],
+  ["consent-changed", "passIds", /"passIds":\[[^\]]*\]/, '"card_1"'],
+];
+const otherMembersOfData = otherMembers.flatMap(([name, member, value, other]): [string, string][] => {
+  const whole = example(`${name}-event`);
+  return [
+    [`${name}: a ${member} of another type`, whole.replace(value, `"${member}":${other}`)],
+    [`${name}: no ${member}`, whole.replace(value, `"no_${member}":0`)],
+  ];
+});
+const otherData: [string, string][] = [
+  ["card-added: no data", event().replace("ping", "card.added")],
+  ["card-added: data that is a list", event(',"data":[]').replace("ping", "card.added")],
+  ["ping: data that is null", event(',"data":null')],
+  [
+    "consent-changed: a card that is a number",
+    example("consent-changed-event").replace(/"passIds":\[[^\]]*\]/, '"passIds":[7]'),
+  ],
+  [
+    "balance-changed: an operation without an id",
+    text.replace(/"operation":\{[^}]*\}/, '"operation":{"type":"purchase"}'),
+  ],
+];
+
 export const genuineBodies = [
   vector("a balance-changed event", "valid"),
-  ...[...events, ...remade, ...delicate, ...prototypes, ...open].map(([name, bytes]) =>
-    vector(name, "valid", { body: bytes }),
+  ...[...events, ...remade, ...delicate, ...prototypes, ...open, ...otherMembersOfData, ...otherData].map(
+    ([name, bytes]) => vector(name, "valid", { body: bytes }),
   ),
 ];

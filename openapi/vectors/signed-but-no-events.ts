@@ -1,6 +1,6 @@
 /** Bodies that are signed and yet no events: the secret's holder sent something else. */
 import { gzipSync } from "node:zlib";
-import { body, event, example, vector } from "./vector.ts";
+import { body, event, vector } from "./vector.ts";
 
 const text = body.toString();
 const bytesIn = (...bytes: number[]) =>
@@ -65,43 +65,20 @@ const notAnEvent: [string, string][] = [
   ["a type that is an object", event().replace('"ping"', '{"toString":"ping"}')],
   ["no createdAt", event().replace(/,"createdAt":"[^"]*"/, "")],
   ["a createdAt that is a number", event().replace('"2026-01-01T00:00:00.000Z"', "1767225600000")],
+  // No database keeps these as they are, and two ids could become one.
+  ["an id with an escaped NUL", event().replace("evt_1", "evt_1\\u0000")],
+  ["an id that is an escaped NUL", event().replace("evt_1", "\\u0000")],
+  ["an id with a high surrogate alone", event().replace("evt_1", "evt_1\\ud800")],
+  ["an id with a low surrogate alone", event().replace("evt_1", "\\uDC00evt_1")],
+  ["an id with a pair of surrogates the wrong way round", event().replace("evt_1", "\\udf89\\ud83c")],
+  ["an id of 513 letters", event().replace("evt_1", "e".repeat(513))],
+  ["an id of 100 000 letters", event().replace("evt_1", "e".repeat(100_000))],
+  ["a type with an escaped NUL", event().replace("ping", "pi\\u0000ng")],
+  ["a type with half a pair of surrogates", event().replace("ping", "ping\\ud83c")],
+  ["a createdAt with an escaped NUL", event().replace(".000Z", ".000Z\\u0000")],
+  ["a createdAt with half a pair of surrogates", event().replace(".000Z", ".000Z\\udfff")],
 ];
 
-/** Each promised member of each event (spec 6.2), of another type and absent. */
-const wrongMembers: [event: string, member: string, value: RegExp, wrong: string][] = [
-  ["card-added", "passId", /"passId":"[^"]*"/, "7"],
-  ["card-added", "customerId", /"customerId":"[^"]*"/, "null"],
-  ["card-added", "wallet", /"wallet":"[^"]*"/, '["apple"]'],
-  ["card-removed", "wallet", /"wallet":"[^"]*"/, "null"],
-  ["balance-changed", "balance", /"balance":\d+/, '"120"'],
-  ["balance-changed", "change", /"change":-?\d+/, "null"],
-  ["balance-changed", "operation", /"operation":\{[^}]*\}/, '"op_1"'],
-  ["tier-changed", "tier", /"tier":("[^"]*"|null)/, "1"],
-  ["tier-changed", "previous", /"previous":("[^"]*"|null)/, "false"],
-  ["consent-changed", "marketingConsent", /"marketingConsent":(true|false)/, '"true"'],
-  ["consent-changed", "passIds", /"passIds":\[[^\]]*\]/, '"card_1"'],
-];
-const wrong = wrongMembers.flatMap(([name, member, value, other]): [string, string][] => {
-  const whole = example(`${name}-event`);
-  return [
-    [`${name}: a ${member} of another type`, whole.replace(value, `"${member}":${other}`)],
-    [`${name}: no ${member}`, whole.replace(value, `"no_${member}":0`)],
-  ];
-});
-const wrongData: [string, string][] = [
-  ["card-added: no data", event().replace("ping", "card.added")],
-  ["card-added: data that is a list", event(',"data":[]').replace("ping", "card.added")],
-  ["ping: data that is null", event(',"data":null')],
-  [
-    "consent-changed: a card that is a number",
-    example("consent-changed-event").replace(/"passIds":\[[^\]]*\]/, '"passIds":[7]'),
-  ],
-  [
-    "balance-changed: an operation without an id",
-    text.replace(/"operation":\{[^}]*\}/, '"operation":{"type":"purchase"}'),
-  ],
-];
-
-export const signedButNoEvents = [...notUtf8, ...notJson, ...notAnEvent, ...wrong, ...wrongData].map(
-  ([name, bytes]) => vector(`${name}, signed`, "invalid-payload", { body: bytes }),
+export const signedButNoEvents = [...notUtf8, ...notJson, ...notAnEvent].map(([name, bytes]) =>
+  vector(`${name}, signed`, "invalid-payload", { body: bytes }),
 );

@@ -1,124 +1,857 @@
-/** `npm run generate`: fresh, pulled from a running service, and refusing what is no contract of ours. */
+/** `npm run generate`: fresh; compared with a running service, however it writes its document; and written all together or not at all. */
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { pull } from "../../scripts/pull.ts";
-import { schemaTypes } from "../../scripts/schema-types.ts";
+import { compareContracts, type Difference } from "../../scripts/drift.ts";
+import { driftRules } from "../../scripts/drift-rules.ts";
+import { generate } from "../../scripts/generate.ts";
+import { fetchDocument, type Json } from "../../scripts/served-document.ts";
 
-const snapshot = new URL("../../openapi.yaml", import.meta.url);
-const yaml = readFileSync(snapshot, "utf8");
+// biome-ignore lint/suspicious/noExplicitAny: documents of other services have any shape.
+type AnyDocument = any;
 
-async function generate(...args: string[]) {
-  const script = fileURLToPath(new URL("../../scripts/generate.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", script, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.on("data", (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    stderr += chunk;
-  });
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  return { code, stdout, stderr };
+const repository = fileURLToPath(new URL("../../../", import.meta.url));
+const home = join(repository, "openapi");
+
+/** A copy of what the command reads and writes. @returns its openapi folder */
+function copiedFolder(): string {
+  const copy = mkdtempSync(join(tmpdir(), "generate-"));
+  onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+  const mock = "packages/mock-server";
+  for (const path of [
+    "package.json",
+    "scripts",
+    "openapi",
+    `${mock}/scripts`,
+    `${mock}/static`,
+    `${mock}/src/pages`,
+  ]) {
+    cpSync(join(repository, path), join(copy, path), { recursive: true });
+  }
+  symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
+  return join(copy, "openapi");
 }
 
-async function serving(body: string, status = 200): Promise<string> {
-  const server = createServer((_request, response) => void response.writeHead(status).end(body));
+/** Every file of a folder and its content. */
+const filesOf = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [path, readFileSync(path, "utf8")]),
+  );
+
+async function run(folder: string, ...args: string[]) {
+  const lines: string[] = [];
+  const code = await generate(args, { folder, print: (line) => void lines.push(line) });
+  return { code, lines };
+}
+
+/** The command in a process of its own. */
+function command(folder: string, file: string, ...args: string[]) {
+  const child = spawn(file, args, { cwd: join(folder, ".."), stdio: ["ignore", "pipe", "pipe"] });
+  const output = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].on("data", (chunk) => {
+      output[name] += chunk;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { child, ended: ended.then((code) => ({ code, ...output })) };
+}
+
+/** A service that serves this at /api/docs/json. */
+async function serving(body: string | AnyDocument, status = 200, onServed = () => {}): Promise<string> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const server = createServer((request, response) => {
+    const isDocument = request.url === "/api/docs/json";
+    response.writeHead(isDocument ? status : 404).end(isDocument ? text : "", onServed);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+const drift = async (document: AnyDocument, contract: Json = openapi) =>
+  compareContracts(contract, await fetchDocument(await serving(document)));
+
 /** The document, changed. */
-function changed(change: (document: typeof openapi) => void): string {
+function changed(change: (document: AnyDocument) => void): AnyDocument {
   const document = structuredClone(openapi);
   change(document);
-  return JSON.stringify(document);
+  return document;
 }
 
+/** Every object of a document, those inside first. */
+function visit(node: unknown, change: (node: AnyDocument) => void): void {
+  if (typeof node !== "object" || node === null) return;
+  for (const member of Object.values(node)) visit(member, change);
+  if (!Array.isArray(node)) change(node);
+}
+
+const renamedPaths = (document: AnyDocument, rename: (path: string) => string) => {
+  document.paths = Object.fromEntries(
+    Object.entries(document.paths).map(([path, item]) => [rename(path), item]),
+  );
+};
+
+/** The same contract, as other services would write it. */
+const styles: Record<string, (document: AnyDocument) => void> = {
+  "a prefix in the paths"(document) {
+    document.servers = [];
+    renamedPaths(document, (path) => `/api/v1${path}`);
+  },
+  "a prefix in the address of the server"(document) {
+    document.servers = [{ url: "https://cards.example.com/api/v1" }];
+  },
+  "a prefix in the paths and in the address of the server"(document) {
+    document.servers = [{ url: "/api" }];
+    renamedPaths(document, (path) => `/v1${path}/`);
+  },
+  "a prefix with a variable, beside a longer path that ends the same"(document) {
+    renamedPaths(document, (path) => `/shops/{shopId}/api/v1${path}`);
+    document.paths["/customers/{id}/passes/{passId}"] = {
+      get: { responses: { "200": { description: "" } } },
+    };
+  },
+  "other parameter names"(document) {
+    renamedPaths(document, (path) =>
+      path.replace("{templateId}", "{id}").replace("/passes/{id}", "/passes/{passId}"),
+    );
+    document.components.parameters.TemplateId.name = "id";
+    document.components.parameters.CardId.name = "passId";
+    document.components.parameters.IdempotencyKey.name = "idempotency-key";
+  },
+  "parameters of the path item"(document) {
+    for (const item of Object.values<AnyDocument>(document.paths)) {
+      const operations = Object.values<AnyDocument>(item);
+      item.parameters = [operations[0].parameters[0]];
+      for (const operation of operations) operation.parameters.shift();
+    }
+  },
+  "no components.examples"(document) {
+    delete document.components.examples;
+    visit(document, (node) => {
+      if (typeof node.examples === "object") delete node.examples;
+    });
+  },
+  "no documentation, x- members or operation ids"(document) {
+    visit(document, (node) => {
+      for (const key of Object.keys(node)) {
+        if (key.startsWith("x-") || key === "operationId") delete node[key];
+        if (
+          ["description", "summary", "tags", "example", "links"].includes(key) &&
+          typeof node[key] !== "object"
+        )
+          delete node[key];
+      }
+    });
+  },
+  "other schema names"(document) {
+    document.components.schemas = Object.fromEntries(
+      Object.entries(document.components.schemas).map(([name, schema]) => [`Api${name}Dto`, schema]),
+    );
+    visit(document, (node) => {
+      if (typeof node.$ref === "string") node.$ref = node.$ref.replace(/(schemas\/)(.*)/, "$1Api$2Dto");
+    });
+  },
+  "inline schemas"(document) {
+    const inlined = (node: unknown): unknown => {
+      if (typeof node !== "object" || node === null) return node;
+      if (Array.isArray(node)) return node.map(inlined);
+      const reference = (node as { $ref?: string }).$ref;
+      const [, section = "", name = ""] = reference?.match(/^#\/components\/(.*)\/(.*)$/) ?? [];
+      if (reference !== undefined) return inlined(document.components[section][name]);
+      return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, inlined(member)]));
+    };
+    Object.assign(document, inlined(document));
+    document.components = { securitySchemes: document.components.securitySchemes };
+  },
+  "no webhooks"(document) {
+    delete document.webhooks;
+  },
+  "webhooks under other names"(document) {
+    document.webhooks = Object.fromEntries(
+      Object.entries(document.webhooks).map(([type, item]) => [`on ${type}`, item]),
+    );
+  },
+  "fewer error statuses, and the body of errors under default"(document) {
+    for (const item of Object.values<AnyDocument>(document.paths)) {
+      for (const { responses } of Object.values<AnyDocument>(item)) {
+        responses.default = { $ref: "#/components/responses/Temporary" };
+        for (const status of ["400", "401", "413", "415", "429", "5XX"]) delete responses[status];
+      }
+    }
+  },
+  "no response bodies at all"(document) {
+    for (const item of Object.values<AnyDocument>(document.paths)) {
+      for (const { responses } of Object.values<AnyDocument>(item)) {
+        for (const status of Object.keys(responses)) responses[status] = { description: "" };
+      }
+    }
+  },
+  "no limits and no security"(document) {
+    delete document.security;
+    visit(document, (node) => {
+      for (const key of ["minLength", "maxLength", "pattern", "minimum", "maximum", "format"])
+        delete node[key];
+    });
+  },
+  "version 3.0, as a code-first framework writes it"(document) {
+    document.openapi = "3.0.0";
+    delete document.webhooks;
+    const { loyaltyTier } = document.components.schemas.Card.properties;
+    Object.assign(loyaltyTier, { type: "string", nullable: true });
+    const { FieldValues, Card, IssueCardRequest } = document.components.schemas;
+    FieldValues.additionalProperties = { oneOf: [{ type: "string" }, { type: "number" }] };
+    Card.properties.fieldValues = { allOf: [Card.properties.fieldValues], description: "Values" };
+    Card.properties.loyaltyBalance.format = "double";
+    IssueCardRequest.properties.fieldValues = { type: "object" };
+    document.components.parameters.CardId.schema = { type: "string" };
+  },
+};
+
 it("finds everything fresh", async () => {
-  expect(await generate("--check")).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await run(home, "--check")).toEqual({ code: 0, lines: [] });
 });
 
-it("pulled from the running mock server, finds the contract unchanged and leaves the file alone", async () => {
-  const { url, close } = await startMockServer();
-  onTestFinished(close);
-  expect(await generate("--from", url)).toEqual({
-    code: 0,
-    stdout: "The contract has not changed.\n",
-    stderr: "",
+describe("a service with the same contract has not changed", () => {
+  it("when it is the running mock server, and no file is written", async () => {
+    const { url, close } = await startMockServer();
+    onTestFinished(close);
+    const folder = copiedFolder();
+    const before = filesOf(folder);
+    expect(await run(folder, "--from", url)).toEqual({ code: 0, lines: ["The contract has not changed."] });
+    expect(await run(folder, "--from", `${url}/`, "--check")).toMatchObject({ code: 0 });
+    expect(filesOf(folder)).toEqual(before);
   });
-  expect(readFileSync(snapshot, "utf8")).toBe(yaml);
-});
 
-describe("a service whose contract has changed", () => {
-  it("has each change named, and the snapshot brought up to it with its comments kept", async () => {
-    const from = await serving(
+  it.each(Object.entries(styles))("when its document has %s", async (_, style) => {
+    const { differences, contract } = await drift(changed(style));
+    expect(differences).toEqual([]);
+    expect(contract).toEqual(openapi);
+  });
+
+  it("when its document has all of that together, and what else it has is named", async () => {
+    const { differences, notes } = await drift(
       changed((document) => {
-        document.info.version = "1.1.0";
-        Object.assign(document.components.schemas.Card.properties, { expiresAt: { type: "string" } });
-        Reflect.deleteProperty(document.components.schemas.Customer.properties, "name");
-        document.servers = [];
+        for (const [name, style] of Object.entries(styles)) {
+          if (/^a prefix (?!in the paths$)|inline|path item|at all|names$|under other/.test(name)) continue;
+          style(document);
+        }
+        styles["other schema names"]?.(document);
+        document.paths["/api/v2/reports"] = { post: { responses: {} } };
       }),
     );
-    const { yaml: next, changes } = await pull(from, yaml);
-    expect(changes).toEqual([
-      "changed info › version",
-      "added   components › schemas › Card › properties › expiresAt",
-      "removed components › schemas › Customer › properties › name",
-    ]);
-    const document = parse(next);
-    expect(document.components.schemas.Card.properties.expiresAt).toEqual({ type: "string" });
-    expect(document.components.schemas.Customer.properties.name).toBeUndefined();
-    expect(document.servers).toEqual(openapi.servers);
-    expect(next.startsWith("# The service's contract")).toBe(true);
-    expect(await schemaTypes(next)).toContain("expiresAt?: string");
+    expect(differences).toEqual([]);
+    expect(notes).toContain("1 operation is not part of the contract, and left out: POST /api/v2/reports.");
+    expect(notes).toContain("The served document describes no webhooks; the contract keeps its own.");
   });
 
-  it("is taken whole where an alias of the file stands in the way", async () => {
-    const from = await serving(
-      changed((document) =>
-        Object.assign(document.webhooks.ping.post.responses, { "299": { description: "x" } }),
-      ),
+  it("when its prefix is not /api/v1, which a note says", async () => {
+    const { differences, notes } = await drift(
+      changed((document) => {
+        document.servers = [
+          { url: "https://{host}/loyalty", variables: { host: { default: "example.com" } } },
+        ];
+        renamedPaths(document, (path) => `/v2${path}`);
+      }),
     );
-    const { yaml: next } = await pull(from, yaml);
-    const document = parse(next);
-    expect(document.webhooks.ping.post.responses["299"]).toEqual({ description: "x" });
-    expect(document.webhooks["card.added"].post.responses["299"]).toBeUndefined();
+    expect(differences).toEqual([]);
+    expect(notes).toEqual([
+      "The served document has the operations below /loyalty/v2; the client calls them below /api/v1 of its baseUrl.",
+    ]);
   });
 });
 
-describe("refuses, before anything is written,", () => {
+const schemas = (document: AnyDocument) => document.components.schemas;
+const operation = (document: AnyDocument, path: string, method = "get") => document.paths[path][method];
+const without = (list: string[], name: string) => list.splice(list.indexOf(name), 1);
+
+type Expected = `${Difference["severity"]} ${keyof typeof driftRules} ${string}`;
+const changes: [title: string, change: (document: AnyDocument) => void, ...expected: Expected[]][] = [
+  [
+    "an operation is removed",
+    (d) => delete d.paths["/passes/{id}/consent"].put,
+    "breaking operation-removed setConsent",
+  ],
+  ["an event is removed", (d) => delete d.webhooks["tier.changed"], "breaking event-removed tier.changed"],
+  [
+    "a response member is removed",
+    (d) => {
+      delete schemas(d).Card.properties.customerId;
+      without(schemas(d).Card.required, "customerId");
+    },
+    "breaking member-removed Card.customerId",
+  ],
+  [
+    "an optional response member is removed",
+    (d) => delete schemas(d).Operation.properties.balance,
+    "compatible optional-member-removed Operation.balance",
+  ],
+  [
+    "a response member becomes optional",
+    (d) => without(schemas(d).Card.required, "publicUrl"),
+    "breaking member-optional Card.publicUrl",
+  ],
+  [
+    "a response member becomes required",
+    (d) => schemas(d).Operation.required.push("change"),
+    "compatible member-required Operation.change",
+  ],
+  [
+    "a response member is added",
+    (d) => Object.assign(schemas(d).Card.properties, { expiresAt: { type: "string" } }),
+    "compatible member-added Card.expiresAt",
+  ],
+  [
+    "the type of a response member changes",
+    (d) => Object.assign(schemas(d).Card.properties.loyaltyBalance, { type: "string" }),
+    "breaking type-changed Card.loyaltyBalance",
+  ],
+  [
+    "a response member may be null",
+    (d) => Object.assign(schemas(d).Card.properties.publicUrl, { type: ["string", "null"] }),
+    "breaking type-widened Card.publicUrl",
+  ],
+  [
+    "a response member may no longer be null",
+    (d) => Object.assign(schemas(d).Card.properties.loyaltyTier, { type: "string" }),
+    "compatible type-narrowed Card.loyaltyTier",
+  ],
+  [
+    "a member of an event changes its type",
+    (d) =>
+      Object.assign(schemas(d).BalanceChangedEvent.properties.data.properties.balance, { type: "string" }),
+    "breaking type-changed BalanceChangedEvent.data.balance",
+  ],
+  [
+    "an open member of an event gets a type",
+    (d) => Object.assign(schemas(d).WalletChange.properties.wallet, { type: "string" }),
+    "compatible type-narrowed WalletChange.wallet",
+  ],
+  [
+    "the items of a list change",
+    (d) =>
+      Object.assign(schemas(d).ConsentChangedEvent.properties.data.properties.passIds.items, {
+        type: "integer",
+      }),
+    "breaking type-changed ConsentChangedEvent.data.passIds[]",
+  ],
+  [
+    "a response has alternatives",
+    (d) =>
+      Object.assign(schemas(d).ConsentState.properties, {
+        customer: { oneOf: [{ type: "string" }, { $ref: "#/components/schemas/Customer" }] },
+      }),
+    "breaking composition-changed ConsentState.customer",
+  ],
+  [
+    "an open set gets another value",
+    (d) =>
+      Object.assign(schemas(d).Card.properties.status, {
+        "x-extensible-enum": undefined,
+        enum: ["active", "blocked"],
+      }),
+    "compatible known-values-changed Card.status",
+  ],
+  [
+    "a response is limited to values",
+    (d) => Object.assign(schemas(d).Problem.properties.title, { enum: ["a", "b"] }),
+    "compatible values-removed Problem.title",
+  ],
+  [
+    "a response has another format",
+    (d) => Object.assign(schemas(d).Operation.properties.createdAt, { format: "date" }),
+    "breaking format-changed Operation.createdAt",
+  ],
+  [
+    "a response member gets a limit",
+    (d) => Object.assign(schemas(d).Card.properties.id, { maxLength: 36, format: "uuid" }),
+    "compatible limit-tightened Card.id",
+    "compatible format-added Card.id",
+  ],
+  [
+    "a required request member is added",
+    (d) => {
+      schemas(d).Customer.properties.birthday = { type: "string", format: "date" };
+      schemas(d).Customer.required.push("birthday");
+    },
+    "breaking required-member-added Customer.birthday",
+  ],
+  [
+    "an optional request member is added",
+    (d) => Object.assign(schemas(d).Customer.properties, { locale: { type: "string" } }),
+    "compatible member-added Customer.locale",
+  ],
+  [
+    "a request member becomes required",
+    (d) => schemas(d).Customer.required.push("phone"),
+    "breaking member-required Customer.phone",
+  ],
+  [
+    "a request member that the client always sends becomes required",
+    (d) => schemas(d).IssueCardRequest.required.push("fieldValues"),
+    "compatible always-sent-required IssueCardRequest.fieldValues",
+  ],
+  [
+    "a request member becomes optional",
+    (d) =>
+      without(schemas(d).ConsentChange.required, "marketing") && delete schemas(d).ConsentChange.required,
+    "compatible member-optional ConsentChange.marketing",
+  ],
+  [
+    "a request member is removed",
+    (d) => delete schemas(d).Customer.properties.name,
+    "breaking optional-member-removed Customer.name",
+  ],
+  [
+    "the type of a request member changes",
+    (d) => Object.assign(schemas(d).ConsentChange.properties.marketing, { type: "string" }),
+    "breaking type-changed ConsentChange.marketing",
+  ],
+  [
+    "a request member takes more types",
+    (d) => Object.assign(schemas(d).Customer.properties.phone, { type: ["string", "null"] }),
+    "compatible type-widened Customer.phone",
+  ],
+  [
+    "a request member takes fewer values",
+    (d) => Object.assign(schemas(d).ConsentChange.properties.version, { enum: ["1", "2"] }),
+    "breaking values-removed ConsentChange.version",
+  ],
+  [
+    "a request member gets a limit",
+    (d) => Object.assign(schemas(d).Customer.properties.name, { maxLength: 40 }),
+    "breaking limit-tightened Customer.name",
+  ],
+  [
+    "a limit of a parameter is loosened",
+    (d) => Object.assign(d.components.parameters.IdempotencyKey.schema, { maxLength: 1000 }),
+    "compatible limit-loosened issueCard › Idempotency-Key",
+  ],
+  [
+    "a path parameter changes its type",
+    (d) => Object.assign(d.components.parameters.TemplateId.schema, { type: "integer" }),
+    "breaking type-changed issueCard › templateId",
+  ],
+  [
+    "a required parameter is added",
+    (d) =>
+      operation(d, "/passes/{id}").parameters.push({
+        name: "tenant",
+        in: "query",
+        required: true,
+        schema: { type: "string" },
+      }),
+    "breaking parameter-required getCard › tenant",
+  ],
+  [
+    "an optional parameter is added",
+    (d) =>
+      operation(d, "/passes/{id}").parameters.push({
+        name: "X-Trace",
+        in: "header",
+        schema: { type: "string" },
+      }),
+    "compatible parameter-added getCard › X-Trace",
+  ],
+  [
+    "a parameter becomes required",
+    (d) => Object.assign(d.components.parameters.Limit, { required: true }),
+    "breaking parameter-required listOperations › limit",
+  ],
+  [
+    "the idempotency key becomes required",
+    (d) => Object.assign(d.components.parameters.IdempotencyKey, { required: true }),
+    "compatible always-sent-required issueCard › Idempotency-Key",
+  ],
+  [
+    "the idempotency key is removed",
+    (d) => operation(d, "/templates/{templateId}/passes", "post").parameters.pop(),
+    "breaking parameter-removed issueCard › Idempotency-Key",
+  ],
+  [
+    "a request body is removed",
+    (d) => delete operation(d, "/passes/{id}/consent", "put").requestBody,
+    "breaking request-body-removed setConsent › request body",
+  ],
+  [
+    "a request body is added",
+    (d) =>
+      Object.assign(operation(d, "/passes/{id}"), {
+        requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } },
+      }),
+    "breaking request-body-added getCard › request body",
+  ],
+  [
+    "a request is no longer JSON",
+    (d) => {
+      const { requestBody } = operation(d, "/passes/{id}/consent", "put");
+      requestBody.content = { "application/x-www-form-urlencoded": requestBody.content["application/json"] };
+    },
+    "breaking media-type-changed setConsent › request body",
+  ],
+  [
+    "a response body is removed",
+    (d) => delete operation(d, "/passes/{id}").responses["200"].content,
+    "breaking response-body-removed getCard › 200",
+  ],
+  [
+    "another status stands for success",
+    (d) => {
+      const { responses } = operation(d, "/templates/{templateId}/passes", "post");
+      responses["200"] = responses["201"];
+      delete responses["201"];
+    },
+    "compatible success-status-changed issueCard › 201",
+  ],
+  [
+    "a change of consent is without a body",
+    (d) => {
+      const { responses } = operation(d, "/passes/{id}/consent", "put");
+      responses["204"] = { description: "Changed." };
+      delete responses["200"];
+    },
+    "compatible success-status-changed setConsent › 200",
+  ],
+  [
+    "another error is described",
+    (d) =>
+      Object.assign(operation(d, "/passes/{id}").responses, {
+        "403": { $ref: "#/components/responses/Unauthorized" },
+      }),
+    "compatible status-added getCard › 403",
+  ],
+  [
+    "another way to authenticate",
+    (d) =>
+      Object.assign(d.components.securitySchemes, {
+        websiteKey: { type: "apiKey", in: "header", name: "X-Api-Key" },
+        fullKey: { type: "http", scheme: "basic" },
+      }),
+    ...["issueCard", "getCard", "listOperations", "getConsent", "setConsent"].map(
+      (name) => `breaking authentication-changed ${name}` as const,
+    ),
+  ],
+  [
+    "a bare list of operations",
+    (d) =>
+      Object.assign(schemas(d), {
+        OperationList: { type: "array", items: { $ref: "#/components/schemas/Operation" } },
+      }),
+    "compatible list-wrapper-changed OperationList",
+  ],
+  [
+    "another wrapper of the list of operations",
+    (d) =>
+      Object.assign(schemas(d), {
+        OperationList: {
+          type: "object",
+          required: ["data"],
+          properties: { data: schemas(d).OperationList.properties.items, next: { type: "string" } },
+        },
+      }),
+    "compatible list-wrapper-changed OperationList",
+    "compatible member-added OperationList.next",
+  ],
+  [
+    "a wrapper that the client does not know",
+    (d) =>
+      Object.assign(schemas(d), {
+        OperationList: {
+          type: "object",
+          required: ["history"],
+          properties: { history: schemas(d).OperationList.properties.items },
+        },
+      }),
+    "breaking member-removed OperationList.items",
+    "compatible required-member-added OperationList.history",
+  ],
+];
+
+describe("classifies each difference, and makes a contract that agrees with the service, when", () => {
+  const summary = ({ differences }: { differences: readonly Difference[] }) =>
+    differences.map(({ severity, rule, place }) => `${severity} ${rule} ${place}`).sort();
+
+  it.each(changes)("%s", async (_, change, ...expected) => {
+    const plain = await drift(changed(change));
+    expect(summary(plain)).toEqual([...expected].sort());
+    expect(await drift(changed(change), plain.contract)).toMatchObject({
+      differences: [],
+      contract: plain.contract,
+    });
+
+    const other = changed((document) => {
+      change(document);
+      styles["a prefix in the paths"]?.(document);
+      styles["other schema names"]?.(document);
+      styles["no components.examples"]?.(document);
+    });
+    const otherwise = await drift(other);
+    expect(summary(otherwise)).toEqual([...expected].sort());
+    expect(await drift(other, otherwise.contract)).toMatchObject({ differences: [] });
+  });
+
+  it("has a case for every rule", () => {
+    const seen = changes.flatMap(([, , ...expected]) => expected.map((line) => line.split(" ")[1]));
+    const missing = Object.keys(driftRules).filter((rule) => !seen.includes(rule));
+    // Nothing of the contract has closed values or an optional parameter to begin with: see the next test.
+    expect(missing).toEqual(["parameter-optional", "values-added"]);
+  });
+
+  it("closed values are added or opened, and a parameter becomes optional", async () => {
+    const contract = changed((document) => {
+      document.components.parameters.Limit.required = true;
+      schemas(document).ConsentChange.properties.version.enum = ["1"];
+      schemas(document).ConsentState.properties.marketingConsent = { type: "string", enum: ["yes", "no"] };
+      schemas(document).Problem.properties.title.enum = ["a"];
+    });
+    const served = structuredClone(contract);
+    delete served.components.parameters.Limit.required;
+    schemas(served).ConsentChange.properties.version.enum.push("2");
+    schemas(served).ConsentState.properties.marketingConsent.enum = ["yes", "unknown"];
+    delete schemas(served).Problem.properties.title.enum;
+    expect(summary(await drift(served, contract))).toEqual([
+      "breaking values-added ConsentState.marketingConsent",
+      "breaking values-added Problem.title",
+      "compatible parameter-optional listOperations › limit",
+      "compatible values-added ConsentChange.version",
+      "compatible values-removed ConsentState.marketingConsent",
+    ]);
+  });
+
+  it("two operations describe a card differently: each gets its own schema", async () => {
+    const served = changed((document) => {
+      const { Card } = schemas(document);
+      const properties = { ...Card.properties, history: { type: "array", items: { type: "string" } } };
+      schemas(document).CardDetails = { ...Card, properties };
+      operation(document, "/passes/{id}").responses["200"].content["application/json"].schema.$ref +=
+        "Details";
+    });
+    const result = await drift(served);
+    expect(result.differences).toMatchObject([{ place: "Card.history", operations: ["getCard"] }]);
+    const document: AnyDocument = result.contract;
+    expect(schemas(document).Card).toEqual(openapi.components.schemas.Card);
+    expect(Object.keys(schemas(document).GetCardCard.properties)).toContain("history");
+    expect(await drift(served, result.contract)).toMatchObject({ differences: [] });
+  });
+
+  it("new members refer to schemas of the service, to each other and to ours", async () => {
+    const served = changed((document) => {
+      styles["other schema names"]?.(document);
+      const { ApiCardDto, ApiCustomerDto } = schemas(document);
+      ApiCardDto.properties.owner = { $ref: "#/components/schemas/Customer" };
+      ApiCardDto.properties.parent = { nullable: true, allOf: [{ $ref: "#/components/schemas/ApiCardDto" }] };
+      ApiCustomerDto.properties.address = { $ref: "#/components/schemas/Address" };
+      Object.assign(schemas(document), {
+        Customer: { type: "object", properties: { address: { $ref: "#/components/schemas/Address" } } },
+        Address: {
+          type: "object",
+          properties: { within: { $ref: "#/components/schemas/Address" }, street: { type: "string" } },
+        },
+      });
+    });
+    const { contract } = await drift(served);
+    const { Card, Customer, ServiceCustomer, Address } = schemas(contract);
+    expect(Card.properties.owner.$ref).toBe("#/components/schemas/ServiceCustomer");
+    expect(Card.properties.parent.anyOf[0].$ref).toBe("#/components/schemas/Card");
+    for (const { properties } of [Customer, ServiceCustomer]) {
+      expect(properties.address.$ref).toBe("#/components/schemas/Address");
+    }
+    expect(Address.properties.within.$ref).toBe("#/components/schemas/Address");
+    expect(JSON.stringify(contract)).not.toMatch(/Dto|served:/);
+    expect(await drift(served, contract)).toMatchObject({ differences: [] });
+  });
+});
+
+describe("brings the files up to the service", () => {
+  const served = changed((document) => {
+    for (const name of [
+      "no documentation, x- members or operation ids",
+      "no components.examples",
+      "no webhooks",
+    ]) {
+      styles[name]?.(document);
+    }
+    schemas(document).Card.properties.expiresAt = { type: "string", format: "date-time" };
+    schemas(document).Card.required.push("expiresAt");
+    operation(document, "/passes/{id}").responses["403"] = { description: "Not allowed." };
+    styles["a prefix in the paths"]?.(document);
+    styles["other parameter names"] &&
+      Object.assign(document.components.parameters.CardId, { name: "cardId" });
+    renamedPaths(document, (path) => path.replace("{id}", "{cardId}"));
+    styles["other schema names"]?.(document);
+  });
+
+  it("with the comments, the order and every other line of openapi.yaml, and the names that programs import", async () => {
+    const folder = copiedFolder();
+    const before = filesOf(folder);
+    const url = await serving(served);
+    const { code, lines } = await run(folder, "--from", url);
+    expect(code).toBe(0);
+    expect(lines).toEqual([
+      "compatible  Card.expiresAt: a required member is added (issueCard, getCard)",
+      expect.stringContaining("required-member-added: "),
+      "compatible  getCard › 403: the status 403 is added (getCard)",
+      expect.stringContaining("status-added: "),
+      "note        The served document describes no webhooks; the contract keeps its own.",
+      "2 differences: 0 breaking, 2 compatible.",
+      ...["openapi.yaml", "schema.ts", "openapi.json", "contract.js"].map((name) => `wrote openapi/${name}`),
+    ]);
+
+    const after = filesOf(folder);
+    const linesOf = (files: Record<string, string>, name: string) =>
+      (files[join(folder, name)] ?? "").split("\n");
+    for (const name of ["openapi.yaml", "schema.ts"]) {
+      const kept = linesOf(after, name);
+      const own = linesOf(before, name);
+      // In order: each line of before is found after the one before it.
+      let at = -1;
+      const lost = own.filter((line) => {
+        const next = kept.indexOf(line, at + 1);
+        if (next >= 0) at = next;
+        return next < 0;
+      });
+      expect(lost, name).toEqual(
+        name === "schema.ts" ? [] : [expect.stringContaining("required: [id, publicUrl")],
+      );
+      expect(kept.length - own.length, name).toBeLessThan(30);
+    }
+    expect(after[join(folder, "schema.ts")]).toMatch(/expiresAt: string;/);
+    expect(parse(after[join(folder, "openapi.yaml")] ?? "").webhooks).toEqual(openapi.webhooks);
+    expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
+
+    expect(await run(folder, "--from", url, "--check")).toMatchObject({ code: 0 });
+    expect(await run(folder, "--check")).toEqual({ code: 0, lines: [] });
+  });
+
+  it("where a change meets an alias of the file, without changing the other places of it", async () => {
+    const folder = copiedFolder();
+    const url = await serving(
+      changed((document) => {
+        schemas(document).PingEvent.properties.id.maxLength = 36;
+      }),
+    );
+    await run(folder, "--from", url);
+    const yaml = readFileSync(join(folder, "openapi.yaml"), "utf8");
+    expect(schemas(parse(yaml)).PingEvent.properties.id.maxLength).toBe(36);
+    expect(schemas(parse(yaml)).CardAddedEvent).toEqual(openapi.components.schemas.CardAddedEvent);
+    expect(yaml.startsWith("# The service's contract")).toBe(true);
+  });
+
+  it("not with --check, which prints the report that the guide shows, writes nothing and exits with 1", async () => {
+    const folder = copiedFolder();
+    const before = filesOf(folder);
+    const breaking = changed((document) => {
+      delete document.webhooks;
+      schemas(document).Customer.required.push("phone");
+      schemas(document).Card.properties.expiresAt = { type: "string" };
+    });
+    const { code, lines } = await run(folder, "--check", "--from", await serving(breaking));
+    expect(code).toBe(1);
+    expect(readFileSync(join(repository, "docs/assumptions.md"), "utf8")).toContain(lines.join("\n"));
+    expect(filesOf(folder)).toEqual(before);
+  });
+});
+
+describe("leaves every file as it was", () => {
+  const withMember = (schema: object) =>
+    changed((document) => Object.assign(schemas(document).Card.properties, { extra: schema }));
+
   it.each([
-    ["an address that is no URL", () => "cards", /is not a URL/],
-    ["a page", () => serving("<html>"), /is not an OpenAPI 3 document/],
-    ["a document of version 2", () => serving('{"swagger":"2.0"}'), /is not an OpenAPI 3 document/],
-    ["an error", () => serving("", 500), /answered 500/],
+    [
+      "a schema that no validator can be made from",
+      withMember({ type: "string", pattern: "(" }),
+      /pattern|regular expression/i,
+    ],
+    ["a type that does not exist", withMember({ type: "text" }), /type/],
+    [
+      "a reference to another document",
+      withMember({ $ref: "https://example.com/a.json" }),
+      /references within the document/,
+    ],
+    [
+      "a reference to nothing",
+      withMember({ $ref: "#/components/schemas/Nothing" }),
+      /which it does not have/,
+    ],
+    ["a page", "<html>", /is not an OpenAPI 3 document/],
+    ["a document of version 2", { swagger: "2.0" }, /is not an OpenAPI 3 document/],
     [
       "another service's document",
-      () => serving(changed((document) => Reflect.deleteProperty(document.paths, "/passes/{id}/consent"))),
-      /has no GET \/passes\/\{id\}\/consent/,
+      { openapi: "3.0.0", paths: { "/pets": { get: {} } } },
+      /has none of the operations/,
     ],
-  ])("%s", async (_name, from, message) => {
-    await expect(pull(await from(), yaml)).rejects.toThrow(message);
+  ])("on %s", async (_, document, message) => {
+    const folder = copiedFolder();
+    const before = filesOf(folder);
+    await expect(run(folder, "--from", await serving(document))).rejects.toThrow(message);
+    expect(filesOf(folder)).toEqual(before);
+  });
+
+  it("when one of them cannot be written", async () => {
+    const folder = copiedFolder();
+    rmSync(join(folder, "contract.js"));
+    mkdirSync(join(folder, "contract.js/folder"), { recursive: true });
+    const before = filesOf(folder);
+    await expect(run(folder, "--from", await serving(withMember({ type: "string" })))).rejects.toThrow(
+      /EISDIR|directory/,
+    );
+    expect(filesOf(folder)).toEqual(before);
+  });
+
+  it("when the process is killed while it generates", async () => {
+    const folder = copiedFolder();
+    const before = filesOf(folder);
+    let kill = () => {};
+    const url = await serving(withMember({ type: "string" }), 200, () => kill());
+    const { child, ended } = command(
+      folder,
+      process.execPath,
+      "--import",
+      "tsx",
+      "scripts/generate.ts",
+      "--from",
+      url,
+    );
+    kill = () => void child.kill("SIGKILL");
+    expect((await ended).code).toBeNull();
+    expect(filesOf(folder)).toEqual(before);
   });
 
   it.each([
-    ["nobody listening", ["--from", "http://127.0.0.1:1"], /does not answer/],
-    ["an unknown flag", ["--form", "x"], /--form/],
-    ["flags that contradict each other", ["--check", "--from", "x"], /not both/],
-  ])("%s, with one line and exit code 2", async (_name, args, message) => {
-    const { code, stdout, stderr } = await generate(...args);
-    expect([code, stdout, stderr.trim().split("\n").length]).toEqual([2, "", 1]);
-    expect(stderr).toMatch(message);
-    expect(readFileSync(snapshot, "utf8")).toBe(yaml);
+    ["an address that is not a URL", ["--from", "cards"], /is not a URL/],
+    ["a service that does not respond", ["--from", "http://127.0.0.1:1"], /does not respond/],
+    ["an unknown option", ["--form", "x"], /--form/],
+  ])("on %s", async (_, args, message) => {
+    await expect(run(home, ...args)).rejects.toThrow(message);
+  });
+
+  it("on an error of the service, with a message and exit code 2, by `npm run generate -- --from`", async () => {
+    const folder = copiedFolder();
+    const before = filesOf(folder);
+    const from = await serving("", 500);
+    const { code, stdout, stderr } = await command(
+      folder,
+      "npm",
+      "run",
+      "--silent",
+      "generate",
+      "--",
+      "--from",
+      from,
+    ).ended;
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/responded 500.*Nothing was changed\./);
+    expect(filesOf(folder)).toEqual(before);
   });
 });

@@ -1,0 +1,103 @@
+/** The closed list of differences between two contracts, and which of them break a client. */
+
+/** Requests are written by the client; responses and events are read by it. */
+export type Direction = "request" | "response";
+
+export type DriftSeverity = "breaking" | "compatible";
+
+/**
+ * What each difference means to a program that was built against the contract: a client that sends requests, and a
+ * client or receiver that reads responses and events. Where a rule depends on the direction, both are given.
+ */
+export const driftRules = {
+  // Operations and events.
+  "operation-removed": { severity: "breaking", reason: "The client calls this operation." },
+  "event-removed": { severity: "breaking", reason: "Handlers of this event are no longer called." },
+  "authentication-changed": { severity: "breaking", reason: "The client sends Authorization: Bearer." },
+  "media-type-changed": { severity: "breaking", reason: "The client sends and reads JSON." },
+  "request-body-removed": { severity: "breaking", reason: "The client sends this body." },
+  "request-body-added": { severity: "breaking", reason: "The client sends no body here." },
+  "response-body-removed": { severity: "breaking", reason: "The client reads this body." },
+  "success-status-changed": { severity: "compatible", reason: "The client accepts every 2xx status." },
+  "status-added": { severity: "compatible", reason: "The client has an error code for every status." },
+  "list-wrapper-changed": {
+    severity: "compatible",
+    reason: "listOperations reads the list in this form too.",
+  },
+  // Parameters.
+  "parameter-added": { severity: "compatible", reason: "The client may leave it out." },
+  "parameter-removed": { severity: "breaking", reason: "The client sends it and expects its effect." },
+  "parameter-required": { severity: "breaking", reason: "The client does not always send it." },
+  "parameter-optional": { severity: "compatible", reason: "The client may go on sending it." },
+  "always-sent-required": { severity: "compatible", reason: "The client always sends it." },
+  // Members of objects.
+  "member-added": {
+    severity: "compatible",
+    reason: "It may be left out of requests; readers ignore what they do not know.",
+  },
+  "required-member-added": {
+    severity: { request: "breaking", response: "compatible" },
+    reason: "Requests without it are rejected; readers ignore what they do not know.",
+  },
+  "member-removed": { severity: "breaking", reason: "The client sends it, or programs read it." },
+  "optional-member-removed": {
+    severity: { request: "breaking", response: "compatible" },
+    reason: "What the client sends is lost or rejected; readers already handle its absence.",
+  },
+  "member-required": {
+    severity: { request: "breaking", response: "compatible" },
+    reason: "Requests without it are rejected; readers get more than they expect.",
+  },
+  "member-optional": {
+    severity: { request: "compatible", response: "breaking" },
+    reason: "Requests may go on sending it; programs read it without a check.",
+  },
+  // Types and values.
+  "type-changed": { severity: "breaking", reason: "Values that were valid are not, and other values come." },
+  "composition-changed": {
+    severity: "breaking",
+    reason: "Alternatives cannot be shown to agree, so they are taken as different.",
+  },
+  "type-widened": {
+    severity: { request: "compatible", response: "breaking" },
+    reason: "Requests stay valid; programs read values of a type they do not expect.",
+  },
+  "type-narrowed": {
+    severity: { request: "breaking", response: "compatible" },
+    reason: "Values that were valid are rejected; readers get fewer types.",
+  },
+  "values-added": {
+    severity: { request: "compatible", response: "breaking" },
+    reason: "Requests stay valid; programs read a value they do not expect.",
+  },
+  "values-removed": {
+    severity: { request: "breaking", response: "compatible" },
+    reason: "Values that were valid are rejected; readers get fewer values.",
+  },
+  "known-values-changed": {
+    severity: "compatible",
+    reason: "The set is open: programs handle other values.",
+  },
+  "limit-tightened": {
+    severity: { request: "breaking", response: "compatible" },
+    reason: "Values that were valid may be rejected; readers get fewer values.",
+  },
+  "limit-loosened": { severity: "compatible", reason: "Requests stay valid; no reader depends on a limit." },
+  "format-changed": { severity: "breaking", reason: "The text has another form." },
+  "format-added": { severity: "compatible", reason: "A format describes the text and does not restrict it." },
+} as const satisfies Record<
+  string,
+  { severity: DriftSeverity | Record<Direction, DriftSeverity>; reason: string }
+>;
+
+export type DriftRule = keyof typeof driftRules;
+
+export interface Place {
+  /** The operationId of the contract, or the type of an event. */
+  operation: string;
+  direction: Direction;
+  /** `Card.status`, or `issueCard › templateId` for what has no component of its own. */
+  path: string;
+}
+
+export type Report = (rule: DriftRule, place: Place, detail: string) => void;
