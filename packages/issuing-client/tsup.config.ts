@@ -17,6 +17,7 @@ export default defineConfig({
     resolve: ["@loyalty-cards/openapi", "@standard-schema/spec"],
   },
   splitting: true,
+  treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
   sourcemap: true,
   plugins: [relativeSourceMaps],
   esbuildOptions(options) {

@@ -1,4 +1,24 @@
-/** Hears of an abort through one listener per signal, however many calls share that signal. */
+/** Ends work early: when a caller's signal is aborted, or when the last caller of a call has left. */
+
+/** Stops the work of one call. An AbortController would cost a third of a whole call over undici. */
+export class Stop {
+  aborted = false;
+  reason: unknown;
+  #callbacks: (() => void)[] = [];
+
+  abort(reason: unknown): void {
+    this.aborted = true;
+    this.reason = reason;
+    for (const callback of this.#callbacks) callback();
+  }
+
+  onAbort(callback: () => void): () => void {
+    this.#callbacks.push(callback);
+    return () => {
+      this.#callbacks = this.#callbacks.filter((other) => other !== callback);
+    };
+  }
+}
 
 interface Listening {
   callbacks: Set<() => void>;
@@ -9,7 +29,8 @@ interface Listening {
 const listening = new WeakMap<AbortSignal, Listening>();
 
 /** Calls back when the signal is aborted. @returns how to stop listening. */
-export function onAbort(signal: AbortSignal, abort: () => void): () => void {
+export function onAbort(signal: AbortSignal | Stop, abort: () => void): () => void {
+  if (signal instanceof Stop) return signal.onAbort(abort);
   const { callbacks, fanOut } = listening.get(signal) ?? listen(signal);
   callbacks.add(abort);
   return () => {

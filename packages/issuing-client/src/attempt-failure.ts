@@ -5,18 +5,21 @@ export interface AttemptFacts {
   /** Whether the service may have seen the request. */
   wasSent: boolean;
   retryable?: boolean;
-  cause?: unknown;
+  /** Of the runtime's error only its code: its texts and members can hold what was sent or received. */
+  networkCode?: string;
 }
 
 export class AttemptFailure extends Error {
   readonly code: AttemptFacts["code"];
   readonly wasSent: boolean;
   readonly retryable: boolean;
+  readonly networkCode: string | undefined;
 
-  constructor(message: string, { code, wasSent, retryable = true, cause }: AttemptFacts) {
-    super(message, cause === undefined ? {} : { cause });
+  constructor(message: string, { code, wasSent, retryable = true, networkCode }: AttemptFacts) {
+    super(message);
     this.code = code;
     this.wasSent = wasSent;
     this.retryable = retryable;
+    this.networkCode = networkCode;
   }
 }

@@ -13,26 +13,29 @@ export type Send<Result> = (call: Call, url: string, request: OutgoingRequest) =
 export function attempting(transport: Transport): Send<WholeAnswer | AttemptFailure> {
   return async (call, url, request) => {
     const { clock, signal } = call;
+    const startedAtMs = clock.monotonicMs();
     let hasStatus = false;
     try {
       const sending = transport(url, request);
       const answered = wholeAnswer(sending.answer, request.method, () => {
         hasStatus = true;
       });
-      return await within({ clock, ms: call.attemptMs(), signal }, answered, sending.stop);
+      const endsAtMs = () => startedAtMs + call.timeoutMs;
+      return await within({ clock, endsAtMs, signal }, answered, (reason) => {
+        sending.stop(reason);
+        return undefined;
+      });
     } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      if (error instanceof AttemptFailure) return error;
       if (error instanceof TimeUp) {
         return new AttemptFailure("The service did not answer in time.", { code: "timeout", wasSent: true });
       }
+      if (signal.aborted) throw signal.reason;
+      if (error instanceof AttemptFailure) return error;
       const { code, wasSent } = networkFault(error, hasStatus);
-      // Of the runtime's error only its code: its texts and members can hold what was sent or received.
-      const cause = Object.assign(new Error(code), { code });
       return new AttemptFailure(`The connection to the service failed (${code}).`, {
         code: "network",
         wasSent,
-        cause,
+        networkCode: code,
       });
     }
   };

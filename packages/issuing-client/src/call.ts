@@ -1,8 +1,10 @@
-/** One call from the caller's side: its time, its attempts, and what is known of its outcome. */
+/** One call: who waits for it and until when, its attempts, and what is known of its outcome. */
+import { Stop } from "./abort.ts";
 import type { ClientEvent, Happening, OperationName } from "./client-event.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, TimeUp, within } from "./clock.ts";
 import {
   configurationError,
+  deadlineError,
   IssuingError,
   type IssuingErrorFacts,
   type Outcome,
@@ -44,6 +46,13 @@ export interface CallDefaults {
   maxRetries: number;
 }
 
+/** Null counts as absent. @throws {IssuingError} `configuration` for what is no object, by its name. */
+export function checkedObject<Given extends object>(name: string, given: Given | null | undefined): Given {
+  if (given === undefined || given === null) return {} as Given; // every member is optional
+  if (typeof given === "object") return given;
+  throw configurationError(`${name} must be an object, not ${typeof given}.`);
+}
+
 /** @throws {IssuingError} `configuration` for a value that is no number, by its name. */
 export function checkedTimes(
   given: { [Name in keyof CallDefaults]?: unknown },
@@ -65,13 +74,21 @@ function checkedMs(name: string, value: unknown): number {
   throw configurationError(`${name} must be a number of milliseconds above 0, not ${String(value)}.`);
 }
 
+/** Who waits for a call, and what it asked for. */
+export interface Caller {
+  signal: AbortSignal | undefined;
+  /** Its deadline, on the monotonic clock. */
+  endsAtMs: number;
+  timeoutMs: number;
+  maxRetries: number;
+  onResponse: ((meta: ResponseMeta) => void) | undefined;
+}
+
 export interface CallSetup {
   /** Which call of the client it is, for its events. */
   call: number;
   operation: OperationName;
   idempotencyKey: string | undefined;
-  signal: AbortSignal | undefined;
-  times: CallDefaults;
   clock: Clock;
   onEvent: ((event: ClientEvent) => void) | undefined;
 }
@@ -79,46 +96,78 @@ export interface CallSetup {
 export class Call {
   readonly operation: OperationName;
   readonly idempotencyKey: string | undefined;
-  readonly signal: AbortSignal | undefined;
   readonly clock: Clock;
-  readonly maxRetries: number;
+  /** Aborted when the last caller has left: with its own reason, or with {@link TimeUp} at its deadline. */
+  readonly signal = new Stop();
   attempts = 0;
   #outcome: Outcome = "not-sent";
+  #isAttemptUnderWay = false;
   readonly #call: number;
-  readonly #timeoutMs: number;
   readonly #startedAtMs: number;
-  readonly #endsAtMs: number;
+  #callers: Caller[];
   readonly #onEvent: ((event: ClientEvent) => void) | undefined;
 
-  constructor({ call, operation, idempotencyKey, signal, times, clock, onEvent }: CallSetup) {
+  constructor({ call, operation, idempotencyKey, clock, onEvent }: CallSetup, caller: Caller) {
     this.operation = operation;
     this.idempotencyKey = idempotencyKey;
-    this.signal = signal;
     this.clock = clock;
-    this.maxRetries = times.maxRetries;
     this.#call = call;
-    this.#timeoutMs = times.timeoutMs;
     this.#startedAtMs = clock.monotonicMs();
-    this.#endsAtMs = this.#startedAtMs + times.deadlineMs;
+    this.#callers = [caller];
     this.#onEvent = onEvent;
+  }
+
+  get callers(): readonly Caller[] {
+    return this.#callers;
+  }
+
+  /** The limit of one attempt: no caller gets less than it asked for. */
+  get timeoutMs(): number {
+    return this.#greatest("timeoutMs");
+  }
+
+  get maxRetries(): number {
+    return this.#greatest("maxRetries");
   }
 
   durationMs(): number {
     return Math.round(this.clock.monotonicMs() - this.#startedAtMs);
   }
 
+  /** Until the latest deadline of those who wait. */
   remainingMs(): number {
-    return this.#endsAtMs - this.clock.monotonicMs();
+    return this.#greatest("endsAtMs") - this.clock.monotonicMs();
   }
 
   /** Less than a millisecond is no time to begin anything in. */
   isOver(): boolean {
-    return this.remainingMs() < 1;
+    return this.signal.aborted || this.remainingMs() < 1;
   }
 
-  /** How long the next attempt may take. */
-  attemptMs(): number {
-    return Math.min(this.#timeoutMs, this.remainingMs());
+  #greatest(name: "timeoutMs" | "maxRetries" | "endsAtMs"): number {
+    let greatest = 0;
+    for (const caller of this.#callers) greatest = Math.max(greatest, caller[name]);
+    return greatest;
+  }
+
+  /**
+   * Waits for the end of the call's work until the caller's own deadline or abort. The last caller to leave stops the work,
+   * and learns from it how the call ended.
+   * @param work never rejects. What it gives makes a value of the caller's own, or throws.
+   * @throws {IssuingError} `deadline`, or the caller's `signal.reason`.
+   */
+  waitFor<Value>(work: Promise<() => Value>, caller: Caller): Promise<() => Value> {
+    const { clock } = this;
+    const { signal, endsAtMs } = caller;
+    if (!this.#callers.includes(caller)) this.#callers.push(caller);
+    return within({ clock, endsAtMs: () => endsAtMs, signal }, work, (reason) => {
+      if (this.#callers.length === 1) {
+        this.signal.abort(reason);
+        return work;
+      }
+      this.#callers = this.#callers.filter((other) => other !== caller);
+      return Promise.reject(reason instanceof TimeUp ? this.deadlineError() : reason);
+    });
   }
 
   /** @throws {IssuingError} `deadline` when whoever was told of it took all the time there was. */
@@ -127,16 +176,18 @@ export class Call {
     this.tell(() => ({ type: "attempt", attempt, method }));
     if (this.isOver()) throw this.deadlineError();
     this.attempts = attempt;
+    this.#isAttemptUnderWay = true;
     return attempt;
   }
 
   /** The outcome of the whole call is that of the attempt which leaves most open. */
   noteOutcome(ofAttempt: Outcome): void {
+    this.#isAttemptUnderWay = false;
     if (outcomes.indexOf(ofAttempt) > outcomes.indexOf(this.#outcome)) this.#outcome = ofAttempt;
   }
 
   get outcome(): Outcome {
-    return this.#outcome;
+    return this.#isAttemptUnderWay ? "unknown" : this.#outcome;
   }
 
   error(message: string, facts: Omit<IssuingErrorFacts, "attempts" | "idempotencyKey">): IssuingError {
@@ -145,11 +196,7 @@ export class Call {
   }
 
   deadlineError(): IssuingError {
-    return this.error("The call did not succeed before its deadline.", {
-      code: "deadline",
-      retryable: true,
-      outcome: this.outcome,
-    });
+    return deadlineError(this);
   }
 
   /** The success is not what was promised: the service did the work, but what it did is not told. */

@@ -1,5 +1,6 @@
 /** The addresses that belong to a card, all derived from its public page (spec 2.2). */
 import { configurationError } from "./errors.ts";
+import { isPromise } from "./identifier.ts";
 
 /** Where a card is shown and added to wallets (spec 2.2). */
 export interface CardLinks {
@@ -26,6 +27,7 @@ export interface CardLinksOptions {
  * @throws {IssuingError} `configuration` when there is no http(s) address: a link is put where users click.
  */
 export function cardLinks(card: { publicUrl: string } | string, options: CardLinksOptions = {}): CardLinks {
+  if (isPromise(card)) throw configurationError("cardLinks got a promise instead of a card: await it.");
   const page = checkedAddress("publicUrl", typeof card === "string" ? card : card?.publicUrl);
   const { baseUrl, wallets } = options;
   const links: CardLinks = { page, addToFirstWallet: below(page, "pass.pkpass") };

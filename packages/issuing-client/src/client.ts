@@ -1,7 +1,7 @@
 /** The client: five methods, each one operation of the contract. */
 
 import { type Api, createApi } from "./api.ts";
-import type { CallOptions } from "./call.ts";
+import { type CallOptions, checkedObject } from "./call.ts";
 import { type Card, readCard } from "./cards.ts";
 import { type ConsentChange, type ConsentState, checkedChange, consentIn, readConsent } from "./consent.ts";
 import { createExchange } from "./exchange.ts";
@@ -28,15 +28,20 @@ export interface IssuingClient {
   getConsent(cardId: string, options?: CallOptions): Promise<ConsentState>;
   /** Gives or withdraws it (spec 4.5). Undefined when the service tells nothing in return. */
   setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
-  /** The typed openapi-fetch client on the same transport, for what the methods do not offer. */
+  /**
+   * The typed openapi-fetch client on the same transport, for what the methods do not offer. It sends only to paths below
+   * `baseUrl` and `/api/v1/`.
+   * @throws {IssuingError} `configuration` for any other address, before the API key is looked up or added.
+   */
   readonly api: Api;
 }
 
 /**
- * Makes a client of the service at `baseUrl`. One is enough for a program: its calls share connections and retries.
+ * Makes a client of the service at `baseUrl`. One is enough for a program: its calls share connections and retries. Without
+ * `baseUrl` and `apiKey` it reads the environment variables `LOYALTY_URL` and `LOYALTY_API_KEY`.
  * @throws {IssuingError} `configuration`, naming the option and the fix, before any request.
  */
-export function createIssuingClient(options: IssuingClientOptions): IssuingClient {
+export function createIssuingClient(options: IssuingClientOptions = {}): IssuingClient {
   refuseBrowser();
   const settings = checkedOptions(options);
   const exchange = createExchange(settings);
@@ -46,23 +51,24 @@ export function createIssuingClient(options: IssuingClientOptions): IssuingClien
   return {
     issueCard: cardIssuer(exchange, settings),
 
-    async getCard(cardId, callOptions = {}) {
+    async getCard(cardId, callOptions) {
       const id = checkedId("card id", cardId);
       return run({ operation: "getCard", id }, callOptions, readCard<FieldValues>);
     },
 
-    async listOperations(cardId, { limit } = {}, callOptions = {}) {
+    async listOperations(cardId, given, callOptions) {
       const id = checkedId("card id", cardId);
+      const { limit } = checkedObject("query", given);
       const query = limit === undefined ? "" : `?limit=${checkedLimit(limit)}`;
       return run({ operation: "listOperations", id, query }, callOptions, readOperations);
     },
 
-    async getConsent(cardId, callOptions = {}) {
+    async getConsent(cardId, callOptions) {
       const id = checkedId("card id", cardId);
       return run({ operation: "getConsent", id }, callOptions, readConsent);
     },
 
-    async setConsent(cardId, change, callOptions = {}) {
+    async setConsent(cardId, change, callOptions) {
       const id = checkedId("card id", cardId);
       const body = JSON.stringify(checkedChange(change));
       return run({ operation: "setConsent", id, body }, callOptions, (_call, data) => consentIn(data));

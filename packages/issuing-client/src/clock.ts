@@ -1,5 +1,5 @@
 /** Time as the client needs it: what moment it is, how long something takes, and being woken later. */
-import { onAbort } from "./abort.ts";
+import { onAbort, type Stop } from "./abort.ts";
 
 /** Time as the client sees it: what it is, and a way to wait. */
 export interface Clock {
@@ -38,29 +38,38 @@ export class TimeUp extends Error {}
 
 export interface Limits {
   clock: Clock;
-  ms: number;
-  signal: AbortSignal | undefined;
+  /** On the monotonic clock. Asked again when that moment has come: it may be later by then. */
+  endsAtMs: () => number;
+  signal: AbortSignal | Stop | undefined;
 }
 
 /**
  * Waits for work that has to end in time, and ends waiting at once when it does not or when the caller aborts: not every
  * piece of work listens to a signal. Leaves no timer and no listener behind.
- * @param stop told when waiting ended early, so that the work can end too.
+ * @param stop called when waiting ends early, so that the work can end too. What it gives is waited for instead.
  * @throws {TimeUp}, or the caller's `signal.reason`, or what the work throws.
  */
 export function within<Result>(
-  { clock, ms, signal }: Limits,
+  { clock, endsAtMs, signal }: Limits,
   work: Promise<Result>,
-  stop: (reason: unknown) => void = () => {},
+  stop: (reason: unknown) => Promise<Result> | undefined = () => undefined,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
     const end = (reason: unknown) => {
       release();
-      reject(reason); // first: what the work says because it was stopped tells nothing
-      stop(reason);
+      const instead = stop(reason); // what the work says because it was stopped comes too late
+      if (instead === undefined) reject(reason);
+      else resolve(instead);
     };
-    const cancelTimer =
-      ms === Number.POSITIVE_INFINITY ? undefined : clock.after(ms, () => end(new TimeUp()));
+    const startTimer = (atMs: number): (() => void) | undefined => {
+      if (atMs === Number.POSITIVE_INFINITY) return undefined;
+      return clock.after(atMs - clock.monotonicMs(), () => {
+        const laterMs = endsAtMs();
+        if (laterMs > atMs) cancelTimer = startTimer(laterMs);
+        else end(new TimeUp());
+      });
+    };
+    let cancelTimer = startTimer(endsAtMs());
     const stopListening = signal && onAbort(signal, () => end(signal.reason));
     const release = () => {
       cancelTimer?.();
@@ -80,8 +89,10 @@ export function within<Result>(
   });
 }
 
-/** Resolves after a pause. @throws the caller's `signal.reason` as soon as that is aborted. */
-export async function pause(limits: Limits): Promise<void> {
+/** Resolves after a pause, or when the deadline ends it. @throws `signal.reason` as soon as that is aborted otherwise. */
+export async function pause(clock: Clock, ms: number, signal: Stop): Promise<void> {
+  const endsAtMs = clock.monotonicMs() + ms;
+  const limits = { clock, endsAtMs: () => endsAtMs, signal };
   await within(limits, new Promise<void>(() => {})).catch((error) => {
     if (!(error instanceof TimeUp)) throw error;
   });

@@ -18,14 +18,16 @@ export interface ConsentChange {
 export function readConsent(call: Call, body: unknown): ConsentState {
   const state = consentIn(body);
   if (state !== undefined) return state;
-  throw call.unpromised("a consent: it has no marketingConsent");
+  throw call.unpromised("a consent: marketingConsent is not true or false");
 }
 
-/** The state where the answer tells it: what a PUT answers is not shown (spec 4.5). */
+/**
+ * The state where the answer tells it: what a PUT answers is not shown (spec 4.5). Only true and false tell it: the text "false" would count
+ * as consent in an `if`.
+ */
 export function consentIn(body: unknown): ConsentState | undefined {
-  return typeof body === "object" && body !== null && "marketingConsent" in body
-    ? (body as ConsentState)
-    : undefined;
+  const { marketingConsent } = (body ?? {}) as { marketingConsent?: unknown };
+  return typeof marketingConsent === "boolean" ? (body as ConsentState) : undefined;
 }
 
 export function checkedChange(change: ConsentChange): ConsentChange {

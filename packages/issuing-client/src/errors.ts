@@ -96,6 +96,24 @@ export function isIssuingError(value: unknown): value is IssuingError {
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
 }
 
+/** The same error once more: what one caller changes, another does not see. */
+export const copyOf = (error: IssuingError) => new IssuingError(error.message, error);
+
+export function deadlineError({
+  outcome,
+  attempts,
+  idempotencyKey,
+}: Pick<IssuingErrorFacts, "outcome" | "attempts" | "idempotencyKey">): IssuingError {
+  const message = "The call did not succeed before its deadline.";
+  return new IssuingError(message, {
+    code: "deadline",
+    retryable: true,
+    outcome,
+    attempts: attempts ?? 0,
+    idempotencyKey,
+  });
+}
+
 /** A mistake in the program: nothing was sent, and trying again does not help. */
 export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });

@@ -1,35 +1,61 @@
 /** Carries a call to the service and back: the key, the retries, the answer or the error. */
 import type { SendForApi } from "./api.ts";
 import { attempting } from "./attempt.ts";
-import { Call, type CallOptions, checkedTimes } from "./call.ts";
+import { AttemptFailure } from "./attempt-failure.ts";
+import {
+  Call,
+  type Caller,
+  type CallOptions,
+  checkedObject,
+  checkedTimes,
+  type ResponseMeta,
+} from "./call.ts";
 import type { OperationName } from "./client-event.ts";
 import { TimeUp, within } from "./clock.ts";
 import { deprecationsTold } from "./deprecation.ts";
-import { IssuingError, ProblemError } from "./errors.ts";
+import { configurationError, copyOf, IssuingError, ProblemError } from "./errors.ts";
 import { checkedIdempotencyKey, randomIdempotencyKey } from "./idempotency.ts";
 import { tell } from "./listener.ts";
 import type { Settings } from "./options.ts";
 import { refusal } from "./refusal.ts";
 import { checkedHeaders, type OperationRequest, outgoing, pathOf } from "./request.ts";
 import { requestIdOf } from "./request-id.ts";
-import { retrying } from "./retry.ts";
+import { type Result, retrying } from "./retry.ts";
 import { retryBudget } from "./retry-budget.ts";
 import type { OutgoingRequest } from "./transport.ts";
 import type { WholeAnswer } from "./whole-answer.ts";
 
-type Listener = Pick<CallOptions, "onResponse">;
+/** A request that may have several callers. */
+export interface Running<Value> {
+  /**
+   * Waits for the end until the caller's own deadline.
+   * @returns what makes a value of the caller's own, or throws an error of its own.
+   * @throws {IssuingError} `deadline`, or the caller's `signal.reason`.
+   */
+  wait(caller: Caller): Promise<() => Value>;
+  /** Whether everybody has left. */
+  isStopped(): boolean;
+  /** Resolves when there is nothing to wait for any more. */
+  ended: Promise<unknown>;
+}
 
 export interface Exchange {
-  /**
-   * Runs one operation, and reads its answer or throws what the answer says.
-   * @param listeners who is told about the answer; they may be more by the time it comes.
-   */
-  run<Answer>(
+  /** A caller that begins to wait now. @throws {IssuingError} `configuration`, and the `signal.reason` of one that has aborted already. */
+  createCaller(options: CallOptions): Caller;
+  /** Starts one operation on behalf of its first caller. @param headers that caller's, checked. */
+  start<Value>(
     request: OperationRequest,
-    callOptions: CallOptions,
-    read: (call: Call, data: unknown) => Answer,
-    listeners?: Iterable<Listener>,
-  ): Promise<Answer>;
+    headers: Record<string, string>,
+    caller: Caller,
+    read: (call: Call, data: unknown) => Value,
+  ): Running<Value>;
+  /** Runs one operation for one caller. */
+  run<Value>(
+    request: OperationRequest,
+    options: CallOptions | undefined,
+    read: (call: Call, data: unknown) => Value,
+  ): Promise<Value>;
+  /** Sends a request of `client.api`. */
   sendForApi: SendForApi;
 }
 
@@ -37,47 +63,117 @@ export interface Exchange {
 let calls = 0;
 
 export function createExchange(settings: Settings): Exchange {
-  const { clock, random, onEvent, transport, baseUrl } = settings;
+  const { clock, random, onEvent, transport, baseUrl, apiKey, times } = settings;
   const send = retrying(attempting(transport), retryBudget(clock), random);
   const noteDeprecation = onEvent === undefined ? () => {} : deprecationsTold();
-  function start(operation: OperationName, options: CallOptions, idempotencyKey: string | undefined): Call {
-    const times = checkedTimes(options, settings.times);
-    const { signal } = options;
-    return new Call({ call: ++calls, operation, idempotencyKey, signal, times, clock, onEvent });
+
+  function createCaller(options: CallOptions): Caller {
+    const { signal, onResponse } = options;
+    if (signal && typeof signal.throwIfAborted !== "function")
+      throw configurationError("signal must be an AbortSignal.");
+    const { timeoutMs, deadlineMs, maxRetries } = checkedTimes(options, times);
+    signal?.throwIfAborted();
+    const endsAtMs = clock.monotonicMs() + deadlineMs;
+    return {
+      signal: signal ?? undefined,
+      endsAtMs,
+      timeoutMs,
+      maxRetries,
+      onResponse: onResponse ?? undefined,
+    };
+  }
+
+  function createCall(operation: OperationName, idempotencyKey: string | undefined, caller: Caller): Call {
+    return new Call({ call: ++calls, operation, idempotencyKey, clock, onEvent }, caller);
+  }
+
+  /** Adds the API key here, so that nothing above this point ever holds it. @param request of this call alone: its headers are written to. */
+  function sendWithKey(call: Call, url: string, request: OutgoingRequest): Promise<Result> {
+    const sendWith = (key: string) => {
+      request.headers["authorization"] = `Bearer ${key}`; // spec 5.1
+      return send(call, url, request);
+    };
+    // Once found it is one key for all attempts.
+    return typeof apiKey === "string" ? sendWith(apiKey) : foundInTime(apiKey, call).then(sendWith);
   }
 
   /**
-   * Sends until there is an answer. The API key is added here, so that nothing above this point ever holds it.
-   * @param request of this call alone: its headers are written to.
+   * Sends until there is a result, and tells the callers of that moment about it.
+   * @param conclude makes a caller's value of the answer, or throws; called once for each caller.
+   * @returns what gives a caller its own value or throws its own error. It never rejects.
    */
-  function answered(call: Call, url: string, request: OutgoingRequest): Promise<WholeAnswer> {
-    call.signal?.throwIfAborted();
-    const sendBy = (apiKey: string) => {
-      request.headers["authorization"] = `Bearer ${apiKey}`; // spec 5.1
-      return send(call, url, request);
+  async function end<Value>(
+    call: Call,
+    url: string,
+    request: OutgoingRequest,
+    conclude: (answer: WholeAnswer) => Value,
+  ): Promise<() => Value> {
+    let answer: WholeAnswer | undefined;
+    let conclusion: () => Value;
+    try {
+      const result = await sendWithKey(call, url, request);
+      if (result instanceof AttemptFailure) {
+        conclusion = () => {
+          throw errorOf(call, result);
+        };
+      } else {
+        answer = result;
+        conclusion = () => conclude(result);
+        noteDeprecation(call, result.head);
+        for (const { onResponse } of call.callers) {
+          if (onResponse !== undefined) tell(onResponse, metaOf(call, result));
+        }
+        const { aborted, reason } = call.signal;
+        if (aborted && !(reason instanceof TimeUp)) throw reason; // by one of those listeners
+      }
+    } catch (error) {
+      conclusion = () => {
+        if (error instanceof TimeUp) throw call.deadlineError();
+        throw error instanceof IssuingError ? copyOf(error) : error;
+      };
+    }
+    let isTold = false;
+    return () => {
+      try {
+        const value = conclusion();
+        if (!isTold) tellResponse(call, answer?.status ?? 0);
+        return value;
+      } catch (error) {
+        if (!isTold) tellFailure(call, error);
+        throw error;
+      } finally {
+        isTold = true;
+      }
     };
-    const { apiKey } = settings;
-    return typeof apiKey === "string" ? sendBy(apiKey) : apiKeyInTime(apiKey, call).then(sendBy);
+  }
+
+  function start<Value>(
+    request: OperationRequest,
+    headers: Record<string, string>,
+    caller: Caller,
+    read: (call: Call, data: unknown) => Value,
+  ): Running<Value> {
+    const call = createCall(request.operation, request.idempotencyKey, caller);
+    const ended = end(call, baseUrl + pathOf(request), outgoing(request, headers), (answer) => {
+      if (answer.status >= 400) throw refusal(call, answer);
+      return read(call, answer.data());
+    });
+    return {
+      wait: (caller) => call.waitFor(ended, caller),
+      isStopped: () => call.signal.aborted,
+      ended,
+    };
   }
 
   return {
-    async run(request, callOptions, read, listeners = [callOptions]) {
-      const call = start(request.operation, callOptions, request.idempotencyKey);
-      const sent = outgoing(request, checkedHeaders(callOptions.headers));
-      try {
-        const answer = await answered(call, baseUrl + pathOf(request), sent);
-        noteDeprecation(call, answer.head);
-        for (const { onResponse } of listeners) {
-          if (onResponse !== undefined) tell(onResponse, metaOf(call, answer));
-        }
-        if (answer.status >= 400) throw refusal(call, answer);
-        const given = read(call, answer.data);
-        tellResponse(call, answer.status);
-        return given;
-      } catch (error) {
-        tellFailure(call, error);
-        throw error;
-      }
+    createCaller,
+    start,
+
+    async run(request, given, read) {
+      const options = checkedObject("options", given);
+      const caller = createCaller(options);
+      const make = await start(request, checkedHeaders(options.headers), caller, read).wait(caller);
+      return make();
     },
 
     /** Keeps the rule that every POST has a key: without one it could not be repeated safely. */
@@ -85,22 +181,25 @@ export function createExchange(settings: Settings): Exchange {
       const { method, headers } = request;
       const key = method === "POST" ? keyForApi(headers["idempotency-key"]) : undefined;
       if (key !== undefined) headers["idempotency-key"] = key;
-      const call = start("api", { signal }, key);
-      try {
-        const answer = await answered(call, url, request);
-        noteDeprecation(call, answer.head);
-        tellResponse(call, answer.status);
-        return answer;
-      } catch (error) {
-        tellFailure(call, error);
-        throw error;
-      }
+      const caller = createCaller({ signal });
+      const call = createCall("api", key, caller);
+      const ended = end(call, url, request, (answer) => answer);
+      const make = await call.waitFor(ended, caller);
+      return make();
     },
   };
 }
 
 const keyForApi = (given: string | undefined) =>
   given === undefined ? randomIdempotencyKey() : checkedIdempotencyKey(given);
+
+function errorOf(call: Call, failure: AttemptFailure): IssuingError {
+  const { code, retryable, message, networkCode } = failure;
+  if (code === "timeout" && call.isOver()) return call.deadlineError();
+  const cause =
+    networkCode === undefined ? undefined : Object.assign(new Error(networkCode), { code: networkCode });
+  return call.error(message, { code, retryable, outcome: call.outcome, cause });
+}
 
 function tellResponse(call: Call, status: number): void {
   const { attempts } = call;
@@ -119,22 +218,18 @@ function tellFailure(call: Call, error: unknown): void {
   }
 }
 
-/** Finding the key counts into the call's time; once found it is one key for all attempts. */
-async function apiKeyInTime(apiKey: () => Promise<string>, call: Call): Promise<string> {
-  const { clock, signal } = call;
-  try {
-    return await within({ clock, ms: call.remainingMs(), signal }, apiKey());
-  } catch (error) {
-    throw error instanceof TimeUp ? call.deadlineError() : error;
-  }
+/** Finding the key counts into the call's time. */
+function foundInTime(apiKey: () => Promise<string>, { clock, signal }: Call): Promise<string> {
+  return within({ clock, endsAtMs: () => Number.POSITIVE_INFINITY, signal }, apiKey());
 }
 
-function metaOf(call: Call, { status, head }: WholeAnswer) {
+/** For one caller alone. */
+function metaOf(call: Call, { status, head }: WholeAnswer): ResponseMeta {
   const { attempts, idempotencyKey } = call;
   const requestId = requestIdOf(head);
   return {
     status,
-    headers: head.headers(),
+    headers: new Headers(head.headers()),
     attempts,
     durationMs: call.durationMs(),
     ...(requestId !== undefined && { requestId }),

@@ -9,8 +9,10 @@ export interface DeriveInput {
   templateId: string;
   /** Your own user's id. `42`, `"42"` and `42n` are the same user. */
   userId: UserId;
-  /** Another salt, another card: for a deliberate second issue to the same user. */
-  salt?: string | undefined;
+  /** Another salt, another card: for a deliberate second issue to the same user. Default: none. */
+  salt?: string;
+  /** The `idempotencyNamespace` of the client: keeps apart user tables that have the same ids. Default `""`: none. */
+  namespace?: string;
 }
 
 /** The version of the derivation; a change of it would issue second cards to users who retry across the change. */
@@ -20,20 +22,43 @@ const version = "lc1";
 const retentionMs = 24 * 3_600_000;
 
 /**
- * Derives the Idempotency-Key: stable across processes and runtimes, and without personal data.
+ * Derives the Idempotency-Key (spec 4.1): stable across processes and runtimes, and without personal data.
  * @returns `lc1_` and 43 characters of base64url.
- * @throws {IssuingError} `configuration` for an id that is empty or no id at all.
+ * @throws {IssuingError} `configuration` for a `userId` that is empty or no id, and for a `salt` or `namespace` that is
+ * present but undefined, blank or not a string.
+ * @example
+ * ```ts
+ * const key = await deriveIdempotencyKey({ templateId: "tpl_club", userId: user.id, namespace: "production" });
+ * ```
  */
-export async function deriveIdempotencyKey({ templateId, userId, salt = "" }: DeriveInput): Promise<string> {
+export async function deriveIdempotencyKey(input: DeriveInput): Promise<string> {
+  const { templateId, userId } = input;
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
-  if (typeof salt !== "string") throw configurationError("salt must be a string.");
-  const parts = [version, templateId, userIdText(userId), salt];
+  const parts = [version, templateId, userIdText(userId), keyPart("salt", input)];
+  // A part of its own only where there is one: keys without a namespace stay the same.
+  const namespace = keyPart("namespace", input);
+  if (namespace !== "") parts.push(namespace);
   if (!parts.every((part) => part.isWellFormed()))
-    throw configurationError("templateId, userId and salt must be well-formed text.");
+    throw configurationError("templateId, userId, salt and namespace must be well-formed text.");
   // Each part is preceded by its length, so that no two inputs can read the same when joined.
   const text = new TextEncoder().encode(parts.map((part) => `${part.length}:${part}`).join(""));
   return `${version}_${base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", text)))}`;
+}
+
+/**
+ * The salt or the namespace; `""` when there is none.
+ * @throws {IssuingError} `configuration` when it is present but undefined, blank or not a string: the key would be another
+ * person's.
+ */
+export function keyPart<Name extends string>(name: Name, options: { [Key in Name]?: unknown }): string {
+  if (!(name in options)) return "";
+  const value = options[name];
+  if (value === "") return "";
+  if (typeof value === "string" && value.trim() !== "" && value.isWellFormed()) return value;
+  throw configurationError(
+    `${name} is present but ${value === undefined ? "undefined" : "not text"}: give a string that is not blank, or leave it out.`,
+  );
 }
 
 function userIdText(userId: unknown): string {
@@ -61,6 +86,9 @@ export function checkedIdempotencyKey(key: unknown): string {
   throw configurationError("idempotencyKey must be 1 to 255 visible ASCII characters, without spaces.");
 }
 
+/** No card was issued before; a current time in seconds, read as milliseconds, is. */
+const earliestMs = Date.UTC(2001, 0, 1);
+
 /** Clocks differ, and a request takes its time: this long before the end of the retention no attempt begins. */
 const retentionMarginMs = 60_000;
 
@@ -79,6 +107,11 @@ export function repeatableForMs(
   if (!Number.isFinite(atMs) || atMs > nowMs + retentionMarginMs) {
     throw configurationError(
       "firstAttemptAt must be a Date or a time in milliseconds, and not in the future.",
+    );
+  }
+  if (atMs < earliestMs) {
+    throw configurationError(
+      "firstAttemptAt is before 2001: is it a time in seconds? It must be a Date or a time in milliseconds.",
     );
   }
   const remainingMs = atMs + retentionMs - retentionMarginMs - nowMs;

@@ -1,77 +1,35 @@
 /** Lets calls with the same key share one request while it is under way. */
-import type { ResponseMeta } from "./call.ts";
-import { type Clock, within } from "./clock.ts";
+import type { Running } from "./exchange.ts";
 
-export interface Caller {
-  key: string;
-  /** The template and the body: the same key with other content is a mistake. */
-  content: readonly [templateId: string, body: string];
-  signal: AbortSignal | undefined;
-  /** How long this caller waits for a request that another one began. */
-  deadlineMs: number;
-  onResponse: ((meta: ResponseMeta) => void) | undefined;
-}
+/** The template and the body: the same key with other content is a mistake. */
+type Content = readonly [templateId: string, body: string];
 
-/** @param callers who waits for the result; they may become more. */
-type Start<Result> = (signal: AbortSignal | undefined, callers: Iterable<Caller>) => Promise<Result>;
+/** Gives the request under way with the caller's key, or starts one. Undefined when one that asks for something else is under way. */
+export type Share<Value> = (
+  key: string,
+  content: Content,
+  start: () => Running<Value>,
+) => Running<Value> | undefined;
 
-/** A request that several callers wait for. It is stopped only when the last of them has left. */
-interface Shared<Result> {
-  content: Caller["content"];
-  result: Promise<Result>;
-  callers: Set<Caller>;
-  stop: AbortController | undefined;
-}
+export function inFlight<Value>(): Share<Value> {
+  const underWay = new Map<string, { content: Content; running: Running<Value> }>();
 
-/**
- * Joins the request under the caller's key, or starts one. Undefined when one that asks for something else is under way.
- * @throws {TimeUp} for a caller who joined and whose deadline came first, and the caller's `signal.reason`.
- */
-export type Share<Result> = (caller: Caller, start: Start<Result>) => Promise<Result> | undefined;
-
-export function inFlight<Result>(clock: Clock): Share<Result> {
-  const underWay = new Map<string, Shared<Result>>();
-
-  function forget(key: string, shared: Shared<Result>): void {
-    if (underWay.get(key) === shared) underWay.delete(key);
-  }
-
-  /** Until the result is there, or the caller leaves. */
-  function wait(shared: Shared<Result>, caller: Caller, ms: number): Promise<Result> {
-    const { key, signal } = caller;
-    const { callers, result, stop } = shared;
-    callers.add(caller);
-    if (signal === undefined && ms === Number.POSITIVE_INFINITY) return result;
-    return within({ clock, ms, signal }, result, (reason) => {
-      callers.delete(caller);
-      if (callers.size > 0) return;
-      forget(key, shared);
-      stop?.abort(reason);
-    });
-  }
-
-  function begin({ key, content, signal }: Caller, start: Start<Result>): Shared<Result> {
-    const callers = new Set<Caller>();
-    // Who cannot leave needs no way to stop the request.
-    const stop = signal === undefined ? undefined : new AbortController();
-    const shared: Shared<Result> = { content, result: start(stop?.signal, callers), callers, stop };
+  return (key, content, start) => {
+    const known = underWay.get(key);
+    if (known !== undefined && !known.running.isStopped()) {
+      return isSame(known.content, content) ? known.running : undefined;
+    }
+    const shared = { content, running: start() };
     underWay.set(key, shared);
-    const end = () => forget(key, shared);
-    shared.result.then(end, end);
-    return shared;
-  }
-
-  return (caller, start) => {
-    const known = underWay.get(caller.key);
-    // Whoever began it has given it a deadline of its own.
-    if (known === undefined) return wait(begin(caller, start), caller, Number.POSITIVE_INFINITY);
-    if (!isSame(known.content, caller.content)) return undefined;
-    return wait(known, caller, caller.deadlineMs).then((result) => structuredClone(result));
+    shared.running.ended.then(() => {
+      if (underWay.get(key) === shared) underWay.delete(key);
+    });
+    return shared.running;
   };
 }
 
 /** The same JSON may be written in another order. */
-function isSame([template, body]: Caller["content"], [otherTemplate, otherBody]: Caller["content"]): boolean {
+function isSame([template, body]: Content, [otherTemplate, otherBody]: Content): boolean {
   return template === otherTemplate && (body === otherBody || inOrder(body) === inOrder(otherBody));
 }
 

@@ -1,8 +1,8 @@
 /** Issues a card: one key, one request under way, one card. */
-import { type CallOptions, checkedTimes } from "./call.ts";
-import { type Card, type IssueCardRequest, readCard } from "./cards.ts";
+import { type Caller, type CallOptions, checkedObject } from "./call.ts";
+import { type Card, type Customer, type IssueCardRequest, readCard } from "./cards.ts";
 import { TimeUp, within } from "./clock.ts";
-import { configurationError, IssuingError, type Outcome } from "./errors.ts";
+import { configurationError, deadlineError, IssuingError } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
 import {
   checkedIdempotencyKey,
@@ -19,15 +19,25 @@ import { checkedFieldValues, matchedBy, type Template } from "./template.ts";
 
 /** What makes a repeated call the same call, and what every method takes. */
 export interface IssueCardOptions extends CallOptions {
-  /** Your own user's id: the Idempotency-Key is derived from it and the template's id. */
-  userId?: UserId | undefined;
+  /**
+   * Your own user's id: the Idempotency-Key is derived from it, the template's id and the client's `idempotencyNamespace`.
+   * Present but undefined is an error.
+   */
+  userId?: UserId;
   /** Or your own key. With neither, a random one keeps retries safe, but not a repeat after a crash. */
-  idempotencyKey?: string | undefined;
+  idempotencyKey?: string;
+  /** Part of the derived key: another card for the same user on purpose, or a new try after a refusal that the service has stored. */
+  salt?: string;
   /** When you first tried this key; once the service may have forgotten it, the call is refused. */
-  firstAttemptAt?: Date | number | undefined;
+  firstAttemptAt?: Date | number;
 }
 
-/** Issues a card (spec 4.1). */
+/**
+ * Issues a card (spec 4.1). Calls with the same key, template and body share one request while it is under way. Each keeps
+ * its own `deadlineMs` and `signal`, and gets a card or an error of its own. The request has the `headers` of the first
+ * caller, and the longest `timeoutMs` and greatest `maxRetries` of those who wait; it ends when the last of them has left.
+ * @throws {IssuingError} `idempotency-mismatch` when a call with the same key and other content is under way.
+ */
 export interface IssueCard {
   /** A template by its id: any fields. */
   (template: string, request: IssueCardRequest, options?: IssueCardOptions): Promise<Card>;
@@ -39,58 +49,53 @@ export interface IssueCard {
   ): Promise<Card<Fields>>;
 }
 
-export function cardIssuer({ run }: Exchange, settings: Settings): IssueCard {
-  const { clock } = settings;
-  const share = inFlight<Card<unknown>>(clock);
+export function cardIssuer(
+  { createCaller, start }: Exchange,
+  { clock, idempotencyNamespace }: Settings,
+): IssueCard {
+  const share = inFlight<Card<unknown>>();
 
   async function issueCard(
     template: string | Template<unknown>,
     request: IssueCardRequest<unknown>,
-    options: IssueCardOptions = {},
+    given?: IssueCardOptions,
   ): Promise<Card<unknown>> {
+    const options = checkedObject("options", given);
     // What is read before the first await is as it is now; what the caller changes later changes nothing.
-    const { signal, onResponse, firstAttemptAt } = options;
-    signal?.throwIfAborted();
-    const startedAtMs = clock.monotonicMs();
-    const { timeoutMs, deadlineMs: givenMs, maxRetries } = checkedTimes(options, settings.times);
+    const { firstAttemptAt } = options;
+    const caller = createCaller(options);
     const headers = checkedHeaders(options.headers);
     const draft = draftOf(template, request);
     const { templateId, unchecked } = draft;
-    const keyFound = idempotencyKeyOf(templateId, options);
+    const keyFound = idempotencyKeyOf(templateId, options, idempotencyNamespace);
 
-    let outcome: Outcome = "not-sent";
-    let idempotencyKey: string | undefined;
-    try {
-      const body =
-        unchecked === undefined
-          ? draft.body
-          : withFieldValues(
-              draft.body,
-              await within({ clock, ms: givenMs, signal }, matchedFieldValues(unchecked, keyFound)),
-            );
-      const key = await keyFound;
-      idempotencyKey = key;
-      signal?.throwIfAborted();
-      const remainingMs = givenMs - (clock.monotonicMs() - startedAtMs);
-      if (remainingMs < 1) throw new TimeUp();
-      const deadlineMs = Math.min(remainingMs, repeatableForMs(firstAttemptAt, clock.now(), key));
+    const fieldValues = unchecked && (await inTime(caller, matchedFieldValues(unchecked, keyFound)));
+    const body = withFieldValues(draft.body, fieldValues);
+    const idempotencyKey = await keyFound;
+    caller.signal?.throwIfAborted();
+    const nowMs = clock.monotonicMs();
+    if (caller.endsAtMs - nowMs < 1) throw deadlineError({ outcome: "not-sent", idempotencyKey });
+    const repeatableMs = repeatableForMs(firstAttemptAt, clock.now(), idempotencyKey);
+    caller.endsAtMs = Math.min(caller.endsAtMs, nowMs + repeatableMs);
 
-      const issued = share(
-        { key, content: [templateId, body], signal, deadlineMs, onResponse },
-        (stop, callers) =>
-          run(
-            { operation: "issueCard", id: templateId, body, idempotencyKey: key },
-            { signal: stop, timeoutMs, deadlineMs, maxRetries, headers },
-            readCard<unknown>,
-            callers,
-          ),
-      );
-      if (issued === undefined) throw mismatch(key);
-      outcome = "unknown";
-      return await issued;
-    } catch (error) {
-      throw error instanceof TimeUp ? deadlineError(outcome, idempotencyKey) : error;
-    }
+    const running = share(idempotencyKey, [templateId, body], () =>
+      start(
+        { operation: "issueCard", id: templateId, body, idempotencyKey },
+        headers,
+        caller,
+        readCard<unknown>,
+      ),
+    );
+    if (running === undefined) throw mismatch(idempotencyKey);
+    const make = await running.wait(caller);
+    return make();
+  }
+
+  /** The schema's time counts into the call's. */
+  function inTime<Result>({ signal, endsAtMs }: Caller, work: Promise<Result>): Promise<Result> {
+    return within({ clock, endsAtMs: () => endsAtMs, signal }, work).catch((error) => {
+      throw error instanceof TimeUp ? deadlineError({ outcome: "not-sent" }) : error;
+    });
   }
   return issueCard as IssueCard;
 }
@@ -113,16 +118,29 @@ function draftOf(template: string | Template<unknown>, request: IssueCardRequest
       "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
     );
   }
-  // Checked field values can always be written: what cannot is in the customer.
+  const body = customerBody(customer);
   if (schema === undefined) {
-    const body = jsonOf("customer", { customer, fieldValues: checkedFieldValues(fieldValues) });
-    return { templateId, body, unchecked: undefined };
+    const values = jsonOf("fieldValues", checkedFieldValues(fieldValues) ?? {}); // spec 4.1: also when there is nothing to fill
+    return { templateId, body: withFieldValues(body, values), unchecked: undefined };
   }
   return {
     templateId,
-    body: jsonOf("customer", { customer }),
+    body,
     unchecked: { schema, fieldValues: fieldValues === undefined ? "{}" : jsonOf("fieldValues", fieldValues) },
   };
+}
+
+const contacts = ["phone", "email", "name"] as const;
+
+const isBlank = (value: unknown) => value === null || (typeof value === "string" && value.trim() === "");
+
+/** What an empty form field or column gives is left out: the service would refuse the sign-up for it. */
+function customerBody(customer: Customer): string {
+  const body = jsonOf("customer", { customer });
+  if (!contacts.some((name) => isBlank(customer[name]))) return body;
+  const { customer: sent } = JSON.parse(body);
+  for (const name of contacts) if (isBlank(sent?.[name])) delete sent[name];
+  return JSON.stringify({ customer: sent });
 }
 
 const withFieldValues = (body: string, fieldValues: string | undefined) =>
@@ -132,22 +150,40 @@ const withFieldValues = (body: string, fieldValues: string | undefined) =>
 async function matchedFieldValues(
   { schema, fieldValues }: NonNullable<Draft["unchecked"]>,
   keyFound: string | Promise<string>,
-): Promise<string | undefined> {
+): Promise<string> {
   await keyFound;
   const matched = checkedFieldValues(await matchedBy(schema, JSON.parse(fieldValues)));
-  return matched === undefined ? undefined : jsonOf("fieldValues", matched);
+  return jsonOf("fieldValues", matched ?? {});
 }
 
-function idempotencyKeyOf(templateId: string, options: IssueCardOptions): string | Promise<string> {
-  const { userId, idempotencyKey, firstAttemptAt } = options;
-  if (idempotencyKey !== undefined && userId !== undefined) {
+function idempotencyKeyOf(
+  templateId: string,
+  options: IssueCardOptions,
+  namespace: string,
+): string | Promise<string> {
+  // A random key instead of the missing one would issue a second card.
+  for (const name of ["idempotencyKey", "salt", "firstAttemptAt"] as const) {
+    if (name in options && options[name] === undefined) {
+      throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
+    }
+  }
+  const { userId, idempotencyKey, salt } = options;
+  const hasUserId = "userId" in options;
+  if (idempotencyKey !== undefined && hasUserId) {
     throw configurationError(
       "Give userId or idempotencyKey, not both: the key is derived from the user's id.",
     );
   }
+  if (salt !== undefined && !hasUserId)
+    throw configurationError("salt needs userId: it is part of the key that is derived from the user's id.");
+  if (salt === "")
+    throw configurationError("salt is empty: give a string that is not blank, or leave it out.");
   if (idempotencyKey !== undefined) return checkedIdempotencyKey(idempotencyKey);
-  if (userId !== undefined) return deriveIdempotencyKey({ templateId, userId });
-  if (firstAttemptAt === undefined) return randomIdempotencyKey();
+  if (hasUserId) {
+    const user = userId as UserId; // undefined is refused there
+    return deriveIdempotencyKey({ templateId, userId: user, namespace, ...(salt !== undefined && { salt }) });
+  }
+  if (!("firstAttemptAt" in options)) return randomIdempotencyKey();
   throw configurationError("firstAttemptAt needs the userId or the idempotencyKey of that first attempt.");
 }
 
@@ -156,9 +192,4 @@ function mismatch(idempotencyKey: string): IssuingError {
     "A call with the same idempotency key and other content is under way: one key belongs to one request.",
     { code: "idempotency-mismatch", outcome: "not-sent", idempotencyKey },
   );
-}
-
-function deadlineError(outcome: Outcome, idempotencyKey: string | undefined): IssuingError {
-  const message = "The call did not succeed before its deadline.";
-  return new IssuingError(message, { code: "deadline", outcome, retryable: true, idempotencyKey });
 }

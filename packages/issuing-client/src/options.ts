@@ -4,14 +4,24 @@ import type { ClientEvent } from "./client-event.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 import { type Fetch, fetchTransport } from "./fetch-transport.ts";
+import { keyPart } from "./idempotency.ts";
+import { environmentVariable } from "./runtime.ts";
 import type { Transport } from "./transport.ts";
 
 /** Where the service is, the key to it, and how long to try. */
 export interface IssuingClientOptions {
-  /** The service's address; the client appends /api/v1. */
-  baseUrl: string | URL;
-  /** A Website or Full key, or a function that finds one. It stays in a closure and is never shown. */
-  apiKey: string | (() => string | Promise<string>);
+  /** The service's address; the client appends /api/v1. Default: the environment variable `LOYALTY_URL`. */
+  baseUrl?: string | URL | undefined;
+  /**
+   * A Website or Full key, or a function that finds one. It stays in a closure and is never shown. Default: the environment
+   * variable `LOYALTY_API_KEY`.
+   */
+  apiKey?: string | (() => string | Promise<string>) | undefined;
+  /**
+   * Part of every key that is derived from a `userId`. Set it where two user tables meet one service (staging and production,
+   * or a database that is emptied): without it user 1 of the one gets the card of user 1 of the other. Default `""`: none.
+   */
+  idempotencyNamespace?: string;
   /** Default: the runtime's fetch, looked up at each call. */
   fetch?: Fetch | undefined;
   /** What carries requests instead of fetch: `undiciTransport()` for servers with much to send. */
@@ -35,6 +45,7 @@ export interface IssuingClientOptions {
 export interface Settings {
   baseUrl: string;
   apiKey: string | (() => Promise<string>);
+  idempotencyNamespace: string;
   transport: Transport;
   times: CallDefaults;
   clock: Clock;
@@ -49,7 +60,8 @@ export function checkedOptions(options: IssuingClientOptions): Settings {
   if (typeof options !== "object" || options === null) {
     throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
   }
-  const { apiKey, fetch, transport, clock = systemClock, random = Math.random, onEvent } = options;
+  const { apiKey = environmentVariable("LOYALTY_API_KEY") } = options;
+  const { fetch, transport, clock = systemClock, random = Math.random, onEvent } = options;
   for (const [name, value] of Object.entries({ fetch, transport, onEvent })) {
     if (value !== undefined && typeof value !== "function")
       throw configurationError(`${name} must be a function.`);
@@ -57,9 +69,10 @@ export function checkedOptions(options: IssuingClientOptions): Settings {
   if (fetch !== undefined && transport !== undefined)
     throw configurationError("Give fetch or transport, not both.");
   return {
-    baseUrl: checkedBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false),
+    baseUrl: checkedBaseUrl(configuredBaseUrl(options), options.allowInsecureHttp ?? false),
     apiKey:
       typeof apiKey === "function" ? async () => checkedApiKey(await found(apiKey)) : checkedApiKey(apiKey),
+    idempotencyNamespace: keyPart("idempotencyNamespace", options),
     transport: transport ?? fetchTransport(fetch),
     times: checkedTimes(options, defaults),
     clock,
@@ -80,7 +93,9 @@ async function found(apiKey: () => string | Promise<string>): Promise<string> {
 /** Never quotes the key. */
 function checkedApiKey(apiKey: unknown): string {
   if (typeof apiKey !== "string" || apiKey.trim() === "") {
-    throw configurationError("apiKey is missing or empty: is the environment variable set?");
+    throw configurationError(
+      "apiKey is missing or empty: is the environment variable LOYALTY_API_KEY set? Or give the option.",
+    );
   }
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw configurationError(
@@ -90,8 +105,16 @@ function checkedApiKey(apiKey: unknown): string {
   return apiKey;
 }
 
-function checkedBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): string {
-  const text = String(baseUrl ?? "");
+/** The option, or else the variable of the environment; not validated yet. */
+export const configuredBaseUrl = ({ baseUrl = environmentVariable("LOYALTY_URL") }: IssuingClientOptions) =>
+  String(baseUrl ?? "");
+
+function checkedBaseUrl(text: string, allowInsecureHttp: boolean): string {
+  if (text.trim() === "") {
+    throw configurationError(
+      "baseUrl is missing or empty: is the environment variable LOYALTY_URL set? Or give the option.",
+    );
+  }
   if (!URL.canParse(text)) {
     throw configurationError(
       'baseUrl is not a URL: give the service\'s address, such as "https://cards.example.com".',

@@ -11,7 +11,7 @@ import {
 import type { ClientEvent, OperationName } from "./client-event.ts";
 import { fetchTransport } from "./fetch-transport.ts";
 import { tell } from "./listener.ts";
-import type { IssuingClientOptions } from "./options.ts";
+import { configuredBaseUrl, type IssuingClientOptions } from "./options.ts";
 import { routeOf } from "./request.ts";
 import type { Sending, Transport } from "./transport.ts";
 
@@ -26,11 +26,11 @@ export interface OpenTelemetryOptions {
  * while a request goes out, so that the spans of an instrumented fetch are inside. What fails in telemetry fails no call.
  */
 export function withOpenTelemetry(
-  options: IssuingClientOptions,
+  options: IssuingClientOptions = {},
   { tracer }: OpenTelemetryOptions = {},
 ): IssuingClientOptions {
   const spans = new Map<number, Span>();
-  const server = serverOf(String(options.baseUrl));
+  const server = serverOf(configuredBaseUrl(options));
   /** Of the attempt that was just told: its request goes out before anything else happens. */
   let next: Span | undefined;
 

@@ -1,4 +1,4 @@
-/** Refuses to run where users could read the API key. */
+/** What surrounds the client: it refuses to run where users could read the API key, and reads the environment's variables. */
 import { configurationError } from "./errors.ts";
 
 /** spec 5.3 */
@@ -13,6 +13,20 @@ interface Surroundings {
   navigator?: { userAgent?: unknown };
   Deno?: unknown;
   EdgeRuntime?: unknown;
+}
+
+/**
+ * A variable of the environment; undefined where there is none, as on Workers, or where reading it is not allowed, as on Deno.
+ */
+export function environmentVariable(
+  name: string,
+  { process }: { process?: { env?: Record<string, string | undefined> } } = globalThis,
+): string | undefined {
+  try {
+    return process?.env?.[name];
+  } catch {
+    return undefined;
+  }
 }
 
 /** A page, or a worker of one. A test with jsdom has a document too, but also Node. */

@@ -9,13 +9,13 @@ export interface WholeAnswer {
   status: number;
   head: Pick<IncomingAnswer, "header" | "headers">;
   text: string;
-  /** The parsed text of a success; undefined when it told nothing. */
-  data: unknown;
+  /** The parsed text of a success, anew for each who asks; undefined when it told nothing. */
+  data(): unknown;
 }
 
 /**
  * @param onStatus told when the head has come.
- * @throws {AttemptFailure} for a redirect, a body that is too large, and a success that is not JSON.
+ * @throws {AttemptFailure} for a redirect, a success whose body is too large, and a success that is not JSON.
  */
 export async function wholeAnswer(
   coming: Promise<IncomingAnswer>,
@@ -39,9 +39,21 @@ export async function wholeAnswer(
   try {
     text = await answer.text(maxBytes);
   } catch (error) {
+    // The status has said what happened, whatever became of the body that explains it.
+    if (status >= 400) return { status, head: answer, text: "", data: () => undefined };
     throw error instanceof UnreadableBody ? unusable(`${error.message}.`, error.retryable) : error;
   }
-  return { status, head: answer, text, data: status < 400 ? parsedJson(text, method) : undefined };
+  let parsed = status < 400 ? parsedJson(text, method) : undefined;
+  return {
+    status,
+    head: answer,
+    text,
+    data() {
+      const own = parsed ?? parsedJson(text, method);
+      parsed = undefined;
+      return own;
+    },
+  };
 }
 
 function parsedJson(text: string, method: string): unknown {

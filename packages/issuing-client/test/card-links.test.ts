@@ -37,6 +37,12 @@ describe("cardLinks", () => {
     expect(() => cardLinks(page, { wallets: { first: "apple", second } })).toThrow(/wallets/);
   });
 
+  it("says of a promise that it has to be awaited", () => {
+    expect(() => cardLinks(Promise.resolve({ publicUrl: page }) as never)).toThrow(
+      /cardLinks got a promise instead of a card: await it/,
+    );
+  });
+
   it.each(["javascript:alert(1)", "data:text/html,x", "cards.test", "", undefined, null, {}])(
     "refuses %s, which a page would turn into a link",
     (publicUrl) => {

@@ -1,5 +1,6 @@
 /** The machine's clock: waits that no timer can hold in one piece, and waits that end early. */
 import { expect, it } from "vitest";
+import { Stop } from "../src/abort.ts";
 import { pause, systemClock, TimeUp, within } from "../src/clock.ts";
 
 const turns = async () => {
@@ -7,9 +8,9 @@ const turns = async () => {
 };
 
 it.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])("a wait of %s ms does not end at once", async (ms) => {
-  const controller = new AbortController();
+  const stop = new Stop();
   let isOver = false;
-  const waiting = pause({ clock: systemClock, ms, signal: controller.signal }).then(
+  const waiting = pause(systemClock, ms, stop).then(
     () => {
       isOver = true;
     },
@@ -17,13 +18,15 @@ it.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])("a wait of %s ms does not 
   );
   await turns();
   expect(isOver).toBe(false);
-  controller.abort();
+  stop.abort(new Error("enough"));
   await waiting;
 });
 
 it("a short wait ends", async () => {
-  await pause({ clock: systemClock, ms: 1, signal: undefined });
-  const never = within({ clock: systemClock, ms: 1, signal: undefined }, new Promise(() => {}));
+  await pause(systemClock, 1, new Stop());
+  const inOneMs = systemClock.monotonicMs() + 1;
+  const limits = { clock: systemClock, endsAtMs: () => inOneMs, signal: undefined };
+  const never = within(limits, new Promise(() => {}));
   await expect(never).rejects.toBeInstanceOf(TimeUp);
 });
 

@@ -1,12 +1,12 @@
 /** A mistake in the program is refused before any request, naming the option and the fix. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createIssuingClient,
   defineTemplate,
   type IssuingClientOptions,
   isIssuingError,
 } from "../src/index.ts";
-import { refuseBrowser } from "../src/runtime.ts";
+import { environmentVariable, refuseBrowser } from "../src/runtime.ts";
 import { card, json, scripted, signUp } from "./scripted.ts";
 
 function refused(run: () => unknown): string {
@@ -35,13 +35,24 @@ describe("createIssuingClient refuses", () => {
     [
       "a missing apiKey",
       { apiKey: undefined },
-      /apiKey is missing or empty: is the environment variable set/,
+      /apiKey is missing or empty: is the environment variable LOYALTY_API_KEY set\?/,
     ],
     ["an empty apiKey", { apiKey: "" }, /apiKey is missing/],
     ["a blank apiKey", { apiKey: "  " }, /apiKey is missing/],
     ["a line break in apiKey", { apiKey: "secret\n" }, /line break from a file/],
     ["an apiKey beyond ASCII", { apiKey: "klucz-ą" }, /no header can carry/],
-    ["a missing baseUrl", { baseUrl: undefined }, /baseUrl is not a URL/],
+    [
+      "a missing baseUrl",
+      { baseUrl: undefined },
+      /baseUrl is missing or empty: is the environment variable LOYALTY_URL set\?/,
+    ],
+    [
+      "an empty baseUrl",
+      { baseUrl: "" },
+      /baseUrl is missing or empty: is the environment variable LOYALTY_URL/,
+    ],
+    ["a baseUrl of null", { baseUrl: null }, /baseUrl is missing or empty/],
+    ["an apiKey of null", { apiKey: null }, /apiKey is missing or empty/],
     ["a baseUrl without scheme", { baseUrl: "cards.example.com" }, /baseUrl is not a URL/],
     ["another scheme", { baseUrl: "ftp://cards.example.com" }, /must begin with https/],
     ["http to another machine", { baseUrl: "http://cards.example.com" }, /allowInsecureHttp/],
@@ -68,10 +79,19 @@ describe("createIssuingClient refuses", () => {
     expect(refused(make(options))).toMatch(message);
   });
 
-  it("no options at all", () => {
-    expect(refused(() => createIssuingClient(undefined as unknown as IssuingClientOptions))).toMatch(
-      /needs options/,
-    );
+  it("options that are no object", () => {
+    for (const options of [null, "https://cards.test", 7]) {
+      expect(refused(() => createIssuingClient(options as unknown as IssuingClientOptions))).toMatch(
+        /needs options/,
+      );
+    }
+  });
+
+  it("no options at all when the environment says nothing either", () => {
+    expect(refused(() => createIssuingClient())).toMatch(/LOYALTY_URL/);
+    vi.stubEnv("LOYALTY_URL", "https://cards.test");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(refused(() => createIssuingClient())).toMatch(/LOYALTY_API_KEY/);
   });
 
   it("a page in a browser, but not a test with jsdom, and not a worker", () => {
@@ -110,6 +130,56 @@ it("a baseUrl may be a URL, end in slashes, and have a path", async () => {
   }
 });
 
+describe("the environment", () => {
+  it("gives the address and the key that no option gives, and an option comes first", async () => {
+    vi.stubEnv("LOYALTY_URL", "https://from-environment.test/");
+    vi.stubEnv("LOYALTY_API_KEY", "key_from_environment");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const requests: Request[] = [];
+    const fetch = async (url: unknown, init?: RequestInit) => {
+      requests.push(new Request(url as string, init));
+      return json(card);
+    };
+    await createIssuingClient({ fetch }).getCard("c");
+    await createIssuingClient({ fetch, baseUrl: undefined, apiKey: undefined }).getCard("c");
+    await createIssuingClient({ fetch, baseUrl: "https://cards.test", apiKey: "k" }).getCard("c");
+    expect(requests.map(({ url, headers }) => [url, headers.get("authorization")])).toEqual([
+      ["https://from-environment.test/api/v1/passes/c", "Bearer key_from_environment"],
+      ["https://from-environment.test/api/v1/passes/c", "Bearer key_from_environment"],
+      ["https://cards.test/api/v1/passes/c", "Bearer k"],
+    ]);
+  });
+
+  it("has no variables in a runtime without process, or where reading them is not allowed", () => {
+    expect(environmentVariable("LOYALTY_URL", {})).toBe(undefined);
+    expect(environmentVariable("LOYALTY_URL", { process: {} })).toBe(undefined);
+    const process = {
+      get env(): never {
+        throw new Error("NotCapable");
+      },
+    };
+    expect(environmentVariable("LOYALTY_URL", { process })).toBe(undefined);
+    expect(environmentVariable("LOYALTY_URL", { process: { env: { LOYALTY_URL: "u" } } })).toBe("u");
+  });
+});
+
+it("takes null as no options, and no query", async () => {
+  const calls: ((client: ReturnType<typeof createIssuingClient>) => Promise<unknown>)[] = [
+    (c) => c.issueCard("t", signUp, null as never),
+    (c) => c.getCard("c", null as never),
+    (c) => c.listOperations("c", null as never, null as never),
+    (c) => c.getConsent("c", null as never),
+    (c) => c.setConsent("c", { marketing: true }, null as never),
+    (c) => c.getCard("c", { signal: null, headers: null, onResponse: null, timeoutMs: null } as never),
+  ];
+  const answer = { ...card, items: [], marketingConsent: true };
+  for (const call of calls) {
+    const { client, requests } = scripted([json(answer)]);
+    await call(client);
+    expect(requests).toHaveLength(1);
+  }
+});
+
 const throwing = defineTemplate("t", {
   "~standard": {
     version: 1,
@@ -131,6 +201,23 @@ describe("a method refuses, unsent,", () => {
     ["a blank card id", (c) => c.listOperations(" "), /card id is missing/],
     ["a card id that is no string", (c) => c.getConsent(7 as never), /card id is missing/],
     ["a card id that climbs", (c) => c.setConsent(".", { marketing: true }), /no identifier/],
+    ["options that are no object", (c) => c.getCard("c", "x" as never), /options must be an object/],
+    [
+      "options of issueCard that are no object",
+      (c) => c.issueCard("t", signUp, 7 as never),
+      /options must be an object/,
+    ],
+    ["a query that is no object", (c) => c.listOperations("c", 20 as never), /query must be an object/],
+    [
+      "a signal that is none",
+      (c) => c.getCard("c", { signal: {} as never }),
+      /signal must be an AbortSignal/,
+    ],
+    [
+      "a card id that is a promise",
+      (c) => c.getCard(Promise.resolve("c") as never),
+      /card id is a promise: await it/,
+    ],
     ["a limit of 0", (c) => c.listOperations("c", { limit: 0 }), /limit must be/],
     ["a limit of 1.5", (c) => c.listOperations("c", { limit: 1.5 }), /limit must be/],
     [

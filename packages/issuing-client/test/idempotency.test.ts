@@ -2,11 +2,19 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { deriveIdempotencyKey, type UserId } from "../src/index.ts";
-import { card, json, scripted, signUp } from "./scripted.ts";
+import {
+  createIssuingClient,
+  deriveIdempotencyKey,
+  type IssueCardOptions,
+  type IssuingClientOptions,
+  type UserId,
+} from "../src/index.ts";
+import { card, json, scripted, signUp, template } from "./scripted.ts";
+import { openWebsite } from "./website.ts";
 
 const templateId = "tpl_club";
-const derive = (userId: UserId, salt?: string) => deriveIdempotencyKey({ templateId, userId, salt });
+const derive = (userId: UserId, others: { salt?: string; namespace?: string } = {}) =>
+  deriveIdempotencyKey({ templateId, userId, ...others });
 
 describe("deriveIdempotencyKey", () => {
   it("is the documented derivation, and must never change", async () => {
@@ -14,6 +22,24 @@ describe("deriveIdempotencyKey", () => {
     const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
     expect(await derive(42)).toBe(expected);
     expect(expected).toBe("lc1_IUxYW3K87Mw-NH8NdoXaWs7wEe3f1-qUc0Dqt3XYXB4");
+  });
+
+  it.each([
+    [{ userId: 42, salt: "second" }, "lc1_kzLxDF_ZVh7YVaKaWMrx73i1DrRz55iGnFrkyIsV1w8"],
+    [{ userId: "żółw-🐢" }, "lc1_a8C2BvCJ4N1D_OC3r951uXScq4HadvhKYXZy3zbJTfU"],
+    [{ userId: 0 }, "lc1_g8k0F6RkP0uScQDKYhof4i6dGMg2BIMUz7b_CeT8vcw"],
+  ])(
+    "gives without a namespace, and with the empty one, the key it has always given: %j",
+    async (input, key) => {
+      expect(await deriveIdempotencyKey({ templateId, ...input })).toBe(key);
+      expect(await deriveIdempotencyKey({ templateId, ...input, namespace: "" })).toBe(key);
+    },
+  );
+
+  it("puts a namespace behind the other parts", async () => {
+    const text = "3:lc18:tpl_club2:420:7:staging";
+    const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
+    expect(await derive(42, { namespace: "staging" })).toBe(expected);
   });
 
   it("counts lengths in UTF-16 units and hashes UTF-8", async () => {
@@ -41,10 +67,12 @@ describe("deriveIdempotencyKey", () => {
     const keys = [
       await derive(1),
       await derive(2),
-      await derive(1, "second"),
+      await derive(1, { salt: "second" }),
+      await derive(1, { namespace: "second" }),
+      await derive(1, { salt: "second", namespace: "second" }),
       await deriveIdempotencyKey({ templateId: "b", userId: 1 }),
     ];
-    expect(new Set(keys).size).toBe(4);
+    expect(new Set(keys).size).toBe(6);
   });
 
   it("keeps apart what would read the same when joined", async () => {
@@ -54,7 +82,11 @@ describe("deriveIdempotencyKey", () => {
         const one = await deriveIdempotencyKey({ templateId: a + b, userId: c });
         const two = await deriveIdempotencyKey({ templateId: a, userId: b + c });
         const three = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c });
-        expect(new Set([one, two, three]).size).toBe(3);
+        const four = await deriveIdempotencyKey({ templateId: a, userId: b, namespace: c });
+        const five = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c, namespace: a });
+        const six = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c + a, namespace: b });
+        const seven = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c, namespace: a + b });
+        expect(new Set([one, two, three, four, five, six, seven]).size).toBe(7);
       }),
     );
   });
@@ -85,12 +117,97 @@ describe("deriveIdempotencyKey", () => {
     ["templateId", { templateId: "\udc00", userId: 1 }],
     ["salt", { templateId, userId: 1, salt: 7 }],
     ["salt", { templateId, userId: 1, salt: "\ud800" }],
+    ["salt", { templateId, userId: 1, salt: " " }],
+    ["salt", { templateId, userId: 1, salt: null }],
+    ["salt", { templateId, userId: 1, salt: undefined }],
+    ["namespace", { templateId, userId: 1, namespace: 7 }],
+    ["namespace", { templateId, userId: 1, namespace: "\ud800" }],
+    ["namespace", { templateId, userId: 1, namespace: " " }],
+    ["namespace", { templateId, userId: 1, namespace: null }],
+    ["namespace", { templateId, userId: 1, namespace: undefined }],
   ])("refuses a %s that is none: %j", async (name, input) => {
     await expect(deriveIdempotencyKey(input as never)).rejects.toMatchObject({
       code: "configuration",
       message: expect.stringContaining(name),
     });
   });
+});
+
+describe("the namespace and the salt of a call", () => {
+  async function keyOf(options: IssueCardOptions, clientOptions: Partial<IssuingClientOptions> = {}) {
+    const { client, requests } = scripted([json(card, 201)], clientOptions);
+    await client.issueCard(templateId, signUp, options);
+    return requests[0]?.headers.get("idempotency-key");
+  }
+
+  it("are part of the derived key", async () => {
+    const idempotencyNamespace = "staging";
+    expect(await keyOf({ userId: 1 })).toBe(await derive(1));
+    expect(await keyOf({ userId: 1 }, { idempotencyNamespace: "" })).toBe(await derive(1));
+    expect(await keyOf({ userId: 1, salt: "2" })).toBe(await derive(1, { salt: "2" }));
+    expect(await keyOf({ userId: 1 }, { idempotencyNamespace })).toBe(
+      await derive(1, { namespace: idempotencyNamespace }),
+    );
+    expect(await keyOf({ userId: 1, salt: "2" }, { idempotencyNamespace })).toBe(
+      await derive(1, { salt: "2", namespace: idempotencyNamespace }),
+    );
+  });
+
+  it("leave a key of the website's own as it is", async () => {
+    expect(await keyOf({ idempotencyKey: "order-1" }, { idempotencyNamespace: "staging" })).toBe("order-1");
+  });
+
+  it("keep two people with the same user id apart: each namespace gets a card of its own", async () => {
+    const { service, client } = openWebsite({ idempotencyNamespace: "production" });
+    const { baseUrl } = service;
+    const staging = createIssuingClient({
+      baseUrl,
+      apiKey: service.apiKeys.website,
+      idempotencyNamespace: "staging",
+    });
+    const { consents } = signUp.customer;
+    const issue = (to: typeof client, name: string, phone: string) =>
+      to.issueCard(
+        template.id,
+        { fieldValues: { name }, customer: { phone, name, consents } },
+        { userId: 1 },
+      );
+    const anna = await issue(client, "Anna", "+48600100200");
+    const jan = await issue(staging, "Jan", "+48600100201");
+    expect(jan.id).not.toBe(anna.id);
+    expect(jan.fieldValues.name).toBe("Jan");
+    expect((await issue(client, "Anna", "+48600100200")).id).toBe(anna.id);
+  });
+
+  it.each([undefined, null, "", " ", 7])("a salt of %j is a mistake", async (salt) => {
+    const { client, requests } = scripted([json(card, 201)]);
+    const call = client.issueCard(templateId, signUp, { userId: 1, salt: salt as string });
+    await expect(call).rejects.toMatchObject({
+      code: "configuration",
+      message: expect.stringContaining("salt"),
+    });
+    expect(requests).toEqual([]);
+  });
+
+  it("a salt without a userId is a mistake, because it would change nothing", async () => {
+    for (const options of [{ salt: "2" }, { salt: "2", idempotencyKey: "order-1" }]) {
+      const { client, requests } = scripted([json(card, 201)]);
+      await expect(client.issueCard(templateId, signUp, options)).rejects.toMatchObject({
+        code: "configuration",
+        message: expect.stringContaining("salt needs userId"),
+      });
+      expect(requests).toEqual([]);
+    }
+  });
+
+  it.each([undefined, null, " ", 7, "\ud800"])(
+    "a namespace of %j is refused by the client",
+    (idempotencyNamespace) => {
+      expect(() => scripted([], { idempotencyNamespace: idempotencyNamespace as string })).toThrow(
+        /idempotencyNamespace/,
+      );
+    },
+  );
 });
 
 describe("a key of the website's own", () => {
@@ -112,6 +229,43 @@ describe("a key of the website's own", () => {
       expect(requests).toEqual([]);
     },
   );
+});
+
+describe("an option of issueCard that is present without a value", () => {
+  const withoutValue = [
+    ["userId", undefined, /userId must be .*: is the user saved already\?/],
+    ["userId", null, /userId must be .*: is the user saved already\?/],
+    ["userId", "", /userId must be .*: is the user saved already\?/],
+    ["userId", " ", /userId must be .*: is the user saved already\?/],
+    ["userId", Number.NaN, /userId must be .*: is the user saved already\?/],
+    ["idempotencyKey", undefined, /idempotencyKey is present but undefined/],
+    ["firstAttemptAt", undefined, /firstAttemptAt is present but undefined/],
+  ] as const;
+
+  it.each(withoutValue)(
+    "is a mistake, because the call would issue a second card: %s: %s",
+    async (...row) => {
+      const [name, value, message] = row;
+      const { client, requests } = scripted([json(card, 201)]);
+      const options = { ...(name === "firstAttemptAt" && { userId: 1 }), [name]: value };
+      await expect(client.issueCard(templateId, signUp, options)).rejects.toMatchObject({
+        code: "configuration",
+        outcome: "not-sent",
+        message: expect.stringMatching(message),
+      });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it("is a mistake beside a userId too", async () => {
+    const { client, requests } = scripted([json(card, 201)]);
+    const options = { userId: 1, idempotencyKey: undefined } as object;
+    await expect(client.issueCard(templateId, signUp, options)).rejects.toMatchObject({
+      code: "configuration",
+      message: expect.stringContaining("idempotencyKey"),
+    });
+    expect(requests).toEqual([]);
+  });
 });
 
 describe("firstAttemptAt", () => {
@@ -169,6 +323,25 @@ describe("firstAttemptAt", () => {
     const { result, requests } = await issueAfter(ms, options);
     expect([result.code, requests.length]).toEqual(["configuration", 0]);
     expect(result.message).toContain("firstAttemptAt");
+  });
+
+  it.each([1_790_000_000, new Date(1_790_000_000), 0, Date.UTC(2001, 0, 1) - 1])(
+    "of %s, which is before 2001, is a time in seconds",
+    async (firstAttemptAt) => {
+      const { client, requests } = scripted([json(card, 201)]);
+      const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt });
+      await expect(call).rejects.toMatchObject({
+        code: "configuration",
+        message: expect.stringMatching(/firstAttemptAt .* milliseconds/),
+      });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it("of 2001 is a time in milliseconds", async () => {
+    const { client } = scripted([]);
+    const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt: Date.UTC(2001, 0, 1) });
+    await expect(call).rejects.toMatchObject({ code: "idempotency-expired" });
   });
 
   it.each([null, Number.NaN, new Date(Number.NaN), "yesterday"])(

@@ -85,10 +85,58 @@ describe("issueCard", () => {
     expect(await request?.json()).toEqual(signUp);
   });
 
-  it("leaves fieldValues out when there is nothing to fill", async () => {
+  it("sends empty fieldValues when there is nothing to fill", async () => {
+    for (const request of [{ customer: signUp.customer }, { customer: signUp.customer, fieldValues: {} }]) {
+      const { client, requests } = scripted([json(card, 201)]);
+      await client.issueCard("tpl_club", request);
+      expect(await requests[0]?.json()).toEqual({ customer: signUp.customer, fieldValues: {} });
+    }
+  });
+
+  const { consents } = signUp.customer;
+
+  it.each(["", "  ", "\t\u00a0", null, undefined])(
+    "leaves out contact members that are %j",
+    async (blank) => {
+      const { client, requests } = scripted([json(card, 201)]);
+      const customer = { phone: blank, email: blank, name: blank, consents };
+      await client.issueCard("tpl_club", { customer });
+      expect(await requests[0]?.json()).toEqual({ customer: { consents }, fieldValues: {} });
+      expect(customer).toEqual({ phone: blank, email: blank, name: blank, consents });
+    },
+  );
+
+  it("leaves out nothing else that is blank, and changes no text", async () => {
     const { client, requests } = scripted([json(card, 201)]);
-    await client.issueCard(template.id, { customer: signUp.customer });
-    expect(await requests[0]?.json()).toEqual({ customer: signUp.customer });
+    const customer = {
+      phone: " 600 100 200 ",
+      email: "",
+      note: "",
+      consents: { ...consents, marketing: {} },
+    };
+    await client.issueCard("tpl_club", { customer, fieldValues: { name: "" } });
+    expect(await requests[0]?.json()).toEqual({
+      customer: { phone: " 600 100 200 ", note: "", consents: { ...consents, marketing: {} } },
+      fieldValues: { name: "" },
+    });
+  });
+
+  it("leaves blank members out of a customer that writes its own JSON", async () => {
+    const { client, requests } = scripted([json(card, 201)]);
+    const customer = { phone: "", consents, toJSON: () => ({ phone: "", name: "Anna", consents }) };
+    await client.issueCard("tpl_club", { customer });
+    expect(await requests[0]?.json()).toEqual({ customer: { name: "Anna", consents }, fieldValues: {} });
+  });
+
+  it.each([
+    ["phone", { phone: "", email: "anna@example.com" }],
+    ["e-mail", { phone: "+48600100200", email: "" }],
+    ["phone and e-mail", { phone: "", email: " " }],
+  ])("issues a card for a form whose %s is empty", async (_name, contact) => {
+    const { client, service } = openWebsite();
+    const customer = { ...contact, name: "Anna", consents };
+    const issued = await client.issueCard(template.id, { fieldValues: { name: "Anna" }, customer });
+    expect(service.cards.get(issued.id).id).toBe(issued.id);
   });
 
   it("takes members that are undefined as absent", async () => {

@@ -7,7 +7,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createIssuingClient, type IssuingClientOptions } from "../src/index.ts";
 import { withOpenTelemetry } from "../src/otel.ts";
 import { apiKey, card, json, networkError, type Script, scripted, signUp } from "./scripted.ts";
@@ -49,6 +49,18 @@ describe("a call is one CLIENT span", () => {
       "url.template": "/eu/api/v1/templates/{templateId}/passes",
     });
     expect(status.code).toBe(SpanStatusCode.UNSET);
+  });
+
+  it("with the address that the environment gives", async () => {
+    vi.stubEnv("LOYALTY_URL", "https://from-environment.test:8443/eu");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { client, spans } = traced([json(card, 201)], { baseUrl: undefined });
+    await client.issueCard("tpl_1", signUp, { userId: 1 });
+    expect(only(spans()).attributes).toMatchObject({
+      "server.address": "from-environment.test",
+      "server.port": 8443,
+      "url.template": "/eu/api/v1/templates/{templateId}/passes",
+    });
   });
 
   it("retries included, each of them told", async () => {

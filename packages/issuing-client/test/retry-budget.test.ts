@@ -14,7 +14,10 @@ describe("over a real socket", () => {
       seen.requests += 1;
       request.resume();
       if (seen.isDown) response.writeHead(503).end();
-      else response.writeHead(200, { "content-type": "application/json" }).end('{"id":"card_1"}');
+      else
+        response
+          .writeHead(200, { "content-type": "application/json" })
+          .end('{"id":"card_1","publicUrl":"https://cards.test/1"}');
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => {

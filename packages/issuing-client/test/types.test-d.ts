@@ -62,11 +62,30 @@ test("the privacy version cannot be forgotten, and undefined is as good as absen
   // @ts-expect-error the version is required
   await client.issueCard("t", { customer: { consents: { privacy: {} } } });
   await client.issueCard("t", { customer: { ...customer, phone: undefined, email: undefined } });
+  await client.issueCard("t", { customer: { ...customer, phone: null, email: null, name: null } });
+  // @ts-expect-error a number loses leading zeros and the plus sign
+  await client.issueCard("t", { customer: { ...customer, phone: 48600100200 } });
+});
+
+test("what makes a call the same call is given, or left out, and never undefined", async () => {
+  const request = { customer };
+  const user = {} as { id: number | undefined };
+  // @ts-expect-error a user without an id is not saved yet
+  await client.issueCard("t", request, { userId: user.id });
+  // @ts-expect-error undefined
+  await client.issueCard("t", request, { idempotencyKey: undefined });
+  // @ts-expect-error undefined
+  await client.issueCard("t", request, { userId: 1, firstAttemptAt: undefined });
+  // @ts-expect-error undefined
+  await client.issueCard("t", request, { userId: 1, salt: undefined });
+  await client.issueCard("t", request, { signal: undefined });
 });
 
 test("options are checked", () => {
-  // @ts-expect-error apiKey is required
-  createIssuingClient({ baseUrl: "https://cards.test" });
+  createIssuingClient();
+  createIssuingClient({ baseUrl: process.env["LOYALTY_URL"], apiKey: process.env["LOYALTY_API_KEY"] });
+  // @ts-expect-error undefined would give two people one card
+  createIssuingClient({ idempotencyNamespace: process.env["SHOP"] });
   // @ts-expect-error a misspelt option
   createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k", timeoutMS: 1 });
   client.getCard("card_1", { signal: undefined, maxRetries: 0 });

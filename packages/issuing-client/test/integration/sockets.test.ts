@@ -1,9 +1,10 @@
 /** The faults of real sockets: what the runtime's fetch and undici make of them, and what the client makes of that. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { gzipSync } from "node:zlib";
 import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createIssuingClient, type IssuingClientOptions } from "../../src/index.ts";
+import { createIssuingClient, type IssuingClientOptions, ProblemError } from "../../src/index.ts";
 import { undiciTransport } from "../../src/node-undici.ts";
 import { signUp, template } from "../scripted.ts";
 
@@ -51,6 +52,28 @@ const faults: Record<string, Behaviour> = {
   "201 with an empty body": (_request, response) => void response.writeHead(201).end(),
   silence: () => {},
   garbage: ({ socket }) => void socket.end("what?\r\n\r\n"),
+};
+
+const tooLong = JSON.stringify({ detail: "x".repeat(4 * 1024 * 1024) });
+
+/** Bodies of errors that cannot be read, or tell nothing. */
+const unreadable: Record<string, (status: number, headers?: Record<string, string>) => Behaviour> = {
+  "is too long, by its length": (status, headers) => (_request, response) =>
+    void response.writeHead(status, { ...headers, "content-length": tooLong.length }).end(tooLong),
+  "is too long, without a length": (status, headers) => (_request, response) =>
+    void response.writeHead(status, { ...headers, "transfer-encoding": "chunked" }).end(tooLong),
+  "says gzip and is not": (status, headers) => (_request, response) =>
+    void response.writeHead(status, { ...headers, "content-encoding": "gzip" }).end("{}"),
+  "is gzip that ends early": (status, headers) => (_request, response) =>
+    void response
+      .writeHead(status, { ...headers, "content-encoding": "gzip" })
+      .end(gzipSync("x".repeat(1_000)).subarray(0, 12)),
+  "is cut": (status, headers) => (_request, response) => {
+    response.writeHead(status, { ...headers, "content-length": 100 });
+    response.write("{", () => response.destroy());
+  },
+  "is not UTF-8": (status, headers) => (_request, response) =>
+    void response.writeHead(status, headers).end(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])),
 };
 
 describe.each(["fetch", "undici"] as const)("over %s", (over) => {
@@ -119,6 +142,69 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     await issue();
     await issue();
     expect(sockets.size).toBe(1);
+  });
+
+  describe.each(Object.entries(unreadable))("an error whose body %s", (_name, respond) => {
+    it.each([500, 503, 429, 408])(
+      "is retried by its status %i, as Retry-After asks, with one key",
+      async (status) => {
+        const pausesMs: number[] = [];
+        const fault = respond(status, { "retry-after": "0" });
+        const { issue, keys } = await open([fault, fault], {
+          random: () => 1,
+          onEvent: (event) => event.type === "retry" && pausesMs.push(event.pauseMs),
+        });
+        expect((await issue()).id).toBe("card_1");
+        expect([keys.length, new Set(keys).size, pausesMs]).toEqual([3, 1, [0, 0]]);
+      },
+    );
+
+    it.each([
+      [500, "server", true, 3],
+      [429, "rate-limited", true, 3],
+      [501, "server", false, 1],
+      [401, "unauthorized", false, 1],
+      [404, "not-found", false, 1],
+      [422, "validation", false, 1],
+    ])("is a problem by its status %i", async (status, code, retryable, attempts) => {
+      const { issue, keys } = await open(Array(3).fill(respond(status)));
+      const error = await issue().catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(ProblemError);
+      expect(error).toMatchObject({ code, status, retryable, attempts });
+      expect(error.problem).toEqual({ type: "about:blank", status });
+      expect(keys).toHaveLength(attempts);
+    });
+  });
+
+  it("an error whose body stalls is retried when its time is up", async () => {
+    const stalls: Behaviour = (_request, response) => {
+      response.writeHead(500, { "content-type": "application/json", "content-length": 100 }).write("{");
+    };
+    const { issue, keys } = await open([stalls, stalls], { timeoutMs: 250 });
+    expect((await issue()).id).toBe("card_1");
+    expect(keys).toHaveLength(3);
+  });
+
+  it("of an error that never ends, no more is taken than the limit, and the connection is closed", async () => {
+    const written: number[] = [];
+    let closed = 0;
+    const { issue } = await open(
+      Array(3).fill(((_request, response) => {
+        const index = written.push(0) - 1;
+        response.writeHead(503);
+        response.on("close", () => void closed++);
+        const more = () => {
+          if (response.destroyed) return;
+          written[index] = (written[index] ?? 0) + 65_536;
+          response.write(" ".repeat(65_536), more);
+        };
+        more();
+      }) satisfies Behaviour),
+    );
+    await expect(issue()).rejects.toMatchObject({ code: "server", status: 503, attempts: 3 });
+    while (closed < 3) await new Promise((resolve) => setImmediate(resolve));
+    // What the sockets hold on both sides comes on top.
+    for (const bytes of written) expect(bytes).toBeLessThan(3 * 4_194_304);
   });
 
   it("a body without a length is read to its limit and no further", async () => {

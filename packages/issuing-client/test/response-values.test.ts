@@ -1,0 +1,70 @@
+/** Responses whose values are of another kind than the contract's: an error, or nothing, and never a wrong value. */
+import { describe, expect, it } from "vitest";
+import { fetchTransport } from "../src/fetch-transport.ts";
+import type { IssuingClientOptions } from "../src/index.ts";
+import { card, json, scripted, signUp } from "./scripted.ts";
+
+/** As `fetch`, and as a transport of the user's own. */
+const ways: [string, (options: IssuingClientOptions) => IssuingClientOptions][] = [
+  ["fetch", (options) => options],
+  ["transport", ({ fetch, ...options }) => ({ ...options, transport: fetchTransport(fetch) })],
+];
+
+describe.each(ways)("over %s", (_name, decorated) => {
+  const clientFor = (body: unknown, status = 200) => scripted([json(body, status)], {}, decorated).client;
+
+  it.each([
+    ["loyaltyBalance", "120"],
+    ["loyaltyBalance", null],
+    ["loyaltyTier", { name: "Silver" }],
+    ["publicUrl", { href: "https://cards.test/1" }],
+    ["status", 1],
+    ["customerId", 7],
+    ["issuedVia", false],
+    ["fieldValues", null],
+    ["fieldValues", []],
+  ])("names %s when it is %j, and gives no card", async (member, value) => {
+    const body = { ...card, [member]: value };
+    const expected = { code: "invalid-response", message: expect.stringContaining(`/${member}`) };
+    await expect(clientFor(body).getCard("card_1")).rejects.toMatchObject(expected);
+    await expect(clientFor(body, 201).issueCard("tpl_club", signUp)).rejects.toMatchObject(expected);
+  });
+
+  it("gives a card of which members are absent, and members that it does not know", async () => {
+    const body = { id: "card_1", loyaltyTier: null, design: { colour: "green" } };
+    expect(await clientFor(body).getCard("card_1")).toEqual(body);
+  });
+
+  it("does not take the id of a wrapper for the id of a card", async () => {
+    await expect(clientFor({ id: "req_1", data: card }).getCard("card_1")).rejects.toMatchObject({
+      code: "invalid-response",
+    });
+  });
+
+  it("takes a card that has nothing but its id, because every other member may be absent", async () => {
+    expect(await clientFor({ id: "card_1" }).getCard("card_1")).toEqual({ id: "card_1" });
+  });
+
+  it("leaves out what an operation tells in another kind, beside its id and type", async () => {
+    const other = { change: "5", balance: { after: 5 }, createdAt: 1_767_225_600 };
+    const items = [{ id: "op_1", type: "purchase", ...other, shop: null }];
+    const [operation] = await clientFor({ items }).listOperations("card_1");
+    expect(operation).toEqual({ id: "op_1", type: "purchase", shop: null });
+  });
+
+  it("gives no operations whose type is not text", async () => {
+    const items = [{ id: "op_1", type: 3 }];
+    await expect(clientFor({ items }).listOperations("card_1")).rejects.toMatchObject({
+      code: "invalid-response",
+    });
+  });
+
+  it.each(["false", 0, null, { given: false }])(
+    "takes %j for no consent that it could tell",
+    async (value) => {
+      const body = { customer: {}, marketingConsent: value };
+      await expect(clientFor(body).getConsent("card_1")).rejects.toMatchObject({ code: "invalid-response" });
+      expect(await clientFor(body).setConsent("card_1", { marketing: false })).toBeUndefined();
+    },
+  );
+});
