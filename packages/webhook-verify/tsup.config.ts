@@ -20,6 +20,7 @@ export default defineConfig({
   platform: "neutral",
   dts: { resolve: ["@loyalty-cards/openapi"] },
   splitting: true,
+  treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
   sourcemap: true,
   plugins: [relativeSourceMaps],
   esbuildOptions(options) {

@@ -1,5 +1,7 @@
 /** Remembers which events were taken over, in three states, so that a duplicate is never acknowledged too early. */
 
+import { readClock } from "./clock.ts";
+
 /**
  * Where event ids are remembered. A duplicate may be answered 2xx only when the first copy is `done`:
  * while it is `in-progress` it can still fail, and then the duplicate is the only copy left.
@@ -21,16 +23,37 @@ export interface MemoryDedupeOptions {
   ttlSeconds?: number;
   /** How long a claim holds when it is neither completed nor abandoned, because a handler hangs. Default 300. */
   claimSeconds?: number;
-  /** The present in milliseconds. Default `Date.now`. */
+  /** The current time in milliseconds, as a number. Default `Date.now`. */
   now?: () => number;
 }
 
-/** Remembers ids in this process. Two processes, or a restart, need a shared store or an inbox. */
+/**
+ * Remembers ids in this process. Two processes, or a restart, need a shared store or an inbox.
+ * @throws {TypeError} for a number that is not positive, and a `now` that returns no milliseconds.
+ * @example
+ * ```ts
+ * import { memoryDedupe } from "@loyalty-cards/webhook-verify";
+ * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+ *
+ * export const receive = fetchReceiver({
+ *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+ *   dedupe: memoryDedupe(), // the second delivery of an event gets 204 and calls nothing
+ *   accept: ({ id }) => console.log(id),
+ * });
+ * ```
+ */
 export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
-  const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, claimSeconds = 300, now = Date.now } = options;
+  const {
+    maxEntries = 10_000,
+    ttlSeconds = 7 * 24 * 3600,
+    claimSeconds = 300,
+    now: clock = Date.now,
+  } = options;
   positive("maxEntries", maxEntries);
   positive("ttlSeconds", ttlSeconds);
   positive("claimSeconds", claimSeconds);
+  const now = () => readClock("now", clock);
+  now(); // a mistake shows here, not with the first event
   const claimedUntilMs = new Map<string, number>();
   const doneUntilMs = new Map<string, number>(); // in order of completion, so the first one is the oldest
 

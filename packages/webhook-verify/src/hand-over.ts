@@ -1,6 +1,6 @@
 /** What becomes of a verified event: taken over in time, answered, and processed after the answer. */
 import { type Answer, answers } from "./answer.ts";
-import type { WebhookEvent } from "./event.ts";
+import { unexpectedData, type WebhookEvent } from "./event.ts";
 import { type HeadersLike, singleHeaderOf } from "./headers.ts";
 import type { Reporter, VerifiedFacts } from "./outcome.ts";
 import type { Reading } from "./reading.ts";
@@ -8,7 +8,7 @@ import { type Delivery, type TakeOverOptions, takeOver } from "./take-over.ts";
 import type { Verified } from "./verify.ts";
 
 export interface HandOverOptions extends TakeOverOptions {
-  process?: (event: WebhookEvent, delivery: Delivery) => void | Promise<void>;
+  process?: (event: WebhookEvent, delivery: Delivery) => unknown;
 }
 
 export type HandOver = (reading: Reading, verified: Verified, body: Uint8Array) => Promise<Answer>;
@@ -48,14 +48,18 @@ export function handingOver(options: HandOverOptions, reporting: Reporter): Hand
     const { headers } = reading.request;
     const { id, type } = event;
     const delivery = new Arrival(headers, body, reading.startedAtMs);
+    const unexpected = unexpectedData(event);
+    if (unexpected.length > 0) reporting.dataDiffers(event, unexpected);
     const facts = (): VerifiedFacts => ({
       event: { id, type },
       secretId: key.id,
       skewSeconds,
       contradictsHeader: contradicts(headers, event),
+      ...(unexpected.length > 0 && { unexpectedData: unexpected }),
     });
     reading.whenDue = () => {
       delivery.abort();
+      reporting.handlerTooSlow();
       return reading.report(
         () => ({ outcome: "failed", reason: "too-slow", ...facts() }),
         answers.notTakenOver,

@@ -1,7 +1,7 @@
 /** Looks a header up, in whichever form a framework hands headers over. */
 
 export type HeadersLike =
-  | { get(name: string): string | null }
+  | { get(name: string): string | readonly string[] | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The value or values of a header, by its lower-case name. A repeated line stays a list where the framework keeps it. */

@@ -52,13 +52,12 @@ export function fromBase64(text: string, maxBytes: number): Uint8Array {
   }
 }
 
-/** Without an announcement: more than almost every delivery needs. */
-const firstBytes = 16_384;
-
-/** One buffer for all chunks of a body, which never costs more than the limit and a little. */
-export function bodyBuffer({ maxBodyBytes, expectedBytes = firstBytes }: ReadLimits, fix: string) {
-  const firstLength = Math.min(maxBodyBytes, expectedBytes);
-  let buffer: Uint8Array | undefined;
+/**
+ * One buffer for all chunks of a body. It follows what arrived, not what was announced: a sender that announces much and
+ * sends little costs little. A body in one chunk is not copied; for more chunks the buffer doubles, up to the limit.
+ */
+export function bodyBuffer({ maxBodyBytes, expectedBytes = maxBodyBytes }: ReadLimits, fix: string) {
+  let buffer = new Uint8Array();
   let length = 0;
   return {
     /** @throws {RawBodyError} `too-large` as soon as the limit is passed; `already-consumed` where somebody set an encoding. */
@@ -66,20 +65,20 @@ export function bodyBuffer({ maxBodyBytes, expectedBytes = firstBytes }: ReadLim
       if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix });
       const end = length + chunk.byteLength;
       if (end > maxBodyBytes) throw new RawBodyError("too-large");
-      const bytes = bytesOf(chunk) as Uint8Array;
-      if (length === 0 && end === expectedBytes) {
-        buffer = bytes; // all of it in one piece, as nearly always
+      const bytes = bytesOf(chunk) as Uint8Array<ArrayBuffer>;
+      if (length === 0) {
+        buffer = bytes;
       } else {
-        buffer ??= new Uint8Array(firstLength);
-        // At once to the limit: doubling would hold both halves. Memory that is not written to costs nothing yet.
-        if (end > buffer.length) buffer = grown(buffer, maxBodyBytes);
+        if (end > buffer.length) {
+          const most = end > expectedBytes ? maxBodyBytes : Math.min(expectedBytes, maxBodyBytes);
+          buffer = grown(buffer, Math.min(Math.max(end, 2 * buffer.length), most));
+        }
         buffer.set(bytes, length);
       }
       length = end;
     },
     /** The buffer itself when it is full: a view of it would cost as much as parsing the event. */
     bytes(): Uint8Array {
-      buffer ??= new Uint8Array();
       return length === buffer.length ? buffer : buffer.subarray(0, length);
     },
   };
@@ -100,7 +99,7 @@ export async function collect(
   return body.bytes();
 }
 
-function grown(buffer: Uint8Array, byteLength: number): Uint8Array {
+function grown(buffer: Uint8Array, byteLength: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(byteLength);
   larger.set(buffer);
   return larger;

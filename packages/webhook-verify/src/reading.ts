@@ -37,26 +37,41 @@ export class Reading {
     return answer;
   }
 
-  rejected(reason: Rejection, answer: Answer): Answer {
-    return this.report(() => ({ outcome: "rejected", reason }), answer);
+  rejected(reason: Rejection, answer: Answer, skewSeconds?: number): Answer {
+    if (!this.isDue) this.#reporting.rejected(reason, skewSeconds);
+    return this.report(
+      () => ({ outcome: "rejected", reason, ...(skewSeconds !== undefined && { skewSeconds }) }),
+      answer,
+    );
   }
 
   misconfigured(reason: Misconfiguration, answer: Answer): Answer {
     return this.report(() => ({ outcome: "misconfigured", reason }), answer);
   }
 
-  /** The answer of the work, or the one that is due before it ends. The work goes on; what it leaves to do is done. */
+  /** The response when something threw that nothing expects to throw: the service delivers again. */
+  unexpectedError(error: unknown): Answer {
+    this.#reporting.unexpectedError(error, "responded 503, so the service delivers it again.");
+    return this.report(() => ({ outcome: "error", error }), answers.notTakenOver);
+  }
+
+  /** Never rejects. The answer of the work, or the one that is due before it ends. The work goes on; what it leaves to do is done. */
   answerWithin(limit: TimeLimit, work: Promise<Answer>): Promise<Answer> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const end = limit(this.#beganMs, () => {
-        resolve(this.whenDue());
+        try {
+          resolve(this.whenDue());
+        } catch (error) {
+          resolve(this.unexpectedError(error)); // thrown from a timer, it would end the process
+        }
         this.isDue = true;
       });
-      work.then((answer) => {
+      const respond = (answer: Answer) => {
         end();
         if (this.isDue) void answer.afterAnswer?.();
         resolve(answer);
-      }, reject);
+      };
+      work.then(respond, (error) => respond(this.unexpectedError(error)));
     });
   }
 }

@@ -58,7 +58,8 @@ function checked(secret: Secret | null | undefined): SigningKey {
   if (typeof key === "string" && key.trim() !== key) {
     throw new TypeError("secret has white space around it: trim it.");
   }
-  const notAfterMs = notAfter?.getTime();
-  if (Number.isNaN(notAfterMs)) throw new TypeError("notAfter of a secret is not a valid date.");
+  const notAfterMs = notAfter?.getTime?.();
+  if (notAfter !== undefined && !Number.isFinite(notAfterMs))
+    throw new TypeError("notAfter of a secret is not a valid date: give a Date, or leave it out.");
   return { key, id, notAfterMs };
 }

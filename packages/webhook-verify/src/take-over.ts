@@ -24,7 +24,7 @@ export interface Inbox {
 
 export interface TakeOverOptions {
   inbox?: Inbox;
-  accept?: (event: WebhookEvent, delivery: Delivery) => void | Promise<void>;
+  accept?: (event: WebhookEvent, delivery: Delivery) => unknown;
   dedupe?: DedupeStore;
 }
 

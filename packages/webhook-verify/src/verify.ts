@@ -1,4 +1,5 @@
 /** Decides whether a delivery is genuine and fresh, and only then reads it (spec 5.7). */
+import { readClock } from "./clock.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
 import type { HmacEngine } from "./hmac-engine.ts";
 import { nodeEngine, synchronousEngine } from "./hmac-node.ts";
@@ -6,7 +7,7 @@ import { verifyByWebCrypto } from "./hmac-web.ts";
 import { checkedBody, type RawBody } from "./raw-body.ts";
 import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
 import { parseSignature, type SignatureHeader } from "./signature.ts";
-import { refusal, type VerificationFault } from "./verification-error.ts";
+import { type Refusal, refusal, type VerificationFault } from "./verification-error.ts";
 
 /** A delivery as it arrived, and what it is held against. */
 export interface VerifyInput {
@@ -18,7 +19,7 @@ export interface VerifyInput {
   secret: Secret | readonly Secret[];
   /** How far `t` may be from now, either way, in seconds. Default 300. */
   toleranceSeconds?: number;
-  /** The present in milliseconds. Default `Date.now`. */
+  /** The current time in milliseconds, as a number. Default `Date.now`. */
   now?: () => number;
 }
 
@@ -53,13 +54,13 @@ export function checkedTolerance(toleranceSeconds: number = defaultToleranceSeco
 export function checkHeader(
   signature: VerifyInput["signature"],
   { nowMs, toleranceSeconds }: Freshness,
-): FreshHeader | VerificationFault {
+): FreshHeader | Refusal {
   const header = parseSignature(signature);
-  if (typeof header === "string") return header;
+  if (typeof header === "string") return { reason: header };
   const { timestamp, signatures } = header;
   const skewSeconds = Math.floor(nowMs / 1000) - Number(timestamp);
-  if (skewSeconds > toleranceSeconds) return "stale";
-  if (skewSeconds < -toleranceSeconds) return "future";
+  if (skewSeconds > toleranceSeconds) return { reason: "stale", skewSeconds };
+  if (skewSeconds < -toleranceSeconds) return { reason: "future", skewSeconds };
   return { timestamp, signatures, skewSeconds };
 }
 
@@ -70,7 +71,7 @@ const isOver = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterM
 function judged({ skewSeconds }: FreshHeader, body: Uint8Array, key: SigningKey | undefined): Checked {
   if (key === undefined) return "mismatch";
   const event = parseEvent(body);
-  return event === undefined ? "invalid-payload" : { event, key, skewSeconds };
+  return typeof event === "string" ? "invalid-payload" : { event, key, skewSeconds };
 }
 
 /** What {@link checkHeader} let through, and what its signature is held against. */
@@ -106,13 +107,39 @@ export function checkBody(given: Checkable): Checked | Promise<Checked> {
 /**
  * Verifies a delivery and returns its event. Any runtime.
  * @throws {WebhookVerificationError} when the delivery cannot be trusted; `reason` says why.
- * @throws {TypeError} when an option is wrong: an empty secret, a tolerance that is no number, a parsed body.
+ * @throws {TypeError} when an option is wrong: an empty secret, a tolerance that is no number, a parsed body,
+ * a `now` that returns no milliseconds.
+ * @example
+ * ```ts
+ * import { isKnownEvent, isWebhookVerificationError, verifyWebhook } from "@loyalty-cards/webhook-verify";
+ *
+ * export async function handle(rawBody: Uint8Array, signature: string | undefined, secret: string): Promise<number> {
+ *   try {
+ *     const event = await verifyWebhook({ rawBody, signature, secret });
+ *     if (isKnownEvent(event) && event.type === "balance.changed") console.log(event.data.balance);
+ *     return 204;
+ *   } catch (error) {
+ *     if (!isWebhookVerificationError(error)) throw error;
+ *     return error.reason === "invalid-payload" ? 400 : 401; // the reason is for your log only
+ *   }
+ * }
+ * ```
  */
 export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
   return eventOf(await checkBody(opened(input)));
 }
 
-/** {@link verifyWebhook} without a promise, where node:crypto exists. @throws as verifyWebhook does. */
+/**
+ * {@link verifyWebhook} without a promise, where node:crypto exists.
+ * @throws as verifyWebhook does.
+ * @example
+ * ```ts
+ * import { verifyWebhookSync } from "@loyalty-cards/webhook-verify";
+ *
+ * export const typeOf = (rawBody: Buffer, signature: string | undefined, secret: string): string =>
+ *   verifyWebhookSync({ rawBody, signature, secret }).type;
+ * ```
+ */
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
   return eventOf(checkBodyBy(synchronousEngine("verifyWebhook"), opened(input)));
 }
@@ -121,13 +148,13 @@ function opened(input: VerifyInput): Checkable {
   const keys = signingKeys(input.secret);
   const toleranceSeconds = checkedTolerance(input.toleranceSeconds);
   const body = checkedBody(input.rawBody);
-  const nowMs = (input.now ?? Date.now)();
+  const nowMs = readClock("now", input.now ?? Date.now);
   const header = checkHeader(input.signature, { nowMs, toleranceSeconds });
-  if (typeof header === "string") throw refusal(header);
+  if ("reason" in header) throw refusal(header);
   return { header, body, keys, nowMs };
 }
 
 function eventOf(result: Checked): WebhookEvent {
-  if (typeof result === "string") throw refusal(result);
+  if (typeof result === "string") throw refusal({ reason: result });
   return result.event;
 }

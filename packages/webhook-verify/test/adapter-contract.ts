@@ -4,7 +4,13 @@ import type { Server as HttpServer } from "node:http";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { memoryDedupe, type ReceiverOptions, type ReceiverOutcome, type WebhookEvent } from "../src/index.ts";
+import {
+  isKnownEvent,
+  memoryDedupe,
+  type ReceiverOptions,
+  type ReceiverOutcome,
+  type WebhookEvent,
+} from "../src/index.ts";
 import { peakBytes } from "./peak-bytes.ts";
 import { balanceChanged, type SignedDelivery, secret, signedDelivery } from "./signed-delivery.ts";
 import { signatureVectors, type Vector } from "./vectors.ts";
@@ -121,6 +127,22 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect(outcomes).toMatchObject([{ reason: "mismatch" }]);
     });
 
+    it("logs a wrong secret and a wrong clock once each when nobody listens to outcomes, with the seconds", async () => {
+      const log: string[] = [];
+      const { url, close } = await adapter.start({ secret, accept: () => {}, log: (line) => log.push(line) });
+      onTestFinished(async () => void (await close()));
+      const nowSeconds = Math.floor(Date.now() / 1000);
+      for (let count = 0; count < 3; count++) {
+        const forged = signedDelivery(balanceChanged(), { key: "whsec_other" });
+        const stale = signedDelivery(balanceChanged(), { timestamp: nowSeconds - 86_400 });
+        expect([(await send(url, forged)).status, (await send(url, stale)).status]).toEqual([401, 401]);
+      }
+      expect(log).toEqual([
+        expect.stringMatching(/rejected: mismatch; is this the secret of this endpoint\?/),
+        expect.stringMatching(/rejected: stale by 864\d\d s: check the clock/),
+      ]);
+    });
+
     it("reaches on every vector the verdict that the verifier reaches", async () => {
       const verdicts: Record<string, string> = {};
       for (const vectors of vectorsByReceiver()) {
@@ -142,6 +164,33 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect(verdicts).toEqual(
         Object.fromEntries(signatureVectors.map(({ name, verdict }) => [name, answerTo(verdict)])),
       );
+    });
+
+    it("accepts an event of a known type whose data differs, and tells where", async () => {
+      const { deliver, events, outcomes, log } = await serve();
+      const event = { ...balanceChanged(), data: { ...balanceChanged().data, balance: "120" } };
+      expect(await deliver(signedDelivery(event))).toMatchObject({ status: 204, text: "" });
+      expect(events.map((each) => [each, isKnownEvent(each)])).toEqual([[event, false]]);
+      expect(outcomes).toMatchObject([{ outcome: "verified", unexpectedData: ["/data/balance"] }]);
+      expect(log).toEqual([expect.stringContaining("/data/balance")]);
+    });
+
+    it("answers 500 when its clock tells no time any more, and accepts nothing, however old", async () => {
+      let nowMs = Date.now();
+      const { deliver, events, log } = await serve({ now: () => nowMs });
+      nowMs = Number.NaN;
+      const old = signedDelivery(balanceChanged(), { timestamp: 1_000_000_000 });
+      expect(await deliver(old)).toMatchObject({ status: 500, text: "" });
+      expect([events, log]).toEqual([[], [expect.stringContaining("`now` function")]]);
+    });
+
+    it("answers 400 to a signed id that no database keeps, and the log says why", async () => {
+      const { deliver, events, log } = await serve();
+      for (const id of ["evt_\\u0000", "evt_\\ud800"]) {
+        const body = JSON.stringify(balanceChanged()).replace("evt_1", id);
+        expect(await deliver(signedDelivery(body))).toMatchObject({ status: 400, text: "" });
+      }
+      expect([events, log]).toEqual([[], Array(2).fill(expect.stringContaining("id has a NUL character"))]);
     });
 
     it("refuses two signature lines, even when the first one is genuine", async () => {
@@ -277,7 +326,10 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       });
     }
 
-    it("refuses an empty secret and a tolerance of NaN when it is made", async () => {
+    it("refuses an empty secret, a tolerance of NaN and a clock without a number when it is made", async () => {
+      await expect((async () => adapter.start({ secret, now: () => Number.NaN }))()).rejects.toThrow(
+        /now must return milliseconds/,
+      );
       await expect((async () => adapter.start({ secret: "" }))()).rejects.toThrow(
         /secret is missing or empty/,
       );

@@ -1,5 +1,5 @@
 /** Turns HTTP requests into the events that AWS makes of them, and a function's results into answers. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
 import type { LambdaResult } from "../src/adapters/lambda.ts";
 import { listening, type RunningServer } from "./adapter-contract.ts";
@@ -95,11 +95,14 @@ export const eventShapes = {
 export type EventShape = keyof typeof eventShapes;
 export type LambdaHttpEvent = ReturnType<(typeof eventShapes)[EventShape]>;
 
+type Handler = (event: LambdaHttpEvent) => Promise<LambdaResult>;
+
 /** Listens, and calls the function once for each request. */
-export function bridged(
-  shape: EventShape,
-  handler: (event: LambdaHttpEvent) => Promise<LambdaResult>,
-): Promise<RunningServer> {
+export function bridged(shape: EventShape, handler: Handler): Promise<RunningServer> {
+  return listening(createServer(bridge(shape, handler)));
+}
+
+export function bridge(shape: EventShape, handler: Handler): RequestListener {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -110,7 +113,5 @@ export function bridged(
     const headers = wantsLists ? result.multiValueHeaders : result.headers;
     response.writeHead(result.statusCode, headers ?? {}).end(result.body);
   }
-  return listening(
-    createServer((request, response) => void answer(request, response).catch(() => response.destroy())),
-  );
+  return (request, response) => void answer(request, response).catch(() => response.destroy());
 }

@@ -9,7 +9,8 @@ const delivery: Delivery = {
   receivedAt: new Date(),
   signal: new AbortController().signal,
 };
-const ofType = (type: string) => ({ id: "evt_1", type, createdAt: "x", data: {} }) as unknown as WebhookEvent;
+const ofType = (type: string, data: unknown = {}) =>
+  ({ id: "evt_1", type, createdAt: "x", data }) as unknown as WebhookEvent;
 
 function recording() {
   const seen: string[] = [];
@@ -49,9 +50,92 @@ it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
   },
 );
 
+it("an event of a known type whose data differs reaches `unknown`, else `other`, and never its handler", async () => {
+  const { seen, handler } = recording();
+  const known = { "balance.changed": handler("balance") };
+  const differing = ofType("balance.changed", { balance: "120" });
+  await onEvents({ ...known, other: handler("other"), unknown: handler("unknown") })(differing, delivery);
+  await onEvents({ ...known, other: handler("other") })(differing, delivery);
+  expect(seen).toEqual(["unknown:balance.changed", "other:balance.changed"]);
+});
+
+it("with neither `unknown` nor `other` it rejects for data that differs, and names the paths and the remedy", async () => {
+  const { seen, handler } = recording();
+  const handlers: object = { "balance.changed": handler("balance") };
+  const dispatch = onEvents(handlers as Parameters<typeof onEvents>[0]);
+  const differing = ofType("balance.changed", { ...balanceChanged().data, balance: "+48600100200" });
+  await expect(dispatch(differing, delivery)).rejects.toThrow(
+    'The data of balance.changed differs from the contract at /data/balance: give onEvents a handler "unknown" or "other"',
+  );
+  await dispatch(ofType("card.renamed"), delivery); // newer than this version: nobody asked for it
+  expect(seen).toEqual([]);
+});
+
 it("a handler for no event is refused when it is given", () => {
   const handlers = { "balance.change": () => {}, other: () => {} } as Parameters<typeof onEvents>[0];
   expect(() => onEvents(handlers)).toThrow('"balance.change", which is no event');
+});
+
+it.each([
+  ["balance.change", "balance.changed"],
+  ["balanceChanged", "balance.changed"],
+  ["blance.changed", "balance.changed"],
+  ["BALANCE_CHANGED", "balance.changed"],
+  ["tier.change", "tier.changed"],
+  ["card.add", "card.added"],
+  ["pings", "ping"],
+  ["others", "other"],
+])("for a handler of %s it asks whether %s was meant, and lists the names", (name, meant) => {
+  const refused = () => onEvents({ [name]: () => {}, other: () => {} } as Parameters<typeof onEvents>[0]);
+  expect(refused).toThrow(TypeError);
+  expect(refused).toThrow(`Did you mean "${meant}"?`);
+  expect(refused).toThrow(
+    "The names are card.added, card.removed, balance.changed, tier.changed, consent.changed, ping, unknown, other",
+  );
+});
+
+it("suggests nothing for a name that is like none, and survives a long one", () => {
+  for (const name of ["invoice.paid", "", "__proto", "b".repeat(1_000_000)]) {
+    const refused = () => onEvents({ [name]: () => {}, other: () => {} } as Parameters<typeof onEvents>[0]);
+    expect(refused).toThrow("The names are card.added");
+    expect(refused).not.toThrow("Did you mean");
+  }
+});
+
+it.each([
+  ["undefined", undefined],
+  ["null", null],
+  ["string", "save"],
+  ["object", { handle() {} }],
+])("a handler that is %s is refused by name when it is given", (given, handler) => {
+  for (const name of ["balance.changed", "unknown", "other"]) {
+    const handlers = { other: () => {}, [name]: handler } as unknown as Parameters<typeof onEvents>[0];
+    expect(() => onEvents(handlers)).toThrow(TypeError);
+    expect(() => onEvents(handlers)).toThrow(`the handler of "${name}" must be a function; it is ${given}`);
+  }
+});
+
+it.each([undefined, null, () => {}])("%s instead of handlers is refused with an example", (handlers) => {
+  expect(() => onEvents(handlers as unknown as Parameters<typeof onEvents>[0])).toThrow(
+    /onEvents needs an object of handlers: \{ "balance\.changed"/,
+  );
+});
+
+it("a handler may return anything, and what it returns is awaited", async () => {
+  const balances = new Map<string, number>();
+  let isDone = false;
+  const dispatch = onEvents({
+    "balance.changed": ({ data }) => balances.set(data.passId, data.balance),
+    ping: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      isDone = true;
+      return 7;
+    },
+    other: () => "ignored",
+  });
+  expect(await dispatch(balanceChanged(), delivery)).toBeUndefined();
+  await dispatch(ofType("ping"), delivery);
+  expect([[...balances], isDone]).toEqual([[["card_1", 120]], true]);
 });
 
 it("a handler's rejection is the caller's", async () => {

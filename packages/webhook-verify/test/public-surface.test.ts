@@ -6,6 +6,8 @@ it("exports from .", async () => {
     [
       "WebhookVerificationError",
       "createReceiver",
+      "isKnownEvent",
+      "isWebhookVerificationError",
       "memoryDedupe",
       "onEvents",
       "signWebhook",
@@ -79,4 +81,13 @@ it("exports from ./doctor", async () => {
       "examineReceiver",
     ]
   `);
+});
+
+it("asks for no peer that does not matter, and blocks no major that is tested", async () => {
+  const { default: manifest } = await import("../package.json", { with: { type: "json" } });
+  expect(manifest.peerDependencies).toEqual({
+    express: "^4.18.0 || ^5.0.0",
+    fastify: "^5.0.0",
+    koa: "^2.0.0 || ^3.0.0",
+  });
 });

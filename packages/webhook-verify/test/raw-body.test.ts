@@ -46,16 +46,18 @@ it.each([0, 1, 50, 99, 1000])("takes it also when %i bytes were announced", asyn
   expect(await faultOf(collect(chunks(101, new Uint8Array(1)), limits, ""))).toBe("too-large");
 });
 
-it("makes no buffer larger than what was announced, nor than the limit", async () => {
-  const bufferOf = async (expectedBytes: number) =>
-    (await collect(chunks(1, new Uint8Array(10)), { maxBodyBytes: 100, expectedBytes }, "")).buffer
+it("makes no buffer larger than twice what arrived, what was announced, and the limit", async () => {
+  const bufferOf = async (count: number, expectedBytes: number) =>
+    (await collect(chunks(count, new Uint8Array(10)), { maxBodyBytes: 100, expectedBytes }, "")).buffer
       .byteLength;
-  expect([await bufferOf(10), await bufferOf(1_000_000)]).toEqual([10, 100]);
+  expect([await bufferOf(1, 10), await bufferOf(1, 1_000_000)]).toEqual([10, 10]);
+  expect([await bufferOf(3, 50), await bufferOf(3, 35), await bufferOf(9, 1_000_000)]).toEqual([40, 35, 100]);
 });
 
-it("what comes whole, as announced, is not copied", async () => {
+it("what comes whole is not copied, announced or not", async () => {
   const whole = new Uint8Array([1, 2, 3]);
   expect(await collect(chunks(1, whole), { maxBodyBytes: 100, expectedBytes: 3 }, "")).toBe(whole);
+  expect(await collect(chunks(1, whole), { maxBodyBytes: 100 }, "")).toBe(whole);
   expect(bytesOf(whole)).toBe(whole);
 });
 

@@ -3,11 +3,14 @@ import { describe, expect, it } from "vitest";
 import {
   createReceiver,
   type DedupeStore,
+  isKnownEvent,
   memoryDedupe,
+  onEvents,
   type ReceivedRequest,
   type ReceiverOptions,
   type ReceiverOutcome,
   type Secret,
+  signWebhookSync,
 } from "../src/index.ts";
 import { RawBodyError } from "../src/raw-body.ts";
 import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
@@ -151,6 +154,182 @@ describe("a genuine delivery", () => {
       expect((await receive({ method: "POST", headers, rawBody: delivery.body })).status).toBe(204);
     }
   });
+});
+
+describe("a genuine delivery whose data differs from the contract", () => {
+  const other = (type: string, data: unknown) => ({ ...balanceChanged(), type, data });
+  const { data: whole } = balanceChanged();
+
+  it.each<[string, unknown, string[]]>([
+    ["balance.changed", undefined, ["/data"]],
+    ["balance.changed", null, ["/data"]],
+    ["balance.changed", [], ["/data"]],
+    ["balance.changed", "text", ["/data"]],
+    ["balance.changed", { ...whole, balance: "120" }, ["/data/balance"]],
+    ["balance.changed", { ...whole, operation: { id: 7 } }, ["/data/operation/id", "/data/operation/type"]],
+    ["balance.changed", { ...whole, operation: null }, ["/data/operation"]],
+    ["balance.changed", { ...whole, change: null, passId: 1 }, ["/data/passId", "/data/change"]],
+    ["card.added", { customerId: "cus_1" }, ["/data/passId"]],
+    ["card.removed", { passId: "card_1" }, ["/data/customerId"]],
+    ["tier.changed", {}, ["/data/passId", "/data/customerId"]],
+    ["consent.changed", { customerId: "cus_1" }, ["/data/passIds"]],
+    ["consent.changed", { customerId: "cus_1", passIds: ["a", 7, 8] }, ["/data/passIds/1"]],
+  ])("%s with %j is accepted, and the outcome names the paths", async (type, data, paths) => {
+    const seen: unknown[] = [];
+    const { receive, outcomes } = receiverWith({
+      accept: (event) => void seen.push(event, isKnownEvent(event)),
+    });
+    const event = other(type, data);
+    expect((await receive(posted(signedDelivery(event)))).status).toBe(204);
+    expect(seen).toEqual([JSON.parse(JSON.stringify(event)), false]);
+    expect(outcomes).toMatchObject([
+      { outcome: "verified", status: 204, event: { id: "evt_1", type }, unexpectedData: paths },
+    ]);
+  });
+
+  it("is accepted with a number that JSON can write and nobody can store", async () => {
+    const { receive, outcomes } = receiverWith();
+    const body = JSON.stringify(balanceChanged()).replace(`"balance":120`, `"balance":1e999`);
+    expect((await receive(posted(signedDelivery(body)))).status).toBe(204);
+    expect(outcomes).toMatchObject([{ unexpectedData: ["/data/balance"] }]);
+  });
+
+  it.each<[string, unknown]>([
+    ["balance.changed", whole],
+    ["balance.changed", { ...whole, bonus: [1], operation: { ...whole.operation, by: null } }],
+    ["tier.changed", { passId: "card_1", customerId: "cus_1", tier: { name: "Gold" }, previous: 1 }],
+    ["tier.changed", { passId: "card_1", customerId: "cus_1" }],
+    ["card.added", { passId: "card_1", customerId: "cus_1", wallet: null }],
+    ["card.removed", { passId: "card_1", customerId: "cus_1", wallet: ["apple"] }],
+    ["consent.changed", { customerId: "cus_1", passIds: [], marketingConsent: "given" }],
+    ["ping", undefined],
+    ["ping", null],
+    ["ping", [7]],
+    ["card.renamed", "text"],
+  ])("%s with %j does not, where the specification leaves the form open", async (type, data) => {
+    const { receive, outcomes, log } = receiverWith();
+    expect((await receive(posted(signedDelivery(other(type, data))))).status).toBe(204);
+    expect(outcomes[0]).not.toHaveProperty("unexpectedData");
+    expect(log).toEqual([]);
+  });
+
+  it("is logged once for each type, by paths and never by values", async () => {
+    const { receive, log, outcomes } = receiverWith();
+    const personal = { ...whole, passId: 600100200, balance: "anna@example.com" };
+    for (let count = 0; count < 3; count++) {
+      await receive(
+        posted(signedDelivery({ ...other("balance.changed", personal), ...{ id: `evt_${count}` } })),
+      );
+      await receive(posted(signedDelivery(other("card.added", null))));
+    }
+    expect(log).toEqual([
+      expect.stringMatching(/data of balance\.changed evt_0 .* at \/data\/passId, \/data\/balance\. /),
+      expect.stringMatching(/data of card\.added evt_1 .* at \/data\. /),
+    ]);
+    expect(log.join()).not.toMatch(/anna|600100200/);
+    expect(outcomes.filter((outcome) => "unexpectedData" in outcome)).toHaveLength(6);
+  });
+
+  it("is a 503 when onEvents has neither `unknown` nor `other`, so that it is delivered again", async () => {
+    const called: string[] = [];
+    const handler = (event: { type: string }) => void called.push(event.type);
+    const { receive, outcomes, log } = receiverWith({
+      accept: onEvents({
+        "card.added": handler,
+        "card.removed": handler,
+        "balance.changed": handler,
+        "tier.changed": handler,
+        "consent.changed": handler,
+        ping: handler,
+      }),
+    });
+    const answer = await receive(posted(signedDelivery(other("balance.changed", null))));
+    expect([answer.status, answer.headers, called]).toEqual([503, { "retry-after": "60" }, []]);
+    expect(outcomes).toMatchObject([
+      { outcome: "failed", reason: "not-taken-over", unexpectedData: ["/data"] },
+    ]);
+    expect(log).toHaveLength(2);
+    expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(204);
+    expect(called).toEqual(["balance.changed"]);
+  });
+});
+
+describe("what is signed and no event", () => {
+  const genuine = JSON.stringify(balanceChanged());
+  it.each<[string, string | Uint8Array, RegExp]>([
+    ["an empty body", "", /the body is not JSON/],
+    ["a list", "[]", /the body is not a JSON object/],
+    ["text that is not UTF-8", Uint8Array.of(0x7b, 0xff, 0x7d), /the body is not UTF-8/],
+    ["an id that is a number", genuine.replace('"evt_1"', "1"), /id is not a string/],
+    ["an empty id", genuine.replace("evt_1", ""), /id is empty/],
+    ["an id with a NUL", genuine.replace("evt_1", "evt\\u0000"), /id has a NUL character/],
+    [
+      "an id with half a pair",
+      genuine.replace("evt_1", "evt\\ud83c"),
+      /id has a NUL .* or half of a surrogate/,
+    ],
+    ["an id of 513 characters", genuine.replace("evt_1", "e".repeat(513)), /id has more than 512 characters/],
+    ["a type with a NUL", genuine.replace("balance.changed", "\\u0000"), /type has a NUL character/],
+    ["no createdAt", genuine.replace("createdAt", "created"), /createdAt is not a string/],
+    ["a createdAt with half a pair", genuine.replace("2026", "\\udfff"), /createdAt has a NUL .* or half/],
+  ])("%s is 400, and a line in the log that says why", async (_name, body, why) => {
+    const accepted: unknown[] = [];
+    const { receive, log, outcomes } = receiverWith({ accept: (event) => void accepted.push(event) });
+    const signature = signWebhookSync({ rawBody: body, secret });
+    const headers = { "service-signature": signature };
+    expect((await receive({ method: "POST", headers, rawBody: body })).status).toBe(400);
+    expect(log).toEqual([expect.stringMatching(why)]);
+    expect(log.join()).not.toContain("evt");
+    expect([accepted, outcomes]).toMatchObject([[], [{ outcome: "rejected", reason: "invalid-payload" }]]);
+  });
+
+  it("is not logged when it is not signed: anybody could fill the log", async () => {
+    const { receive, log } = receiverWith();
+    const headers = { "service-signature": signWebhookSync({ rawBody: "[]", secret: "whsec_other" }) };
+    expect((await receive({ method: "POST", headers, rawBody: "[]" })).status).toBe(401);
+    expect(log).toEqual([]);
+  });
+});
+
+it("a log line shows the type and the id of an event on one line, and not more than their beginning", async () => {
+  const { receive, log } = receiverWith({ accept: () => Promise.reject(new Error("down")) });
+  const event = { id: "evt\n1 is fine\u2028\u202e", type: "x\r\n".repeat(5_000), createdAt: "x" };
+  expect((await receive(posted(signedDelivery(JSON.stringify(event))))).status).toBe(503);
+  expect(log).toHaveLength(1);
+  expect(log[0]).not.toMatch(/[\r\n\u2028\u202e]/);
+  expect(log[0]?.length).toBeLessThan(600);
+});
+
+describe("a clock that fails while the receiver runs", () => {
+  it.each<[string, () => unknown]>([
+    ["an ISO string", () => "2026-01-01T00:00:00.000Z"],
+    ["NaN", () => Number.NaN],
+    ["nothing", () => undefined],
+  ])(
+    "that returns %s accepts nothing: 500, and a line in the log that names the fix",
+    async (_name, fail) => {
+      let clock: () => unknown = Date.now;
+      const accepted: unknown[] = [];
+      const { receive, log, outcomes } = receiverWith({
+        now: () => clock() as number,
+        accept: (event) => void accepted.push(event),
+      });
+      // Years old: to a comparison with NaN it is fresh.
+      const stale = signedDelivery(balanceChanged(), { timestamp: 1 });
+      expect((await receive(posted(stale))).status).toBe(401);
+      clock = fail;
+      for (const delivery of [stale, signedDelivery(balanceChanged())]) {
+        expect((await receive(posted(delivery))).status).toBe(500);
+      }
+      expect(log).toEqual([expect.stringMatching(/`now` function .* Let it return a number/)]); // one line for both
+      expect(outcomes.slice(1)).toMatchObject(
+        Array(2).fill({ outcome: "misconfigured", reason: "invalid-clock", status: 500 }),
+      );
+      clock = Date.now;
+      expect((await receive(posted(signedDelivery(balanceChanged())))).status).toBe(204);
+      expect(accepted).toHaveLength(1);
+    },
+  );
 });
 
 describe("a refusal", () => {
@@ -471,19 +650,17 @@ describe("a duplicate", () => {
 
 describe("a secret that is looked up", () => {
   it("is asked for once, and again after a mismatch, but not more often than every 30 s", async () => {
-    let nowMs = Date.now();
+    let nowMs = 0;
     let current: Secret = "whsec_old";
     let asked = 0;
     const { receive } = receiverWith({
-      now: () => nowMs,
+      monotonicNow: () => nowMs,
       secret: () => {
         asked++;
         return current;
       },
     });
-    const deliver = async () =>
-      (await receive(posted(signedDelivery(balanceChanged(), { timestamp: Math.floor(nowMs / 1000) }))))
-        .status;
+    const deliver = async () => (await receive(posted(signedDelivery(balanceChanged())))).status;
 
     expect([await deliver(), asked]).toEqual([401, 2]);
     current = secret; // "New secret" was clicked
@@ -542,9 +719,12 @@ describe("a secret that is looked up", () => {
     ],
     ["rejects", () => Promise.reject(new Error("vault sealed"))],
   ])("is asked for again a second after the function %s, not before", async (_name, fail) => {
-    let nowMs = Date.now();
+    let nowMs = 0;
     let asked = 0;
-    const { receive } = receiverWith({ now: () => nowMs, secret: () => (++asked < 3 ? fail() : secret) });
+    const { receive } = receiverWith({
+      monotonicNow: () => nowMs,
+      secret: () => (++asked < 3 ? fail() : secret),
+    });
     const delivery = signedDelivery(balanceChanged());
     const deliver = async () => [(await receive(posted(delivery))).status, asked];
 
@@ -588,6 +768,164 @@ describe("a secret that is looked up", () => {
   });
 });
 
+describe("the age of a secret that was looked up", () => {
+  /** A receiver that gets no delivery unless a test sends one, its clock, and what its function gives. */
+  function aging(options: Partial<ReceiverOptions> = {}) {
+    const clock = { nowMs: 0 };
+    const store = { asked: 0, current: (): Secret | Promise<Secret> => "whsec_old" };
+    const { receive, log, outcomes } = receiverWith({
+      monotonicNow: () => clock.nowMs,
+      secret: () => {
+        store.asked++;
+        return store.current();
+      },
+      ...options,
+    });
+    const deliver = async (key: string) =>
+      (await receive(posted(signedDelivery(balanceChanged(), { key })))).status;
+    return { clock, store, deliver, log, outcomes };
+  }
+
+  it("has an end: a secret that leaked is refused after it, with no genuine delivery in between", async () => {
+    const { clock, store, deliver } = aging();
+    expect(await deliver("whsec_old")).toBe(204);
+    store.current = () => secret;
+    clock.nowMs = 239_999;
+    expect([await deliver("whsec_old"), store.asked]).toEqual([204, 1]);
+    clock.nowMs = 300_000;
+    expect(await deliver("whsec_old")).toBe(401);
+    expect(await deliver(secret)).toBe(204);
+  });
+
+  it.each([
+    [undefined, 300],
+    [60, 60],
+    [0.5, 0.5],
+  ])(
+    "with secretMaxAgeSeconds %s is %d seconds, to the millisecond",
+    async (secretMaxAgeSeconds, seconds) => {
+      const { clock, store, deliver } = aging(
+        secretMaxAgeSeconds === undefined ? {} : { secretMaxAgeSeconds },
+      );
+      expect(await deliver("whsec_old")).toBe(204);
+      store.current = () => new Promise(() => {}); // so that nothing new comes in the background
+      clock.nowMs = seconds * 1000 - 1;
+      expect(await deliver("whsec_old")).toBe(204);
+      store.current = () => secret;
+      clock.nowMs += 10_000; // past the limit of the look-up that hangs
+      expect(await deliver("whsec_old")).toBe(401);
+    },
+  );
+
+  it("begins with the question: a slow answer may be about a secret that was replaced meanwhile", async () => {
+    const { clock, store, deliver } = aging();
+    const [asked, vault] = [gate(), gate()];
+    store.current = () => {
+      asked.open();
+      return vault.opened.then(() => "whsec_old");
+    };
+    const first = deliver("whsec_old");
+    await asked.opened;
+    clock.nowMs = 5_000;
+    vault.open();
+    expect(await first).toBe(204);
+    store.current = () => secret;
+    clock.nowMs = 300_000;
+    expect(await deliver("whsec_old")).toBe(401);
+  });
+
+  it("is renewed in the background after four fifths of it, and nobody waits", async () => {
+    const { clock, store, deliver } = aging();
+    await deliver("whsec_old");
+    const vault = gate();
+    store.current = () => vault.opened.then(() => secret);
+    clock.nowMs = 240_000;
+    expect([await deliver("whsec_old"), await deliver("whsec_old"), store.asked]).toEqual([204, 204, 2]);
+    vault.open();
+    await new Promise(setImmediate); // what follows are promises that are settled already
+    expect([await deliver(secret), store.asked]).toEqual([204, 2]);
+    clock.nowMs = 240_000 + 239_999;
+    expect([await deliver(secret), store.asked]).toEqual([204, 2]);
+  });
+
+  it("does not depend on `now`, which may be held or set back", async () => {
+    let nowMs = Date.now();
+    const { clock, store, deliver } = aging({ now: () => nowMs, toleranceSeconds: 1e6 });
+    await deliver("whsec_old");
+    store.current = () => secret;
+    nowMs -= 500_000;
+    clock.nowMs = 300_000;
+    expect(await deliver("whsec_old")).toBe(401);
+  });
+
+  it.each([
+    ["fails", () => Promise.reject(new Error("vault sealed"))],
+    ["gives nothing", () => ""],
+  ])("ends also when the function %s: 500 until it works, and the old one is over", async (_name, fault) => {
+    const { clock, store, deliver, log, outcomes } = aging();
+    await deliver("whsec_old");
+    store.current = fault;
+    clock.nowMs = 299_999;
+    expect(await deliver("whsec_old")).toBe(204); // the failure in the background costs nothing yet
+    clock.nowMs = 301_000;
+    expect([await deliver("whsec_old"), await deliver(secret)]).toEqual([500, 500]);
+    expect(log.at(-1)).toContain("the `secret` function gave no usable secret");
+    expect(outcomes.at(-1)).toMatchObject({ outcome: "misconfigured", reason: "no-secret" });
+    store.current = () => secret;
+    clock.nowMs = 302_000;
+    expect([await deliver(secret), await deliver("whsec_old")]).toEqual([204, 401]); // delivered again, it is taken
+  });
+
+  it("ends also when the function hangs: 503 in time, another look-up after ten seconds, and no late answer counts", async () => {
+    const { clock, store, deliver, outcomes } = aging({ answerWithinMs: 100 });
+    await deliver("whsec_old");
+    const late = gate();
+    store.current = () => late.opened.then(() => "whsec_old");
+    clock.nowMs = 300_000;
+    expect(await deliver("whsec_old")).toBe(503);
+    expect(outcomes.at(-1)).toMatchObject({ reason: "secret-too-slow" });
+    store.current = () => secret;
+    clock.nowMs = 309_999;
+    expect([await deliver(secret), store.asked]).toEqual([503, 2]);
+    clock.nowMs = 310_000;
+    expect([await deliver(secret), store.asked]).toEqual([204, 3]);
+    late.open();
+    await new Promise(setImmediate); // what follows are promises that are settled already
+    expect([await deliver(secret), await deliver("whsec_old")]).toEqual([204, 401]);
+  });
+
+  it("is that of each process: three that share a store all refuse the old secret, also the one without deliveries", async () => {
+    const store: Secret[] = [{ key: "whsec_old", id: "old" }];
+    const startMs = Date.now();
+    let passedMs = 0;
+    const fleet = Array.from({ length: 3 }, () =>
+      receiverWith({
+        secret: async () => [...store],
+        now: () => startMs + passedMs,
+        monotonicNow: () => passedMs,
+      }),
+    );
+    const deliver = (key: string) => {
+      const timestamp = Math.floor((startMs + passedMs) / 1000);
+      const delivery = signedDelivery(balanceChanged(), { key, timestamp });
+      return Promise.all(fleet.map(async ({ receive }) => (await receive(posted(delivery))).status));
+    };
+    expect(await deliver("whsec_old")).toEqual([204, 204, 204]);
+
+    // "New secret" was clicked: the old one counts for ten more minutes, in every process.
+    store.splice(0, 1, { key: secret }, { key: "whsec_old", notAfter: new Date(startMs + 600_000) });
+    const [first, second] = fleet;
+    for (const receiver of [first, second]) {
+      expect((await receiver?.receive(posted(signedDelivery(balanceChanged()))))?.status).toBe(204);
+    }
+    passedMs = 600_000;
+    expect(await deliver("whsec_old")).toEqual([204, 204, 204]);
+    passedMs = 600_001;
+    expect(await deliver("whsec_old")).toEqual([401, 401, 401]);
+    expect(await deliver(secret)).toEqual([204, 204, 204]);
+  });
+});
+
 describe("construction refuses", () => {
   it.each([
     ["a missing secret", { secret: undefined }, /missing or empty/],
@@ -598,6 +936,15 @@ describe("construction refuses", () => {
       "a body limit of NaN",
       { secret, maxBodyBytes: Number.NaN },
       /maxBodyBytes must be a positive .* is NaN/,
+    ],
+    ["an age of 0 for secrets", { secret, secretMaxAgeSeconds: 0 }, /secretMaxAgeSeconds must be a positive/],
+    ["an age without end", { secret, secretMaxAgeSeconds: Number.POSITIVE_INFINITY }, /secretMaxAgeSeconds/],
+    ["an age of NaN", { secret, secretMaxAgeSeconds: Number.NaN }, /secretMaxAgeSeconds .* is NaN/],
+    ["an age that is text", { secret, secretMaxAgeSeconds: "300" }, /secretMaxAgeSeconds/],
+    [
+      "a monotonic clock without a number",
+      { secret, monotonicNow: () => new Date() },
+      /monotonicNow must return/,
     ],
     ["an answer time of 0", { secret, answerWithinMs: 0 }, /answerWithinMs must be a positive number/],
     ["an answer time no timer can hold", { secret, answerWithinMs: 2 ** 31 }, /2147483647 at most/],
@@ -676,4 +1023,148 @@ it("a body that was parsed is 500, and the log names the fix", async () => {
   expect(answer.status).toBe(500);
   expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver saw it/)]);
   expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "already-consumed" }]);
+});
+
+describe("without onOutcome, a rejected delivery", () => {
+  /** A receiver whose clock for pauses between lines is the test's. */
+  function logging(options: Partial<ReceiverOptions> = {}) {
+    const clock = { nowMs: 0 };
+    const log: string[] = [];
+    const receive = createReceiver({
+      secret,
+      accept: () => {},
+      log: (line) => log.push(line),
+      monotonicNow: () => clock.nowMs,
+      ...options,
+    });
+    return { receive, log, clock };
+  }
+  const nowSeconds = 1_800_000_000;
+  const now = () => nowSeconds * 1000;
+  const signed = (timestamp: number, key = secret) => signedDelivery(balanceChanged(), { timestamp, key });
+  const unsigned = (signature?: string): ReceivedRequest => ({
+    method: "POST",
+    headers: signature === undefined ? {} : { "service-signature": signature },
+    rawBody: "{}",
+  });
+
+  it.each<[string, ReceivedRequest, number, RegExp]>([
+    [
+      "without a signature",
+      unsigned(),
+      401,
+      /rejected: missing-signature; is this the service, or does a proxy/,
+    ],
+    [
+      "with a malformed one",
+      unsigned("sha256=00"),
+      401,
+      /rejected: malformed-signature; .*t=<unix seconds>,v1=/,
+    ],
+    [
+      "ten minutes old",
+      posted(signed(nowSeconds - 612)),
+      401,
+      /rejected: stale by 612 s: check the clock of this machine/,
+    ],
+    ["of the future", posted(signed(nowSeconds + 301)), 401, /rejected: future by 301 s: check the clock/],
+    [
+      "of another secret",
+      posted(signed(nowSeconds, "whsec_other")),
+      401,
+      /rejected: mismatch; is this the secret of this endpoint\?/,
+    ],
+    ["by GET", posted(signed(nowSeconds), { method: "GET" }), 405, /rejected: not-post; .*POST only/],
+    [
+      "that is compressed",
+      posted({ ...signed(nowSeconds), headers: { "content-encoding": "gzip" } }),
+      415,
+      /rejected: encoded; /,
+    ],
+    [
+      "that is too large",
+      posted(signed(nowSeconds), { rawBody: " ".repeat(2 ** 20 + 1) }),
+      413,
+      /rejected: too-large; .*maxBodyBytes/,
+    ],
+  ])("%s is one line that names the reason and what to check", async (_name, request, status, line) => {
+    const { receive, log } = logging({ now });
+    expect((await receive(request)).status).toBe(status);
+    expect(log).toEqual([expect.stringMatching(line)]);
+    expect(log.join()).not.toMatch(/whsec|card_1|evt_1/);
+  });
+
+  it("is a line when its body does not come in time, and a line when accept takes too long", async () => {
+    const { receive, log } = logging({ now, answerWithinMs: 20, accept: () => new Promise(() => {}) });
+    const never = () => new Promise<never>(() => {});
+    expect((await receive(posted(signed(nowSeconds), { rawBody: never }))).status).toBe(408);
+    expect((await receive(posted(signed(nowSeconds)))).status).toBe(503);
+    expect(log).toEqual([
+      expect.stringMatching(/rejected: too-slow; the body did not arrive within answerWithinMs/),
+      expect.stringMatching(/accept or the inbox took longer than answerWithinMs; responded 503/),
+    ]);
+  });
+
+  it("is one line a minute for each reason, however many come, and the next line counts the others", async () => {
+    const { receive, log, clock } = logging({ now });
+    const forged = posted(signed(nowSeconds, "whsec_other"));
+    for (let count = 0; count < 1_000; count++) {
+      await receive(forged);
+      await receive(unsigned());
+    }
+    expect(log).toHaveLength(2);
+    clock.nowMs = 59_999;
+    await receive(forged);
+    expect(log).toHaveLength(2);
+    clock.nowMs = 60_000;
+    await receive(forged);
+    expect(log).toHaveLength(3);
+    expect(log[2]).toMatch(/mismatch; .*\(1000 more since the last line about this\.\)$/);
+    clock.nowMs = 120_000;
+    await receive(forged);
+    expect(log[3]).toMatch(/mismatch; /);
+    expect(log[3]).not.toMatch(/more since/);
+  });
+
+  it.each<[string, () => number]>([
+    [
+      "throws",
+      () => {
+        throw new Error("gone");
+      },
+    ],
+    ["gives no number", () => Number.NaN],
+  ])("is a 401 also when monotonicNow %s later, with at most one line", async (_name, broken) => {
+    let clock = () => 0;
+    const { receive, log } = logging({ now, monotonicNow: () => clock() });
+    clock = broken;
+    for (let count = 0; count < 10; count++) expect((await receive(unsigned())).status).toBe(401);
+    expect(log).toHaveLength(1);
+  });
+
+  it("is not logged when onOutcome is there, which gets the seconds", async () => {
+    const outcomes: ReceiverOutcome[] = [];
+    const { receive, log } = logging({ now, onOutcome: (outcome) => outcomes.push(outcome) });
+    await receive(posted(signed(nowSeconds - 612)));
+    await receive(posted(signed(nowSeconds + 612)));
+    await receive(unsigned());
+    expect(log).toEqual([]);
+    expect(outcomes).toMatchObject([
+      { outcome: "rejected", reason: "stale", skewSeconds: 612 },
+      { outcome: "rejected", reason: "future", skewSeconds: -612 },
+      { outcome: "rejected", reason: "missing-signature" },
+    ]);
+    expect(outcomes[2]).not.toHaveProperty("skewSeconds");
+  });
+});
+
+it("a mistake in the program is one line a minute, because anybody can send a header of the right form", async () => {
+  const { receive, log } = receiverWith({ monotonicNow: () => 0 });
+  const { body } = signedDelivery(balanceChanged());
+  const forged = `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}`;
+  for (let count = 0; count < 100; count++) {
+    const headers = { "service-signature": forged };
+    expect((await receive({ method: "POST", headers, rawBody: JSON.parse(body) })).status).toBe(500);
+  }
+  expect(log).toEqual([expect.stringMatching(/parsed before the webhook receiver saw it/)]);
 });

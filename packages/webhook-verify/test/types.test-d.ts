@@ -1,5 +1,6 @@
 /** The types an integrator meets: narrowing, exhaustiveness, and each adapter in its framework's slot. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { webhooks } from "@loyalty-cards/openapi";
 import type {
   ALBEvent,
   ALBHandler,
@@ -18,7 +19,17 @@ import { koaReceiver } from "../src/adapters/koa.ts";
 import { type LambdaEvent, lambdaReceiver } from "../src/adapters/lambda.ts";
 import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
 import { nodeReceiver } from "../src/adapters/node.ts";
-import { onEvents, type UnknownEvent, verifyWebhook, type WebhookEvent } from "../src/index.ts";
+import type { KnownEvents } from "../src/event.ts";
+import {
+  isKnownEvent,
+  isWebhookVerificationError,
+  type KnownEvent,
+  onEvents,
+  type UnknownEvent,
+  type VerificationFault,
+  verifyWebhook,
+  type WebhookEvent,
+} from "../src/index.ts";
 
 declare const event: WebhookEvent;
 const nothing = () => {};
@@ -28,7 +39,6 @@ test("comparing `type` with a known name narrows to exactly that event", () => {
     expectTypeOf(event.data.balance).toEqualTypeOf<number>();
     expectTypeOf(event.data.operation.id).toEqualTypeOf<string>();
   }
-  if (event.type === "tier.changed") expectTypeOf(event.data.tier).toEqualTypeOf<string | null>();
   if (event.type === "consent.changed") expectTypeOf(event.data.passIds).toEqualTypeOf<string[]>();
 });
 
@@ -46,16 +56,61 @@ test("a switch over the known types leaves the unknown event", () => {
   }
 });
 
-test("an open set completes known values and takes others", () => {
-  if (event.type === "card.added") {
-    const wallet: typeof event.data.wallet = "a wallet of tomorrow";
-    expectTypeOf(wallet).toExtend<string>();
+/** The members that the service's document names; unknown ones arrive too, and are no part of the types. */
+type Declared<Value> = Value extends string
+  ? Value
+  : Value extends readonly (infer Item)[]
+    ? Declared<Item>[]
+    : Value extends object
+      ? { [Name in keyof Value as string extends Name ? never : Name]: Declared<Value[Name]> }
+      : Value;
+type Contract = {
+  [Type in keyof webhooks]: Declared<webhooks[Type]["post"]["requestBody"]["content"]["application/json"]>;
+};
+
+test("the events are those of the service's document, member by member", () => {
+  expectTypeOf<KnownEvents>().toEqualTypeOf<Contract>();
+});
+
+test("a member that an event does not have is an error", () => {
+  // @ts-expect-error blance
+  if (event.type === "balance.changed") event.data.blance;
+  // @ts-expect-error typ
+  if (event.type === "balance.changed") event.data.operation.typ;
+  // @ts-expect-error dta
+  if (isKnownEvent(event)) event.dta;
+});
+
+test("members whose form the specification leaves open are unknown, and can be compared and narrowed", () => {
+  if (event.type === "card.added") expectTypeOf(event.data.wallet).toEqualTypeOf<unknown>();
+  if (event.type === "tier.changed") {
+    const { tier, previous } = event.data;
+    expectTypeOf(previous).toEqualTypeOf<unknown>();
+    if (typeof tier === "string") expectTypeOf(tier).toEqualTypeOf<string>();
   }
+  if (event.type === "consent.changed") {
+    expectTypeOf(event.data.marketingConsent === true).toEqualTypeOf<boolean>();
+  }
+  if (event.type === "ping") expectTypeOf(event.data).toEqualTypeOf<unknown>();
+});
+
+test("isKnownEvent narrows to the known events, and leaves the unknown one", () => {
+  if (isKnownEvent(event)) {
+    expectTypeOf(event).toEqualTypeOf<KnownEvent>();
+    if (event.type === "balance.changed") expectTypeOf(event.data.balance).toEqualTypeOf<number>();
+  } else {
+    expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
+  }
+});
+
+test("isWebhookVerificationError narrows to the error with its reason", () => {
+  const error: unknown = undefined;
+  if (isWebhookVerificationError(error)) expectTypeOf(error.reason).toEqualTypeOf<VerificationFault>();
 });
 
 test("onEvents types each handler and misses none", () => {
   onEvents({
-    "card.added": (added) => void expectTypeOf(added.data.wallet).toExtend<string>(),
+    "card.added": (added) => void expectTypeOf(added.data.passId).toEqualTypeOf<string>(),
     "card.removed": nothing,
     "balance.changed": (changed) => void expectTypeOf(changed.data.balance).toEqualTypeOf<number>(),
     "tier.changed": nothing,

@@ -1,8 +1,13 @@
 /** What the verifier lets through and what it refuses, judged by signatures that openssl made. */
 import { createContext, runInContext } from "node:vm";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { examineReceiver } from "../src/doctor/examine-receiver.ts";
 import { signByWebCrypto } from "../src/hmac-web.ts";
 import {
+  createReceiver,
+  isKnownEvent,
+  isWebhookVerificationError,
+  memoryDedupe,
   type Secret,
   signWebhook,
   signWebhookSync,
@@ -15,6 +20,12 @@ import { type SigningKey, signingKeys } from "../src/secret.ts";
 import { checkBodyByWebCrypto, checkHeader } from "../src/verify.ts";
 import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
 import { signatureVectors, type Vector } from "./vectors.ts";
+
+/** The package loaded a second time, as when two versions of a dependency are installed. */
+function anotherCopy(): Promise<typeof import("../src/index.ts")> {
+  vi.resetModules();
+  return import("../src/index.ts");
+}
 
 const inputOf = ({ rawBody, signature, secrets, toleranceSeconds, nowMs }: Vector): VerifyInput => ({
   rawBody,
@@ -42,7 +53,7 @@ async function verdictByWebCrypto({
   nowMs,
 }: Vector): Promise<string> {
   const header = checkHeader(signature, { nowMs, toleranceSeconds });
-  if (typeof header === "string") return header;
+  if ("reason" in header) return header.reason;
   const result = await checkBodyByWebCrypto({ header, body: rawBody, keys: signingKeys(secrets), nowMs });
   return typeof result === "string" ? result : "valid";
 }
@@ -167,10 +178,61 @@ describe("an option that would switch the check off is refused before anything i
     [null, /missing/],
     [{ key: "" }, /empty/],
     [{ key: secret, notAfter: new Date(Number.NaN) }, /notAfter/],
+    [{ key: secret, notAfter: "2026-01-01T00:00:00.000Z" }, /notAfter .* give a Date/],
+    [{ key: secret, notAfter: null }, /notAfter .* give a Date/],
     [7, /string or bytes/],
   ])("secret %j", async (value, message) => {
     expect(() => verifyWebhookSync({ ...input, secret: value as Secret })).toThrow(message);
     await expect(verifyWebhook({ ...input, secret: value as Secret })).rejects.toThrow(TypeError);
+  });
+});
+
+const notTheTime: [string, unknown][] = [
+  ["an ISO string", "2026-01-01T00:00:00.000Z"],
+  ["digits in a string", String(Date.now())],
+  ["undefined", undefined],
+  ["null", null],
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["-Infinity", Number.NEGATIVE_INFINITY],
+  ["a number past the last Date", 8.64e15 + 1],
+  ["a Date", new Date()],
+  ["an invalid Date", new Date("")],
+  ["a bigint", 1n],
+  ["a promise", Promise.resolve(Date.now())],
+];
+
+describe("a clock that returns", () => {
+  const { body, headers } = signedDelivery(balanceChanged());
+  const input = { rawBody: body, signature: headers["service-signature"], secret };
+  const message = /^now must return milliseconds as a number, as Date\.now does; it returned /;
+
+  it.each(notTheTime)(
+    "%s is a TypeError, of both verifiers, the receiver and the memory of ids",
+    async (_name, value) => {
+      const now = () => value as number;
+      expect(() => verifyWebhookSync({ ...input, now })).toThrow(TypeError);
+      expect(() => verifyWebhookSync({ ...input, now })).toThrow(message);
+      await expect(verifyWebhook({ ...input, now })).rejects.toThrow(TypeError);
+      await expect(verifyWebhook({ ...input, now })).rejects.toThrow(message);
+      expect(() => createReceiver({ secret, now })).toThrow(message);
+      expect(() => memoryDedupe({ now })).toThrow(message);
+      await expect(examineReceiver({ url: "https://shop.example/", secret, now })).rejects.toThrow(message);
+    },
+  );
+
+  it.each([0, -1, 0.5, 8.64e15, -8.64e15])("%d milliseconds is a time", (nowMs) => {
+    const verdict = verdictOf(() => verifyWebhookSync({ ...input, now: () => nowMs }));
+    expect(verdict).toBe(nowMs > 1e13 ? "stale" : "future");
+  });
+
+  it("nothing because it is none is a TypeError", async () => {
+    const now = Date.now() as never;
+    expect(() => verifyWebhookSync({ ...input, now })).toThrow(
+      "now must be a function that returns milliseconds",
+    );
+    await expect(verifyWebhook({ ...input, now })).rejects.toThrow(TypeError);
+    expect(() => createReceiver({ secret, now })).toThrow(TypeError);
   });
 });
 
@@ -222,11 +284,61 @@ describe("what is made of a secret", () => {
   });
 });
 
-it.each(["text", 7, true, null, []])("a ping with data %j is no event", (data) => {
-  const raw = JSON.stringify({ id: "evt_1", type: "ping", createdAt: "x", data });
-  const { headers } = signedDelivery(raw);
-  const delivery = { rawBody: raw, signature: headers["service-signature"], secret };
-  expect(verdictOf(() => verifyWebhookSync(delivery))).toBe("invalid-payload");
+describe("an event whose data differs from the contract", () => {
+  const verified = async (event: object) => {
+    const rawBody = JSON.stringify(event);
+    const input = { rawBody, signature: signWebhookSync({ rawBody, secret }), secret };
+    expect(await verifyWebhook(input)).toEqual(verifyWebhookSync(input));
+    return verifyWebhookSync(input);
+  };
+
+  it.each([undefined, null, [], "text", 7, {}, { ...balanceChanged().data, balance: "120" }])(
+    "with data %j is verified all the same, and isKnownEvent is false for it",
+    async (data) => {
+      const event = await verified({ ...balanceChanged(), data });
+      expect([event.id, event.type, isKnownEvent(event)]).toEqual(["evt_1", "balance.changed", false]);
+    },
+  );
+
+  it.each(["text", 7, true, null, [], undefined])("a ping with data %j is as known as any", async (data) => {
+    expect(isKnownEvent(await verified({ id: "evt_1", type: "ping", createdAt: "x", data }))).toBe(true);
+  });
+
+  it("is told apart from a whole one, also by another copy of the package", async () => {
+    const copy = await anotherCopy();
+    expect(copy.isKnownEvent).not.toBe(isKnownEvent);
+    expect(copy.isKnownEvent(await verified(balanceChanged()))).toBe(true);
+    expect(copy.isKnownEvent(await verified({ ...balanceChanged(), data: null }))).toBe(false);
+    expect(copy.isKnownEvent(await verified({ ...balanceChanged(), type: "card.renamed" }))).toBe(false);
+  });
+});
+
+describe("isWebhookVerificationError", () => {
+  const refused = (verify: typeof verifyWebhookSync) => {
+    try {
+      return verify({ rawBody: "{}", signature: undefined, secret });
+    } catch (error) {
+      return error;
+    }
+  };
+
+  it("knows the error of another copy of the package, where instanceof does not", async () => {
+    const copy = await anotherCopy();
+    const foreign = refused(copy.verifyWebhookSync);
+    expect([foreign instanceof WebhookVerificationError, isWebhookVerificationError(foreign)]).toEqual([
+      false,
+      true,
+    ]);
+    expect(copy.isWebhookVerificationError(refused(verifyWebhookSync))).toBe(true);
+  });
+
+  it.each([
+    new TypeError("x"),
+    { name: "WebhookVerificationError", reason: "stale" },
+    null,
+    undefined,
+    "stale",
+  ])("is false for %s", (value) => expect(isWebhookVerificationError(value)).toBe(false));
 });
 
 it("the event of a body with a __proto__ key changes no prototype", () => {

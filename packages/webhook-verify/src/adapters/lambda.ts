@@ -23,7 +23,20 @@ export interface LambdaResult {
 
 const fix = "Take the middleware that parses the body (httpJsonBodyParser, say) off this function.";
 
-/** `export const handler = lambdaReceiver({ … })`. @throws {TypeError} as createReceiver does, and for `process`. */
+/**
+ * `export const handler = lambdaReceiver({ … })`.
+ * @throws {TypeError} as createReceiver does, and for `process`.
+ * @example
+ * ```ts
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ * import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
+ *
+ * export const handler = lambdaReceiver({
+ *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+ *   accept: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), other: () => {} }),
+ * });
+ * ```
+ */
 export function lambdaReceiver(
   options: Omit<ReceiverOptions, "process">, // a function freezes once it has answered
 ): (event: LambdaEvent) => Promise<LambdaResult> {
@@ -31,7 +44,8 @@ export function lambdaReceiver(
   if ("process" in options) {
     throw new TypeError("A function freezes once it has answered: give accept or inbox instead of process.");
   }
-  return async (event) => {
+  return async (invocation) => {
+    const event = invocation ?? {}; // a function may be called with anything
     const { status, headers } = await receive({
       method: event.httpMethod ?? event.requestContext?.http?.method ?? "",
       headers: event.multiValueHeaders ?? event.headers ?? {}, // the first, where there is one: it keeps repeated lines

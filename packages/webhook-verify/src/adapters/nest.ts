@@ -1,7 +1,7 @@
 /** Receives deliveries in NestJS, on Express and on Fastify. */
 import { handingReceiver } from "../handing-receiver.ts";
 import type { ReceiverOptions } from "../receiver.ts";
-import { type KeptBody, type NodeRequest, type NodeResponse, receiveFrom, respond } from "./node-request.ts";
+import { type KeptBody, type NodeRequest, type NodeResponse, nodeHandler } from "./node-request.ts";
 
 /** In a middleware Node's own request; in a controller the platform's, which in Fastify is a wrapper. */
 export type NestRequest = NodeRequest | ({ raw: NodeRequest } & KeptBody);
@@ -17,14 +17,29 @@ const fix =
  * For `app.use("/webhooks", nestReceiver({ … }))` in main.ts, or to be called by a controller with its request and
  * response.
  * @throws {TypeError} as createReceiver does.
+ * @example
+ * ```ts
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ * import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
+ * import type { INestApplication } from "@nestjs/common";
+ *
+ * const accept = onEvents({
+ *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
+ *   other: () => {},
+ * });
+ * // In main.ts, after NestFactory.create(AppModule) and before app.listen():
+ * export const receiveWebhooks = (app: INestApplication) =>
+ *   app.use("/webhooks", nestReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", accept }));
+ * ```
  */
 export function nestReceiver(
   options: ReceiverOptions,
 ): (request: NestRequest, response: NestResponse) => Promise<void> {
-  const receive = handingReceiver(options);
-  return async (request, response) => {
-    const answer = await receiveFrom(receive, "raw" in request ? request.raw : request, fix, request);
+  const handle = nodeHandler(handingReceiver(options), options, fix);
+  return (request, response) => {
     if ("hijack" in response) response.hijack(); // the answer is ours: Fastify must not make a second one
-    await respond("raw" in response ? response.raw : response, answer);
+    return handle("raw" in request ? request.raw : request, "raw" in response ? response.raw : response, {
+      kept: request,
+    });
   };
 }

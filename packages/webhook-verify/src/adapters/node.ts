@@ -2,14 +2,33 @@
 import type { ServerResponse } from "node:http";
 import { handingReceiver } from "../handing-receiver.ts";
 import type { ReceiverOptions } from "../receiver.ts";
-import { type NodeRequest, receiveFrom, respond } from "./node-request.ts";
+import { type NodeRequest, nodeHandler } from "./node-request.ts";
 
 const fix = "Hand the request over before anything reads its body.";
 
-/** Handles one route of a node:http server. @throws {TypeError} as createReceiver does. */
+/**
+ * Handles one route of a node:http server.
+ * @throws {TypeError} as createReceiver does.
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ * import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+ *
+ * const accept = onEvents({
+ *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
+ *   other: () => {},
+ * });
+ * const receive = nodeReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", accept });
+ * createServer((request, response) => {
+ *   if (request.url === "/webhooks") return void receive(request, response);
+ *   response.writeHead(404).end();
+ * }).listen(3000);
+ * ```
+ */
 export function nodeReceiver(
   options: ReceiverOptions,
 ): (request: NodeRequest, response: ServerResponse) => Promise<void> {
-  const receive = handingReceiver(options);
-  return async (request, response) => respond(response, await receiveFrom(receive, request, fix));
+  const handle = nodeHandler(handingReceiver(options), options, fix);
+  return (request, response) => handle(request, response);
 }

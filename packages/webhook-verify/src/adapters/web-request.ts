@@ -3,15 +3,15 @@ import type { Answer } from "../answer.ts";
 import { collect, RawBodyError, type ReadLimits } from "../raw-body.ts";
 import type { Receiver } from "../receiver.ts";
 
-/** Keeps the platform alive until a promise settles, as Workers' execution context does. */
-export interface ExecutionContext {
-  waitUntil(promise: Promise<unknown>): void;
-}
-
+/** Never rejects, also when the platform's request throws: it is read inside the receiver. */
 export function receiveRequest(receive: Receiver, request: Request, fix: string): Promise<Answer> {
   return receive({
-    method: request.method,
-    headers: request.headers,
+    get method() {
+      return request.method;
+    },
+    get headers() {
+      return request.headers;
+    },
     rawBody: (limits) => bodyOf(request, limits, fix),
   });
 }
@@ -21,9 +21,8 @@ export function responseOf({ status, headers }: Answer): Response {
 }
 
 /** Lets the answer leave first. */
-export function runAfter(task: () => Promise<void>, context?: ExecutionContext): void {
-  const done = new Promise<void>((resolve) => setTimeout(() => resolve(task()), 0));
-  context?.waitUntil(done);
+export function runAfter(task: () => Promise<void>): Promise<void> {
+  return new Promise((resolve) => setTimeout(() => resolve(task()), 0));
 }
 
 async function bodyOf(request: Request, limits: ReadLimits, fix: string): Promise<Uint8Array> {

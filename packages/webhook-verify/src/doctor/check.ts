@@ -1,6 +1,6 @@
 /** One thing a receiver is examined for, and the three ways to judge an answer. */
 import type { Bench } from "./bench.ts";
-import type { Answer, Shipment } from "./send.ts";
+import type { Answer, Send, Shipment } from "./send.ts";
 
 export interface Check {
   /** The part of the specification that is examined. */
@@ -10,8 +10,8 @@ export interface Check {
   judged: (answer: Answer) => string | undefined;
   /** Not forbidden, but it will cost deliveries or memory one day. */
   isAdvisory?: true;
-  /** What to change. */
-  advice: string;
+  /** What to change; a function where that depends on the response. */
+  advice: string | ((answer: Answer, bench: Bench, send: Send) => Promise<string>);
   shipments: (bench: Bench) => Promise<Shipment[]>;
 }
 

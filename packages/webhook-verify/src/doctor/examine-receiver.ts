@@ -1,4 +1,5 @@
 /** Examines a running receiver from outside: sends it good and bad deliveries and tells what it got wrong. */
+import { readClock } from "../clock.ts";
 import type { Secret } from "../secret.ts";
 import { signingKeys } from "../secret.ts";
 import { checkedTolerance } from "../verify.ts";
@@ -73,11 +74,23 @@ export interface Examination {
 /**
  * Sends about sixty deliveries, pings most of them. Use it on a system where two balances of `cardId` hurt nobody.
  * @throws {TypeError} for an address or a secret that cannot be right. Rejects with `signal.reason` when aborted.
+ * @example
+ * ```ts
+ * import { examineReceiver } from "@loyalty-cards/webhook-verify/doctor";
+ *
+ * const secret = process.env.LOYALTY_SIGNING_SECRET ?? "";
+ * const { passed, findings } = await examineReceiver({ url: "http://127.0.0.1:3000/webhooks", secret });
+ * for (const { check, verdict, observed, advice } of findings) {
+ *   if (verdict !== "pass") console.log(`${verdict} ${check}: it ${observed}. ${advice}`);
+ * }
+ * process.exitCode = passed ? 0 : 1;
+ * ```
  */
 export async function examineReceiver(options: ExamineOptions): Promise<Examination> {
   const { now = Date.now, timeLimitMs = 10_000, deadlineMs = 120_000, onFinding } = options;
   const { oversizedBytes = 16 * 1024 * 1024, fetch = globalThis.fetch } = options;
   signingKeys(options.secret);
+  readClock("now", now);
   const send = sender({ url: addressOf(options.url), fetch, timeLimitMs, signal: options.signal });
   const bench = benchOf({
     secret: options.secret,
@@ -118,7 +131,8 @@ export async function examineReceiver(options: ExamineOptions): Promise<Examinat
       const wrong = check.judged(last);
       if (wrong === undefined) continue;
       const verdict = check.isAdvisory ? "warn" : "fail";
-      found(name, check, { verdict, observed: wrong, advice: check.advice });
+      const advice = typeof check.advice === "string" ? check.advice : await check.advice(last, bench, send);
+      found(name, check, { verdict, observed: wrong, advice });
       return last;
     }
     found(name, check, { verdict: "pass", observed: last === undefined ? "nothing" : inWords(last) });

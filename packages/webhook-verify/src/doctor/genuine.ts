@@ -1,5 +1,7 @@
 /** Deliveries that are genuine in every respect, though not each of the plainest kind. */
+import type { Bench } from "./bench.ts";
 import { checks, each, taken } from "./check.ts";
+import type { Answer, Send } from "./send.ts";
 
 const utf8 = new TextEncoder();
 
@@ -8,8 +10,7 @@ export const genuine = checks({
     clause: "6.3.1",
     sends: "a ping as the service signs it",
     judged: taken,
-    advice:
-      "Answer 2xx: check the URL, the secret, and that nothing in front of the receiver asks for a login.",
+    advice: adviceOnRefusal,
     shipments: async (bench) => [await bench.genuine()],
   },
   bytes: {
@@ -98,6 +99,14 @@ export const genuine = checks({
       await bench.genuine(bench.event({ shop: "Praga", data: { more: [1, {}] } })),
     ],
   },
+  "ping-data": {
+    clause: "6.2",
+    sends: "pings whose data is absent, null and a list: what data a ping has is not specified",
+    judged: taken,
+    isAdvisory: true,
+    advice: "Answer 2xx to an event whatever its data is: what you refuse is lost after the last retry.",
+    shipments: (bench) => each([undefined, null, [7]], (data) => bench.genuine(bench.event({ data }))),
+  },
   "content-type": {
     clause: "6.1",
     sends: "application/json with a charset",
@@ -143,3 +152,79 @@ export const genuine = checks({
     },
   },
 });
+
+/** What most likely stands in the way of a genuine delivery, by the status of the response. */
+const adviceByStatus: ReadonlyMap<number, string> = new Map([
+  [
+    400,
+    "The receiver did not find an event in the body: give it the bytes as they arrived, before any parser such as express.json() or bodyParser().",
+  ],
+  [
+    401,
+    "The signature did not match. Check that the receiver has the secret of this endpoint, and that no parser such as express.json() reads or changes the body before it. The receiver's log names the reason.",
+  ],
+  [
+    403,
+    "Something in front of the receiver refuses the request: exempt this path from CSRF protection, bot protection and logins. The signature is what authenticates a delivery.",
+  ],
+  [
+    404,
+    "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without accept, process or inbox needs a handler after it.",
+  ],
+  [405, "The path exists and does not accept POST: mount the receiver for POST, and check the path."],
+  [
+    408,
+    "The body did not reach the receiver: look for a parser that reads it first, or a proxy that holds it back.",
+  ],
+  [
+    413,
+    "A limit in front of the receiver is below a few hundred bytes: raise the proxy's or the parser's limit.",
+  ],
+  [
+    415,
+    "Something in front of the receiver refuses application/json: exempt this path from checks of the content type.",
+  ],
+  [
+    419,
+    "CSRF protection refuses the request: exempt this path from it. The signature is what authenticates a delivery.",
+  ],
+  [429, "A rate limiter refuses the request: exempt this path from it."],
+  [
+    500,
+    "The receiver failed: read its log. Most often a parser such as express.json() or bodyParser() read the body before it, or it has no secret.",
+  ],
+  [
+    502,
+    "The proxy reached no receiver: check that it runs, and the address and port that the proxy sends to.",
+  ],
+  [
+    503,
+    "The receiver could not store the event, or took too long: read its log for what accept or the inbox threw. A proxy without a running receiver responds 503 too.",
+  ],
+  [
+    504,
+    "The proxy waited for the receiver in vain: respond first and work afterwards, and check the address it sends to.",
+  ],
+]);
+
+async function adviceOnRefusal({ status, fault }: Answer, bench: Bench, send: Send): Promise<string> {
+  if (status === undefined) {
+    return fault === "too-slow"
+      ? "Respond first and work afterwards: the service waits 10 seconds. A receiver behind a parser that has read the body may wait for it without end."
+      : "Nothing listens there, or the connection was cut: check that the receiver runs, the host, the port, and the TLS certificate.";
+  }
+  if (status < 400) {
+    return "Give the address that it redirects to, because the service follows no redirect. Where that is a login page, exempt this path from logins.";
+  }
+  if ([400, 401, 415, 500].includes(status)) {
+    const { headers, body } = await bench.genuine();
+    const unparsed = { headers: { ...headers, "content-type": "application/octet-stream" }, body };
+    if (taken(await send(unparsed)) === undefined) {
+      return "A parser reads the body before the receiver: the same delivery is accepted when it is not called JSON. Mount the receiver above express.json(), bodyParser() and the like, or skip its path in them.";
+    }
+  }
+  return (
+    adviceByStatus.get(status) ??
+    "Respond 2xx to a genuine delivery: read the receiver's log, and check what stands in front of it."
+  );
+}

@@ -1,5 +1,5 @@
 /** The doctor finds our receivers in good health, and of each wrong one exactly what is wrong with it. */
-import { timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
@@ -243,6 +243,13 @@ const wrong: [
     ["fail extra-members"],
   ],
   [
+    "refuses data that it does not expect",
+    () => ({
+      take: (event) => ("data" in event && event.data !== null && typeof event.data === "object" ? 204 : 400),
+    }),
+    ["warn ping-data"],
+  ],
+  [
     "insists on the content type",
     () => ({
       before: (request, response) =>
@@ -331,6 +338,80 @@ describe("of a receiver that", () => {
     expect(passed).toBe(!found.some((finding) => finding.startsWith("fail")));
     for (const { advice, clause } of flagged)
       expect([advice, clause]).toEqual([expect.stringMatching(/\.$/), expect.stringMatching(/^[569]/)]);
+  });
+});
+
+describe("the advice about a genuine delivery that is not accepted", () => {
+  const status = (code: number) =>
+    listening(
+      createServer(
+        (request, response) => void request.resume().on("end", () => response.writeHead(code).end()),
+      ),
+    );
+  const behindParser = (receiver: express.RequestHandler) =>
+    listening(createServer(express().use(express.json()).post("/webhooks", receiver)));
+  const quiet = { ...options, log: () => {} };
+
+  it.each<[string, () => Promise<RunningServer>, RegExp]>([
+    [
+      "our receiver behind express.json(): 500",
+      () => behindParser(expressReceiver(quiet)),
+      /^A parser reads the body/,
+    ],
+    [
+      "a receiver by hand that verifies JSON.stringify(request.body): 401",
+      () =>
+        behindParser(async (request, response) => {
+          const body =
+            request.body === undefined
+              ? await right.read(request)
+              : Buffer.from(JSON.stringify(request.body, null, 1));
+          const { t = "", v1 = "" } = pairsIn(String(request.headers["service-signature"]));
+          const expected = createHmac("sha256", secret)
+            .update(right.signedText(t, body as Buffer))
+            .digest("hex");
+          response.sendStatus(expected === v1 ? 204 : 401);
+        }),
+      /^A parser reads the body/,
+    ],
+    ["another secret: 401", () => receiverWith({ matches: () => false }), /secret of this endpoint.*parser/],
+    [
+      "a receiver that fails: 500",
+      () => receiverWith({ take: () => 500 }),
+      /read its log.*parser such as express\.json\(\)/,
+    ],
+    [
+      "an Express without the route: 404",
+      () => listening(createServer(express())),
+      /check the path.*accept, process or inbox/,
+    ],
+    ["a path without POST: 405", () => status(405), /mount the receiver for POST/],
+    ["CSRF protection: 403", () => status(403), /CSRF/],
+    ["CSRF protection: 419", () => status(419), /CSRF/],
+    ["a rate limiter: 429", () => status(429), /rate limiter/],
+    ["a proxy without a receiver: 502", () => status(502), /proxy reached no receiver/],
+    [
+      "accept that fails: 503",
+      () =>
+        listening(createServer(nodeReceiver({ ...quiet, accept: () => Promise.reject(new Error("down")) }))),
+      /accept or the inbox/,
+    ],
+    ["a status that means nothing: 418", () => status(418), /read the receiver's log/],
+    ["a redirect", () => status(302), /follows no redirect/],
+  ])("fits what was seen: %s", async (_name, start, advice) => {
+    const { flagged } = await examined(start());
+    expect(flagged).toMatchObject([
+      { check: "valid", verdict: "fail", advice: expect.stringMatching(advice) },
+    ]);
+  });
+
+  it("fits a receiver that is not there, and one that never responds", async () => {
+    const { url, close } = await listening(createServer());
+    await close();
+    const gone = await examineReceiver({ url, secret });
+    expect(gone.findings[0]?.advice).toMatch(/Nothing listens there/);
+    const silent = await examined(listening(createServer(() => {})), { timeLimitMs: 100 });
+    expect(silent.flagged[0]?.advice).toMatch(/Respond first and work afterwards/);
   });
 });
 

@@ -64,6 +64,36 @@ for (const [name, framework] of [
       });
     });
 
+    it("explains the 404 in the log, once, when no handler follows", async () => {
+      const log: string[] = [];
+      const app = framework();
+      app.post("/webhooks", expressReceiver({ secret, log: (line) => log.push(line) }));
+      const server = await listening(createServer(app));
+      onTestFinished(async () => void (await server.close()));
+      for (const id of ["evt_1", "evt_2"]) {
+        expect((await send(server.url, signedDelivery(balanceChanged(id)))).status).toBe(404);
+      }
+      const explained =
+        /expressReceiver has neither accept, process nor inbox, and no handler after it.* Write expressReceiver\(/;
+      await expect.poll(() => log).toEqual([expect.stringMatching(explained)]);
+    });
+
+    it("logs nothing when the next handler responds", async () => {
+      const log: string[] = [];
+      const app = framework();
+      app.post(
+        "/webhooks",
+        expressReceiver({ secret, log: (line) => log.push(line) }),
+        (_request, response) => {
+          response.once("finish", () => log.push("finished")).sendStatus(204);
+        },
+      );
+      const server = await listening(createServer(app));
+      onTestFinished(async () => void (await server.close()));
+      expect((await send(server.url, signedDelivery(balanceChanged()))).status).toBe(204);
+      await expect.poll(() => log).toEqual(["finished"]);
+    });
+
     it("refuses dedupe: it cannot know how the next handler fares", () => {
       expect(() => expressReceiver({ secret, dedupe: memoryDedupe() })).toThrow(/dedupe needs accept/);
     });

@@ -1,5 +1,5 @@
 /** The Fastify adapter, beside routes that keep their own parsers. */
-import fastify, { type FastifyInstance } from "fastify";
+import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 import { fastifyReceiver } from "../../src/adapters/fastify.ts";
 import { describeAdapter, type RunningServer, send } from "../adapter-contract.ts";
@@ -95,4 +95,71 @@ it("Fastify verifies an injected delivery, and one over HTTP/2", async () => {
   onTestFinished(async () => void (await http2.close()));
   expect(await overHttp2(address, body, headers)).toBe(204);
   expect(await overHttp2(address, `${body} `, headers)).toBe(401);
+});
+
+const receiver: FastifyPluginAsync = async (app) => {
+  await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {}, log: () => {} });
+};
+
+it.each<[string, (app: FastifyInstance) => Promise<unknown>]>([
+  [
+    "before the plugin",
+    async (app) => {
+      app.get("/webhooks", async () => "the page of the webhooks");
+      await app.register(receiver);
+    },
+  ],
+  [
+    "after the plugin",
+    async (app) => {
+      await app.register(receiver);
+      app.get("/webhooks", async () => "the page of the webhooks");
+    },
+  ],
+  [
+    "after the plugin, for every path",
+    async (app) => {
+      await app.register(receiver);
+      app.get("/*", async () => "the page of the webhooks");
+    },
+  ],
+])("Fastify keeps the application's own GET on the same path, registered %s", async (_name, register) => {
+  const app = fastify();
+  await register(app);
+  const { url, close } = await listening(app);
+  onTestFinished(async () => void (await close()));
+  const page = await fetch(url);
+  expect([page.status, await page.text()]).toEqual([200, "the page of the webhooks"]);
+  expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(204);
+  const other = await fetch(url, { method: "PUT", body: "x" });
+  expect([other.status, other.headers.get("allow")?.split(", ").includes("POST")]).toEqual([405, true]);
+});
+
+it("Fastify says which methods the application has on the path", async () => {
+  const app = fastify();
+  await app.register(receiver);
+  app.get("/webhooks", async () => "");
+  const response = await app.inject({ method: "DELETE", url: "/webhooks?id=1" });
+  expect(response.headers["allow"]?.split(", ").sort()).toEqual(["GET", "HEAD", "POST"]);
+});
+
+it("Fastify responds 405 under prefixes and with parameters, and 404 beside the path", async () => {
+  const app = fastify();
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send("the application's own"));
+  await app.register(
+    async (shop) => {
+      await shop.register(fastifyReceiver, { path: "/:shop/webhooks", secret, accept: () => {} });
+      await shop.register(fastifyReceiver, { prefix: "/top", path: "/", secret, accept: () => {} });
+    },
+    { prefix: "/hooks" },
+  );
+  const statusOf = async (method: "GET" | "POST", url: string) =>
+    (await app.inject({ method, url })).statusCode;
+  expect(await statusOf("GET", "/hooks/berlin/webhooks")).toBe(405);
+  expect(await statusOf("GET", "/hooks/top")).toBe(405);
+  expect(await statusOf("GET", "/hooks/top/")).toBe(405);
+  expect(await statusOf("POST", "/hooks/berlin/webhooks")).toBe(401);
+  for (const url of ["/webhooks", "/hooks/berlin/webhooks/1", "/hooks/a/b/webhooks", "/hooks"]) {
+    expect((await app.inject({ method: "GET", url })).body).toBe("the application's own");
+  }
 });

@@ -1,0 +1,147 @@
+/** Every adapter in its framework, as a request listener: for tests that put any server, or any surroundings, around it. */
+import "reflect-metadata";
+import { createServer, type RequestListener } from "node:http";
+import {
+  createServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
+import { getRequestListener } from "@hono/node-server";
+import Router from "@koa/router";
+import { Module } from "@nestjs/common";
+import { type AbstractHttpAdapter, NestFactory } from "@nestjs/core";
+import { ExpressAdapter } from "@nestjs/platform-express";
+import { FastifyAdapter } from "@nestjs/platform-fastify";
+import express from "express";
+import express4 from "express-4";
+import fastify, { type FastifyInstance } from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
+import Koa2 from "koa-2";
+import { expressReceiver } from "../src/adapters/express.ts";
+import { fastifyReceiver } from "../src/adapters/fastify.ts";
+import { fetchReceiver } from "../src/adapters/fetch.ts";
+import { koaReceiver } from "../src/adapters/koa.ts";
+import { lambdaReceiver } from "../src/adapters/lambda.ts";
+import { nestReceiver } from "../src/adapters/nest.ts";
+import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
+import { nodeReceiver } from "../src/adapters/node.ts";
+import type { ReceiverOptions } from "../src/index.ts";
+import { listening, type RunningServer } from "./adapter-contract.ts";
+import { bridge } from "./lambda-bridge.ts";
+
+export type HttpVersion = "HTTP/1.1" | "HTTP/2";
+
+export interface EveryAdapter {
+  name: string;
+  /** The framework with the receiver at `/webhooks`. */
+  listener(options: ReceiverOptions): Promise<RequestListener>;
+  versions: readonly HttpVersion[];
+  /** What the receiver is given is no longer Node's request and response. */
+  isBridged?: true;
+}
+
+const both = ["HTTP/1.1", "HTTP/2"] as const;
+
+async function nest(platform: AbstractHttpAdapter, options: ReceiverOptions) {
+  class App {}
+  Module({})(App);
+  const app = await NestFactory.create(App, platform, { logger: false, abortOnError: false });
+  app.use("/webhooks", nestReceiver(options));
+  await app.init();
+  return app.getHttpAdapter().getInstance();
+}
+
+async function routing(app: FastifyInstance): Promise<RequestListener> {
+  await app.ready();
+  return (request, response) => app.routing(request, response);
+}
+
+export const everyAdapter: readonly EveryAdapter[] = [
+  { name: "node:http", versions: both, listener: async (options) => nodeReceiver(options) },
+  {
+    name: "Express 5",
+    versions: ["HTTP/1.1"], // Express puts requests of HTTP/1.1 in the place of those of HTTP/2
+    listener: async (options) => express().all("/webhooks", expressReceiver(options)),
+  },
+  {
+    name: "Express 4",
+    versions: ["HTTP/1.1"],
+    listener: async (options) => express4().all("/webhooks", expressReceiver(options)),
+  },
+  {
+    name: "Fastify",
+    versions: both,
+    listener: async (options) => {
+      const app = fastify();
+      await app.register(fastifyReceiver, { path: "/webhooks", ...options });
+      return routing(app);
+    },
+  },
+  {
+    name: "Koa 3",
+    versions: both,
+    listener: async (options) =>
+      Object.assign(new Koa(), { silent: true })
+        .use(new Router().all("/webhooks", koaReceiver(options)).routes())
+        .callback(),
+  },
+  {
+    name: "Koa 2",
+    versions: both,
+    listener: async (options) =>
+      Object.assign(new Koa2(), { silent: true })
+        .use(new Router().all("/webhooks", koaReceiver(options)).routes())
+        .callback(),
+  },
+  {
+    name: "NestJS on Express",
+    versions: ["HTTP/1.1"],
+    listener: (options) => nest(new ExpressAdapter(), options),
+  },
+  {
+    name: "NestJS on Fastify",
+    versions: both,
+    listener: async (options) => routing(await nest(new FastifyAdapter(), options)),
+  },
+  { name: "Next Pages Router", versions: both, listener: async (options) => nextPagesHandler(options) },
+  {
+    name: "Next App Router",
+    versions: both,
+    isBridged: true,
+    listener: async (options) => getRequestListener(nextRoute(options)) as RequestListener,
+  },
+  {
+    name: "fetch in Hono",
+    versions: both,
+    isBridged: true,
+    listener: async (options) => {
+      const receive = fetchReceiver(options);
+      const app = new Hono().all("/webhooks", (context) => receive(context.req.raw));
+      return getRequestListener(app.fetch) as RequestListener;
+    },
+  },
+  ...(["an HTTP API", "a REST API", "a load balancer with multi-value headers"] as const).map(
+    (shape): EveryAdapter => ({
+      name: `Lambda behind ${shape}`,
+      versions: ["HTTP/1.1"],
+      isBridged: true,
+      listener: async (options) => bridge(shape, lambdaReceiver(options)),
+    }),
+  ),
+];
+
+/** How many uploads a session may have open: few, so that one that is left open is noticed. */
+export const maxOpenStreams = 5;
+
+/** Listens with this version of HTTP; over HTTP/2 without TLS. */
+export function serving(listener: RequestListener, version: HttpVersion): Promise<RunningServer> {
+  if (version === "HTTP/1.1") return listening(createServer(listener));
+  const settings = { maxConcurrentStreams: maxOpenStreams };
+  return listening(
+    createHttp2Server(
+      { settings },
+      listener as never as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+    ),
+  );
+}

@@ -1,0 +1,340 @@
+/** Random requests against every adapter, over HTTP/1.1 and HTTP/2, with genuine deliveries among them: nothing breaks. */
+import { connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
+import { connect } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { everyAdapter, type HttpVersion, serving } from "../every-adapter.ts";
+import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
+
+/** For all adapters together. `npm run test:fuzz` asks for a hundred thousand. */
+const requests = Number(process.env["RANDOM_REQUESTS"] ?? 2_000);
+/** Printed with a failure; the same seed makes the same requests. */
+const seed = Number(process.env["RANDOM_SEED"] ?? Date.now() % 2 ** 31);
+const concurrency = 16;
+
+/** What the receiver responds (DESIGN of the responses in the README) when nothing of its own fails. */
+const ownStatuses = [204, 400, 401, 405, 408, 413, 415];
+/** What Node's parsers respond by themselves: unreadable requests, an unknown `Expect`, too many headers, too slow. */
+const parserStatuses = [400, 408, 413, 417, 431];
+/** What routers respond to targets that are not `/webhooks`, and to methods that they do not know. */
+const routerStatuses = [400, 404, 405, 501];
+/** What Koa itself responds to a target that Node's `url.parse` rejects, before any middleware. */
+const koaStatuses = [500];
+
+interface Random {
+  /** From 0 to below `below`. */
+  number(below: number): number;
+  chance(probability: number): boolean;
+  one<Value>(values: readonly Value[]): Value;
+}
+
+/** mulberry32 */
+function randomOf(start: number): Random {
+  let state = start >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const number = (below: number) => Math.floor(next() * below);
+  return {
+    number,
+    chance: (probability) => next() < probability,
+    one: (values) => values[number(values.length)] as never,
+  };
+}
+
+interface Made {
+  method: string;
+  target: string;
+  headers: [name: string, value: string][];
+  body: Buffer;
+  /** Sends less than all of it and then leaves in this way. */
+  leaves?: "reset" | "end";
+}
+
+const text = (random: Random, length: number) =>
+  String.fromCharCode(
+    ...Array.from({ length }, () => random.one([0x20, 0x41, 0x7e, 0xe9, 0xff, 0x2c, 0x3d, 0x22])),
+  );
+
+function madeUp(random: Random): Made {
+  const { body, headers: genuine } = signedDelivery(balanceChanged("evt_forged"), {
+    key: random.chance(0.9) ? "whsec_other" : secret,
+    timestamp: random.one([0, 1, 2 ** 31, 9e15]), // never fresh: not even what our secret signs
+  });
+  const headers = Object.entries(genuine);
+  for (let changes = random.number(4); changes > 0; changes--) {
+    const name = random.one([
+      "service-signature",
+      "Service-Signature",
+      "service-event",
+      "content-type",
+      "content-encoding",
+      "x-forwarded-host",
+      "cookie",
+      "__proto__",
+      "constructor",
+    ]);
+    const value = random.one([
+      "",
+      "t=1,v1=00",
+      `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}`,
+      "gzip",
+      "identity",
+      text(random, random.number(40)),
+      text(random, random.one([2_000, 9_000, 20_000])),
+    ]);
+    if (random.chance(0.3)) headers.splice(random.number(headers.length), 1);
+    headers.splice(random.number(headers.length + 1), 0, [name, value]);
+    if (random.chance(0.5)) headers.push([name, value]);
+  }
+  if (random.chance(0.05)) headers.push(["expect", random.one(["100-continue", "more"])]);
+  return {
+    method: random.one([
+      "POST",
+      "POST",
+      "POST",
+      "POST",
+      "GET",
+      "PUT",
+      "OPTIONS",
+      "HEAD",
+      "TRACE",
+      "PROPFIND",
+    ]),
+    target: random.chance(0.7)
+      ? "/webhooks"
+      : random.one([
+          "/",
+          "/webhooks?a=%00",
+          "/webhooks/%E0%A4%A",
+          "/%",
+          "//webhooks",
+          "*",
+          "http://a:99999/webhooks",
+          "http://[::1/webhooks",
+          "http://shop.test/webhooks",
+          "//:@/webhooks",
+          "/../webhooks",
+          `/webhooks?${"x".repeat(5_000)}`,
+        ]),
+    headers,
+    body: Buffer.from(
+      random.one(["", "{", body, body.slice(0, 100), body + text(random, 3_000), "x".repeat(200_000)]),
+    ),
+    ...(random.chance(0.2) ? { leaves: random.one(["reset", "end"] as const) } : {}),
+  };
+}
+
+function genuine(id: string): Made {
+  const { body, headers } = signedDelivery(balanceChanged(id));
+  return { method: "POST", target: "/webhooks", headers: Object.entries(headers), body: Buffer.from(body) };
+}
+
+type Status = number | "none";
+
+/** Writes what may be no HTTP at all, and reads the status of the first response. */
+function overHttp1(port: number, made: Made, random: Random | undefined): Promise<Status> {
+  const { method, target, headers, body, leaves } = made;
+  const { length } = body;
+  let framing = `content-length: ${length}`;
+  let payload = body;
+  if (random !== undefined) {
+    framing = random.one([
+      framing,
+      framing,
+      framing,
+      `content-length: ${length + 1}`,
+      `content-length: ${Math.max(0, length - 1)}`,
+      `content-length: ${random.one(["-1", "1e3", "0x10", "99999999999999999999", "2000000", "1, 2"])}`,
+      `content-length: ${length}\r\ncontent-length: ${length + 1}`,
+      "transfer-encoding: chunked",
+      `transfer-encoding: chunked\r\ncontent-length: ${length}`,
+      "transfer-encoding: gzip, chunked",
+      "x: y",
+    ]);
+    if (framing.startsWith("transfer-encoding")) {
+      const size = random.one([
+        length.toString(16),
+        "zz",
+        "-1",
+        "ffffffffffffffff",
+        (length + 5).toString(16),
+        "0",
+      ]);
+      payload = Buffer.concat([
+        Buffer.from(`${size}\r\n`),
+        body,
+        Buffer.from(random.one(["\r\n0\r\n\r\n", "\r\n", ""])),
+      ]);
+    }
+  }
+  const host = random?.chance(0.1)
+    ? random.one(["", "host: a:99999\r\n", "host: a\r\nhost: b\r\n"])
+    : "host: shop.test\r\n";
+  const version = random?.chance(0.03) ? random.one(["HTTP/1.0", "HTTP/3.0", "HTTP/1.1 "]) : "HTTP/1.1";
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const head = Buffer.from(
+    `${method} ${target} ${version}\r\n${host}${lines}${framing}\r\nconnection: close\r\n\r\n`,
+    "latin1",
+  );
+  const bytes = Buffer.concat([head, payload]);
+  const sent =
+    leaves === undefined || random === undefined ? bytes : bytes.subarray(0, random.number(bytes.length));
+  return new Promise((resolve) => {
+    let received = "";
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => {
+      socket.write(sent, () => {
+        if (leaves === "reset") socket.resetAndDestroy();
+        else if (random !== undefined) socket.end(); // what is incomplete stays so, and nobody waits for the rest
+      });
+    });
+    const finish = () => {
+      const status = /^HTTP\/1\.1 (\d{3})(?! Continue)/m.exec(
+        received.replace("HTTP/1.1 100 Continue\r\n", ""),
+      )?.[1];
+      resolve(status === undefined ? "none" : Number(status));
+    };
+    socket
+      .setEncoding("latin1")
+      .on("data", (part) => {
+        received += part;
+      })
+      .on("error", () => {})
+      .on("end", () => socket.end())
+      .on("close", finish);
+  });
+}
+
+/** Sends over a session of its own, so that one broken session is only its own. */
+function overHttp2(url: string, made: Made, random: Random | undefined): Promise<Status> {
+  const { method, target, headers, body } = made;
+  // Elsewhere it is the framework that waits without end for the rest (Fastify), or keeps the session (Koa).
+  const leaves = target === "/webhooks" ? made.leaves : undefined;
+  const lines: Record<string, string | string[]> = {};
+  for (const [name, value] of headers) {
+    const known = lines[name.toLowerCase()];
+    lines[name.toLowerCase()] = known === undefined ? value : [known, value].flat();
+  }
+  const all: OutgoingHttpHeaders = {
+    ":method": method,
+    ":path": target,
+    ":authority": "shop.test",
+    ...lines,
+  };
+  if (random?.chance(0.1)) delete all[":authority"];
+  if (random?.chance(0.2)) {
+    all["content-length"] = random.one([0, 1, body.length + 1, 2_000_000, "x", "-1"]);
+  }
+  return new Promise((resolve) => {
+    let status: Status = "none";
+    const session = connectHttp2(url);
+    const finish = () => {
+      session.destroy();
+      resolve(status);
+    };
+    session.on("error", finish).on("close", finish);
+    try {
+      const request = session.request(all);
+      request.on("response", (response) => {
+        status = Number(response[":status"]);
+      });
+      request.on("error", finish).on("end", finish).on("close", finish).resume();
+      if (leaves === undefined) request.end(body);
+      else {
+        request.write(body.subarray(0, random?.number(body.length + 1)), () => {
+          if (leaves === "reset") request.close(random?.one([0, 1, 2, 5, 8, 11]));
+        });
+        // Half of the stream stays open; the receiver's own time limit responds.
+      }
+    } catch {
+      finish(); // what this client refuses to send
+    }
+  });
+}
+
+const everyVersion = everyAdapter.flatMap((adapter) =>
+  adapter.versions.map((version): [string, HttpVersion] => [adapter.name, version]),
+);
+const requestsEach = Math.ceil(requests / everyVersion.length);
+
+describe(`${requests} random requests with the seed ${seed}`, () => {
+  const figures: Record<string, number> = {};
+
+  it.each(everyVersion)(
+    "break nothing in %s over %s",
+    async (name, version) => {
+      const failures: unknown[] = [];
+      const fail = (error: unknown) => void failures.push(error);
+      const rejections: string[] = [];
+      process.on("uncaughtException", fail).on("unhandledRejection", fail);
+      onTestFinished(() => void process.off("uncaughtException", fail).off("unhandledRejection", fail));
+      const accepted = new Set<string>();
+      const processed = new Set<string>();
+      const adapter = everyAdapter.find((each) => each.name === name) as (typeof everyAdapter)[number];
+      const listener = await adapter.listener({
+        secret,
+        answerWithinMs: 2_000, // how long an upload that stops holds its place in this test
+        accept: ({ id }) => void accepted.add(id),
+        ...(name.startsWith("Lambda") ? {} : { process: ({ id }: { id: string }) => void processed.add(id) }),
+        monotonicNow: () => 0, // so that the pause between two lines about one reason never ends
+        log: (line) => {
+          const reason = /^webhook-verify: rejected: ([a-z-]+)/.exec(line)?.[1];
+          if (reason === undefined)
+            fail(line); // nothing here is the program's fault
+          else rejections.push(reason);
+        },
+      });
+      const server = await serving(listener, version);
+      onTestFinished(async () => void (await server.close()));
+      const port = Number(new URL(server.url).port);
+      const deliver = (made: Made, random?: Random) =>
+        version === "HTTP/1.1" ? overHttp1(port, made, random) : overHttp2(server.url, made, random);
+
+      const offset =
+        everyVersion.findIndex(([each, other]) => each === name && other === version) * 1_000_003;
+      const unexpected: unknown[] = [];
+      const genuineIds: string[] = [];
+      let next = 0;
+      async function sendSome(): Promise<void> {
+        for (let index = next++; index < requestsEach; index = next++) {
+          const random = randomOf(seed + offset + index);
+          if (random.chance(0.1)) {
+            const id = `evt_${index}`;
+            genuineIds.push(id);
+            const status = await deliver(genuine(id));
+            figures[status] = (figures[status] ?? 0) + 1;
+            if (status !== 204) unexpected.push({ index, genuine: id, status });
+            continue;
+          }
+          const made = madeUp(random);
+          const status = await deliver(made, random);
+          figures[status] = (figures[status] ?? 0) + 1;
+          const isElsewhere = made.target !== "/webhooks" || made.method === "PROPFIND";
+          const allowed = [...ownStatuses, ...parserStatuses];
+          if (isElsewhere) allowed.push(...routerStatuses, ...(name.startsWith("Koa") ? koaStatuses : []));
+          if (status !== "none" && !allowed.includes(status))
+            unexpected.push({ index, status, ...made, body: undefined });
+        }
+      }
+      await Promise.all(Array.from({ length: concurrency }, sendSome));
+
+      expect(await deliver(genuine("evt_last"))).toBe(204);
+      genuineIds.push("evt_last");
+      expect({ unexpected: unexpected.slice(0, 5), failures }).toEqual({ unexpected: [], failures: [] });
+      expect(rejections).toEqual([...new Set(rejections)]); // one line for each reason
+      expect([...accepted].sort()).toEqual(genuineIds.sort());
+      if (!name.startsWith("Lambda")) {
+        while (processed.size < genuineIds.length) await new Promise((resolve) => setImmediate(resolve));
+        expect([...processed].sort()).toEqual(genuineIds);
+      }
+    },
+    30_000 + requestsEach * 20,
+  );
+
+  it("get the responses that they should", () => {
+    process.stdout.write(`random requests, seed ${seed}, by status: ${JSON.stringify(figures)}\n`);
+    for (const status of [400, 401, 405, 415]) expect(figures[status]).toBeGreaterThan(0);
+  });
+});

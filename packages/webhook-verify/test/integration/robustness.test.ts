@@ -1,0 +1,289 @@
+/** Whatever throws ends as a response, and no sender costs more than what it sent: in every adapter, over HTTP/1.1 and HTTP/2. */
+import { request as httpRequest, type RequestListener } from "node:http";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ReceiverOptions } from "../../src/index.ts";
+import { type RunningServer, send } from "../adapter-contract.ts";
+import {
+  type EveryAdapter,
+  everyAdapter,
+  type HttpVersion,
+  maxOpenStreams,
+  serving,
+} from "../every-adapter.ts";
+import { type Http2Response, requestOver } from "../http2-request.ts";
+import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
+
+type Headers = Record<string, string | string[]>;
+type Deliver = (delivery: { body: string; headers: Headers }) => Promise<Http2Response>;
+
+const everyVersion = everyAdapter.flatMap((adapter) =>
+  adapter.versions.map((version): [string, HttpVersion, EveryAdapter] => [adapter.name, version, adapter]),
+);
+const everyNodeVersion = everyVersion.filter(([, , { isBridged }]) => !isBridged);
+
+/** Serves until the test has finished. `around` may change the request and the response on their way in. */
+async function serve(
+  adapter: EveryAdapter,
+  version: HttpVersion,
+  options: Partial<ReceiverOptions> = {},
+  around: (...parameters: Parameters<RequestListener>) => void = () => {},
+) {
+  const log: string[] = [];
+  const accepted: string[] = [];
+  const listener = await adapter.listener({
+    secret,
+    accept: ({ id }) => void accepted.push(id),
+    log: (line) => void log.push(line),
+    ...options,
+  });
+  const server = await serving((request, response) => {
+    around(request, response);
+    return listener(request, response);
+  }, version);
+  onTestFinished(async () => void (await server.close()));
+  return { log, accepted, server, ...client(server, version) };
+}
+
+function client(
+  { url }: RunningServer,
+  version: HttpVersion,
+): { deliver: Deliver; session: ClientHttp2Session } {
+  if (version === "HTTP/1.1")
+    return { deliver: (delivery) => send(url, delivery), session: undefined as never };
+  const session = connect(url);
+  onTestFinished(() => session.destroy());
+  return { deliver: ({ headers, body }) => requestOver(session, headers, body), session };
+}
+
+const outcomeOf = (response: Promise<Http2Response>) =>
+  response.then(
+    ({ status, headers }) => [status, headers["retry-after"]],
+    () => "no response",
+  );
+
+describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
+  it("refuses two signature lines, even when the first one is genuine", async () => {
+    const { deliver, accepted } = await serve(adapter, version);
+    const { body, headers } = signedDelivery(balanceChanged());
+    const genuine = headers["service-signature"] as string;
+    const forged = genuine.replace(/v1=./, "v1=0");
+    for (const lines of [
+      [genuine, forged],
+      [forged, genuine],
+      [genuine, genuine],
+    ]) {
+      const response = await deliver({ body, headers: { ...headers, "service-signature": lines } });
+      expect(response.status).toBe(401);
+    }
+    expect(accepted).toEqual([]);
+    expect((await deliver({ body, headers })).status).toBe(204);
+  });
+
+  it("responds 503 with Retry-After and writes one line when `now` throws", async () => {
+    let isCreated = false; // createReceiver reads the clock too
+    const { deliver, log } = await serve(adapter, version, {
+      now: () => {
+        if (isCreated) throw new Error("the clock of anna@example.com");
+        return Date.now();
+      },
+    });
+    isCreated = true;
+    expect(await outcomeOf(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
+    expect(log).toEqual([
+      expect.stringMatching(/the receiver failed in .*robustness.*\(Error\); responded 503/),
+    ]);
+    expect(log.join()).not.toContain("anna@example.com");
+  });
+
+  it("loses no delivery when onOutcome and log throw, or reject", async () => {
+    let calls = 0;
+    const listener = () => {
+      calls += 1;
+      if (calls % 2 === 0) throw new Error("full");
+      return Promise.reject(new Error("full")) as never;
+    };
+    const { deliver, accepted } = await serve(adapter, version, { onOutcome: listener, log: listener });
+    for (const id of ["evt_1", "evt_2", "evt_3"]) {
+      expect((await deliver(signedDelivery(balanceChanged(id)))).status).toBe(204);
+    }
+    expect(accepted).toEqual(["evt_1", "evt_2", "evt_3"]);
+    expect(calls).toBeGreaterThan(2);
+  });
+
+  it("responds 503 when accepting fails with an error that cannot be read", async () => {
+    const unreadable = new Error();
+    for (const name of ["stack", "message", "name"]) {
+      Object.defineProperty(unreadable, name, {
+        get() {
+          throw new Error(`no ${name}`);
+        },
+      });
+    }
+    const { deliver, log } = await serve(adapter, version, { accept: () => Promise.reject(unreadable) });
+    expect(await outcomeOf(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
+    expect(log).toEqual([expect.stringContaining("an error that cannot be read")]);
+  });
+});
+
+describe.each(everyVersion.filter(([name]) => !name.startsWith("Lambda")))(
+  "%s over %s",
+  (_name, version, adapter) => {
+    it("survives work after the response that fails while log and onOutcome throw", async () => {
+      let failed = () => {};
+      const hasFailed = new Promise<void>((resolve) => {
+        failed = resolve;
+      });
+      const { deliver } = await serve(adapter, version, {
+        process: () => Promise.reject(Object.create(null)),
+        log: () => {
+          failed();
+          throw new Error("full");
+        },
+        onOutcome: () => {
+          throw new Error("full");
+        },
+      });
+      expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
+      await hasFailed;
+      expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
+    });
+  },
+);
+
+describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
+  // Koa sends the response itself, when the receiver has returned.
+  it.skipIf(name.startsWith("Koa"))("sends the response when something in its way throws once", async () => {
+    let failures = 0;
+    const { deliver, log, accepted } = await serve(adapter, version, {}, (_request, response) => {
+      const { writeHead } = response;
+      response.writeHead = () => {
+        failures += 1;
+        response.writeHead = writeHead;
+        throw new Error("a session that could not be saved");
+      };
+    });
+    expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
+    expect([failures, accepted]).toEqual([1, ["evt_1"]]);
+    expect(log).toEqual([expect.stringMatching(/responded 204\.$/)]);
+  });
+
+  it.skipIf(name.startsWith("Koa"))(
+    "closes the connection when no response can be sent, and serves the next one",
+    async () => {
+      let isBroken = true;
+      const { deliver, accepted } = await serve(adapter, version, {}, (_request, response) => {
+        if (!isBroken) return;
+        response.writeHead = () => {
+          throw new Error("a session that could not be saved");
+        };
+      });
+      expect(await outcomeOf(deliver(signedDelivery(balanceChanged("evt_1"))))).toBe("no response");
+      isBroken = false;
+      expect((await deliver(signedDelivery(balanceChanged("evt_2")))).status).toBe(204);
+      expect(accepted).toEqual(["evt_1", "evt_2"]);
+    },
+  );
+
+  // Express itself throws: it sets a header first.
+  it.skipIf(/Express/.test(name))("leaves a response alone that somebody else has sent", async () => {
+    let isTaken = true;
+    const { deliver } = await serve(adapter, version, {}, (_request, response) => {
+      if (isTaken) response.writeHead(418).end();
+    });
+    expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(418);
+    isTaken = false;
+    expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
+  });
+
+  it("responds 503 when the request's own headers throw", async () => {
+    const { deliver, log } = await serve(adapter, version, {}, (request) => {
+      const { headers } = request;
+      const hostile = new Proxy(headers, {
+        get(target, header) {
+          if (header === "service-signature" || header === "content-encoding") throw new Error("gone");
+          return Reflect.get(target, header);
+        },
+      });
+      Object.defineProperty(request, "headers", { get: () => hostile });
+    });
+    expect(await outcomeOf(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
+    expect(log).toHaveLength(1);
+  });
+});
+
+const uploadBytes = 2 * 1024 * 1024;
+const rejectedUploads: [string, number, (headers: Headers) => Headers][] = [
+  ["grows too large", 413, (headers) => headers],
+  ["announces too much", 413, (headers) => ({ ...headers, "content-length": String(uploadBytes) })],
+  ["has no signature", 401, () => ({})],
+  ["is no POST", 405, (headers) => ({ ...headers, ":method": "PUT" })],
+  ["is compressed", 415, (headers) => ({ ...headers, "content-encoding": "gzip" })],
+];
+
+describe.each(everyVersion.filter(([, version]) => version === "HTTP/2"))(
+  "%s over %s",
+  (_name, version, adapter) => {
+    it.each(rejectedUploads)("closes the stream of an upload that %s", async (_upload, status, change) => {
+      const { session, deliver } = await serve(adapter, version);
+      const genuine = signedDelivery(balanceChanged());
+      const uploads = await Promise.all(
+        Array.from({ length: maxOpenStreams }, () =>
+          requestOver(session, change(genuine.headers), uploadBytes),
+        ),
+      );
+      expect(uploads.map((response) => response.status)).toEqual(Array(maxOpenStreams).fill(status));
+      expect((await deliver(genuine)).status).toBe(204);
+      await Promise.all(uploads.map(({ closed }) => closed));
+    });
+  },
+);
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+function heldBytes(): number {
+  collectGarbage();
+  collectGarbage(); // waits for the sweepers of the first one, which free the buffers beside the main thread
+  return process.memoryUsage().arrayBuffers;
+}
+
+describe.each(everyNodeVersion.filter(([, version]) => version === "HTTP/1.1"))(
+  "%s over %s",
+  (_name, version, adapter) => {
+    it("holds of slow bodies what arrived, whatever was announced", async () => {
+      const arrivedBytes = 16_384;
+      const connections = 100;
+      const cost = async (announcedBytes: number) => {
+        const requests: Parameters<RequestListener>[0][] = [];
+        const { server } = await serve(adapter, version, {}, (request) => void requests.push(request));
+        const before = heldBytes();
+        const { headers } = signedDelivery(balanceChanged());
+        const sockets = Array.from({ length: connections }, () => {
+          const request = httpRequest(server.url, {
+            method: "POST",
+            headers: { ...headers, "content-length": announcedBytes },
+          });
+          request.on("error", () => {}).write(Buffer.alloc(arrivedBytes));
+          return request;
+        });
+        const hasArrived = () =>
+          requests.length === connections && requests.every(({ socket }) => socket.bytesRead > arrivedBytes);
+        while (!hasArrived()) await new Promise((resolve) => setImmediate(resolve));
+        await new Promise((resolve) => setImmediate(resolve));
+        const held = heldBytes() - before;
+        const closed = sockets.map(
+          (socket) => new Promise((resolve) => socket.on("close", resolve).destroy()),
+        );
+        await Promise.all(closed);
+        requests.length = 0; // each still has its body
+        while (heldBytes() - before > arrivedBytes) await new Promise((resolve) => setImmediate(resolve));
+        return held;
+      };
+      const [little, much] = [await cost(2 * arrivedBytes), await cost(1024 * 1024)];
+      expect(little).toBeGreaterThanOrEqual(0.5 * connections * arrivedBytes);
+      expect(much).toBeLessThanOrEqual(1.5 * little);
+    });
+  },
+);
