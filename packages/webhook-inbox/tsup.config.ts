@@ -15,6 +15,7 @@ export default defineConfig({
   platform: "node",
   dts: true,
   splitting: true,
+  treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
   sourcemap: true,
   plugins: [relativeSourceMaps],
   shims: true, // import.meta.url in CommonJS

@@ -14,10 +14,11 @@ interface BullJob {
   timestamp: number;
   attemptsMade: number;
   getState(): Promise<string>;
-  retry(): Promise<unknown>;
+  updateData(data: object): Promise<void>;
+  retry(state: "failed", options: object): Promise<unknown>;
 }
 
-/** What the inbox needs of a BullMQ 6 `Queue`. */
+/** What the inbox needs of a `Queue` of BullMQ 5 or 6. */
 export interface BullQueue {
   readonly name: string;
   readonly opts: { connection?: unknown; defaultJobOptions?: object };
@@ -28,7 +29,10 @@ export interface BullQueue {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   getJobCounts(...states: any[]): Promise<Record<string, number>>;
   waitUntilReady(): Promise<unknown>;
-  getBackend(): object;
+  /** BullMQ 6 */
+  getBackend?(): object;
+  /** BullMQ 5 */
+  readonly client?: Promise<object>;
 }
 
 export interface BullmqInboxOptions extends ReportOptions {
@@ -46,6 +50,19 @@ export interface BullmqInbox extends Inbox, InspectableInbox {}
  * Checks the queue and its Redis, and gives an inbox.
  * @throws {TypeError} for a queue that waits for a dead Redis, or forgets events too soon.
  * @throws when Redis does not answer, or evicts keys.
+ * @example
+ * ```ts
+ * import { bullmqInbox, inboxHandler } from "@loyalty-cards/webhook-inbox";
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+ * import { Queue, Worker } from "bullmq";
+ *
+ * const url = process.env.REDIS_URL ?? "";
+ * const inbox = await bullmqInbox(new Queue("loyalty", { connection: { url, enableOfflineQueue: false } }));
+ * const handler = inboxHandler(onEvents({ ping: ({ id }) => console.log(id), other: () => {} }));
+ * export const worker = new Worker("loyalty", handler, { connection: { url }, maxStalledCount: 10 });
+ * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
+ * ```
  */
 export async function bullmqInbox(queue: BullQueue, options: BullmqInboxOptions = {}): Promise<BullmqInbox> {
   const { attempts = 17, timeoutMs = 5_000, log = console.error } = options;
@@ -79,7 +96,8 @@ export async function bullmqInbox(queue: BullQueue, options: BullmqInboxOptions 
         queue.add(event.type, data, { ...jobOptions, jobId }).then(() => queue.getJob(jobId)),
       );
       if (job === undefined) throw new Error("Redis took the event, and does not have it.");
-      return (job.data as { copy?: string }).copy === copy ? "stored" : "duplicate";
+      if ((job.data as { copy?: string }).copy === copy) return "stored";
+      return (await inTime(timeoutMs, revive(job, data))) ? "stored" : "duplicate";
     }),
     async health(): Promise<InboxHealth> {
       try {
@@ -100,11 +118,22 @@ export async function bullmqInbox(queue: BullQueue, options: BullmqInboxOptions 
     },
     async replay(eventId) {
       const job = await queue.getJob(readableJobId({ id: eventId }));
-      if (job === undefined || (await job.getState()) !== "failed") return false;
-      await job.retry();
-      return true;
+      return job !== undefined && revive(job);
     },
   };
+}
+
+/** A dead letter waits again, with all of its attempts. @returns false when it is none, or another call was faster. */
+async function revive(job: BullJob, data?: object): Promise<boolean> {
+  if ((await job.getState()) !== "failed") return false;
+  if (data !== undefined) await job.updateData(data);
+  try {
+    await job.retry("failed", { resetAttemptsMade: true, resetAttemptsStarted: true });
+    return true;
+  } catch (error) {
+    if ((await job.getState()) === "failed") throw error;
+    return false;
+  }
 }
 
 const statesOf = {
@@ -147,8 +176,8 @@ function checkConnection({ name, opts }: BullQueue): void {
 /** @returns what is worth a warning. */
 async function checkedRedis(queue: BullQueue): Promise<string | undefined> {
   await queue.waitUntilReady();
-  const client = await (queue.getBackend() as { client?: Promise<{ info?(): Promise<string> }> }).client;
-  const info = (await client?.info?.()) ?? "";
+  const { client } = (queue.getBackend?.() ?? queue) as { client?: Promise<{ info?(): Promise<string> }> };
+  const info = (await (await client)?.info?.()) ?? "";
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   if (policy?.startsWith("allkeys"))
     throw new Error(

@@ -36,6 +36,6 @@ export interface InspectableInbox {
   health(): Promise<InboxHealth>;
   /** Oldest first. */
   list(options?: ListOptions): Promise<InboxEntry[]>;
-  /** Gives a dead letter its attempts back. @returns false when there is no such dead letter. */
+  /** Gives a dead letter all of its attempts back, as another delivery of the event does. @returns false when there is no such dead letter. */
   replay(eventId: string): Promise<boolean>;
 }

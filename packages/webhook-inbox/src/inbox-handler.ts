@@ -28,6 +28,20 @@ interface QueueJob {
 /**
  * A function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least once: let the handler call
  * `markProcessed` in its transaction. pg-boss takes a list of jobs as one: where one fails, all of them come again.
+ * @example
+ * ```ts
+ * import { inboxHandler } from "@loyalty-cards/webhook-inbox";
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ * import { Worker } from "bullmq";
+ *
+ * const handler = inboxHandler(
+ *   onEvents({
+ *     "balance.changed": ({ data }, { attempt }) => console.log(data.balance, attempt),
+ *     other: () => {},
+ *   }),
+ * );
+ * export const worker = new Worker("loyalty", handler, { connection: { url: process.env.REDIS_URL ?? "" } });
+ * ```
  */
 export function inboxHandler(
   handler: QueueHandler,

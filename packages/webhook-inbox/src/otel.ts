@@ -13,7 +13,19 @@ export interface InboxMetrics {
 
 const known = /^(card\.(added|removed)|balance\.changed|tier\.changed|consent\.changed|ping)$/;
 
-/** Makes the instruments. `attributes` are put on every figure, such as the name of the endpoint. */
+/**
+ * Makes the instruments. `attributes` are put on every figure, such as the name of the endpoint.
+ * @example
+ * ```ts
+ * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
+ * import { inboxMetrics } from "@loyalty-cards/webhook-inbox/otel";
+ * import { metrics } from "@opentelemetry/api";
+ *
+ * const figures = inboxMetrics(metrics.getMeter("shop"));
+ * const inbox = sqliteInbox({ file: "inbox.db", onOutcome: figures.onOutcome });
+ * figures.observe(inbox);
+ * ```
+ */
 export function inboxMetrics(meter: Meter, attributes: Attributes = {}): InboxMetrics {
   const counter = (name: string, description: string) =>
     meter.createCounter(`webhook_inbox.${name}`, { description, unit: "{event}" });

@@ -56,7 +56,11 @@ function lineOf(outcome: InboxOutcome): string | undefined {
   }
 }
 
-const nameOf = ({ id, type }: EventName) => `${type} ${id}`;
+const nameOf = ({ id, type }: EventName) => `${printable(type)} ${printable(id)}`;
+
+/** Text of an event on one line, and not more than its beginning. */
+const printable = (text: string) =>
+  text.slice(0, 100).replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
 
 /** Whoever listens can neither cost an event nor take the process down. */
 function tell<Told>(listener: ((told: Told) => unknown) | undefined, told: Told): string | undefined {

@@ -1,4 +1,4 @@
-/** Hands events over to pg-boss, version 10 (Node 20) or 12 (Node 22.12): a PostgreSQL that you already run. */
+/** Hands events over to pg-boss, version 10 (Node 20), 11 (Node 22) or 12 (Node 22.12): a PostgreSQL that you already run. */
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { eventOf } from "./body-text.ts";
 import { placeOf } from "./failure.ts";
@@ -6,17 +6,16 @@ import { grouping } from "./grouping.ts";
 import type { InboxEntry, InboxHealth, InspectableInbox } from "./health.ts";
 import { checkedJobData, type JobData, jobData } from "./job.ts";
 import { type ReportOptions, reporter } from "./outcome.ts";
+import { archivedDeadLetters, checkArchive, type PgBossConfig } from "./pg-boss-archive.ts";
 import { reportingPut } from "./put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "./retention.ts";
 import { uuidOf } from "./uuid-node.ts";
 
-/** What the inbox needs of a started `PgBoss`; versions 10 and 12 have it. */
+/** What the inbox needs of a started `PgBoss`; versions 10, 11 and 12 have it. */
 export interface PgBossLike {
-  /** Version 10 takes the jobs, version 12 the queue and the jobs. */
+  /** Version 10 takes the jobs, versions 11 and 12 the queue and the jobs. */
   insert(...jobs: never[]): Promise<unknown>;
   getQueue(name: string): Promise<unknown>;
-  getJobById(name: string, id: string): Promise<unknown>;
-  retry(name: string, id: string): Promise<unknown>;
   getDb(): { executeSql(text: string, values: unknown[]): Promise<unknown> };
 }
 
@@ -24,10 +23,10 @@ export interface PgBossLike {
 export interface PgBossInboxOptions extends ReportOptions {
   /** A queue of its own, created before with the policy `standard`. */
   queue: string;
-  /** How long events are remembered, handled or not. Default 14 days, at least 8 h 37 min. */
+  /** How long events are remembered, handled or not. Default 14 days, at least 8 h 37 min. With pg-boss 10 dead letters stay. */
   retentionSeconds?: number;
   /**
-   * How often a failed event is tried again, with pauses of 1, 2, 4, … seconds. Default 16 with pg-boss 10; 20 with pg-boss 12, where no pause is
+   * How often a failed event is tried again, with pauses of 1, 2, 4, … seconds. Default 16 with pg-boss 10; 20 with pg-boss 11 and 12, where no pause is
    * longer than an hour. Either goes on for more than eight hours.
    */
   retryLimit?: number;
@@ -43,8 +42,23 @@ export interface PgBossInbox extends Inbox, InspectableInbox {}
 
 /**
  * Checks the queue, and gives an inbox. `boss` must have been started.
- * @throws {TypeError} for a retention shorter than the service's retries, or a queue that could merge two events.
+ * @throws {TypeError} for a retention shorter than the service's retries, for a queue that could merge two events, and for a
+ * pg-boss 10 that deletes dead letters within a day of archiving them.
  * @throws when pg-boss cannot be reached, or has no such queue.
+ * @example
+ * ```ts
+ * import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+ * import PgBoss from "pg-boss"; // with pg-boss 12: import { PgBoss } from "pg-boss"
+ *
+ * const boss = new PgBoss(process.env.DATABASE_URL ?? "");
+ * await boss.start();
+ * await boss.createQueue("loyalty");
+ * const inbox = await pgBossInbox(boss, { queue: "loyalty" });
+ * await boss.work("loyalty", inboxHandler(onEvents({ ping: ({ id }) => console.log(id), other: () => {} })));
+ * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
+ * ```
  */
 export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions): Promise<PgBossInbox> {
   const { queue } = options;
@@ -55,12 +69,21 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   const report = reporter(options);
   const found = await existingQueue(boss, queue);
   const isVersion10 = !("deleteAfterSeconds" in found);
-  if (isVersion10) checkArchive(boss, options);
   const { retryLimit = isVersion10 ? 16 : 20 } = options;
-  const jobs = `${schemaOf(boss, options)}.job`;
-
+  const schema = schemaOf(boss, options);
+  const jobs = `${schema}.job`;
   const rows = async (text: string, values: unknown[]) =>
     ((await boss.getDb().executeSql(text, values)) as { rows: Record<string, unknown>[] }).rows;
+  const archive = isVersion10 ? archivedDeadLetters(rows, schema, queue) : undefined;
+  if (isVersion10) {
+    const { archiveCompletedAfterSeconds } = options;
+    const config = configOf(boss);
+    await checkArchive(rows, {
+      ...config,
+      ...(archiveCompletedAfterSeconds !== undefined && { archiveSeconds: archiveCompletedAfterSeconds }),
+    });
+    archive?.restoreHourly();
+  }
 
   async function insert(data: ReadonlyMap<string, object>): Promise<void> {
     const retry = { retryLimit, retryDelay: 1, retryBackoff: true };
@@ -72,24 +95,46 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
     await boss.insert(...((isVersion10 ? [list] : [queue, list]) as never[]));
   }
 
+  /** Dead letters wait again, with all of their attempts and with this data. Of calls at the same time one gets the row. */
+  async function revive(letters: { id: string; data?: object }[]): Promise<Set<unknown>> {
+    const revived = await rows(
+      `UPDATE ${jobs} AS job SET state = 'created', retry_count = 0, started_on = NULL, completed_on = NULL, output = NULL,
+         start_after = now(), keep_until = now() + $3::int * interval '1 second', data = coalesce(letter.data, job.data)
+       FROM json_to_recordset($2::json) AS letter (id uuid, data jsonb)
+       WHERE job.name = $1 AND job.id = letter.id AND ${isDead} RETURNING job.id::text AS id`,
+      [queue, JSON.stringify(letters), retentionSeconds],
+    );
+    return new Set(revived.map(({ id }) => id));
+  }
+
   /** pg-boss inserts what is new and says nothing: whose data it has tells which arrival was the first. */
   async function store(arrivals: { id: string; data: JobData & { copy: string } }[]) {
     const firsts = new Map<string, object>();
     for (const { id, data } of arrivals) if (!firsts.has(id)) firsts.set(id, data);
     await insert(firsts);
-    const question = `SELECT id::text, data->>'copy' AS copy FROM ${jobs} WHERE name = $1 AND id = ANY ($2::uuid[])`;
-    const kept = new Map(
-      (await rows(question, [queue, [...firsts.keys()]])).map(({ id, copy }) => [id, copy]),
-    );
+    // What is among the jobs now must not come back from the archive.
+    const cleaned = isVersion10
+      ? `WITH archived AS (DELETE FROM ${schema}.archive WHERE name = $1 AND id = ANY ($2::uuid[]))`
+      : "";
+    const question = `${cleaned} SELECT id::text, data->>'copy' AS copy, ${isDead} AS is_dead FROM ${jobs}
+      WHERE name = $1 AND id = ANY ($2::uuid[])`;
+    const found = await rows(question, [queue, [...firsts.keys()]]);
+    const kept = new Map(found.map(({ id, copy }) => [id, copy]));
+    const dead = found.filter((row) => row["is_dead"]).map((row) => row["id"] as string);
+    const letters = dead.map((id) => ({ id, data: firsts.get(id) ?? {} }));
+    const revived = letters.length > 0 ? await revive(letters) : new Set();
     return arrivals.map(({ id, data }) => {
       const copy = kept.get(id);
-      return copy === undefined ? "missing" : copy === data.copy ? "stored" : "duplicate";
+      if (copy === undefined) return "missing";
+      const isRevival = revived.has(id) && firsts.get(id) === data;
+      return copy === data.copy || isRevival ? "stored" : "duplicate";
     });
   }
   const storeTogether = grouping(store, { atOnce: 2, most: 500 });
 
   return {
     put: reportingPut(report, async (event, { body, receivedAt }) => {
+      archive?.restoreHourly();
       const data = { ...jobData(body, receivedAt), copy: crypto.randomUUID() };
       const result = await storeTogether({ id: uuidOf(event), data });
       if (result !== "missing") return result;
@@ -97,8 +142,9 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
     }),
     async health(): Promise<InboxHealth> {
       try {
+        await archive?.restore();
         const [row = {}] = await rows(
-          `SELECT count(*) FILTER (WHERE state < 'completed') AS waiting, count(*) FILTER (WHERE state = 'failed') AS dead,
+          `SELECT count(*) FILTER (WHERE state < 'completed') AS waiting, count(*) FILTER (WHERE ${isDead}) AS dead,
              extract(epoch FROM now() - min(created_on) FILTER (WHERE state < 'completed')) * 1000 AS oldest
            FROM ${jobs} WHERE name = $1`,
           [queue],
@@ -115,6 +161,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
       }
     },
     async list({ state, limit = 100 } = {}) {
+      await archive?.restore();
       const states = state === undefined ? Object.values(statesOf).flat() : statesOf[state];
       const found = await rows(
         `SELECT data, state::text, retry_count FROM ${jobs} WHERE name = $1 AND state::text = ANY ($2::text[])
@@ -124,15 +171,13 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
       return found.map((row) => entryOf(row["data"], row["state"] as string, Number(row["retry_count"])));
     },
     async replay(eventId) {
-      const id = uuidOf({ id: eventId });
-      const job = (await boss.getJobById(queue, id)) as { state?: string } | null;
-      if (job?.state !== "failed") return false;
-      await boss.retry(queue, id);
-      return true;
+      await archive?.restore();
+      return (await revive([{ id: uuidOf({ id: eventId }) }])).size === 1;
     },
   };
 }
 
+const isDead = "state IN ('failed', 'cancelled')";
 const statesOf = {
   waiting: ["created", "retry", "active"],
   done: ["completed"],
@@ -166,27 +211,7 @@ async function existingQueue(boss: PgBossLike, queue: string): Promise<object> {
   );
 }
 
-/** Version 10 moves ended jobs to an archive where it does not look for duplicates. */
-function checkArchive(boss: PgBossLike, options: PgBossInboxOptions): void {
-  const { archiveSeconds, archiveFailedSeconds } = configOf(boss);
-  const { archiveCompletedAfterSeconds = archiveSeconds } = options;
-  if (archiveCompletedAfterSeconds === undefined) {
-    throw new TypeError(
-      "With a db of your own, pg-boss 10 does not tell when it archives jobs: pass archiveCompletedAfterSeconds here too.",
-    );
-  }
-  checkedRetention("archiveCompletedAfterSeconds of pg-boss", archiveCompletedAfterSeconds);
-  if (archiveFailedSeconds !== undefined)
-    checkedRetention("archiveFailedAfterSeconds of pg-boss", archiveFailedSeconds);
-}
-
-interface BossConfig {
-  schema?: string;
-  archiveSeconds?: number;
-  archiveFailedSeconds?: number;
-}
-
-const configOf = (boss: PgBossLike): BossConfig => (boss.getDb() as { config?: BossConfig }).config ?? {};
+const configOf = (boss: PgBossLike): PgBossConfig => (boss.getDb() as { config?: PgBossConfig }).config ?? {};
 
 function schemaOf(
   boss: PgBossLike,

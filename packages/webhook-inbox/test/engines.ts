@@ -11,6 +11,7 @@ import { sqliteInbox } from "../src/index.ts";
 import { ensureTables as ensureInPostgres } from "../src/postgres/index.ts";
 import { ensureTables as ensureInSqlite } from "../src/sqlite/index.ts";
 import { openSqlite } from "../src/sqlite/open-node.ts";
+import { freePort, startRedis } from "./own-redis.ts";
 
 /** The program that plays the receiver. By its packages' names, so that it runs from the sources and from what was built. */
 export const receiverProgram = fileURLToPath(new URL("receiver-process.mjs", import.meta.url));
@@ -22,6 +23,10 @@ export interface Engine {
   /** Every effect that stands, by event id; an event with two effects is there twice. */
   effects(): Promise<string[]>;
   balances(): Promise<Map<string, number>>;
+  /** Ends one connection of a receiver to PostgreSQL, chosen at random. @returns how many. */
+  cutConnection?(): Promise<number>;
+  /** Kills the engine's own Redis and starts it again. */
+  killRedis?(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -61,9 +66,14 @@ async function inPostgres(name: string) {
   await pool.query(`CREATE SCHEMA ${schema}`);
   for (const table of tables) await pool.query(table);
   await ensureInPostgres(pool);
+  const named = new URL(databaseUrl); // so that only connections of receivers are cut
+  named.searchParams.set("application_name", schema);
+  const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid =
+    (SELECT pid FROM pg_stat_activity WHERE application_name = $1 ORDER BY random() LIMIT 1)`;
   return {
     name,
-    settings: { databaseUrl, schema },
+    settings: { databaseUrl: named.href, schema },
+    cutConnection: async () => (await pool.query(cut, [schema])).rows.length,
     effects: async () =>
       (await pool.query("SELECT event_id FROM effects")).rows.map(({ event_id }) => event_id),
     balances: async () => byCard((await pool.query<Balance>("SELECT card, balance FROM balances")).rows),
@@ -82,6 +92,34 @@ export async function pgBoss(): Promise<Engine> {
   await boss.createQueue("events", { name: "events", expireInSeconds: 2 }); // what a killed worker held comes again then
   await boss.stop({ graceful: false, close: true, wait: true });
   return engine;
+}
+
+/** BullMQ on a Redis of its own, which loses nothing that it acknowledged when it is killed. */
+export async function bullmqOnOwnRedis(): Promise<Engine> {
+  const engine = await inPostgres("bullmq");
+  const folder = mkdtempSync(join(tmpdir(), "crash-redis-"));
+  const port = await freePort();
+  const start = () => startRedis(port, "--dir", folder, "--appendonly", "yes", "--appendfsync", "always");
+  let server = await start();
+  async function kill(): Promise<void> {
+    const gone = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGKILL");
+    await gone;
+  }
+  return {
+    ...engine,
+    settings: { ...engine.settings, redisUrl: `redis://127.0.0.1:${port}`, prefix: "crash" },
+    async killRedis() {
+      await kill();
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 300)); // deliveries meet no Redis meanwhile
+      server = await start();
+    },
+    async remove() {
+      await engine.remove();
+      await kill();
+      rmSync(folder, { recursive: true });
+    },
+  };
 }
 
 export async function bullmq(): Promise<Engine> {

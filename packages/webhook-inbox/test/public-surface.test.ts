@@ -27,6 +27,8 @@ it("exports from ./postgres", async () => {
       "ensureTables",
       "isNewest",
       "markProcessed",
+      "withPgTransaction",
+      "withPostgresJsTransaction",
     ]
   `);
 });
@@ -44,4 +46,12 @@ it("exports from ./status", async () => {
       "fetchStatusPage",
     ]
   `);
+});
+
+it("blocks no major of an engine that is tested", async () => {
+  const { default: manifest } = await import("../package.json", { with: { type: "json" } });
+  expect(manifest.peerDependencies).toMatchObject({
+    bullmq: "^5.66.0 || ^6.0.0", // 5.66 is the first that gives a replayed job its attempts back
+    "pg-boss": "^10.0.0 || ^11.0.0 || ^12.0.0",
+  });
 });

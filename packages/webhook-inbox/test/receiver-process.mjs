@@ -27,24 +27,14 @@ const began = async (event) => {
 
 async function effectInPostgres(pool, event) {
   await began(event);
-  const client = await pool.connect();
-  try {
-    await client.query("BEGIN");
-    if (await inPostgres.markProcessed(client, event)) {
-      await client.query("INSERT INTO effects VALUES ($1)", [event.id]);
-      const { passId, balance } = event.data;
-      if (await inPostgres.isNewest(client, passId, event)) {
-        const upsert = "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2";
-        await client.query(upsert, [passId, balance]);
-      }
-    }
-    await client.query("COMMIT");
-  } catch (error) {
-    await client.query("ROLLBACK");
-    throw error;
-  } finally {
-    client.release();
-  }
+  await inPostgres.withPgTransaction(pool, async (transaction) => {
+    if (!(await inPostgres.markProcessed(transaction, event))) return;
+    await transaction.query("INSERT INTO effects VALUES ($1)", [event.id]);
+    const { passId, balance } = event.data;
+    if (!(await inPostgres.isNewest(transaction, passId, event))) return;
+    const upsert = "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2";
+    await transaction.query(upsert, [passId, balance]);
+  });
 }
 
 const postgresPool = () =>
@@ -81,6 +71,7 @@ const engines = {
   },
   async bullmq() {
     const queue = new Queue("events", { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
+    queue.on("error", () => {}); // Redis is killed too
     const inbox = await bullmqInbox(queue, { attempts: 1_000, onOutcome, ...quiet });
     const pool = postgresPool();
     // A worker that dies with a job leaves it stalled; by default the second time makes a dead letter of it.

@@ -25,13 +25,14 @@ interface Entry {
 }
 
 /** Bounds how long one transaction keeps the event loop. */
-const mostPerTransaction = 500;
+const mostPerTransaction = 200;
 /** How another process's transaction is waited for: blocking for a moment, then from time to time. */
 const blockingWaitMs = 50;
 const pauseMs = 10;
 const longestWaitMs = 5_000;
 
-export function groupCommit(database: SqliteDatabase): GroupCommit {
+/** `onBegin` runs at the start of each transaction. */
+export function groupCommit(database: SqliteDatabase, onBegin: () => void): GroupCommit {
   database.exec(`PRAGMA busy_timeout = ${blockingWaitMs}`);
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commitAll = database.prepare("COMMIT");
@@ -51,17 +52,25 @@ export function groupCommit(database: SqliteDatabase): GroupCommit {
   }
 
   function write(): "written" | "locked" {
-    dropWhatIsLate();
+    dropWhere(
+      ({ signal }) => signal?.aborted === true,
+      ({ signal }) => signal?.reason,
+    );
     try {
       begin.run();
     } catch (error) {
-      if (isBusy(error)) return "locked";
+      if (isBusy(error)) {
+        const nowMs = performance.now();
+        dropWhere(({ giveUpAtMs }) => nowMs > giveUpAtMs, lockedTooLong);
+        return "locked";
+      }
       for (const entry of waiting.splice(0)) entry.reject(error);
       return "written";
     }
     const entries = waiting.splice(0, mostPerTransaction);
     const settlements: (() => void)[] = [];
     try {
+      onBegin();
       for (const entry of entries) settlements.push(carriedOut(entry));
       commitAll.run();
     } catch (error) {
@@ -97,12 +106,9 @@ export function groupCommit(database: SqliteDatabase): GroupCommit {
     } catch {}
   }
 
-  function dropWhatIsLate(): void {
-    const nowMs = performance.now();
+  function dropWhere(isDropped: (entry: Entry) => boolean, reason: (entry: Entry) => unknown): void {
     for (const entry of waiting.splice(0)) {
-      if (entry.signal?.aborted) entry.reject(entry.signal.reason);
-      else if (nowMs > entry.giveUpAtMs)
-        entry.reject(new Error(`Another process kept the database locked for ${longestWaitMs} ms.`));
+      if (isDropped(entry)) entry.reject(reason(entry));
       else waiting.push(entry);
     }
   }
@@ -124,6 +130,8 @@ export function groupCommit(database: SqliteDatabase): GroupCommit {
     },
   };
 }
+
+const lockedTooLong = () => new Error(`Another process kept the database locked for ${longestWaitMs} ms.`);
 
 /** @throws {TypeError} for work that goes on after its transaction. */
 export function synchronous<Result>(result: Result): Result {

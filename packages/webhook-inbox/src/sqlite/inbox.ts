@@ -7,6 +7,7 @@ import { type ReportOptions, reporter } from "../outcome.ts";
 import { reportingPut } from "../put-reporting.ts";
 import { checkedRetention, defaultRetentionSeconds } from "../retention.ts";
 import type { SqliteHandler } from "./attempt.ts";
+import { checkedTime, inboxClock } from "./clock.ts";
 import type { OpenSqlite, OpenSqliteDatabase, SqliteDatabase } from "./database.ts";
 import { groupCommit, synchronous } from "./group-commit.ts";
 import { absolutePath, openSqlite } from "./open-node.ts";
@@ -23,7 +24,7 @@ export interface SqliteInboxOptions extends ReportOptions {
   retentionSeconds?: number;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
   open?: OpenSqlite;
-  /** The present in milliseconds. Default `Date.now`. */
+  /** The current time in milliseconds. Default `Date.now`. Events, pauses and leases do not wait for it when it is set back. */
   now?: () => number;
   /** From 0 up to 1, for the pauses between attempts. Default `Math.random`. */
   random?: () => number;
@@ -45,16 +46,29 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
  * Opens the inbox. What `put` resolves for is on the disk.
  * @throws {TypeError} for an option that makes no sense.
  * @throws when the file cannot be used, there is no SQLite, or its tables are of a newer version.
+ * @example
+ * ```ts
+ * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ * import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+ *
+ * const inbox = sqliteInbox({ file: "inbox.db" });
+ * inbox.work(onEvents({ "balance.changed": ({ data }) => console.log(data.balance), other: () => {} }));
+ * export const receive = expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
+ * process.once("SIGTERM", () => inbox.close());
+ * ```
  */
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const { file, retentionSeconds = defaultRetentionSeconds, now = Date.now, random = Math.random } = options;
   if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
     throw new TypeError(`sqliteInbox needs a file that outlives the process: { file: "inbox.db" }.`);
   const retentionMs = checkedRetention("retentionSeconds", retentionSeconds) * 1000;
+  checkedTime(now());
   const report = reporter(options);
   const database = opened(file, options.open ?? openSqlite);
   const store = createStore(database);
-  const commits = groupCommit(database);
+  const clock = inboxClock(database, now);
+  const commits = groupCommit(database, clock.record);
   const workers = new Set<ReturnType<typeof startWorker>>();
   let closed: Promise<void> | undefined;
 
@@ -72,15 +86,16 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   return {
     put: reportingPut(report, async ({ id, type }, { body, receivedAt }, { signal }) => {
       const text = textOf(body);
-      const isNew = await commits.commit(() => store.insert({ id, type }, text, receivedAt.getTime()), {
-        signal,
-      });
+      const isNew = await commits.commit(
+        () => store.insert({ id, type }, text, receivedAt.getTime(), clock.nowMs()),
+        { signal },
+      );
       if (isNew) for (const worker of workers) worker.wake();
       return isNew ? "stored" : "duplicate";
     }),
     work(handler, workerOptions) {
       stillOpen();
-      const surroundings = { database, store, commits, report, now, random, retentionMs };
+      const surroundings = { database, store, commits, report, now, clock, random, retentionMs };
       const worker = startWorker(surroundings, handler, workerOptions);
       workers.add(worker);
       return {
@@ -106,7 +121,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       return store.list(listOptions);
     },
     async replay(eventId) {
-      const isReplayed = await commits.commit(() => store.replay(eventId, now()));
+      const isReplayed = await commits.commit(() => store.replay(eventId, clock.nowMs()));
       if (isReplayed) for (const worker of workers) worker.wake();
       return isReplayed;
     },

@@ -16,7 +16,16 @@ export const openSqlite: OpenSqlite = (file) => {
   return openLibsql(file);
 };
 
-/** The same file with `libsql`, whatever the runtime has. @throws when it is not installed. */
+/**
+ * The same file with `libsql`, whatever the runtime has.
+ * @throws when it is not installed.
+ * @example
+ * ```ts
+ * import { openLibsql, sqliteInbox } from "@loyalty-cards/webhook-inbox";
+ *
+ * export const inbox = sqliteInbox({ file: "inbox.db", open: openLibsql });
+ * ```
+ */
 export const openLibsql: OpenSqlite = (file) => {
   const require = createRequire(import.meta.url);
   let Database: new (file: string) => OpenSqliteDatabase;

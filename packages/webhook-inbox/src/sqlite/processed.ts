@@ -3,7 +3,16 @@ import { createdAtMs, type Occurrence } from "../created-at.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { processedTables } from "./processed-tables.ts";
 
-/** Makes the two tables where they are missing. */
+/**
+ * Makes the two tables where they are missing.
+ * @example
+ * ```ts
+ * import { ensureTables, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
+ *
+ * // In a database of your own; a `sqliteInbox` has the tables in its file.
+ * export const prepare = (database: SqliteDatabase): void => ensureTables(database);
+ * ```
+ */
 export function ensureTables(database: SqliteDatabase): void {
   database.exec(processedTables);
 }
@@ -11,6 +20,23 @@ export function ensureTables(database: SqliteDatabase): void {
 /**
  * Marks an event as processed, in the transaction that has its effect. @returns false when it was marked before: then
  * its effect stands already, and you do nothing.
+ * @example
+ * ```ts
+ * import { markProcessed, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
+ * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
+ *
+ * export function apply(database: SqliteDatabase, event: BalanceChanged): void {
+ *   database.exec("BEGIN IMMEDIATE");
+ *   try {
+ *     const { passId, balance } = event.data;
+ *     if (markProcessed(database, event)) database.prepare("UPDATE users SET balance = ? WHERE card = ?").run(balance, passId);
+ *     database.exec("COMMIT");
+ *   } catch (error) {
+ *     database.exec("ROLLBACK");
+ *     throw error;
+ *   }
+ * }
+ * ```
  */
 export function markProcessed(database: SqliteDatabase, event: Pick<Occurrence, "id">): boolean {
   const { changes } = database
@@ -23,7 +49,27 @@ export function markProcessed(database: SqliteDatabase, event: Pick<Occurrence, 
 
 /**
  * Tells whether an event is the newest of its key so far, and remembers it. @returns false for what arrives late.
- * Two events of one millisecond cannot be told apart by time: the greater id wins, in whichever order they come.
+ * Of two events of one millisecond the one with the greater id is the newest, in whichever order they come: right where ids
+ * sort by creation, a coin flip where they are random (spec 6.1 promises neither). Read the card with `getCard` where that matters.
+ * @example
+ * ```ts
+ * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
+ * import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
+ * import { onEvents } from "@loyalty-cards/webhook-verify";
+ *
+ * const inbox = sqliteInbox({ file: "inbox.db" });
+ * inbox.work(
+ *   onEvents({
+ *     "balance.changed": (event, delivery) =>
+ *       delivery.write((database) => {
+ *         const { passId, balance } = event.data;
+ *         if (!isNewest(database, `balance of ${passId}`, event)) return; // came late
+ *         database.prepare("UPDATE users SET balance = ? WHERE card = ?").run(balance, passId);
+ *       }),
+ *     other: () => {},
+ *   }),
+ * );
+ * ```
  */
 export function isNewest(database: SqliteDatabase, key: string, event: Occurrence): boolean {
   const { changes } = database

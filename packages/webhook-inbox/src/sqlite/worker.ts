@@ -4,6 +4,7 @@ import { checkedNumber, longestTimerMs } from "../number-option.ts";
 import type { Report } from "../outcome.ts";
 import { attempted, type SqliteHandler } from "./attempt.ts";
 import { pauseMs } from "./backoff.ts";
+import type { InboxClock } from "./clock.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type GroupCommit, synchronous } from "./group-commit.ts";
 import type { Claim, Store } from "./store.ts";
@@ -23,21 +24,24 @@ export interface Surroundings {
   store: Store;
   commits: GroupCommit;
   report: Report;
+  /** For the lag that is reported. Every time that is stored or compared is of `clock`. */
   now: () => number;
+  clock: InboxClock;
   random: () => number;
   retentionMs: number;
 }
 
 const sweepEveryMs = 3_600_000;
+/** Bounds how long one transaction keeps the event loop. */
+const mostForgotten = 100;
 
 export function startWorker(
-  { database, store, commits, report, now, random, retentionMs }: Surroundings,
+  { database, store, commits, report, now, clock, random, retentionMs }: Surroundings,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
 ): SqliteWorker & { wake(): void } {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
   const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } = checkedOptions(options);
-  const lease = crypto.randomUUID();
   const running = new Map<Claim, AbortController>();
   const ending = new Set<Promise<void>>();
   let isStopping = false;
@@ -61,8 +65,8 @@ export function startWorker(
     clearTimeout(timer);
     let lookAgainMs = pollMs;
     try {
-      if ((store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) <= now()) await take();
-      const dueInMs = (store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) - now();
+      if ((store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) await take();
+      const dueInMs = (store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
       lookAgainMs = isWoken ? 0 : Math.min(pollMs, Math.max(0, dueInMs));
       sweep();
     } catch (error) {
@@ -73,11 +77,17 @@ export function startWorker(
   }
 
   async function take(): Promise<void> {
-    const { claims, buried } = await commits.commit(() => ({
-      buried: store.bury(maxAttempts, now()),
-      claims: store.claim(lease, now() + leaseMs, now(), concurrency - running.size),
-    }));
-    for (const { attempt, ...event } of buried)
+    const { claims, exhausted } = await commits.commit(() => {
+      const nowMs = clock.nowMs();
+      return store.claim(
+        crypto.randomUUID(),
+        nowMs + leaseMs,
+        nowMs,
+        concurrency - running.size,
+        maxAttempts,
+      );
+    });
+    for (const { attempt, ...event } of exhausted)
       report({
         outcome: "dead",
         event,
@@ -102,7 +112,7 @@ export function startWorker(
       const writes = await attempted(handler, claim, controller, handlerTimeoutMs);
       const ended = commits.commit(
         () => {
-          if (!store.done(claim, lease, now())) return false;
+          if (!store.done(claim, clock.nowMs())) return false;
           for (const write of writes) synchronous(write(database));
           return true;
         },
@@ -122,17 +132,17 @@ export function startWorker(
     const { id, type, attempt } = claim;
     const event = { id, type };
     if (error === givenBack) {
-      await recorded(() => store.release(claim, lease, now()));
+      await recorded(() => store.release(claim, clock.nowMs()));
       return;
     }
     if (attempt >= maxAttempts) {
-      const isMine = await recorded(() => store.dead(claim, lease, now(), placeOf(error)));
+      const isMine = await recorded(() => store.dead(claim, clock.nowMs(), placeOf(error)));
       return report(
         isMine ? { outcome: "dead", event, attempt, error } : { outcome: "lease-lost", event, attempt },
       );
     }
     const retryInMs = pauseMs(backoff, attempt, random);
-    const isMine = await recorded(() => store.retry(claim, lease, now() + retryInMs, placeOf(error)));
+    const isMine = await recorded(() => store.retry(claim, clock.nowMs() + retryInMs, placeOf(error)));
     report(
       isMine
         ? { outcome: "failed", event, attempt, error, retryInMs }
@@ -155,21 +165,21 @@ export function startWorker(
     if (running.delete(claim)) wake();
   }
 
+  /** Only what runs: an event whose end could not be written comes again when its lease ends. */
   function renew(): void {
-    if (running.size === 0) return;
-    commits
-      .commit(() => store.renew(lease, now() + leaseMs))
-      .catch((error) => {
-        report({ outcome: "unavailable", error });
-      });
+    const renewals = [...running.keys()].map((claim) =>
+      commits.commit(() => store.renew(claim, clock.nowMs() + leaseMs)),
+    );
+    Promise.all(renewals).catch((error) => report({ outcome: "unavailable", error }));
   }
 
   function sweep(): void {
-    if (now() - sweptAtMs < sweepEveryMs) return;
+    const nowMs = clock.nowMs();
+    if (nowMs - sweptAtMs < sweepEveryMs) return;
     commits
-      .commit(() => store.forget(now() - retentionMs))
+      .commit(() => store.forget(nowMs - retentionMs, mostForgotten))
       .then((forgotten) => {
-        if (forgotten === 0) sweptAtMs = now();
+        if (forgotten === 0) sweptAtMs = nowMs;
       })
       .catch((error) => report({ outcome: "unavailable", error }));
   }

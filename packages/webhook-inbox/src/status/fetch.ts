@@ -5,6 +5,17 @@ import { maxFormBytes, type StatusPageOptions, statusAnswers } from "./status.ts
 /**
  * A handler for one route: counts, the oldest events, dead letters with replay.
  * @throws {TypeError} when `authorize` is neither a function nor "elsewhere".
+ * @example
+ * ```ts
+ * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
+ * import { fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
+ * import { Hono } from "hono";
+ *
+ * const inbox = sqliteInbox({ file: "inbox.db" });
+ * const authorize = (request: Request) => request.headers.get("authorization") === `Bearer ${process.env.ADMIN_TOKEN}`;
+ * const page = fetchStatusPage(inbox, { authorize });
+ * export default new Hono().all("/admin/inbox", (context) => page(context.req.raw));
+ * ```
  */
 export function fetchStatusPage(
   inbox: InspectableInbox,
@@ -12,11 +23,11 @@ export function fetchStatusPage(
 ): (request: Request) => Promise<Response> {
   const answer = statusAnswers(inbox, options);
   return async (request) => {
-    const url = new URL(request.url);
     const { status, headers, body } = await answer({
       method: request.method,
-      query: url.searchParams,
-      header: (name) => request.headers.get(name) ?? (name === "host" ? url.host : undefined),
+      query: () => new URL(request.url).searchParams,
+      header: (name) =>
+        request.headers.get(name) ?? (name === "host" ? new URL(request.url).host : undefined),
       form: async () => new URLSearchParams(await textOf(request)),
       original: request,
     });

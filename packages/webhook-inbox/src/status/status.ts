@@ -17,8 +17,8 @@ export interface StatusPageOptions<Request> {
 
 export interface StatusRequest<Request> {
   method: string;
-  /** The query of the address, and the header of a name. */
-  query: URLSearchParams;
+  /** The query of the address. A function, like all that a request can break: it is called once the guard agreed. */
+  query(): URLSearchParams;
   header(lowerCaseName: string): string | undefined;
   /** The form of a POST; at most `maxFormBytes` are read. */
   form(): Promise<URLSearchParams>;
@@ -59,7 +59,7 @@ export function statusAnswers<Request>(inbox: InspectableInbox, options: StatusP
   async function answer(request: StatusRequest<Request>): Promise<StatusAnswer> {
     const isAllowed = typeof authorize !== "function" || (await authorize(request.original)) === true;
     if (!isAllowed) return text(403, "You may not see this page.");
-    if (request.method === "GET" || request.method === "HEAD") return page(request.query.has("replayed"));
+    if (request.method === "GET" || request.method === "HEAD") return page(request.query().has("replayed"));
     if (request.method === "POST") return replay(request);
     return { ...text(405, "This page takes GET and POST."), headers: { ...plain, allow: "GET, HEAD, POST" } };
   }

@@ -1,10 +1,12 @@
-/** Events in a real BullMQ on a real Redis. */
+/** Events in a real BullMQ, 6 and 5, on a real Redis. */
 import { onEvents } from "@loyalty-cards/webhook-verify";
-import { Queue, Worker } from "bullmq";
+import * as bullmq6 from "bullmq";
+import * as bullmq5 from "bullmq-5";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmqInbox, inboxHandler, type QueueDelivery } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
+import { describeInbox } from "../inbox-contract.ts";
 import { outcomes } from "../outcomes.ts";
 import { freePort, hasRedisServer, startRedis } from "../own-redis.ts";
 import { hasRedis, ownPrefix } from "../servers.ts";
@@ -12,22 +14,39 @@ import { hasRedis, ownPrefix } from "../servers.ts";
 const failFast = { enableOfflineQueue: false };
 const quiet = { log: () => {} };
 
-describe.skipIf(!(await hasRedis()))("with BullMQ", () => {
+const versions: [name: string, bullmq: typeof bullmq6][] = [
+  ["BullMQ 6", bullmq6],
+  ["BullMQ 5", bullmq5 as unknown as typeof bullmq6], // as far as these tests use it
+];
+
+describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, Worker }) => {
   const { prefix, url } = ownPrefix();
   let queues = 0;
-  function ownQueue(): Queue {
+  function ownQueue(): bullmq6.Queue {
     queues += 1;
     const queue = new Queue(`events-${queues}`, { prefix, connection: { url, ...failFast } });
     queue.on("error", () => {});
     onTestFinished(() => queue.close());
     return queue;
   }
-  function work(queue: Queue, processor: ReturnType<typeof inboxHandler>): Worker {
+  function work(queue: bullmq6.Queue, processor: ReturnType<typeof inboxHandler>): bullmq6.Worker {
     const worker = new Worker(queue.name, processor, { prefix, connection: { url } });
     worker.on("error", () => {});
     onTestFinished(() => worker.close(true));
     return worker;
   }
+
+  describeInbox(name, async ({ attempts, onOutcome }) => {
+    const queue = ownQueue();
+    const inbox = await bullmqInbox(queue, { attempts, onOutcome, ...quiet });
+    return {
+      inbox,
+      async work(handler) {
+        const worker = work(queue, inboxHandler(handler, { onOutcome, ...quiet }));
+        worker.on("failed", () => void queue.promoteJobs()); // without the pauses between attempts
+      },
+    };
+  });
 
   it("takes each event once, also after it was handled", async () => {
     const queue = ownQueue();

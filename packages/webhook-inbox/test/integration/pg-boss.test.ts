@@ -4,11 +4,12 @@ import PgBoss from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { inboxHandler, type PgBossLike, pgBossInbox } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
+import { describeInbox } from "../inbox-contract.ts";
 import { outcomes } from "../outcomes.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 
 describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
-  const { url, schema } = ownSchema();
+  const { url, schema, pool: poolOf } = ownSchema();
   const boss = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
   boss.on("error", () => {});
   beforeAll(() => boss.start());
@@ -20,6 +21,34 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     await boss.createQueue(name, options);
     return name;
   }
+
+  describeInbox("pg-boss", async ({ attempts, onOutcome }) => {
+    const queue = await ownQueue();
+    const inbox = await pgBossInbox(boss, { queue, retryLimit: attempts - 1, onOutcome });
+    return {
+      inbox,
+      async work(handler) {
+        const run = inboxHandler(handler, { onOutcome, log: () => {} });
+        let isOver = false;
+        const working = (async () => {
+          while (!isOver) {
+            // As pg-boss's own worker does, without its pauses between attempts.
+            const jobs = await boss.fetch(queue, { includeMetadata: true, ignoreStartAfter: true });
+            for (const job of jobs)
+              await run([job]).then(
+                () => boss.complete(queue, job.id),
+                () => boss.fail(queue, job.id),
+              );
+            await new Promise(setImmediate);
+          }
+        })();
+        onTestFinished(async () => {
+          isOver = true;
+          await working;
+        });
+      },
+    };
+  });
 
   it("takes each event once, also after it was handled", async () => {
     const queue = await ownQueue();
@@ -71,6 +100,84 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       false,
     ]);
     expect(await inbox.health()).toMatchObject({ waiting: 2, dead: 0 });
+  });
+
+  describe("keeps dead letters when pg-boss archives and deletes", () => {
+    const admin = poolOf(1);
+    /** Maintenance of pg-boss, as it would run when this much time has passed. */
+    async function maintainAfter(time: string) {
+      for (const column of ["created_on", "started_on", "completed_on"])
+        await admin.query(`UPDATE job SET ${column} = ${column} - $1::interval`, [time]);
+      await admin.query("UPDATE archive SET archived_on = archived_on - $1::interval", [time]);
+      await boss.maintain();
+    }
+    async function withDeadLetter(id: string) {
+      const queue = await ownQueue();
+      const inbox = await pgBossInbox(boss, { queue, retryLimit: 0, log: () => {} });
+      await put(inbox, balanceChanged(id));
+      const fail = async () => {
+        const [job] = await boss.fetch(queue, { ignoreStartAfter: true });
+        await boss.fail(queue, job?.id ?? "");
+      };
+      await fail();
+      const archived = async () =>
+        (await admin.query("SELECT FROM archive WHERE name = $1", [queue])).rows.length;
+      return { queue, inbox, fail, archived };
+    }
+
+    it("shows and replays one after thirteen hours, and after thirteen days", async () => {
+      const { inbox, archived } = await withDeadLetter("evt_1");
+      await maintainAfter("13 hours");
+      expect(await archived()).toBe(1);
+      expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
+      await maintainAfter("13 days");
+      expect(await inbox.list({ state: "dead" })).toMatchObject([
+        { id: "evt_1", state: "dead", attempts: 1 },
+      ]);
+      expect([await inbox.health(), await inbox.replay("evt_1")]).toMatchObject([{ dead: 1 }, true]);
+      expect(await inbox.health()).toMatchObject({ waiting: 1, dead: 0 });
+    });
+
+    it("replays one from the archive at once", async () => {
+      const { inbox } = await withDeadLetter("evt_1");
+      await maintainAfter("13 hours");
+      expect(await inbox.replay("evt_1")).toBe(true);
+    });
+
+    it("stores one again that is delivered again from the archive, and forgets the archived one", async () => {
+      const { queue, inbox, archived } = await withDeadLetter("evt_1");
+      await maintainAfter("13 hours");
+      const results = await Promise.all([
+        put(inbox, balanceChanged("evt_1")),
+        put(inbox, balanceChanged("evt_1")),
+      ]);
+      expect(results.sort()).toEqual(["duplicate", "stored"]);
+      expect(await archived()).toBe(0);
+      const [job] = await boss.fetch(queue);
+      await boss.complete(queue, job?.id ?? "");
+      await maintainAfter("13 hours");
+      expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 0 });
+    });
+
+    it("brings them back when an inbox starts, so that one that nobody asks for is not deleted after seven days", async () => {
+      const { queue, archived } = await withDeadLetter("evt_1");
+      await maintainAfter("13 hours");
+      const next = await pgBossInbox(boss, { queue });
+      await expect.poll(archived).toBe(0);
+      await maintainAfter("8 days");
+      expect(await next.health()).toMatchObject({ dead: 1 });
+    });
+
+    it("counts and replays one that was cancelled by hand", async () => {
+      const { queue, inbox } = await withDeadLetter("evt_1");
+      await put(inbox, balanceChanged("evt_2"));
+      const [waiting] = (
+        await admin.query("SELECT id FROM job WHERE name = $1 AND state = 'created'", [queue])
+      ).rows;
+      await boss.cancel(queue, waiting.id);
+      expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 2 });
+      expect(await inbox.replay("evt_2")).toBe(true);
+    });
   });
 
   it("does not take a queue that vanished for a first copy", async () => {
@@ -140,13 +247,27 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       );
     });
 
+    it("an archive that is emptied within a day", async () => {
+      const queue = await ownQueue();
+      const other = new PgBoss({
+        connectionString: url,
+        schema,
+        supervise: false,
+        schedule: false,
+        deleteAfterHours: 23,
+      });
+      onTestFinished(() => other.stop({ graceful: false, close: true }));
+      await other.start();
+      await expect(pgBossInbox(other, { queue })).rejects.toThrow(
+        "pg-boss deletes what it archived after 23 hours, dead letters too; make it with a deleteAfterSeconds of at least 86400",
+      );
+    });
+
     it("an archive that it cannot know of", async () => {
       const queue = await ownQueue();
       const ownDatabase: PgBossLike = {
         insert: (...args) => boss.insert(...(args as unknown as Parameters<typeof boss.insert>)),
         getQueue: (name) => boss.getQueue(name),
-        getJobById: (name, id) => boss.getJobById(name, id),
-        retry: (name, id) => boss.retry(name, id),
         getDb: () => ({ executeSql: boss.getDb().executeSql }),
       };
       await expect(pgBossInbox(ownDatabase, { queue })).rejects.toThrow(

@@ -5,10 +5,21 @@ import { describe, expect, it } from "vitest";
 import { openLibsql, type SqliteDatabase, sqliteInbox } from "../../src/index.ts";
 import { isNewest, markProcessed } from "../../src/sqlite/index.ts";
 import { balanceChanged, bodyOf, put } from "../events.ts";
+import { describeInbox } from "../inbox-contract.ts";
 import { outcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
 
-describe.each(engines)("with %s", (_name, open) => {
+describe.each(engines)("with %s", (name, open) => {
+  describeInbox(name, async ({ attempts, onOutcome }) => {
+    const inbox = openInbox({ open, onOutcome });
+    return {
+      inbox,
+      async work(handler) {
+        inbox.work(handler, { maxAttempts: attempts, backoff: { firstMs: 0, mostMs: 0 }, pollMs: 5 });
+      },
+    };
+  });
+
   it("stores an event once, and still knows it after a restart", async () => {
     const file = scratchFile();
     const first = openInbox({ file, open });

@@ -181,7 +181,7 @@ describe.each(engines)("with %s", (_name, open) => {
       file,
       onOutcome: told.onOutcome,
       open: watched(open, (sql) => {
-        if (!/SET due_at = \? WHERE state = 'waiting' AND lease = \?$/.test(sql)) return;
+        if (!/SET due_at = \? WHERE id = \? AND lease = \?/.test(sql)) return;
         renewals += 1;
         if (renewals === 4) renewed.open(); // four thirds of a lease
       }),

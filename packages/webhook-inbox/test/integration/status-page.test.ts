@@ -1,7 +1,8 @@
 /** The status page, through both of its doors: shows, replays, and keeps strangers out. */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import express, { type RequestHandler } from "express";
+import express4 from "express-4";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SqliteInbox } from "../../src/index.ts";
 import { expressStatusPage, fetchStatusPage } from "../../src/status/index.ts";
@@ -18,9 +19,9 @@ type Ask = (init?: RequestInit & { query?: string }) => Promise<Response>;
 type Door = (inbox: SqliteInbox, guard: Guard) => Promise<Ask>;
 
 const throughExpress =
-  (...before: RequestHandler[]): Door =>
+  (framework: typeof express, ...before: RequestHandler[]): Door =>
   async (inbox, guard) => {
-    const app = express();
+    const app = framework();
     app.use("/inbox", ...before, expressStatusPage(inbox, guard));
     const server = createServer(app);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -40,8 +41,9 @@ const doors: [string, Door][] = [
       return ({ query = "", ...init } = {}) => handle(new Request(`http://shop.test/inbox${query}`, init));
     },
   ],
-  ["Express", throughExpress()],
-  ["Express behind a parser", throughExpress(express.urlencoded({ extended: false }))],
+  ["Express 5", throughExpress(express)],
+  ["Express 4", throughExpress(express4)],
+  ["Express behind a parser", throughExpress(express, express.urlencoded({ extended: false }))],
 ];
 
 describe.each(doors)("through %s", (_name, door) => {
@@ -143,6 +145,48 @@ describe.each(doors)("through %s", (_name, door) => {
       true,
     ]);
   });
+});
+
+/** The statuses of requests with these lines, each over a connection of its own. */
+async function statusesOf(port: number, requestLines: readonly string[]): Promise<(string | undefined)[]> {
+  const statuses: (string | undefined)[] = [];
+  for (const line of requestLines) {
+    const text = await new Promise<string>((resolve) => {
+      let received = "";
+      const socket = connect(port, "127.0.0.1", () =>
+        socket.write(`${line} HTTP/1.1\r\nhost: shop.test\r\nconnection: close\r\n\r\n`),
+      );
+      socket.setEncoding("utf8").on("data", (part) => {
+        received += part;
+      });
+      socket.on("error", () => {}).on("close", () => resolve(received));
+    });
+    statuses.push(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
+  }
+  return statuses;
+}
+
+it.each([
+  ["Express 5", express],
+  ["Express 4", express4],
+])("%s asks the guard, and goes on, when the address of a request is none", async (_name, framework) => {
+  let asked = 0;
+  let isAllowed = false;
+  const authorize = () => {
+    asked += 1;
+    return isAllowed;
+  };
+  const app = framework().use(expressStatusPage(openInbox(), { authorize }));
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const targets = ["http://a:99999/inbox", "//:@/inbox?replayed", "http://%/", "*"];
+  const lines = targets.map((target) => `GET ${target}`);
+  expect(await statusesOf(port, lines)).toEqual(targets.map(() => "403"));
+  expect(asked).toBe(targets.length);
+  isAllowed = true;
+  expect(await statusesOf(port, lines)).toEqual(targets.map(() => "200"));
 });
 
 it("refuses a guard that guards nothing", () => {

@@ -1,0 +1,185 @@
+/** What every inbox does, whichever engine holds its events: each engine's integration test runs this suite. */
+import type { Delivery, Inbox, WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { describe, expect, it } from "vitest";
+import type { InboxOutcome, InspectableInbox } from "../src/index.ts";
+import { balanceChanged, bodyOf, put } from "./events.ts";
+
+/** What the workers of all engines tell their handlers. */
+export type Attempt = Delivery & { attempt: number | undefined };
+
+/** An empty inbox on an engine that tries a failed event again at once. */
+export interface InboxUnderTest {
+  inbox: Inbox & InspectableInbox;
+  /** Runs the handler for each event, attempt by attempt, until the end of the test. */
+  work(handler: (event: WebhookEvent, delivery: Attempt) => unknown): Promise<void>;
+}
+
+export interface OpenOptions {
+  attempts: number;
+  onOutcome: (outcome: InboxOutcome) => void;
+}
+
+const attempts = 3;
+
+/** @param open opens an inbox of its own for a test, and closes it after the test. */
+export function describeInbox(name: string, open: (options: OpenOptions) => Promise<InboxUnderTest>): void {
+  describe(`${name} fulfils the contract of an inbox`, () => {
+    /** An inbox whose handler fails until `recover` is called. */
+    async function opened() {
+      const told: InboxOutcome["outcome"][] = [];
+      const handled: string[] = [];
+      const tried = new Map<string, Attempt[]>();
+      let isFailing = true;
+      const { inbox, work } = await open({ attempts, onOutcome: ({ outcome }) => void told.push(outcome) });
+      const health = () => inbox.health();
+      return {
+        inbox,
+        told,
+        handled,
+        work: () =>
+          work(({ id }, delivery) => {
+            tried.set(id, [...(tried.get(id) ?? []), delivery]);
+            if (isFailing && id.startsWith("evt_poison")) throw new Error("The handler failed.");
+            handled.push(id);
+          }),
+        attemptsOf: (id: string) => (tried.get(id) ?? []).map(({ attempt }) => attempt),
+        receivedAtOf: (id: string) =>
+          (tried.get(id) ?? []).map(({ receivedAt }) => receivedAt.getUTCFullYear()),
+        recover: () => {
+          isFailing = false;
+        },
+        until: (expected: object) => expect.poll(health, { timeout: 15_000 }).toMatchObject(expected),
+      };
+    }
+    const poison = balanceChanged("evt_poison");
+    const everyAttempt = [1, 2, 3];
+
+    it("stores an event once, also of copies at the same time, and after it was handled", async () => {
+      const { inbox, told, handled, work, until } = await opened();
+      const results = await Promise.all(
+        Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt_1"))),
+      );
+      expect(results.filter((result) => result === "stored")).toHaveLength(1);
+      expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
+      expect(await inbox.health()).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
+      await work();
+      await until({ waiting: 0 });
+      expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
+      expect(handled).toEqual(["evt_1"]);
+      expect(told.filter((outcome) => outcome === "stored" || outcome === "done")).toEqual([
+        "stored",
+        "done",
+      ]);
+      expect(await inbox.list()).toMatchObject([
+        { id: "evt_1", type: "balance.changed", state: "done", attempts: 1 },
+      ]);
+    });
+
+    it("makes a dead letter of an event whose last attempt failed, and handles the others", async () => {
+      const { inbox, told, handled, work, attemptsOf, until } = await opened();
+      await put(inbox, poison);
+      await put(inbox, balanceChanged("evt_1"));
+      await work();
+      await until({ waiting: 0, dead: 1 });
+      expect([attemptsOf("evt_poison"), handled]).toEqual([everyAttempt, ["evt_1"]]);
+      expect(told.filter((outcome) => outcome === "failed" || outcome === "dead")).toEqual([
+        "failed",
+        "failed",
+        "dead",
+      ]);
+      expect(await inbox.list({ state: "dead" })).toMatchObject([
+        { id: "evt_poison", state: "dead", attempts },
+      ]);
+      const states = (await inbox.list()).map(({ id, state }) => [id, state]);
+      expect(states).toEqual([
+        ["evt_poison", "dead"],
+        ["evt_1", "done"],
+      ]);
+    });
+
+    it("stores a dead letter again when it is delivered again, with all of its attempts", async () => {
+      const { inbox, told, handled, work, attemptsOf, recover, until } = await opened();
+      await put(inbox, poison);
+      await work();
+      await until({ dead: 1 });
+      expect(await put(inbox, poison)).toBe("stored");
+      await expect
+        .poll(() => attemptsOf("evt_poison"), { timeout: 15_000 })
+        .toEqual([...everyAttempt, ...everyAttempt]);
+      await until({ waiting: 0, dead: 1 });
+      recover();
+      expect(await put(inbox, poison)).toBe("stored");
+      await until({ waiting: 0, dead: 0 });
+      expect(await put(inbox, poison)).toBe("duplicate");
+      expect(handled).toEqual(["evt_poison"]);
+      expect(told.filter((outcome) => outcome === "stored")).toHaveLength(3);
+      expect(await inbox.list()).toMatchObject([{ id: "evt_poison", state: "done", attempts: 1 }]);
+    });
+
+    it("hands a handler the bytes and the time of the last delivery", async () => {
+      const { inbox, work, receivedAtOf, recover, until } = await opened();
+      const deliver = (receivedAt: string) =>
+        inbox.put(
+          poison,
+          { body: bodyOf(poison), receivedAt: new Date(receivedAt) },
+          { signal: new AbortController().signal },
+        );
+      await deliver("2024-01-01T00:00:00Z");
+      await work();
+      await until({ dead: 1 });
+      recover();
+      await deliver("2025-01-01T00:00:00Z");
+      await until({ waiting: 0, dead: 0 });
+      expect(receivedAtOf("evt_poison")).toEqual([2024, 2024, 2024, 2025]);
+    });
+
+    it("stores a dead letter once, and runs its handler once, when copies of it arrive at the same time", async () => {
+      const { inbox, handled, work, recover, until } = await opened();
+      await put(inbox, poison);
+      await work();
+      await until({ dead: 1 });
+      recover();
+      const results = await Promise.all(Array.from({ length: 8 }, () => put(inbox, poison)));
+      expect(results.filter((result) => result === "stored")).toHaveLength(1);
+      expect(results.filter((result) => result === "duplicate")).toHaveLength(7);
+      await until({ waiting: 0, dead: 0 });
+      expect(handled).toEqual(["evt_poison"]);
+    });
+
+    it("replays a dead letter with all of its attempts, and nothing else", async () => {
+      const { inbox, handled, work, attemptsOf, recover, until } = await opened();
+      await put(inbox, poison);
+      await put(inbox, balanceChanged("evt_1"));
+      expect(await inbox.replay("evt_1")).toBe(false); // it waits
+      await work();
+      await until({ waiting: 0, dead: 1 });
+      expect([await inbox.replay("evt_1"), await inbox.replay("evt_none")]).toEqual([false, false]);
+      expect(await inbox.replay("evt_poison")).toBe(true);
+      await expect
+        .poll(() => attemptsOf("evt_poison"), { timeout: 15_000 })
+        .toEqual([...everyAttempt, ...everyAttempt]);
+      await until({ waiting: 0, dead: 1 });
+      recover();
+      const replays = await Promise.all([inbox.replay("evt_poison"), inbox.replay("evt_poison")]);
+      expect(replays.sort()).toEqual([false, true]);
+      await until({ waiting: 0, dead: 0 });
+      expect(handled).toEqual(["evt_1", "evt_poison"]);
+    });
+
+    it("lists as many as it is asked for, oldest first, and says how long the oldest has waited", async () => {
+      const { inbox } = await opened();
+      for (const id of ["evt_1", "evt_2", "evt_3"]) await put(inbox, balanceChanged(id));
+      expect((await inbox.list({ state: "waiting", limit: 2 })).map(({ id }) => id)).toEqual([
+        "evt_1",
+        "evt_2",
+      ]);
+      expect(await inbox.list({ state: "done" })).toEqual([]);
+      expect(await inbox.health()).toEqual({
+        isReachable: true,
+        waiting: 3,
+        dead: 0,
+        oldestWaitingMs: expect.any(Number),
+      });
+    });
+  });
+}

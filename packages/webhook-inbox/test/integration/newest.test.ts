@@ -1,0 +1,123 @@
+/** Two purchases within one millisecond of the mock service's clock: the newer balance is kept, in whichever order they arrive. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createMockService, manualClock } from "@loyalty-cards/mock-server";
+import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import * as inPostgres from "../../src/postgres/index.ts";
+import * as inSqlite from "../../src/sqlite/index.ts";
+import { hasPostgres, ownSchema } from "../servers.ts";
+import { engines, openInbox } from "../sqlite-files.ts";
+
+const runs = 40;
+
+/** Makes two purchases on a card of its own in each run, and delivers both events to a real receiver. @returns what each card has. */
+async function buyTwice(order: "as they came" | "the other way round", options: Partial<ReceiverOptions>) {
+  const arrived: { header: string; body: ArrayBuffer }[] = [];
+  const service = createMockService({
+    clock: manualClock(),
+    deliver: async (request) => {
+      arrived.push({
+        header: request.headers.get("service-signature") ?? "",
+        body: await request.arrayBuffer(),
+      });
+      return new Response(null, { status: 204 });
+    },
+  });
+  const { secret } = service.webhooks.createEndpoint({
+    url: "https://shop.test/",
+    events: ["balance.changed"],
+  });
+  const server = createServer(nodeReceiver({ secret, now: service.clock.now, ...options }));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const balances = new Map<string, number>();
+  for (let run = 0; run < runs; run++) {
+    const response = await service.fetch(
+      new Request(`${service.baseUrl}/api/v1/templates/${service.templateId}/passes`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${service.apiKeys.full}`, "content-type": "application/json" },
+        body: JSON.stringify({ fieldValues: {}, customer: { consents: { privacy: { version: "1" } } } }),
+      }),
+    );
+    const { id } = (await response.json()) as { id: string };
+    arrived.length = 0;
+    service.cards.purchase(id, { points: 5 });
+    service.cards.purchase(id, { points: 7 });
+    await service.idle();
+    const moments = arrived.map(({ body }) => JSON.parse(new TextDecoder().decode(body)).createdAt);
+    expect(moments).toEqual([moments[0], moments[0]]);
+    const deliveries = order === "as they came" ? arrived : arrived.toReversed();
+    for (const { header, body } of deliveries) {
+      const answer = await fetch(url, { method: "POST", headers: { "service-signature": header }, body });
+      expect(answer.status).toBe(204);
+    }
+    balances.set(id, 12);
+  }
+  return balances;
+}
+
+describe.each(["as they came", "the other way round"] as const)("events that arrive %s", (order) => {
+  it.each(engines)("keep the newer balance forty times, with %s", async (_name, open) => {
+    const inbox = openInbox({ open });
+    await inbox.write((database) =>
+      database.exec("CREATE TABLE balances (card TEXT PRIMARY KEY, balance REAL)"),
+    );
+    inbox.work(
+      onEvents({
+        "balance.changed": (event, delivery) =>
+          delivery.write((database) => {
+            const { passId, balance } = event.data;
+            if (!inSqlite.isNewest(database, passId, event)) return;
+            database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
+          }),
+        other: () => {},
+      }),
+    );
+    const expected = await buyTwice(order, { inbox });
+    await expect.poll(async () => (await inbox.list({ state: "done", limit: 1_000 })).length).toBe(2 * runs);
+    const rows = await inbox.write((database) =>
+      database.prepare("SELECT card, balance FROM balances").all(),
+    );
+    const kept = (rows as { card: string; balance: number }[]).map(
+      ({ card, balance }) => [card, balance] as const,
+    );
+    expect(new Map(kept)).toEqual(expected);
+  });
+});
+
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
+  const { pool: poolOf } = ownSchema();
+  const pool = poolOf(2);
+  beforeAll(async () => {
+    await inPostgres.ensureTables(pool);
+    await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance float)");
+  });
+
+  it.each(["as they came", "the other way round"] as const)(
+    "events that arrive %s keep the newer balance forty times",
+    async (order) => {
+      await pool.query("TRUNCATE balances");
+      const accept = onEvents({
+        "balance.changed": (event) =>
+          inPostgres.withPgTransaction(pool, async (transaction) => {
+            if (!(await inPostgres.markProcessed(transaction, event))) return;
+            const { passId, balance } = event.data;
+            if (!(await inPostgres.isNewest(transaction, passId, event))) return;
+            const upsert =
+              "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2";
+            await transaction.query(upsert, [passId, balance]);
+          }),
+        other: () => {},
+      });
+      const expected = await buyTwice(order, { accept });
+      const { rows } = await pool.query("SELECT card, balance FROM balances");
+      expect(new Map(rows.map(({ card, balance }) => [card, balance]))).toEqual(expected);
+    },
+  );
+});

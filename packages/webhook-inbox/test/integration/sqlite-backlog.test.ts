@@ -1,0 +1,263 @@
+/** A SQLite file with many events: no statement reads or sorts all of them, and counts are right without counting. */
+import { describe, expect, it } from "vitest";
+import type { OpenSqlite, SqliteDatabase } from "../../src/index.ts";
+import { balanceChanged, put } from "../events.ts";
+import { outcomes } from "../outcomes.ts";
+import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
+
+/** The tables as the first version of the package made them. */
+const firstTables = `
+  CREATE TABLE webhook_inbox_schema (version INTEGER NOT NULL);
+  INSERT INTO webhook_inbox_schema VALUES (1);
+  CREATE TABLE webhook_inbox_events (
+    id TEXT PRIMARY KEY NOT NULL,
+    type TEXT NOT NULL,
+    body TEXT NOT NULL,
+    received_at INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'done', 'dead')),
+    due_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    lease TEXT,
+    last_failure TEXT,
+    ended_at INTEGER
+  );
+  CREATE INDEX webhook_inbox_waiting ON webhook_inbox_events (due_at, received_at) WHERE state = 'waiting';
+  CREATE INDEX webhook_inbox_ended ON webhook_inbox_events (state, ended_at) WHERE state <> 'waiting';
+  CREATE TABLE webhook_inbox_processed (event_id TEXT PRIMARY KEY NOT NULL, processed_at INTEGER NOT NULL);
+  CREATE TABLE webhook_inbox_newest (
+    key TEXT PRIMARY KEY NOT NULL,
+    created_at INTEGER NOT NULL,
+    event_id TEXT NOT NULL
+  );`;
+
+/** Opens as `open` does, and keeps the database and the text of every statement that was prepared. */
+function recordingStatements(open: OpenSqlite) {
+  const prepared = new Set<string>();
+  let database: SqliteDatabase | undefined;
+  const opening: OpenSqlite = (file) => {
+    const opened = open(file);
+    const prepare = opened.prepare.bind(opened);
+    database = { exec: opened.exec.bind(opened), prepare };
+    opened.prepare = (sql) => {
+      prepared.add(sql);
+      return prepare(sql);
+    };
+    return opened;
+  };
+  /** What SQLite would do for each statement on the events, by its text. */
+  function plans(): [sql: string, plan: string[]][] {
+    const statements = [...prepared].filter((sql) => /webhook_inbox_(events|state)/.test(sql));
+    return statements.map((sql) => {
+      const values = Array.from(sql.matchAll(/\?/g), () => 0);
+      const rows = database?.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+      return [sql, rows.map(({ detail }) => detail)];
+    });
+  }
+  return { open: opening, plans };
+}
+
+describe.each(engines)("with %s", (_name, open) => {
+  it("finds the rows of every statement by an index, without sorting, and without statistics", async () => {
+    const recording = recordingStatements(open);
+    const recorded = outcomes();
+    const inbox = openInbox({ open: recording.open, onOutcome: recorded.onOutcome });
+    await put(inbox, balanceChanged("evt_1"));
+    const worker = inbox.work(() => {});
+    await recorded.until("done");
+    await worker.stop();
+    const plans = recording.plans();
+    const texts = plans.map(([sql]) => sql).join("\n");
+    for (const part of ["INSERT", "RETURNING", "min(due_at)", "min(received_at)", "DELETE", "SET due_at"])
+      expect(texts).toContain(part);
+    expect(plans.filter(([, plan]) => /SCAN|TEMP B-TREE/.test(plan.join("\n")))).toEqual([]);
+  });
+
+  it("keeps its indexes when statistics of an empty file say otherwise", async () => {
+    const file = scratchFile();
+    const first = openInbox({ file, open });
+    await first.write((database) => database.exec("ANALYZE"));
+    await first.close();
+    const recording = recordingStatements(open);
+    openInbox({ file, open: recording.open });
+    const plans = recording.plans();
+    expect(plans.filter(([, plan]) => /SCAN|TEMP B-TREE/.test(plan.join("\n")))).toEqual([]);
+  });
+
+  it("handles the oldest event first, and a retry when its time has come, however many wait", async () => {
+    const recorded = outcomes();
+    let nowMs = Date.parse("2026-01-01T12:00:00.000Z");
+    const inbox = openInbox({ open, onOutcome: recorded.onOutcome, now: () => nowMs, random: () => 1 });
+    const handled: string[] = [];
+    await put(inbox, balanceChanged("evt_retried"));
+    const failing = inbox.work(
+      () => {
+        throw new Error("not yet");
+      },
+      { backoff: { firstMs: 1_000, mostMs: 1_000 } },
+    );
+    await recorded.until("failed");
+    await failing.stop();
+    for (const id of ["evt_early", "evt_late"]) {
+      const stored = Array.from({ length: 30 }, (_, index) => put(inbox, balanceChanged(`${id}_${index}`)));
+      await Promise.all(stored);
+      nowMs += 2_000; // the retry comes due between the two
+    }
+    inbox.work(({ id }) => void handled.push(id), { concurrency: 1 });
+    await recorded.until("done", 61);
+    expect(handled.indexOf("evt_retried")).toBe(30);
+    expect(handled.slice(0, 3)).toEqual(["evt_early_0", "evt_early_1", "evt_early_2"]);
+    expect(handled.slice(-2)).toEqual(["evt_late_28", "evt_late_29"]);
+  });
+
+  it("tells how many wait and are dead after every kind of change", async () => {
+    const recorded = outcomes();
+    const inbox = openInbox({ open, onOutcome: recorded.onOutcome });
+    const counts = async () => {
+      const { waiting, dead } = await inbox.health();
+      expect([waiting, dead]).toEqual([
+        (await inbox.list({ state: "waiting" })).length,
+        (await inbox.list({ state: "dead" })).length,
+      ]);
+      return { waiting, dead };
+    };
+    for (const id of ["evt_done", "evt_1", "evt_2", "evt_3"]) await put(inbox, balanceChanged(id));
+    expect(await counts()).toEqual({ waiting: 4, dead: 0 });
+    const worker = inbox.work(
+      ({ id }) => {
+        if (id !== "evt_done") throw new Error("no");
+      },
+      { maxAttempts: 1 },
+    );
+    await recorded.until("dead", 3);
+    await worker.stop();
+    expect(await counts()).toEqual({ waiting: 0, dead: 3 });
+    await inbox.replay("evt_1");
+    await put(inbox, balanceChanged("evt_2"));
+    await put(inbox, balanceChanged("evt_done"));
+    expect(await counts()).toEqual({ waiting: 2, dead: 1 });
+    await inbox.write((database) =>
+      database.exec("DELETE FROM webhook_inbox_events WHERE id IN ('evt_2', 'evt_3', 'evt_done')"),
+    );
+    expect(await counts()).toEqual({ waiting: 1, dead: 0 });
+  });
+
+  it("lists entries of all states by the time of their receipt", async () => {
+    const recorded = outcomes();
+    const inbox = openInbox({ open, onOutcome: recorded.onOutcome });
+    for (const id of ["evt_done_1", "evt_dead", "evt_done_2"]) await put(inbox, balanceChanged(id));
+    const worker = inbox.work(
+      ({ id }) => {
+        if (id === "evt_dead") throw new Error("no");
+      },
+      { maxAttempts: 1 },
+    );
+    await Promise.all([recorded.until("dead"), recorded.until("done", 2)]);
+    await worker.stop();
+    await put(inbox, balanceChanged("evt_waiting"));
+    expect((await inbox.list()).map(({ id }) => id)).toEqual([
+      "evt_done_1",
+      "evt_dead",
+      "evt_done_2",
+      "evt_waiting",
+    ]);
+    expect((await inbox.list({ limit: 2 })).map(({ id }) => id)).toEqual(["evt_done_1", "evt_dead"]);
+  });
+
+  it("forgets handled events in small transactions, until none is too old", async () => {
+    const file = scratchFile();
+    const recorded = outcomes();
+    const first = openInbox({ file, open, onOutcome: recorded.onOutcome });
+    await Promise.all(Array.from({ length: 250 }, (_, index) => put(first, balanceChanged(`evt_${index}`))));
+    first.work(() => {}, { concurrency: 250 });
+    await recorded.until("done", 250);
+    await first.close();
+
+    const deleted: number[] = [];
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const later = openInbox({
+      file,
+      now: () => Date.now() + 15 * 86_400_000,
+      open: (path) => {
+        const database = open(path);
+        const prepare = database.prepare.bind(database);
+        database.prepare = (sql) => {
+          const statement = prepare(sql);
+          if (!sql.startsWith("DELETE")) return statement;
+          const run: typeof statement.run = (...values) => {
+            const result = statement.run(...values);
+            deleted.push(Number(result.changes));
+            if (Number(result.changes) === 0) finish();
+            return result;
+          };
+          return { run, get: statement.get.bind(statement), all: statement.all.bind(statement) };
+        };
+        return database;
+      },
+    });
+    later.work(() => {}, { pollMs: 5 });
+    await finished;
+    expect(deleted).toEqual([100, 100, 50, 0]);
+    expect(await later.list()).toEqual([]);
+  });
+
+  it("brings a file of the first version up to date, and keeps every event in it", async () => {
+    const file = scratchFile();
+    const old = open(file);
+    old.exec("PRAGMA journal_mode = WAL");
+    old.exec(firstTables);
+    const insert = old.prepare(
+      `INSERT INTO webhook_inbox_events (id, type, body, received_at, state, due_at, attempts, lease, last_failure, ended_at)
+       VALUES (?, 'balance.changed', ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    const nowMs = Date.now();
+    const add = (
+      id: string,
+      state: string,
+      dueAtMs: number,
+      attempts: number,
+      lease: string | null = null,
+      endedAtMs: number | null = null,
+    ) => {
+      const body = JSON.stringify(balanceChanged(id));
+      const failure = state === "dead" ? "Error at shop.js" : null;
+      insert.run(id, body, nowMs - 1_000, state, dueAtMs, attempts, lease, failure, endedAtMs);
+    };
+    add("evt_new", "waiting", nowMs - 1_000, 0);
+    add("evt_leased", "waiting", nowMs - 500, 1, "a worker that died");
+    add("evt_later", "waiting", nowMs + 3_600_000, 2);
+    add("evt_done", "done", nowMs - 900, 1, null, nowMs);
+    add("evt_dead", "dead", nowMs - 900, 25, null, nowMs);
+    old.close();
+
+    const recorded = outcomes();
+    const clockSetBack = () => Date.now() - 7_200_000; // between the two versions
+    const inbox = openInbox({ file, open, onOutcome: recorded.onOutcome, now: clockSetBack });
+    expect(await inbox.health()).toMatchObject({ waiting: 3, dead: 1 });
+    expect((await inbox.list()).map(({ id, state, attempts }) => `${id} ${state} ${attempts}`)).toEqual([
+      "evt_new waiting 0",
+      "evt_leased waiting 1",
+      "evt_later waiting 2",
+      "evt_done done 1",
+      "evt_dead dead 25",
+    ]);
+    expect(await put(inbox, balanceChanged("evt_new"))).toBe("duplicate");
+    expect(await put(inbox, balanceChanged("evt_done"))).toBe("duplicate");
+    expect(await put(inbox, balanceChanged("evt_dead"))).toBe("stored");
+    inbox.work(() => {});
+    await recorded.until("done", 3);
+    expect(
+      recorded
+        .of("done")
+        .map(({ event, attempt }) => `${event.id} ${attempt}`)
+        .sort(),
+    ).toEqual(["evt_dead 1", "evt_leased 2", "evt_new 1"]);
+    expect(await inbox.health()).toMatchObject({ waiting: 1, dead: 0 });
+    const version = await inbox.write((database) =>
+      database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get(),
+    );
+    expect(version).toMatchObject({ version: 2 });
+  });
+});

@@ -1,0 +1,239 @@
+/** From a receiver into every engine and on to a handler: events with unexpected data get through, and what is no event does not. */
+import {
+  createReceiver,
+  type EventHandlers,
+  isKnownEvent,
+  onEvents,
+  type ReceiverOutcome,
+  signWebhookSync,
+  type WebhookEvent,
+} from "@loyalty-cards/webhook-verify";
+import { Queue, Worker } from "bullmq";
+import PgBoss from "pg-boss";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import {
+  bullmqInbox,
+  type InspectableInbox,
+  inboxHandler,
+  pgBossInbox,
+  type QueueHandler,
+  type SqliteInbox,
+} from "../../src/index.ts";
+import { ensureTables, markProcessed } from "../../src/postgres/index.ts";
+import { balanceChanged } from "../events.ts";
+import { outcomes } from "../outcomes.ts";
+import { hasPostgres, hasRedis, ownPrefix, ownSchema } from "../servers.ts";
+import { engines, openInbox } from "../sqlite-files.ts";
+
+type Inbox = InspectableInbox & Pick<SqliteInbox, "put">;
+
+interface Opened {
+  inbox: Inbox;
+  /** Runs the handler for what is stored, once for each event. */
+  work(handler: QueueHandler): void | Promise<void>;
+  told: ReturnType<typeof outcomes>;
+}
+
+const secret = "whsec_1";
+/** The data of each known type in another shape, and where it differs. */
+const unexpected: [event: object, paths: string[]][] = [
+  [
+    { ...balanceChanged("evt_text"), data: { ...balanceChanged("x").data, balance: "120" } },
+    ["/data/balance"],
+  ],
+  [{ ...balanceChanged("evt_none"), data: undefined }, ["/data"]],
+  [{ ...balanceChanged("evt_list"), type: "card.added", data: [] }, ["/data"]],
+  [
+    { ...balanceChanged("evt_null"), type: "consent.changed", data: { passIds: ["card_1", 7] } },
+    ["/data/customerId", "/data/passIds/1"],
+  ],
+  [{ ...balanceChanged("evt_tier"), type: "tier.changed", data: { customerId: "cus_1" } }, ["/data/passId"]],
+];
+const idOf = (event: object) => (event as WebhookEvent).id;
+
+function receiving(inbox: Inbox) {
+  const told: ReceiverOutcome[] = [];
+  const log: string[] = [];
+  const receive = createReceiver({
+    secret,
+    inbox,
+    onOutcome: (outcome) => told.push(outcome),
+    log: (line) => log.push(line),
+  });
+  const deliver = async (body: string) => {
+    const signature = signWebhookSync({ rawBody: body, secret });
+    const headers = { "service-signature": signature };
+    return (await receive({ method: "POST", headers, rawBody: body })).status;
+  };
+  return { deliver, told, log };
+}
+
+const uncalled = () => Promise.reject(new Error("called with data of another shape"));
+/** A handler for every event, and none for events that are not as expected. */
+const knownOnly: EventHandlers = {
+  "card.added": uncalled,
+  "card.removed": uncalled,
+  "balance.changed": uncalled,
+  "tier.changed": uncalled,
+  "consent.changed": uncalled,
+  ping: uncalled,
+};
+
+function describeTolerance(name: string, open: () => Promise<Opened>): void {
+  describe(name, () => {
+    it("stores events whose data differs from the contract, and gives them to `unknown`", async () => {
+      const { inbox, work, told } = await open();
+      const { deliver, told: received } = receiving(inbox);
+      for (const [event] of unexpected) expect(await deliver(JSON.stringify(event))).toBe(204);
+      expect(received).toMatchObject(
+        unexpected.map(([event, unexpectedData]) => ({
+          outcome: "stored",
+          event: { id: idOf(event) },
+          unexpectedData,
+        })),
+      );
+      const unknown: [string, boolean][] = [];
+      await work(
+        onEvents({
+          ...knownOnly,
+          other: uncalled,
+          unknown: (event) => void unknown.push([event.id, isKnownEvent(event)]),
+        }),
+      );
+      await told.until("done", unexpected.length);
+      expect(unknown.sort()).toEqual(unexpected.map(([event]) => [idOf(event), false]).sort());
+    });
+
+    it("keeps such an event as a dead letter when onEvents has neither `unknown` nor `other`", async () => {
+      const { inbox, work, told } = await open();
+      const { deliver } = receiving(inbox);
+      const [[event] = [{}]] = unexpected;
+      expect(await deliver(JSON.stringify(event))).toBe(204);
+      await work(onEvents(knownOnly));
+      await told.until("dead");
+      expect(told.of("dead")).toMatchObject([
+        { event: { id: "evt_text" }, error: { message: expect.stringContaining("/data/balance") } },
+      ]);
+      await expect.poll(() => inbox.list({ state: "dead" })).toMatchObject([{ id: "evt_text" }]);
+    });
+
+    it("stores nothing of a signed body whose id no engine could keep, and the log says why", async () => {
+      const { inbox } = await open();
+      const { deliver, log } = receiving(inbox);
+      const genuine = JSON.stringify(balanceChanged("evt_1"));
+      for (const id of ["evt_\\u0000", "evt_\\ud800", "evt_\\udfff", "e".repeat(513)]) {
+        expect(await deliver(genuine.replace("evt_1", id))).toBe(400);
+      }
+      for (const type of ["\\u0000", "\\ud800"]) {
+        expect(await deliver(genuine.replace("balance.changed", type))).toBe(400);
+      }
+      expect(await inbox.list()).toEqual([]);
+      expect(log).toHaveLength(6);
+      expect(log[0]).toMatch(/is no event: id has a NUL character/);
+      expect(log[3]).toMatch(/is no event: id has more than 512 characters/);
+    });
+
+    it("keeps apart ids of 512 characters that differ in the last one, and types of any text", async () => {
+      const { inbox, work, told } = await open();
+      const { deliver } = receiving(inbox);
+      const ids = ["a", "寿", "\t"].map((last) => "寿".repeat(511) + last);
+      const types = ["", "\n", "card renamed"];
+      for (const [index, id] of ids.entries()) {
+        const body = JSON.stringify({ id, type: types[index], createdAt: "x" });
+        expect([await deliver(body), await deliver(body)]).toEqual([204, 204]);
+      }
+      expect((await inbox.list()).map(({ id }) => id).sort()).toEqual([...ids].sort());
+      const seen: string[] = [];
+      await work((event) => void seen.push(event.id, event.type));
+      await told.until("done", 3);
+      expect(seen.sort()).toEqual([...ids, ...types].sort());
+    });
+  });
+}
+
+describe.each(engines)("with %s", (_name, open) => {
+  describeTolerance("the SQLite inbox", async () => {
+    const told = outcomes();
+    const inbox = openInbox({ open, onOutcome: told.onOutcome });
+    return { inbox, told, work: (handler) => void inbox.work(handler, { maxAttempts: 1 }) };
+  });
+
+  it("logs an event whose id and type have line breaks on one line, and only their beginning", async () => {
+    const told = outcomes();
+    const log: string[] = [];
+    const inbox = openInbox({ open, onOutcome: told.onOutcome, log: (line) => log.push(line) });
+    const { deliver } = receiving(inbox);
+    const id = "evt\n1 is fine\u2028";
+    expect(await deliver(JSON.stringify({ id, type: "x\r\n".repeat(1_000), createdAt: "x" }))).toBe(204);
+    inbox.work(() => Promise.reject(new Error("no")), { maxAttempts: 1 });
+    await told.until("dead");
+    expect(log).toHaveLength(1);
+    expect(log[0]).not.toMatch(/[\r\n\u2028]/);
+    expect(log[0]?.length).toBeLessThan(500);
+  });
+});
+
+describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
+  const { url, schema, pool } = ownSchema();
+  const boss = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
+  boss.on("error", () => {});
+  beforeAll(() => boss.start());
+  afterAll(() => boss.stop({ graceful: false, close: true, wait: true }));
+  let queues = 0;
+  describeTolerance("the pg-boss inbox", async () => {
+    const told = outcomes();
+    const queue = `tolerance-${++queues}`;
+    await boss.createQueue(queue);
+    const inbox = await pgBossInbox(boss, { queue, retryLimit: 0, onOutcome: told.onOutcome });
+    onTestFinished(() => boss.offWork(queue));
+    return {
+      inbox,
+      told,
+      async work(handler) {
+        const settings = { pollingIntervalSeconds: 0.5, includeMetadata: true as const };
+        await boss.work(queue, settings, inboxHandler(handler, { onOutcome: told.onOutcome, log: () => {} }));
+      },
+    };
+  });
+
+  it("marks the longest id that a receiver lets through as processed", async () => {
+    const own = pool(1);
+    await ensureTables(own);
+    const client = await own.connect();
+    try {
+      await client.query("BEGIN");
+      // Random, because PostgreSQL compresses what repeats before it measures.
+      const letters = Array.from({ length: 512 }, (_, index) => String.fromCharCode(0x4e00 + index * 37));
+      expect(await markProcessed(client, { id: letters.join("") })).toBe(true);
+      expect(await markProcessed(client, { id: letters.join("") })).toBe(false);
+      await client.query("COMMIT");
+    } finally {
+      client.release();
+    }
+  });
+});
+
+describe.skipIf(!(await hasRedis()))("with BullMQ", () => {
+  const { prefix, url } = ownPrefix();
+  let queues = 0;
+  describeTolerance("the BullMQ inbox", async () => {
+    const told = outcomes();
+    const queue = new Queue(`tolerance-${++queues}`, {
+      prefix,
+      connection: { url, enableOfflineQueue: false },
+    });
+    queue.on("error", () => {});
+    onTestFinished(() => queue.close());
+    const inbox = await bullmqInbox(queue, { attempts: 1, onOutcome: told.onOutcome, log: () => {} });
+    return {
+      inbox,
+      told,
+      work(handler) {
+        const processor = inboxHandler(handler, { onOutcome: told.onOutcome, log: () => {} });
+        const worker = new Worker(queue.name, processor, { prefix, connection: { url } });
+        worker.on("error", () => {});
+        onTestFinished(() => worker.close(true));
+      },
+    };
+  });
+});
