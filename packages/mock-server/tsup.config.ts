@@ -11,6 +11,7 @@ const shared: Options = {
   platform: "node",
   noExternal: ["@loyalty-cards/openapi", "libphonenumber-js", "uqr"],
   splitting: true,
+  treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
   sourcemap: true,
   plugins: [relativeSourceMaps],
   shims: true, // import.meta.url in CommonJS

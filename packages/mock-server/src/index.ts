@@ -2,7 +2,7 @@
 
 export type { Deliver } from "./delivery/attempt.ts";
 export type { Attempt, Delivery, DeliveryFilter, FiredAttempt, ServiceEvent } from "./delivery/deliveries.ts";
-export type { EndpointInput, EndpointSecret } from "./delivery/endpoints.ts";
+export type { EndpointInput, EndpointSecret, WebhookEndpoint } from "./delivery/endpoints.ts";
 export type { ClockSetting, ServiceClock } from "./delivery/service-clock.ts";
 // What it keeps and answers
 export type { Card } from "./domain/cards.ts";
@@ -17,12 +17,13 @@ export {
   systemClock,
 } from "./domain/clock.ts";
 export type { Duration } from "./domain/duration.ts";
-export type { Operation } from "./domain/ledger.ts";
+export type { Expiry, Operation } from "./domain/ledger.ts";
 export type { Template, TemplateField, TemplateInput, Tier } from "./domain/templates.ts";
+export type { Warning } from "./domain/warnings.ts";
 // What goes wrong on purpose
 export type { DeliveryFaultInput, FaultInput, RequestFaultInput } from "./faults/fault-shape.ts";
 export type { Fault } from "./faults/rules.ts";
-export type { MockServiceOptions } from "./options.ts";
+export type { MockServiceOptions, SeededEndpoint } from "./options.ts";
 // The service
 export { createMockService, type MockService, type Snapshot } from "./service.ts";
 // Waiting

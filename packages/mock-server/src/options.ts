@@ -25,15 +25,30 @@ export interface MockServiceOptions {
   /** What can be issued from the start. Default: one template with an optional name and points. */
   templates?: readonly TemplateInput[];
   /** Webhook endpoints that are there from the start, and after a reset, with the same secrets. */
-  endpoints?: readonly EndpointInput[];
+  endpoints?: readonly SeededEndpoint[];
   /** What the two wallet kinds are called. Default apple and google. */
   wallets?: Wallets;
+  /** Allows webhook endpoints with `https://` addresses of private and link-local networks. Default false (spec 6.3.5). */
+  allowPrivateEndpoints?: boolean;
+  /**
+   * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it whatever the next request contains, as
+   * some services do. Default false: after a refusal the same key may try again.
+   */
+  storeRefusals?: boolean;
+  /** Takes warnings, one line each, without personal data. Default `console.error`; `service.warnings()` has them too. */
+  log?: (line: string) => void;
   /** How long a receiver may take, in milliseconds. Default 10 000 (spec 8); less makes tests of slow ones quick. */
   answerWithinMs?: number;
-  /** Makes identifiers. Default: random ones. */
+  /** Makes identifiers that begin with the prefix it is given; event ids sort by what the prefix holds. Default: random ones. */
   newIdentifier?: NewIdentifier;
   /** The machine's time in milliseconds, for signatures over HTTP. Default `Date.now`. */
   wallClockMs?: () => number;
+}
+
+/** A webhook endpoint that is there from the start. */
+export interface SeededEndpoint extends EndpointInput {
+  /** The signing secret, for a receiver whose settings are fixed. Default: a random one each time. */
+  secret?: string;
 }
 
 export const seededTemplates: readonly TemplateInput[] = [
@@ -56,7 +71,8 @@ export type Settings = ReturnType<typeof checkedOptions>;
 export function checkedOptions(options: MockServiceOptions) {
   const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", answerWithinMs = 10_000 } = options;
   const { clock = systemClock(), newIdentifier = randomIdentifier, wallClockMs = Date.now } = options;
-  const { allowedHosts = "loopback", strict = false } = options;
+  const { allowedHosts = "loopback", strict = false, log = console.error } = options;
+  const { allowPrivateEndpoints = false, storeRefusals = false } = options;
   const {
     templates = seededTemplates,
     endpoints = [],
@@ -73,7 +89,18 @@ export function checkedOptions(options: MockServiceOptions) {
   if (!Array.isArray(templates) || templates.length === 0)
     throw new TypeError("templates must be a list of at least one.");
   if (!Array.isArray(endpoints)) throw new TypeError("endpoints must be a list.");
+  for (const { secret } of endpoints) {
+    if (secret !== undefined && !isSecret(secret))
+      throw new TypeError("secret of an endpoint must be text without space around it, or be left out.");
+  }
+  if (!(Number.isFinite(clock?.now?.()) && Number.isFinite(wallClockMs?.()))) {
+    throw new TypeError("clock.now() and wallClockMs() must return a number of milliseconds since 1970.");
+  }
   if (wallets.first === wallets.second) throw new TypeError("The two wallets need different names.");
+  for (const [name, value] of Object.entries({ strict, allowPrivateEndpoints, storeRefusals })) {
+    if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false.`);
+  }
+  if (typeof log !== "function") throw new TypeError("log must be a function that takes a line of text.");
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
     clock,
@@ -84,12 +111,19 @@ export function checkedOptions(options: MockServiceOptions) {
     templates: templates.map((template) => ({ id: newIdentifier("tpl"), ...template })),
     endpoints: endpoints.map((endpoint) => ({
       id: newIdentifier("we"),
-      secret: newIdentifier("whsec"),
       ...endpoint,
+      secret: endpoint.secret ?? newIdentifier("whsec"),
     })),
     wallets,
     answerWithinMs,
     allowedHosts,
     strict,
+    allowPrivateEndpoints,
+    storeRefusals,
+    log,
   };
+}
+
+function isSecret(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && value.trim() === value;
 }

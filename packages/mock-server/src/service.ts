@@ -3,16 +3,27 @@ import { controlRoutes } from "./control/routes.ts";
 import { type Delivery, type DeliveryFilter, matching } from "./delivery/deliveries.ts";
 import {
   createEndpoint,
+  deleteEndpoint,
   type EndpointInput,
   type EndpointSecret,
   renewSecret,
+  updateEndpoint,
+  type WebhookEndpoint,
 } from "./delivery/endpoints.ts";
 import type { ServiceClock } from "./delivery/service-clock.ts";
 import type { ApiKeyKind } from "./domain/api-keys.ts";
-import { addToWallet, type Card, cardOf, existingCard, removeFromWallet } from "./domain/cards.ts";
-import { cancelOperation, type Operation, recordCorrection, recordPoints } from "./domain/ledger.ts";
-import type { State } from "./domain/state.ts";
+import { addToWallet, type Card, cardOf, existingCard, removeFromWallet, setStatus } from "./domain/cards.ts";
+import {
+  cancelOperation,
+  type Expiry,
+  expirePoints,
+  type Operation,
+  recordCorrection,
+  recordPoints,
+} from "./domain/ledger.ts";
+import { isState } from "./domain/state.ts";
 import { archiveTemplate, createTemplate, type Template, type TemplateInput } from "./domain/templates.ts";
+import type { Warning } from "./domain/warnings.ts";
 import type { FaultInput } from "./faults/fault-shape.ts";
 import { addFault, clearFaults, type Fault, removeFault } from "./faults/rules.ts";
 import { apiRoutes } from "./http/api.ts";
@@ -57,9 +68,34 @@ export interface MockService {
     reward(id: string, entry: { points: number }): Operation;
     correct(id: string, entry: { change: number }): Operation;
     cancel(operationId: string): Operation;
+    /**
+     * Lets points of old purchases expire (spec 6.2): they no longer count for the level. Returns the card.
+     * @param expiry `points`; with `keepBalance: true` the balance stays, and a new level emits `tier.changed` alone.
+     * Without it the points leave the balance, by a correction that emits `balance.changed`.
+     * @throws {RangeError} for an unknown card, and for more points than count for the level.
+     * @example
+     * service.cards.purchase(card.id, { points: 120 }); // Silver from 100
+     * service.cards.expire(card.id, { points: 50, keepBalance: true }); // loyaltyBalance 120, loyaltyTier null
+     */
+    expire(id: string, expiry: Expiry): Card;
+    /**
+     * Gives the card another status than `active`, or `active` again (spec 3.1). Emits no event, and restricts nothing.
+     * @throws {RangeError} for an unknown card. @throws {TypeError} for a blank status.
+     */
+    setStatus(id: string, status: string): Card;
   };
   readonly webhooks: {
     createEndpoint(input: EndpointInput): EndpointSecret;
+    /**
+     * Changes the address, the events or both. The secret stays; pending deliveries go to the new address.
+     * @throws {RangeError} for an unknown endpoint. @throws {TypeError} for an address or an event that is not allowed.
+     */
+    updateEndpoint(endpointId: string, change: Partial<EndpointInput>): WebhookEndpoint;
+    /**
+     * Deletes the endpoint. Its pending deliveries are marked failed and are not attempted again; the log stays.
+     * @throws {RangeError} for an unknown endpoint.
+     */
+    deleteEndpoint(endpointId: string): void;
     newSecret(endpointId: string): EndpointSecret;
     sendTest(endpointId: string): Delivery;
     /** The delivery log, oldest first. */
@@ -74,6 +110,12 @@ export interface MockService {
     remove(id: string): void;
     clear(): void;
   };
+  /**
+   * The newest 100 warnings, oldest first: what was accepted, although it is probably a mistake of the caller.
+   * @example
+   * expect(service.warnings()).toEqual([]); // no two users of the test shared an idempotency key
+   */
+  warnings(): Warning[];
   readonly clock: ServiceClock;
   /** Worlds beside this one, behind the same address: an API key belongs to one of them. */
   readonly worlds: {
@@ -91,6 +133,7 @@ export interface MockService {
   /** Back to the seed: keys and templates stay, all else is forgotten. */
   reset(): void;
   snapshot(): Snapshot;
+  /** @throws {TypeError} for what `snapshot()` did not return. */
   restore(snapshot: Snapshot): void;
 }
 
@@ -173,9 +216,13 @@ function faceOf(
       reward: (cardId, { points }) => recordPoints(domain, cardId, "reward", points),
       correct: (cardId, { change }) => recordCorrection(domain, cardId, change),
       cancel: (operationId) => cancelOperation(domain, operationId),
+      expire: (cardId, expiry) => expirePoints(domain, cardId, expiry),
+      setStatus: (cardId, status) => setStatus(domain, cardId, status),
     },
     webhooks: {
       createEndpoint: (input) => createEndpoint(domain, input),
+      updateEndpoint: (endpointId, change) => updateEndpoint(domain, endpointId, change),
+      deleteEndpoint: (endpointId) => deleteEndpoint(domain, endpointId),
       newSecret: (endpointId) => renewSecret(domain, endpointId),
       sendTest: (endpointId) => structuredClone(world.sendTest(endpointId)),
       deliveries: (filter = {}) => structuredClone(matching(domain, filter)),
@@ -187,11 +234,16 @@ function faceOf(
       remove: (faultId) => removeFault(domain, faultId),
       clear: () => clearFaults(domain),
     },
+    warnings: () => structuredClone([...domain.state.warnings.values()]),
     clock,
     idle: dispatcher.idle,
     waitFor: (condition, options) => waitFor(world, condition, options),
     reset: world.reset,
     snapshot: () => ({ state: world.snapshot() }),
-    restore: (snapshot) => world.restore(snapshot.state as State),
+    restore(snapshot) {
+      const state = snapshot?.state;
+      if (!isState(state)) throw new TypeError("restore() takes what snapshot() returned.");
+      world.restore(state);
+    },
   };
 }

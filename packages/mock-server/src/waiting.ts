@@ -1,7 +1,19 @@
 /** Waits for something to have happened in a world, so that nobody writes a loop that asks. */
 import { type Delivery, matching, type ServiceEvent } from "./delivery/deliveries.ts";
+import { eventTypes } from "./delivery/endpoints.ts";
 import { type Card, cardOf } from "./domain/cards.ts";
-import { InputError, isObject } from "./domain/shape.ts";
+import {
+  anyObject,
+  checked,
+  InputError,
+  isDeeperThan,
+  isObject,
+  number,
+  object,
+  oneOf,
+  type Shape,
+  text,
+} from "./domain/shape.ts";
 import type { EventType } from "./domain/surroundings.ts";
 import type { World } from "./world.ts";
 
@@ -18,6 +30,32 @@ export type Awaited<Condition> = Condition extends { event: unknown }
     ? Delivery[]
     : Card[];
 
+const type = oneOf(eventTypes);
+
+/** A card's members are the API's business; only its id is asked for. */
+const card: Shape = (value, pointer) => {
+  const faults = anyObject(value, pointer);
+  return faults.length > 0 ? faults : text((value as { id?: unknown }).id, `${pointer}/id`);
+};
+
+/** What a condition may say. */
+export const conditionMembers: Readonly<Record<string, Shape>> = {
+  event: object({ type, id: text, data: anyObject }),
+  delivery: object({
+    id: text,
+    eventId: text,
+    endpointId: text,
+    type,
+    state: oneOf(["pending", "delivered", "failed"]),
+  }),
+  card,
+  count: number({ atLeast: 1, atMost: 1_000, isWhole: true }),
+};
+
+const maxLevels = 64;
+/** The longest that a timer can hold. */
+const longestTimeoutMs = 2 ** 31 - 1;
+
 /** How long to wait. */
 export interface WaitOptions {
   /** By the machine's clock; default 5 000. */
@@ -30,12 +68,22 @@ export class WaitTimeout extends Error {
   override name = "WaitTimeout" as const;
 }
 
-/** @throws {WaitTimeout} when it did not happen in time; the message says what there was instead. */
+/**
+ * @throws {WaitTimeout} when it did not happen in time; the message says what there was instead.
+ * @throws {InputError} for a condition or a time that makes no sense, before anything is waited for.
+ */
 export async function waitFor<Condition extends WaitCondition>(
   world: World,
   condition: Condition,
   { timeoutMs = 5_000, signal }: WaitOptions = {},
 ): Promise<Awaited<Condition>> {
+  checked(object(conditionMembers), condition);
+  if (isDeeperThan(maxLevels, condition)) {
+    throw new InputError([
+      { pointer: "", detail: `The condition is nested deeper than ${maxLevels} levels.` },
+    ]);
+  }
+  checked(object({ timeoutMs: number({ atLeast: 0, atMost: longestTimeoutMs }) }), { timeoutMs });
   const subjects = ["event", "delivery", "card"].filter((name) => name in condition);
   if (subjects.length !== 1) {
     throw new InputError([{ pointer: "", detail: "Wait for one of event, delivery and card." }]);
@@ -54,6 +102,7 @@ function becoming(
   condition: WaitCondition,
   signal: AbortSignal | undefined,
 ): Promise<void> {
+  const wanted = JSON.stringify(condition); // here, where what it throws reaches the caller
   return new Promise((resolve, reject) => {
     const end = (act: () => void) => {
       clearTimeout(timer);
@@ -63,7 +112,7 @@ function becoming(
     };
     const abort = () => end(() => reject(signal?.reason));
     const timer = setTimeout(() => {
-      const sentence = `${JSON.stringify(condition)} did not come within ${timeoutMs} ms. ${presentIn(world)}`;
+      const sentence = `${wanted} did not come within ${timeoutMs} ms. ${presentIn(world)}`;
       end(() => reject(new WaitTimeout(sentence)));
     }, timeoutMs);
     let isLooking = false;
@@ -72,7 +121,11 @@ function becoming(
       isLooking = true;
       queueMicrotask(() => {
         isLooking = false;
-        if (isThere()) end(resolve);
+        try {
+          if (isThere()) end(resolve);
+        } catch (error) {
+          end(() => reject(error)); // a member of the condition that cannot be read
+        }
       });
     });
     if (signal?.aborted) abort();

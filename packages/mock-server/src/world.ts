@@ -8,6 +8,7 @@ import { type ServiceClock, serviceClock } from "./delivery/service-clock.ts";
 import { type ApiKeyKind, createApiKey } from "./domain/api-keys.ts";
 import { type ChangeFeed, changeFeed } from "./domain/changes.ts";
 import type { Clock } from "./domain/clock.ts";
+import { createEventIds, type EventIds } from "./domain/identifier.ts";
 import { emptyState, type State } from "./domain/state.ts";
 import type { Domain } from "./domain/surroundings.ts";
 import { createTemplate } from "./domain/templates.ts";
@@ -24,6 +25,7 @@ export interface World extends WorldIdentity {
   readonly dispatcher: Dispatcher;
   readonly clock: ServiceClock;
   readonly changes: ChangeFeed;
+  readonly eventIds: EventIds;
   /** A `ping`, as the console's "Send test" does. */
   sendTest(endpointId: string): Delivery;
   /** Once more, as the console's "Resend" does. */
@@ -43,17 +45,24 @@ export interface WorldSettings extends Settings {
 
 export function createWorld(identity: WorldIdentity, settings: WorldSettings): World {
   const { newIdentifier, baseUrl, defaultCountry, wallets, deliver, wallClockMs, inspect } = settings;
+  const { allowPrivateEndpoints, storeRefusals, log } = settings;
   const holder = { clock: settings.clock };
   const changes = changeFeed();
   const nowMs = () => holder.clock.now();
+  /** Not part of the state: a reset or a restore does not take event ids back. */
+  const eventIds = createEventIds(nowMs, newIdentifier);
 
   const domain: Domain<State> = {
     state: emptyState(),
     nowMs,
     newIdentifier,
+    newEventId: eventIds.next,
     baseUrl,
     defaultCountry,
     wallets,
+    allowPrivateEndpoints,
+    storeRefusals,
+    log,
     tell: changes.tell,
     emit(type, data) {
       const event = createEvent(domain, type, data);
@@ -73,6 +82,7 @@ export function createWorld(identity: WorldIdentity, settings: WorldSettings): W
 
   function replace(state: State): void {
     domain.state = state;
+    eventIds.continueAfter(state.recentEvents.at(-1)?.id);
     dispatcher.reload();
     changes.tell({ type: "reset" });
   }
@@ -93,6 +103,7 @@ export function createWorld(identity: WorldIdentity, settings: WorldSettings): W
     dispatcher,
     clock: serviceClock(holder, dispatcher, domain),
     changes,
+    eventIds,
     sendTest(endpointId) {
       const endpoint = existingEndpoint(domain, endpointId);
       const event = createEvent(domain, "ping", {});
@@ -101,6 +112,10 @@ export function createWorld(identity: WorldIdentity, settings: WorldSettings): W
       return send(domain, event, endpoint, dispatcher.schedule);
     },
     resend(deliveryId) {
+      const sent = domain.state.deliveries.get(deliveryId);
+      if (sent !== undefined && !domain.state.endpoints.has(sent.endpointId)) {
+        throw new RangeError("The endpoint of this delivery was deleted.");
+      }
       const delivery = renew(domain, deliveryId, dispatcher.isUnderWay);
       dispatcher.schedule(delivery);
       return delivery;

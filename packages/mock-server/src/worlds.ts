@@ -22,7 +22,7 @@ export interface Worlds {
   listen(listener: (world: World, change: Change) => void): void;
 }
 
-const firstId = "default";
+export const firstId = "default";
 /** More than any test run needs, and a bound on what may pile up. */
 const mostWorlds = 10_000;
 

@@ -137,6 +137,61 @@ describe("webhooks", () => {
   });
 });
 
+it("endpoints are changed and deleted", async () => {
+  const { service, get, post, send } = await openControlledShop({
+    deliver: () => new Response(null, { status: 500 }),
+  });
+  const first = { url: "https://shop.test/webhooks", events: ["ping"] };
+  const { id } = (await post("/_mock/webhooks/endpoints", first)).body;
+  const path = `/_mock/webhooks/endpoints/${id}`;
+  await post(`${path}/test`);
+  await service.idle();
+  const url = "https://shop.test/moved";
+  expect(await send("PATCH", path, { url })).toMatchObject({
+    status: 200,
+    body: { id, url, events: ["ping"] },
+  });
+  const events = ["card.added", "ping"];
+  expect((await send("PATCH", path, { events })).body).toEqual({ id, url, events });
+  expect((await get("/_mock/webhooks/endpoints")).items).toEqual([{ id, url, events }]);
+  const refused = await send("PATCH", path, { url: "https://192.168.1.1/", secret: "mine" });
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { detail: expect.stringContaining('"secret" is not known') },
+  });
+  expect((await send("PATCH", path, { url: "https://192.168.1.1/" })).body.detail).toMatch(/private network/);
+  expect((await send("DELETE", path)).status).toBe(204);
+  expect((await get("/_mock/webhooks/endpoints")).items).toEqual([]);
+  const [delivery] = (await get("/_mock/webhooks/deliveries")).items;
+  expect(delivery).toMatchObject({ state: "failed", endpointId: id });
+  expect((await post(`/_mock/webhooks/deliveries/${delivery.id}/resend`)).status).toBe(409);
+  for (const method of ["DELETE", "PATCH"]) {
+    expect((await send(method, path, method === "PATCH" ? {} : undefined)).status).toBe(404);
+  }
+});
+
+it("old purchases expire, and the status of a card is set", async () => {
+  const { get, post, send, issue } = await openControlledShop();
+  const { id } = (await issue()).body;
+  await post(`/_mock/cards/${id}/purchase`, { points: 120 });
+  expect(await post(`/_mock/cards/${id}/expire`, { points: 30, keepBalance: true })).toMatchObject({
+    status: 200,
+    body: { id, loyaltyBalance: 120, loyaltyTier: "Silver", expiredPoints: 30 },
+  });
+  expect((await post(`/_mock/cards/${id}/expire`, { points: 85 })).body).toMatchObject({
+    loyaltyBalance: 35,
+    loyaltyTier: null,
+    expiredPoints: 30,
+  });
+  expect((await post(`/_mock/cards/${id}/expire`, { points: 6 })).status).toBe(409);
+  expect((await post(`/_mock/cards/${id}/expire`, { points: 0 })).status).toBe(422);
+  const blocked = await send("PUT", `/_mock/cards/${id}/status`, { status: "blocked" });
+  expect(blocked).toMatchObject({ status: 200, body: { id, status: "blocked" } });
+  expect((await get(`/_mock/cards/${id}`)).status).toBe("blocked");
+  expect((await send("PUT", `/_mock/cards/${id}/status`, { status: " " })).status).toBe(422);
+  expect((await send("PUT", "/_mock/cards/card_none/status", { status: "blocked" })).status).toBe(404);
+});
+
 describe("time", () => {
   it("is told, moved, and tells the attempts on the way", async () => {
     const inbox = receiver();

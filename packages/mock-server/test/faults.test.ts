@@ -240,3 +240,64 @@ it("a delivery that was resent is not tried again at the hour it would have been
   expect(await service.clock.advance("30s")).toEqual([]); // the retry of the first failure
   expect(await service.clock.advance("30s")).toMatchObject([{ status: 204 }]);
 });
+
+describe("a rule that cannot be obeyed", () => {
+  const phase = "before";
+
+  it.each([204, 205, 304])("is refused: a page with status %i", async (status) => {
+    const { service, call } = openShop();
+    const fault = { phase, kind: "html", status };
+    expect(() => service.faults.add(fault as FaultInput)).toThrow(/"status" must not be \d+: .* no body/);
+    const refused = await call("POST", "/_mock/faults", { body: fault, key: null });
+    expect([refused.status, refused.body.errors[0].pointer]).toEqual([422, "/status"]);
+  });
+
+  it.each([
+    { phase, kind: "html", status: 101 },
+    { phase, kind: "html", status: 600 },
+    { phase, kind: "html", status: 200.5 },
+    { phase, kind: "status", status: 204 },
+    { phase, kind: "status", status: Number.NaN },
+    { phase, kind: "status", status: 503, retryAfterSeconds: "1\r\nx: y" },
+    { phase, kind: "latency", delayMs: Number.NaN },
+    { phase, kind: "latency", delayMs: Number.POSITIVE_INFINITY },
+    { phase, kind: "truncate", status: 304 },
+    { phase, kind: "__proto__" },
+    { kind: "drop", match: { event: "constructor" } },
+    { kind: "drop", times: Number.NaN },
+  ])("is refused: %j", (fault) => {
+    const { service } = openShop();
+    expect(() => service.faults.add(fault as never)).toThrow(TypeError);
+    expect(service.faults.list()).toEqual([]);
+  });
+
+  it("is checked as it is kept, whatever a member gives the second time it is read", async () => {
+    const { service, issue } = openShop();
+    let reads = 0;
+    const fault = {
+      phase,
+      kind: "html",
+      get status() {
+        return reads++ === 0 ? 502 : 204;
+      },
+    };
+    service.faults.add(fault as FaultInput);
+    const response = await service.fetch(
+      new Request(`${service.baseUrl}/api/v1/passes/x`, {
+        headers: { authorization: `Bearer ${service.apiKeys.full}` },
+      }),
+    );
+    expect([response.status, issue === undefined]).toEqual([502, false]);
+  });
+
+  it.each([200, 206, 301, 404, 599])("and one that can is: a page with status %i", async (status) => {
+    const { service } = openShop();
+    service.faults.add({ phase, kind: "html", status });
+    const response = await service.fetch(
+      new Request(`${service.baseUrl}/api/v1/passes/x`, {
+        headers: { authorization: `Bearer ${service.apiKeys.full}` },
+      }),
+    );
+    expect([response.status, await response.text()]).toEqual([status, expect.stringContaining("<h1>")]);
+  });
+});

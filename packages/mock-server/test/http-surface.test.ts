@@ -92,6 +92,32 @@ it("lives under a path when its base URL has one", async () => {
   expect((await service.fetch(new Request("https://shop.test/loyalty/_mock/health"))).status).toBe(200);
 });
 
+it("names HEAD among the methods wherever GET is one", async () => {
+  const { call } = openShop();
+  const allowed = async (path: string) => (await call("OPTIONS", path)).headers.get("allow");
+  expect(
+    await Promise.all(["/api/v1/passes/card_1", "/api/docs/json", "/_mock/health"].map(allowed)),
+  ).toEqual(["GET, HEAD", "GET, HEAD", "GET, HEAD"]);
+  expect(await allowed("/api/v1/passes/card_1/consent")).toBe("GET, PUT, HEAD");
+  expect(await allowed(`/api/v1/templates/${template.id}/passes`)).toBe("POST");
+});
+
+it("answers a path with a slash at its end with 404, and says to leave it out", async () => {
+  const { call, issue } = openShop();
+  const { body: card } = await issue();
+  for (const path of [
+    `/api/v1/passes/${card.id}/`,
+    `/api/v1/passes/${card.id}/operations/`,
+    "/_mock/health/",
+  ]) {
+    const { status, headers, body } = await call("GET", path);
+    expect([status, headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+    expect(body.detail).toBe(`There is no GET ${path}. Leave out the slash at the end of the path.`);
+  }
+  const issued = await call("POST", `/api/v1/templates/${template.id}/passes/`, { body: signUp() });
+  expect([issued.status, issued.body.detail]).toEqual([404, expect.stringContaining("Leave out the slash")]);
+});
+
 it("answers HEAD as GET, without the body", async () => {
   const { service, issue } = openShop();
   const { body } = await issue();
@@ -108,4 +134,32 @@ it("resets to its seed on request", async () => {
   expect((await call("POST", "/_mock/reset", { key: null })).status).toBe(204);
   expect((await call("GET", `/api/v1/passes/${body.id}`)).status).toBe(404);
   expect((await issue()).status).toBe(201);
+});
+
+it.each([
+  [
+    "fieldValues",
+    (text: string) =>
+      `{"fieldValues":{"firstName":${text}},"customer":{"consents":{"privacy":{"version":"1"}}}}`,
+  ],
+  [
+    "customer",
+    (text: string) =>
+      `{"fieldValues":{"firstName":"A"},"customer":{"consents":{"privacy":{"version":"1"}},"x":${text}}}`,
+  ],
+  ["the body", (text: string) => text],
+])("answers a body that is nested deeper than 64 levels in %s with 400", async (_where, bodyWith) => {
+  const { call } = openShop();
+  for (const text of ["[".repeat(100_000) + "]".repeat(100_000), `${'{"a":'.repeat(65)}1${"}".repeat(65)}`]) {
+    const { status, body } = await call("POST", paths[0]?.[1] ?? "", { body: bodyWith(text) });
+    expect([status, body.detail]).toEqual([400, "The body is nested deeper than 64 levels."]);
+  }
+});
+
+it("answers 500 to what cannot be written as JSON, and goes on", async () => {
+  const { service, call } = openShop();
+  const fields = [{ key: "a", type: "text" as const, label: 1n as never }];
+  service.templates.create({ name: "Strange", fields });
+  expect((await call("GET", "/_mock/templates", { key: null })).status).toBe(500);
+  expect((await call("GET", "/_mock/health", { key: null })).status).toBe(200);
 });

@@ -84,6 +84,34 @@ describe("operations", () => {
     expect((await read()).loyaltyBalance).toBe(0);
   });
 
+  it("have a change that is rounded like the balance, in the event and in the history", async () => {
+    const { service, inbox, id, history } = await shopWithCard();
+    service.cards.purchase(id, { points: 0.1 + 0.2 });
+    service.cards.correct(id, { change: 0.1 - 0.3 });
+    service.cards.redeem(id, { points: 0.1000000004 });
+    await service.idle();
+    const expected = [
+      [0.3, 0.3],
+      [-0.2, 0.1],
+      [-0.1, 0],
+    ];
+    const events = inbox.events.map(({ data }) => data as { change: number; balance: number });
+    expect(events.map(({ change, balance }) => [change, balance])).toEqual(expected);
+    const operations: { change: number; balance: number }[] = await history();
+    expect(operations.reverse().map(({ change, balance }) => [change, balance])).toEqual(expected);
+  });
+
+  it("are refused when their change rounds to 0", async () => {
+    const { service, id, history } = await shopWithCard();
+    for (const record of [service.cards.purchase, service.cards.redeem, service.cards.reward]) {
+      expect(() => record(id, { points: 4e-7 })).toThrow("at least 0.000001");
+    }
+    expect(() => service.cards.correct(id, { change: -4e-7 })).toThrow("at least 0.000001");
+    expect(await history()).toEqual([]);
+    service.cards.purchase(id, { points: 1e-6 });
+    expect(service.cards.get(id).loyaltyBalance).toBe(1e-6);
+  });
+
   it("never take the balance where numbers are not exact", async () => {
     const { service, id } = await shopWithCard();
     expect(() => service.cards.purchase(id, { points: Number.MAX_VALUE })).toThrow(/too large to be exact/);
@@ -112,6 +140,98 @@ describe("levels", () => {
       { tier: "Gold", previous: "Silver" },
       { tier: null, previous: "Gold" },
     ]);
+  });
+});
+
+describe("the expiry of old purchases", () => {
+  it("with the balance kept changes the level alone, and emits tier.changed alone", async () => {
+    const { service, inbox, id, read, history } = await shopWithCard();
+    service.cards.purchase(id, { points: 120 });
+    await service.idle();
+    inbox.events.length = 0;
+    const card = service.cards.expire(id, { points: 30, keepBalance: true });
+    await service.idle();
+    expect(card).toMatchObject({ id, loyaltyBalance: 120, loyaltyTier: "Silver" });
+    expect(await read()).toEqual(card);
+    expect(inbox.events).toMatchObject([
+      { type: "tier.changed", data: { passId: id, tier: "Silver", previous: "Gold" } },
+    ]);
+    expect(await history()).toHaveLength(1);
+  });
+
+  it("without the balance kept takes the points out of it by a correction, too", async () => {
+    const { service, inbox, id, history } = await shopWithCard();
+    service.cards.purchase(id, { points: 120 });
+    await service.idle();
+    inbox.events.length = 0;
+    expect(service.cards.expire(id, { points: 30 })).toMatchObject({
+      loyaltyBalance: 90,
+      loyaltyTier: "Silver",
+    });
+    await service.idle();
+    expect(inbox.events).toMatchObject([
+      { type: "balance.changed", data: { balance: 90, change: -30, operation: { type: "correction" } } },
+      { type: "tier.changed", data: { tier: "Silver", previous: "Gold" } },
+    ]);
+    expect(await history()).toMatchObject([{ type: "correction", change: -30 }, { type: "purchase" }]);
+  });
+
+  it("emits nothing while the level stays, and counts later purchases from what is left", async () => {
+    const { service, inbox, id, read } = await shopWithCard();
+    service.cards.purchase(id, { points: 120 });
+    service.cards.expire(id, { points: 15, keepBalance: true });
+    await service.idle();
+    expect(inbox.events.map(({ type }) => type)).toEqual(["balance.changed", "tier.changed"]);
+    service.cards.expire(id, { points: 100, keepBalance: true });
+    expect(await read()).toMatchObject({ loyaltyBalance: 120, loyaltyTier: null });
+    service.cards.purchase(id, { points: 4 });
+    expect((await read()).loyaltyTier).toBeNull();
+    service.cards.purchase(id, { points: 1 });
+    expect(await read()).toMatchObject({ loyaltyBalance: 125, loyaltyTier: "Silver" });
+  });
+
+  it("forgets expired points that were redeemed", async () => {
+    const { service, id, read } = await shopWithCard();
+    service.cards.purchase(id, { points: 120 });
+    service.cards.expire(id, { points: 100, keepBalance: true });
+    service.cards.redeem(id, { points: 120 });
+    service.cards.purchase(id, { points: 100 });
+    expect((await read()).loyaltyTier).toBe("Gold");
+  });
+
+  it("refuses more points than count for the level, and what is no positive number", async () => {
+    const { service, id, read } = await shopWithCard();
+    service.cards.purchase(id, { points: 20 });
+    service.cards.expire(id, { points: 15, keepBalance: true });
+    for (const keepBalance of [true, false]) {
+      expect(() => service.cards.expire(id, { points: 6, keepBalance })).toThrow(
+        "5 points count for the level",
+      );
+      expect(() => service.cards.expire(id, { points: 0, keepBalance })).toThrow(/positive number/);
+      expect(() => service.cards.expire(id, { points: Number.NaN, keepBalance })).toThrow(/positive number/);
+    }
+    expect(() => service.cards.expire("card_none", { points: 1 })).toThrow('There is no card "card_none".');
+    expect(await read()).toMatchObject({ loyaltyBalance: 20, loyaltyTier: null });
+  });
+});
+
+describe("the status of a card", () => {
+  it("is what it was set to, and emits no event", async () => {
+    const { service, inbox, id, read } = await shopWithCard();
+    expect(service.cards.setStatus(id, "blocked")).toMatchObject({ id, status: "blocked" });
+    expect((await read()).status).toBe("blocked");
+    service.cards.setStatus(id, "active");
+    expect((await read()).status).toBe("active");
+    await service.idle();
+    expect(inbox.events).toEqual([]);
+  });
+
+  it("is no blank text, and needs a card", async () => {
+    const { service, id } = await shopWithCard();
+    for (const status of ["", " ", undefined, 7]) {
+      expect(() => service.cards.setStatus(id, status as string)).toThrow(/status must be a text/);
+    }
+    expect(() => service.cards.setStatus("card_none", "blocked")).toThrow('There is no card "card_none".');
   });
 });
 

@@ -9,6 +9,8 @@ it.each([
   [{ answerWithinMs: 2 ** 31 }, /answerWithinMs/],
   [{ templates: [] }, /at least one/],
   [{ endpoints: {} }, /endpoints must be a list/],
+  [{ storeRefusals: "yes" }, /storeRefusals must be true or false/],
+  [{ log: "console" }, /log must be a function/],
   [{ wallets: { first: "a", second: "a" } }, /wallets/],
 ])("createMockService(%j)", (options, message) => {
   expect(() => createMockService(options as unknown as MockServiceOptions)).toThrow(message);
@@ -47,3 +49,12 @@ it("a manual clock starts at a date, or refuses", () => {
   expect(() => manualClock("yesterday")).toThrow(/no date/);
   expect(() => manualClock(1000).moveTo(999)).toThrow(/does not go back/);
 });
+
+it.each([{ clock: { now: () => Number.NaN } }, { clock: {} }, { wallClockMs: () => "now" }, { clock: 7 }])(
+  "a clock that gives no number is refused: %j",
+  (options) => {
+    expect(() => createMockService(options as never)).toThrow(
+      /clock\.now\(\) and wallClockMs\(\) must return a number/,
+    );
+  },
+);

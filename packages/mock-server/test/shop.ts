@@ -58,7 +58,12 @@ export const signUp = (
 
 /** A service on a clock that stands, with a website in front of it. */
 export function openShop(options: MockServiceOptions = {}) {
-  const service = createMockService({ clock: manualClock(noon), templates: [template], ...options });
+  const service = createMockService({
+    clock: manualClock(noon),
+    templates: [template],
+    log: () => {},
+    ...options,
+  });
   const call = caller(service.baseUrl, service.fetch, service.apiKeys.website);
   const issue = async (body: unknown = signUp(), headers: Record<string, string> = {}) =>
     call("POST", `/api/v1/templates/${template.id}/passes`, { body, headers });

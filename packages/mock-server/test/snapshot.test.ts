@@ -66,3 +66,23 @@ it("a reset brings the seed back: templates, endpoints and their secrets", async
     service.reset();
   }
 });
+
+it("what is no snapshot is refused, and changes nothing", async () => {
+  const { service, issue } = openShop();
+  const { body } = await issue();
+  const { state } = service.snapshot() as { state: object };
+  const strange = [
+    undefined,
+    null,
+    {},
+    { state: null },
+    { state: {} },
+    { state: [] },
+    { state: { ...state, cards: {} } },
+  ];
+  for (const snapshot of [...strange, { state: { ...state, recentEvents: undefined } }]) {
+    expect(() => service.restore(snapshot as never)).toThrow("restore() takes what snapshot() returned.");
+  }
+  expect(service.cards.get(body.id).id).toBe(body.id);
+  await service.idle();
+});

@@ -1,6 +1,6 @@
 /** Clocks: one that runs faster and can be moved, and a service that changes its clock while it runs. */
 import { expect, it } from "vitest";
-import { createMockService, scaledClock } from "../src/index.ts";
+import { createMockService, manualClock, scaledClock } from "../src/index.ts";
 import { noon, openShop, receiver } from "./shop.ts";
 
 const failing = () => new Response(null, { status: 500 });
@@ -59,4 +59,20 @@ it("the machine's clock is refused to a service that is ahead of it", async () =
   await service.clock.advance("1d");
   expect(() => service.clock.set({ mode: "system" })).toThrow(/ahead/);
   expect(() => service.clock.set({ mode: "sideways" as never })).toThrow(/sideways/);
+});
+
+it("the clock ends with the year 9999, and the service lives on", async () => {
+  const { service, call, issue } = openShop();
+  const advance = () => call("POST", "/_mock/clock/advance", { body: { duration: "364000d" }, key: null });
+  for (let count = 0; count < 8; count++) expect((await advance()).status).toBe(200);
+  for (let count = 0; count < 2; count++) {
+    const beyond = await advance();
+    expect([beyond.status, beyond.body.detail]).toEqual([409, "The clock cannot go beyond the year 9999."]);
+  }
+  expect((await issue()).status).toBe(201);
+  expect(service.clock.now()).toBeLessThan(Date.parse("9999-12-31T23:59:59.999Z"));
+  for (const atMs of [8.64e15, Number.POSITIVE_INFINITY]) {
+    expect(() => manualClock(noon).moveTo(atMs)).toThrow(/year 9999/);
+    expect(() => manualClock(atMs)).toThrow(/year 9999/);
+  }
 });

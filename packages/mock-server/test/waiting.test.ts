@@ -74,3 +74,62 @@ describe("what does not come", () => {
     await expect(wait).rejects.toBe(reason);
   });
 });
+
+/** An object in an object, this many levels deep. */
+function nested(levels: number): Record<string, unknown> {
+  let value = {};
+  for (let level = 1; level < levels; level++) value = { value };
+  return value;
+}
+
+describe("a condition that makes no sense", () => {
+  it("is refused when it is nested too deeply, over HTTP and in process", async () => {
+    const { call, service } = await openWaitingShop();
+    const text = (levels: number) =>
+      `{"event":{"data":${'{"a":'.repeat(levels)}1${"}".repeat(levels)}},"timeoutMs":1}`;
+    for (const levels of [63, 10_000, 50_000]) {
+      const refused = await call("POST", "/_mock/wait", { body: text(levels), key: null });
+      expect(refused).toMatchObject({
+        status: 400,
+        body: { detail: "The body is nested deeper than 64 levels." },
+      });
+    }
+    expect((await call("POST", "/_mock/wait", { body: text(62), key: null })).status).toBe(408);
+    const circular: Record<string, unknown> = {};
+    circular["self"] = circular;
+    for (const data of [nested(63), nested(50_000), circular]) {
+      await expect(service.waitFor({ event: { data } })).rejects.toThrow(/deeper than 64 levels/);
+    }
+    await expect(service.waitFor({ event: { data: nested(62) } }, { timeoutMs: 1 })).rejects.toThrow(
+      WaitTimeout,
+    );
+  });
+
+  it("is refused by the name of the member", async () => {
+    const { service } = await openWaitingShop();
+    const wait = (condition: unknown, options = {}) =>
+      service.waitFor(condition as { event: object }, options);
+    await expect(wait({ event: {}, count: Number.NaN })).rejects.toThrow(/"count" must be a whole number/);
+    await expect(wait({ event: { tipe: "ping" } })).rejects.toThrow(/"event.tipe" is not known/);
+    await expect(wait({ card: null })).rejects.toThrow(/"card" must be an object/);
+    await expect(wait(null)).rejects.toThrow(/must be an object/);
+    for (const timeoutMs of [Number.NaN, -1, Number.POSITIVE_INFINITY, 2 ** 31]) {
+      await expect(wait({ event: {} }, { timeoutMs })).rejects.toThrow(/"timeoutMs" must be a number/);
+    }
+  });
+
+  it("rejects the wait, and ends no process, when a member cannot be read later", async () => {
+    const { service, cardId } = await openWaitingShop();
+    let isReadable = true;
+    const data = {
+      get passId() {
+        if (isReadable) return "card_of_nobody";
+        throw new Error("gone");
+      },
+    };
+    const wait = service.waitFor({ event: { data } });
+    isReadable = false;
+    service.cards.purchase(cardId, { points: 1 });
+    await expect(wait).rejects.toThrow("gone");
+  });
+});

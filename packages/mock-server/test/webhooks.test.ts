@@ -1,7 +1,7 @@
 /** Deliveries: signed anew each time, retried by the schedule of spec 3.2, and all on record. */
 import { WebhookVerificationError } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import { createMockService, type MockService } from "../src/index.ts";
+import { createMockService, type MockService, type MockServiceOptions } from "../src/index.ts";
 import { noon, openShop, receiver } from "./shop.ts";
 
 const minute = 60_000;
@@ -349,4 +349,264 @@ it("a reset while attempts are under way ends them quietly", async () => {
   answer(new Response(null, { status: 204 }));
   await purchased;
   expect([service.webhooks.deliveries(), inbox.events]).toEqual([[], []]);
+});
+
+describe("a deliver function that does not keep to its type", () => {
+  const unreadable = Object.create(Error.prototype, {
+    message: {
+      get() {
+        throw new Error("no");
+      },
+    },
+  });
+  it.each<[string, () => unknown, unknown]>([
+    [
+      "throws synchronously",
+      () => {
+        throw new Error("boom");
+      },
+      "boom",
+    ],
+    [
+      "throws what is no Error",
+      () => {
+        throw null;
+      },
+      "the receiver threw null",
+    ],
+    [
+      "throws an error that cannot be read",
+      () => {
+        throw unreadable;
+      },
+      expect.stringContaining("cannot be read"),
+    ],
+    [
+      "rejects with a cause that is no text",
+      () => Promise.reject(new Error("x", { cause: { code: Object.create(null) } })),
+      expect.stringContaining("cannot be read"),
+    ],
+    ["returns nothing", () => undefined, "the receiver returned undefined, not a Response"],
+    ["returns null later", async () => null, "the receiver returned null, not a Response"],
+    ["returns a text", () => "204", "the receiver returned string, not a Response"],
+    [
+      "returns a status that is no number",
+      () => ({ status: "204" }),
+      "the receiver returned object, not a Response",
+    ],
+    [
+      "returns NaN as its status",
+      () => ({ status: Number.NaN }),
+      "the receiver returned object, not a Response",
+    ],
+  ])("%s: a failed attempt, and the next one comes", async (_what, misbehave, error) => {
+    let isWell = false;
+    const deliver = () => (isWell ? new Response(null, { status: 204 }) : misbehave());
+    const { service } = openShop({ deliver: deliver as () => Response });
+    const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+    service.webhooks.sendTest(id);
+    await service.idle();
+    expect(service.webhooks.deliveries()).toMatchObject([{ state: "pending", attempts: [{ error }] }]);
+    isWell = true;
+    await service.clock.runUntilIdle();
+    expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("is delivered by the status, whatever the body is", async () => {
+    const bodies = [
+      "text",
+      {
+        cancel: () => {
+          throw new Error("no");
+        },
+      },
+      { cancel: 1 },
+      7,
+    ];
+    for (const body of bodies) {
+      const { service } = openShop({ deliver: () => ({ status: 204, body }) as never });
+      const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+      service.webhooks.sendTest(id);
+      await service.idle();
+      expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
+    }
+  });
+});
+
+describe("an endpoint", () => {
+  async function shopWithFailedDelivery() {
+    const shop = await shopWithEndpoint([500]);
+    await shop.purchase();
+    return shop;
+  }
+
+  it("that is changed gets what is pending at its new address, signed with the same secret", async () => {
+    const { service, inbox, endpoint } = await shopWithFailedDelivery();
+    const changed = service.webhooks.updateEndpoint(endpoint.id, { url: "https://shop.test/moved" });
+    expect(changed).toEqual({
+      id: endpoint.id,
+      url: "https://shop.test/moved",
+      events: ["balance.changed"],
+    });
+    await service.clock.advance("1m");
+    expect(inbox.requests.map(({ url }) => url)).toEqual([
+      "https://shop.test/webhooks",
+      "https://shop.test/moved",
+    ]);
+    expect(inbox.events).toHaveLength(1);
+  });
+
+  it("that is changed gets its new events, and no longer the old ones", async () => {
+    const { service, inbox, endpoint, purchase, issue } = await shopWithEndpoint();
+    service.webhooks.updateEndpoint(endpoint.id, { events: ["card.added"] });
+    await purchase();
+    const { body } = await issue();
+    service.cards.addToWallet(body.id, "apple");
+    await service.idle();
+    expect(inbox.events.map(({ type }) => type)).toEqual(["card.added"]);
+  });
+
+  it("is not changed by an address or an event that is not allowed", async () => {
+    const { service, endpoint } = await shopWithEndpoint();
+    const before = service.snapshot();
+    const change = (to: object) => () => service.webhooks.updateEndpoint(endpoint.id, to);
+    expect(change({ url: "http://shop.test/", events: ["ping"] })).toThrow(/https/);
+    expect(change({ url: "https://shop.test/new", events: ["pong"] })).toThrow(/no event "pong"/);
+    expect(change({ events: [] })).toThrow(/at least one event/);
+    expect(service.snapshot()).toEqual(before);
+    expect(() => service.webhooks.updateEndpoint("we_none", {})).toThrow(/no webhook endpoint "we_none"/);
+  });
+
+  it("that is deleted gets nothing any more: what was pending is failed, and not attempted again", async () => {
+    const { service, inbox, endpoint, purchase } = await shopWithFailedDelivery();
+    service.webhooks.deleteEndpoint(endpoint.id);
+    expect(service.webhooks.deliveries()).toMatchObject([{ state: "failed", attempts: [{ status: 500 }] }]);
+    expect(service.webhooks.deliveries()[0]).not.toHaveProperty("nextAttemptAt");
+    expect(service.clock.nextAttemptAt()).toBeUndefined();
+    await purchase();
+    expect(await service.clock.runUntilIdle()).toEqual([]);
+    expect(inbox.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [204, "delivered"],
+    [500, "failed"],
+  ])(
+    "that is deleted during an attempt: the attempt is the last one, %i leaves it %s",
+    async (status, state) => {
+      let respond = (_response: Response) => {};
+      const response = new Promise<Response>((resolve) => {
+        respond = resolve;
+      });
+      const { service, endpoint, inbox, issue } = await shopWithEndpoint([response]);
+      const { body } = await issue();
+      service.cards.purchase(body.id, { points: 1 });
+      await expect.poll(() => inbox.requests.length).toBe(1);
+      const [sent] = service.webhooks.deliveries();
+      service.webhooks.resend(sent?.id ?? "");
+      service.webhooks.deleteEndpoint(endpoint.id);
+      respond(new Response(null, { status }));
+      await service.idle();
+      expect(await service.clock.runUntilIdle()).toEqual([]);
+      const [delivery] = service.webhooks.deliveries();
+      expect(delivery).toMatchObject({ state, attempts: [{ status }] });
+      expect(delivery).not.toHaveProperty("nextAttemptAt");
+      expect(inbox.requests).toHaveLength(1);
+    },
+  );
+
+  it("that is deleted is unknown, and its deliveries are not resent", async () => {
+    const { service, endpoint } = await shopWithFailedDelivery();
+    service.webhooks.deleteEndpoint(endpoint.id);
+    const [delivery] = service.webhooks.deliveries();
+    expect(() => service.webhooks.resend(delivery?.id ?? "")).toThrow(
+      "The endpoint of this delivery was deleted.",
+    );
+    expect(() => service.webhooks.deleteEndpoint(endpoint.id)).toThrow(/no webhook endpoint/);
+    expect(() => service.webhooks.sendTest(endpoint.id)).toThrow(/no webhook endpoint/);
+  });
+
+  const create = (url: string, options: MockServiceOptions = {}) =>
+    createMockService(options).webhooks.createEndpoint({ url, events: ["ping"] });
+  const privateUrls = [
+    "https://10.0.0.1/",
+    "https://172.16.0.1/",
+    "https://172.31.255.255/",
+    "https://192.168.1.1/",
+    "https://169.254.169.254/",
+    "https://100.64.0.1/",
+    "https://100.127.0.1/",
+    "https://0.0.0.0/",
+    "https://0xa000001/",
+    "https://167772161/",
+    "https://10.1/",
+    "https://10.0.0.1./",
+    "https://[::]/",
+    "https://[fc00::1]/",
+    "https://[fdff::1]/",
+    "https://[fe80::1]/",
+    "https://[febf::1]/",
+    "https://[::ffff:10.0.0.1]/",
+    "https://[::ffff:c0a8:101]/",
+    "https://receiver/",
+    "https://shop.local/",
+    "https://shop.internal/",
+  ];
+
+  it.each(privateUrls)("at the private address %s is refused unless allowed", (url) => {
+    expect(() => create(url)).toThrow(/private network; allowPrivateEndpoints .* allows it/);
+    expect(create(url, { allowPrivateEndpoints: true }).id).toMatch(/^we_/);
+  });
+
+  it.each([
+    "https://shop.test/",
+    "https://9.255.255.255/",
+    "https://11.0.0.1/",
+    "https://172.15.0.1/",
+    "https://172.32.0.1/",
+    "https://192.167.0.1/",
+    "https://169.253.0.1/",
+    "https://100.63.0.1/",
+    "https://100.128.0.1/",
+    "https://[fc::1]/",
+    "https://[2001:db8::1]/",
+    "https://[fec0::1]/",
+    "https://10.example/",
+    "https://localhost/",
+    "https://127.0.0.1:8443/",
+    "http://127.0.0.1:3000/",
+    "http://localhost:3000/",
+    "http://[::1]:3000/",
+    "http://[::ffff:127.0.0.1]:3000/",
+  ])("at the address %s is allowed", (url) => {
+    expect(create(url).id).toMatch(/^we_/);
+  });
+
+  it.each(["http://10.0.0.1/", "http://shop.test/", "ftp://127.0.0.1/"])("at %s is refused always", (url) => {
+    for (const allowPrivateEndpoints of [false, true]) {
+      expect(() => create(url, { allowPrivateEndpoints })).toThrow(/must be https/);
+    }
+  });
+
+  it("with a private address is refused in the seed, and when it is changed", () => {
+    const endpoints = [{ url: "https://10.0.0.1/", events: ["ping" as const] }];
+    expect(() => createMockService({ endpoints })).toThrow(/private network/);
+    expect(createMockService({ endpoints, allowPrivateEndpoints: true }).endpoints).toHaveLength(1);
+    const { webhooks } = createMockService();
+    const { id } = webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+    expect(() => webhooks.updateEndpoint(id, { url: "https://10.0.0.1/" })).toThrow(/private network/);
+  });
+});
+
+it("a clock that breaks later ends no process: idle() says so", async () => {
+  let nowMs = noon;
+  const { service } = openShop({
+    clock: { now: () => nowMs },
+    deliver: () => new Response(null, { status: 500 }),
+  });
+  const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+  service.webhooks.sendTest(id);
+  nowMs = Number.NaN;
+  await expect(service.idle()).rejects.toThrow(RangeError);
+  await service.idle();
 });

@@ -1,7 +1,13 @@
 /** Routes for cards: search, detail, history, and what happens at the till and on the phone. */
-import { addToWallet, existingCard, removeFromWallet, type StoredCard } from "../domain/cards.ts";
-import { cancelOperation, recordCorrection, recordPoints } from "../domain/ledger.ts";
-import { number, object } from "../domain/shape.ts";
+import { addToWallet, existingCard, removeFromWallet, type StoredCard, setStatus } from "../domain/cards.ts";
+import {
+  cancelOperation,
+  type Expiry,
+  expirePoints,
+  recordCorrection,
+  recordPoints,
+} from "../domain/ledger.ts";
+import { number, object, text, truth } from "../domain/shape.ts";
 import type { State } from "../domain/state.ts";
 import { mentions } from "./customers.ts";
 import { pageOf } from "./page.ts";
@@ -53,6 +59,24 @@ export const cardRoutes: ControlRoute[] = [
     run({ world: { domain }, params: [id = ""], body }) {
       const { change } = body as { change: number };
       return recorded(domain.state, recordCorrection(domain, id, change).id);
+    },
+  },
+  {
+    method: "POST",
+    path: "/_mock/cards/*/expire",
+    takes: object({ points: number({ moreThan: 0 }), keepBalance: truth }, ["points"]),
+    run({ world: { domain }, params: [id = ""], body }) {
+      expirePoints(domain, id, body as Expiry);
+      return ok(cardView(domain, existingCard(domain, id)));
+    },
+  },
+  {
+    method: "PUT",
+    path: "/_mock/cards/*/status",
+    takes: object({ status: text }, ["status"]),
+    run({ world: { domain }, params: [id = ""], body }) {
+      setStatus(domain, id, (body as { status: string }).status);
+      return ok(cardView(domain, existingCard(domain, id)));
     },
   },
   {

@@ -19,7 +19,7 @@ export interface ControlCall {
 }
 
 export interface ControlRoute {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   /** What the body must look like; a route without one reads none. */
   takes?: Shape;

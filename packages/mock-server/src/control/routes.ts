@@ -10,7 +10,8 @@ import { customerRoutes } from "./customers.ts";
 import { eventRoutes } from "./events.ts";
 import { faultRoutes } from "./faults.ts";
 import { guarded } from "./guard.ts";
-import { ok, routeOf } from "./route.ts";
+import { pageOf } from "./page.ts";
+import { type ControlCall, ok, routeOf } from "./route.ts";
 import { snapshotRoutes } from "./snapshots.ts";
 import { templateRoutes } from "./templates.ts";
 import { waitRoutes } from "./wait.ts";
@@ -29,6 +30,12 @@ export function controlRoutes(worlds: Worlds, settings: Settings): Route[] {
     ...webhookRoutes,
     ...clockRoutes,
     ...faultRoutes,
+    {
+      method: "GET" as const,
+      path: "/_mock/warnings",
+      run: ({ world, query }: ControlCall) =>
+        pageOf([...world.domain.state.warnings.values()].reverse(), query, (warning) => warning),
+    },
     ...waitRoutes,
     ...snapshotRoutes(),
     ...eventRoutes,

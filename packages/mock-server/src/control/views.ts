@@ -1,5 +1,4 @@
 /** What the control API shows of what is stored. */
-import type { Endpoint } from "../delivery/endpoints.ts";
 import { cardOf, type StoredCard } from "../domain/cards.ts";
 import type { Customer } from "../domain/customers.ts";
 import { operationOf, type StoredOperation } from "../domain/ledger.ts";
@@ -18,17 +17,13 @@ export function cardView(domain: Domain<State>, card: StoredCard) {
     templateId: card.templateId,
     issuedAt: new Date(card.issuedAtMs).toISOString(),
     wallets: card.wallets,
+    expiredPoints: card.expiredPoints ?? 0,
     customer: customer && customerView(customer),
   };
 }
 
 export function operationView(operation: StoredOperation) {
   return { ...operationOf(operation), isCancelled: operation.isCancelled };
-}
-
-/** Without the secret, which is shown once. */
-export function endpointView({ id, url, events }: Endpoint) {
-  return { id, url, events };
 }
 
 export function worldView({ id, apiKeys, domain: { baseUrl } }: World, isFirst: boolean, templateId: string) {

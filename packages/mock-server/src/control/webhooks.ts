@@ -2,17 +2,19 @@
 import { type Delivery, type DeliveryFilter, matching } from "../delivery/deliveries.ts";
 import {
   createEndpoint,
+  deleteEndpoint,
   type EndpointInput,
   eventTypes,
   existingEndpoint,
   renewSecret,
+  updateEndpoint,
+  webhookEndpoint,
 } from "../delivery/endpoints.ts";
 import { NotFoundError } from "../domain/not-found.ts";
 import { Problem } from "../domain/problem.ts";
 import { listOf, object, oneOf, text } from "../domain/shape.ts";
 import { pageOf } from "./page.ts";
-import { type ControlRoute, created, ok } from "./route.ts";
-import { endpointView } from "./views.ts";
+import { type ControlRoute, created, done, ok } from "./route.ts";
 
 const filters: Readonly<Record<keyof DeliveryFilter, readonly string[] | undefined>> = {
   endpointId: undefined,
@@ -21,19 +23,36 @@ const filters: Readonly<Record<keyof DeliveryFilter, readonly string[] | undefin
   state: ["pending", "delivered", "failed"] satisfies Delivery["state"][],
 };
 
+const endpointMembers = { url: text, events: listOf(oneOf(eventTypes), 1) };
+
 export const webhookRoutes: ControlRoute[] = [
   {
     method: "GET",
     path: "/_mock/webhooks/endpoints",
-    run: ({ world }) => ok({ items: [...world.domain.state.endpoints.values()].map(endpointView) }),
+    run: ({ world }) => ok({ items: [...world.domain.state.endpoints.values()].map(webhookEndpoint) }),
   },
   {
     method: "POST",
     path: "/_mock/webhooks/endpoints",
-    takes: object({ url: text, events: listOf(oneOf(eventTypes), 1) }, ["url", "events"]),
+    takes: object(endpointMembers, ["url", "events"]),
     run({ world: { domain }, body }) {
       const { id, secret } = createEndpoint(domain, body as EndpointInput);
-      return created({ ...endpointView(existingEndpoint(domain, id)), secret });
+      return created({ ...webhookEndpoint(existingEndpoint(domain, id)), secret });
+    },
+  },
+  {
+    method: "PATCH",
+    path: "/_mock/webhooks/endpoints/*",
+    takes: object(endpointMembers),
+    run: ({ world: { domain }, params: [id = ""], body }) =>
+      ok(updateEndpoint(domain, id, body as Partial<EndpointInput>)),
+  },
+  {
+    method: "DELETE",
+    path: "/_mock/webhooks/endpoints/*",
+    run({ world: { domain }, params: [id = ""] }) {
+      deleteEndpoint(domain, id);
+      return done;
     },
   },
   {

@@ -64,9 +64,21 @@ async function requestOf(
 }
 
 async function answerOf(deliver: Deliver, request: Request): Promise<Answer> {
-  const { status, body } = await deliver(request);
-  body?.cancel().catch(() => {}); // the answer is its status; nobody waits for the rest
-  return { status };
+  const response: Partial<Response> | null | undefined = await deliver(request);
+  const status = response?.status;
+  if (!Number.isInteger(status))
+    throw new TypeError(`the receiver returned ${kindOf(response)}, not a Response`);
+  void discard(response?.body);
+  return { status: status as number };
+}
+
+/** The response is its status; the rest is not waited for. */
+async function discard(body: ReadableStream | null | undefined): Promise<void> {
+  try {
+    await body?.cancel();
+  } catch {
+    // it was read, or is no stream
+  }
 }
 
 async function within(ms: number, timeout: AbortController, answer: Promise<Answer>): Promise<Answer> {
@@ -87,7 +99,13 @@ async function within(ms: number, timeout: AbortController, answer: Promise<Answ
 
 /** The code of a network error when it has one: "ECONNREFUSED" says more than "fetch failed". */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return `the receiver threw ${error === null ? "null" : typeof error}`;
-  const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
-  return String(cause?.code || cause?.message || error.message);
+  if (!(error instanceof Error)) return `the receiver threw ${kindOf(error)}`;
+  try {
+    const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
+    return String(cause?.code || cause?.message || error.message);
+  } catch {
+    return "the receiver threw an error that cannot be read";
+  }
 }
+
+const kindOf = (value: unknown) => (value === null ? "null" : typeof value);

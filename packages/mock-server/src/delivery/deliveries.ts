@@ -70,11 +70,11 @@ export interface ServiceEvent {
 }
 
 export function createEvent(
-  { newIdentifier, nowMs }: Surroundings,
+  { newEventId, nowMs }: Surroundings,
   type: EventType,
   data: unknown,
 ): ServiceEvent {
-  return { id: newIdentifier("evt"), type, createdAt: iso(nowMs()), data };
+  return { id: newEventId(), type, createdAt: iso(nowMs()), data };
 }
 
 /** Puts an event on its way to an endpoint; its first attempt is due at once. */
@@ -114,7 +114,8 @@ export function settle(
     delivery.state = "delivered";
   } else {
     delivery.failures += 1;
-    const nextMs = nextAttemptAtMs(delivery.failures, nowMs());
+    const isStopped = delivery.state !== "pending"; // the endpoint was deleted meanwhile
+    const nextMs = isStopped ? undefined : nextAttemptAtMs(delivery.failures, nowMs());
     if (nextMs === undefined) delivery.state = "failed";
     else delivery.nextAttemptAt = iso(nextMs);
   }
@@ -142,13 +143,27 @@ export function renew(
   return delivery;
 }
 
+/** Ends what is pending for an endpoint, as failed; an attempt that is under way is its last. */
+export function stopDeliveries({ state, tell }: Domain<DeliveryStore>, endpointId: string): void {
+  for (const id of [...state.pendingDeliveryIds]) {
+    const delivery = state.deliveries.get(id);
+    if (delivery?.endpointId !== endpointId) continue;
+    delivery.state = "failed";
+    delete delivery.nextAttemptAt;
+    delete delivery.isHeldBack;
+    delete delivery.isResent;
+    state.pendingDeliveryIds.delete(id);
+    tell({ type: "delivery", id, action: "changed" });
+  }
+}
+
 /** Holds a new delivery back until another event has overtaken it, or for this long. */
 export function holdBack({ nowMs }: Surroundings, delivery: Delivery, forMs: number): void {
   Object.assign(delivery, { isHeldBack: true, nextAttemptAt: iso(nowMs() + forMs) });
 }
 
 /** Lets what was held back for an endpoint go. */
-export function letGo({ state, nowMs }: Domain<DeliveryStore>, endpointId: string): Delivery[] {
+export function letGo({ state, nowMs, tell }: Domain<DeliveryStore>, endpointId: string): Delivery[] {
   const held: Delivery[] = [];
   for (const id of state.pendingDeliveryIds) {
     const delivery = state.deliveries.get(id);
@@ -157,6 +172,7 @@ export function letGo({ state, nowMs }: Domain<DeliveryStore>, endpointId: strin
   for (const delivery of held) {
     delete delivery.isHeldBack;
     delivery.nextAttemptAt = iso(nowMs());
+    tell({ type: "delivery", id: delivery.id, action: "changed" });
   }
   return held;
 }

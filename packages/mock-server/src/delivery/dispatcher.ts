@@ -86,6 +86,7 @@ export function createDispatcher(
         if (domain.state === state) schedule(delivery);
       });
     underWay.set(delivery, carriedOut);
+    carriedOut.catch(() => {}); // of a clock that throws, say; idle() rejects with it
   }
 
   async function carryOut(delivery: Delivery, state: DispatchStore): Promise<void> {

@@ -19,7 +19,7 @@ export type OutboxStore = EventStore & EndpointStore & DeliveryStore & FaultStor
 
 type Schedule = (delivery: Delivery) => void;
 
-const remembered = 1_000;
+export const remembered = 1_000;
 const heldBackMs = 1_000;
 
 export function publish(domain: Domain<OutboxStore>, event: ServiceEvent, schedule: Schedule): void {
@@ -29,8 +29,9 @@ export function publish(domain: Domain<OutboxStore>, event: ServiceEvent, schedu
   }
 }
 
-export function remember({ state: { recentEvents } }: Domain<EventStore>, event: ServiceEvent): void {
+export function remember({ state: { recentEvents }, tell }: Domain<EventStore>, event: ServiceEvent): void {
   recentEvents.push(event);
+  tell({ type: "event", id: event.id, action: "created" });
   if (recentEvents.length >= 2 * remembered) recentEvents.splice(0, remembered); // seldom, so that it is cheap
 }
 

@@ -2,6 +2,7 @@
 import {
   type Clock,
   type ClockMode,
+  latestMs,
   manualClock,
   modeOf,
   scaledClock,
@@ -77,6 +78,7 @@ export function serviceClock(
       const ms = durationMs(duration);
       return inTurn(() => {
         const endMs = now() + ms;
+        if (endMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
         return travel(() => endMs);
       });
     },

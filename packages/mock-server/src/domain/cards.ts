@@ -17,11 +17,19 @@ export interface StoredCard {
   templateId: string;
   customerId: string;
   balance: number;
+  /** Points of the balance that no longer count for the level; absent when there are none. */
+  expiredPoints?: number;
   tier: string | null;
   issuedVia: string;
+  /** Absent on an active card. */
+  status?: string;
   fieldValues: FieldValues;
   wallets: string[];
   issuedAtMs: number;
+  /** The key it was issued under. */
+  idempotencyKey?: string;
+  /** Of the request that it was issued for. */
+  contentHash?: number;
 }
 
 export interface CardStore {
@@ -61,8 +69,16 @@ export function createCard(
 
 export function setBalance(template: Template, card: StoredCard, balance: number): void {
   card.balance = balance;
+  if (card.expiredPoints !== undefined) card.expiredPoints = Math.min(card.expiredPoints, balance);
   if (showsPoints(template)) card.fieldValues[pointsKey] = balance;
 }
+
+/** The points that a level is decided by. */
+export const levelPoints = ({ balance, expiredPoints = 0 }: StoredCard) =>
+  roundPoints(balance - expiredPoints);
+
+/** To millionths: 0.1 + 0.2 points are 0.3. */
+export const roundPoints = (points: number) => Math.round(points * 1e6) / 1e6;
 
 const showsPoints = ({ fields }: Template) =>
   fields.some(({ key, type }) => key === pointsKey && type === "number");
@@ -71,7 +87,7 @@ export function cardOf({ baseUrl }: Surroundings, card: StoredCard): Card {
   return {
     id: card.id,
     publicUrl: `${baseUrl}/cards/${card.slug}`,
-    status: "active",
+    status: card.status ?? "active",
     customerId: card.customerId,
     loyaltyBalance: card.balance,
     loyaltyTier: card.tier,
@@ -85,6 +101,17 @@ export function existingCard({ state }: Domain<CardStore>, cardId: string): Stor
   const card = state.cards.get(cardId);
   if (card === undefined) throw new NotFoundError(`There is no card "${cardId}".`);
   return card;
+}
+
+/** Emits no event: the specification has none for it (spec 3.1). @throws {RangeError} when there is no such card. */
+export function setStatus(domain: Domain<CardStore>, cardId: string, status: string): Card {
+  const card = existingCard(domain, cardId);
+  if (typeof status !== "string" || status.trim() === "") {
+    throw new TypeError('status must be a text that is not blank, such as "blocked".');
+  }
+  card.status = status;
+  domain.tell({ type: "card", id: cardId, action: "changed" });
+  return cardOf(domain, card);
 }
 
 /** Emits `card.added`. @throws {RangeError} for an unknown card or wallet, or a card that is in it already. */

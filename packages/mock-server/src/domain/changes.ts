@@ -8,8 +8,11 @@ export const changeTypes = [
   "operation",
   "endpoint",
   "delivery",
+  "event",
   "clock",
   "fault",
+  "refusal",
+  "warning",
 ] as const;
 
 export type ChangeType = (typeof changeTypes)[number];

@@ -36,6 +36,8 @@ export interface ScaledClockOptions {
   startAt?: Date | number | string;
 }
 
+/** The end of the year 9999: later moments have no ISO 8601 text with a year of four digits, which events need. */
+export const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
 const longestTimerMs = 2 ** 31 - 1;
 const largestFactor = 1_000_000;
 
@@ -93,12 +95,17 @@ export function clockLike(clock: Clock): Clock {
 
 function startMs(what: string, startAt: Date | number | string): number {
   const ms = new Date(startAt).getTime();
-  if (Number.isNaN(ms)) throw new RangeError(`${what} cannot start at "${startAt}": that is no date.`);
+  if (!(ms <= latestMs)) {
+    throw new RangeError(
+      `${what} cannot start at "${startAt}": that is no date, or one after the year 9999.`,
+    );
+  }
   return ms;
 }
 
 function forward(nowMs: number, atMs: number): number {
   if (!(atMs >= nowMs)) throw new RangeError("Time does not go back; make a new service instead.");
+  if (atMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
   return atMs;
 }
 

@@ -19,7 +19,8 @@ export function changeMarketingConsent(
   change: { marketing: boolean; version?: string },
 ): void {
   const hasChanged = customer.marketing.isGiven !== change.marketing;
-  const version = change.version ?? (hasChanged ? undefined : customer.marketing.version);
+  const given = change.version?.trim() || undefined; // a blank label is none
+  const version = given ?? (hasChanged ? undefined : customer.marketing.version);
   customer.marketing = { isGiven: change.marketing, ...(version !== undefined && { version }) };
   tell({ type: "customer", id: customer.id, action: "changed" });
   if (!hasChanged) return;

@@ -17,10 +17,22 @@ export function normalPhone(phone: string, defaultCountry: Country): string | un
 }
 
 /** The form that HTML's `<input type="email">` accepts, with a dot in the domain. */
-const emailForm =
-  /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/i;
+const domainForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
+/** And, before the @, letters and signs of all languages (RFC 6531). */
+const nameForm = /^(?:[a-z0-9.!#$%&'*+/=?^_`{|}~-]|[^\p{ASCII}\p{C}\p{Z}])+$/u;
 
-/** Lower case, or undefined when malformed. */
+/** The form in which addresses are compared: lower case, the domain in ASCII; undefined when malformed. */
 export function normalEmail(email: string): string | undefined {
-  return email.length <= 254 && emailForm.test(email) ? email.toLowerCase() : undefined;
+  if (email.length > 254) return undefined;
+  const lower = email.normalize("NFC").toLowerCase();
+  const at = lower.indexOf("@");
+  const [name, domain] = [lower.slice(0, Math.max(0, at)), asciiDomain(lower.slice(at + 1))];
+  return nameForm.test(name) && domainForm.test(domain) ? `${name}@${domain}` : undefined;
+}
+
+/** "bücher.example" is "xn--bcher-kva.example" (RFC 5891). */
+function asciiDomain(domain: string): string {
+  const isMalformed = !/^[\p{L}\p{M}\p{N}.-]+$/u.test(domain) || /(?:^|\.)-|-(?:\.|$)/.test(domain);
+  if (isMalformed || /^\p{ASCII}*$/u.test(domain)) return domain;
+  return URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : domain;
 }

@@ -7,7 +7,7 @@ export interface Customer {
   id: string;
   /** E.164. */
   phone?: string;
-  /** As first given; compared in lower case. */
+  /** As first given, without surrounding spaces; compared as `normalEmail` says. */
   email?: string;
   name?: string;
   privacyVersion?: string;
@@ -35,17 +35,19 @@ export function readContact(
   const faults: MemberFault[] = [];
   const contact: Contact = {};
   if (given.phone !== undefined) {
-    const phone = normalPhone(given.phone, defaultCountry);
+    const phone = normalPhone(given.phone.trim(), defaultCountry);
     if (phone === undefined)
       faults.push({ pointer: "/customer/phone", detail: "The phone number is not valid." });
     else contact.phone = phone;
   }
   if (given.email !== undefined) {
-    if (normalEmail(given.email) === undefined) {
+    const email = given.email.trim();
+    if (normalEmail(email) === undefined) {
       faults.push({ pointer: "/customer/email", detail: "The e-mail address is not valid." });
-    } else contact.email = given.email;
+    } else contact.email = email;
   }
-  if (given.name !== undefined && given.name.trim() !== "") contact.name = given.name;
+  const name = given.name?.trim() ?? "";
+  if (name !== "") contact.name = name;
   return faults.length === 0 ? contact : faults;
 }
 
@@ -53,7 +55,7 @@ export function readContact(
 export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Contact): Customer {
   const { state, newIdentifier, tell } = domain;
   const { phone, email, name } = contact;
-  const emailKey = email?.toLowerCase();
+  const emailKey = email === undefined ? undefined : normalEmail(email);
   const byPhone = phone === undefined ? undefined : state.customerIdByPhone.get(phone);
   const byEmail = emailKey === undefined ? undefined : state.customerIdByEmail.get(emailKey);
 

@@ -1,4 +1,4 @@
-/** Makes identifiers that nobody can guess: a prefix that tells what it names, and 95 random bits. */
+/** Makes identifiers: random ones that nobody can guess, and event ids that sort in the order of their creation. */
 
 export type NewIdentifier = (prefix: string) => string;
 
@@ -31,3 +31,43 @@ function codesOf(text: string): number[] {
   for (let index = 0; index < text.length; index++) codes.push(text.charCodeAt(index));
   return codes;
 }
+
+/** Ids of events: compared as plain strings they sort in the order in which they were made. */
+export interface EventIds {
+  next(): string;
+  /** The next ids sort after this one too, which another service made. What is no such id changes nothing. */
+  continueAfter(id: string | undefined): void;
+  /** The newest of them. */
+  newest(): string | undefined;
+}
+
+/** Milliseconds since 1970 in base 36 until the year 5188, then a counter; digits and lower-case letters sort alike everywhere. */
+const [timeLength, countLength] = [9, 6];
+const maxTimeMs = 36 ** timeLength - 1;
+const sortableId = new RegExp(`^evt_([0-9a-z]{${timeLength}})([0-9a-z]{${countLength}})_`);
+
+/**
+ * `evt_`, the time, a counter of the events of that millisecond, and what `newIdentifier` adds to keep it unique.
+ * While the clock stands or is behind the newest id, the time stays and the counter goes on.
+ */
+export function createEventIds(nowMs: () => number, newIdentifier: NewIdentifier): EventIds {
+  let [timeMs, count] = [-1, 0];
+  let newest: string | undefined;
+  return {
+    next() {
+      const atMs = Math.min(Math.max(0, Math.floor(nowMs())), maxTimeMs);
+      if (atMs > timeMs) [timeMs, count] = [atMs, 0];
+      else count += 1;
+      newest = newIdentifier(`evt_${digits(timeMs, timeLength)}${digits(count, countLength)}`);
+      return newest;
+    },
+    continueAfter(id) {
+      const [, time = "", counted = ""] = sortableId.exec(id ?? "") ?? [];
+      if (time === "" || (newest !== undefined && id !== undefined && id < newest)) return;
+      [timeMs, count, newest] = [Number.parseInt(time, 36), Number.parseInt(counted, 36), id];
+    },
+    newest: () => newest,
+  };
+}
+
+const digits = (value: number, length: number) => value.toString(36).padStart(length, "0");

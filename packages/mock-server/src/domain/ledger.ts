@@ -1,7 +1,16 @@
 /** Records what changes a balance, and tells of it: one operation, one `balance.changed`, perhaps a new level. */
 
 import type { components } from "@loyalty-cards/openapi";
-import { type CardStore, existingCard, setBalance } from "./cards.ts";
+import {
+  type Card,
+  type CardStore,
+  cardOf,
+  existingCard,
+  levelPoints,
+  roundPoints,
+  type StoredCard,
+  setBalance,
+} from "./cards.ts";
 import { NotFoundError } from "./not-found.ts";
 import type { Domain } from "./surroundings.ts";
 import { type Template, type TemplateStore, tierOf } from "./templates.ts";
@@ -39,16 +48,25 @@ export function recordPoints(
   type: "purchase" | "redemption" | "reward",
   points: number,
 ): Operation {
-  if (!(Number.isFinite(points) && points > 0))
-    throw new RangeError(`points must be a positive number, not ${points}.`);
-  return record(domain, cardId, type, type === "redemption" ? -points : points);
+  const change = positive(points);
+  return record(domain, cardId, type, type === "redemption" ? -change : change);
+}
+
+/** Rounded as balances are. */
+function positive(points: number): number {
+  const rounded = Number.isFinite(points) ? roundPoints(points) : Number.NaN;
+  if (rounded > 0) return rounded;
+  throw new RangeError(`points must be a positive number, at least 0.000001, not ${points}.`);
 }
 
 /** A signed correction. @throws {RangeError} for 0, for what is no number, and below a balance of 0. */
 export function recordCorrection(domain: Books, cardId: string, change: number): Operation {
-  if (!Number.isFinite(change) || change === 0)
-    throw new RangeError(`change must be a number other than 0, not ${change}.`);
-  return record(domain, cardId, "correction", change);
+  const rounded = Number.isFinite(change) ? roundPoints(change) : 0;
+  if (rounded === 0)
+    throw new RangeError(
+      `change must be a number other than 0, at least 0.000001 above or below, not ${change}.`,
+    );
+  return record(domain, cardId, "correction", rounded);
 }
 
 /** Reverses one operation, once. @throws {RangeError} when there is none, or it was cancelled or is a cancellation. */
@@ -63,6 +81,32 @@ export function cancelOperation(domain: Books, operationId: string): Operation {
   return operation;
 }
 
+/** Points of old purchases that expire. */
+export interface Expiry {
+  points: number;
+  /** true: the points stay in the balance and only stop counting for the level. Default false: they leave the balance. */
+  keepBalance?: boolean;
+}
+
+/**
+ * Lets points of old purchases expire (spec 6.2): they no longer count for the level. With `keepBalance` a new level emits
+ * `tier.changed` alone; without it the points leave the balance too, by a correction that emits `balance.changed`.
+ * @throws {RangeError} for points that are not positive, an unknown card, more points than count for the level.
+ */
+export function expirePoints(domain: Books, cardId: string, { points, keepBalance = false }: Expiry): Card {
+  const card = existingCard(domain, cardId);
+  const expired = positive(points);
+  if (expired > levelPoints(card)) {
+    throw new RangeError(`${levelPoints(card)} points count for the level; ${points} cannot expire.`);
+  }
+  if (keepBalance) {
+    card.expiredPoints = roundPoints((card.expiredPoints ?? 0) + expired);
+    domain.tell({ type: "card", id: cardId, action: "changed" });
+    updateTier(domain, card);
+  } else record(domain, cardId, "correction", -expired);
+  return cardOf(domain, card);
+}
+
 /** The newest operations first (spec 4.3). */
 export function newestOperations({ state }: Domain<LedgerStore>, cardId: string, limit: number): Operation[] {
   const ids = state.operationIdsByCard.get(cardId) ?? [];
@@ -73,10 +117,11 @@ export function newestOperations({ state }: Domain<LedgerStore>, cardId: string,
     .map(operationOf);
 }
 
+/** @param change rounded. */
 function record(domain: Books, cardId: string, type: OperationType, change: number): Operation {
   const { state, newIdentifier, nowMs } = domain;
   const card = existingCard(domain, cardId);
-  const balance = rounded(card.balance + change);
+  const balance = roundPoints(card.balance + change);
   if (!Number.isSafeInteger(Math.trunc(balance)))
     throw new RangeError("The balance would be too large to be exact.");
   if (balance < 0) throw new RangeError(`The balance is ${card.balance}; it cannot change by ${change}.`);
@@ -95,8 +140,7 @@ function record(domain: Books, cardId: string, type: OperationType, change: numb
   if (ids === undefined) state.operationIdsByCard.set(cardId, [operation.id]);
   else ids.push(operation.id);
 
-  const template = state.templates.get(card.templateId) as Template; // templates are archived, never removed
-  setBalance(template, card, balance);
+  setBalance(templateOf(domain, card), card, balance);
   domain.tell({ type: "operation", id: operation.id, action: "created" });
   domain.tell({ type: "card", id: cardId, action: "changed" });
   const { customerId } = card;
@@ -107,14 +151,17 @@ function record(domain: Books, cardId: string, type: OperationType, change: numb
     change,
     operation: { id: operation.id, type },
   });
-
-  const previous = card.tier;
-  card.tier = tierOf(template, balance);
-  if (card.tier !== previous) {
-    domain.emit("tier.changed", { passId: cardId, customerId, tier: card.tier, previous });
-  }
+  updateTier(domain, card);
   return operationOf(operation);
 }
 
-/** To millionths: 0.1 + 0.2 points are 0.3. */
-const rounded = (points: number) => Math.round(points * 1e6) / 1e6;
+function updateTier(domain: Books, card: StoredCard): void {
+  const { id: passId, customerId, tier: previous } = card;
+  card.tier = tierOf(templateOf(domain, card), levelPoints(card));
+  if (card.tier !== previous) {
+    domain.emit("tier.changed", { passId, customerId, tier: card.tier, previous });
+  }
+}
+
+const templateOf = ({ state }: Books, { templateId }: StoredCard) =>
+  state.templates.get(templateId) as Template; // templates are archived, never removed

@@ -3,7 +3,10 @@
 export interface MemberFault {
   /** JSON Pointer into the request body. */
   pointer: string;
+  /** In a response of the API: a sentence for a person. */
   detail: string;
+  /** The rule, for a developer, where the sentence for a person does not tell it. */
+  rule?: string;
 }
 
 const titles: Readonly<Record<number, string>> = {
@@ -18,6 +21,7 @@ const titles: Readonly<Record<number, string>> = {
   415: "Unsupported Media Type",
   422: "Unprocessable Content",
   429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
   500: "Internal Server Error",
   502: "Bad Gateway",
   503: "Service Unavailable",
@@ -35,9 +39,9 @@ export class Problem {
     this.errors = errors;
   }
 
-  /** A 422: `detail` may be shown to the user (spec 7), so it is the sentences of all faults. */
+  /** A 422: `detail` may be shown to the user (spec 7), so it is the sentences of all faults, each once. */
   static invalid(errors: readonly MemberFault[]): Problem {
-    return new Problem(422, errors.map(({ detail }) => detail).join(" "), errors);
+    return new Problem(422, [...new Set(errors.map(({ detail }) => detail))].join(" "), errors);
   }
 
   toJSON(): Record<string, unknown> {

@@ -91,6 +91,12 @@ export function object(members: Readonly<Record<string, Shape>>, required: reado
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Whether objects and lists are nested deeper than this; a value that contains itself is. */
+export function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));
+}
+
 const must = (pointer: string, rule: string) => fault(pointer, `must ${rule}`);
 
 function fault(pointer: string, sentence: string): MemberFault {

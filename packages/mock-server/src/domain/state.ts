@@ -1,14 +1,16 @@
 /** Everything a world remembers, as plain data, so that it can be copied, restored, reset and written to a file. */
-import type { DeliveryStore } from "../delivery/deliveries.ts";
-import type { EndpointStore } from "../delivery/endpoints.ts";
+import type { Delivery, DeliveryStore, ServiceEvent } from "../delivery/deliveries.ts";
+import type { Endpoint, EndpointStore } from "../delivery/endpoints.ts";
 import type { EventStore } from "../delivery/outbox.ts";
-import type { FaultStore } from "../faults/rules.ts";
-import type { ApiKeyStore } from "./api-keys.ts";
-import type { CardStore } from "./cards.ts";
-import type { CustomerStore } from "./customers.ts";
-import type { IdempotencyStore } from "./idempotency.ts";
-import type { LedgerStore } from "./ledger.ts";
-import type { TemplateStore } from "./templates.ts";
+import type { Fault, FaultStore } from "../faults/rules.ts";
+import type { ApiKey, ApiKeyStore } from "./api-keys.ts";
+import type { CardStore, StoredCard } from "./cards.ts";
+import { normalEmail } from "./contact.ts";
+import type { Customer, CustomerStore } from "./customers.ts";
+import type { IdempotencyStore, StoredRefusal } from "./idempotency.ts";
+import type { LedgerStore, StoredOperation } from "./ledger.ts";
+import type { Template, TemplateStore } from "./templates.ts";
+import type { Warning, WarningStore } from "./warnings.ts";
 
 export interface State
   extends ApiKeyStore,
@@ -20,7 +22,8 @@ export interface State
     EndpointStore,
     DeliveryStore,
     EventStore,
-    FaultStore {}
+    FaultStore,
+    WarningStore {}
 
 export function emptyState(): State {
   return {
@@ -34,10 +37,79 @@ export function emptyState(): State {
     operations: new Map(),
     operationIdsByCard: new Map(),
     issuedUnderKey: new Map(),
+    refusals: new Map(),
     endpoints: new Map(),
     deliveries: new Map(),
     pendingDeliveryIds: new Set(),
     recentEvents: [],
     faults: new Map(),
+    warnings: new Map(),
   };
 }
+
+/** What a state is made of; everything else in it is an index of these. */
+export interface StateItems {
+  apiKeys: ApiKey[];
+  templates: Template[];
+  /** Without the list of their cards, which the cards tell. */
+  customers: Omit<Customer, "cardIds">[];
+  cards: StoredCard[];
+  operations: StoredOperation[];
+  endpoints: Endpoint[];
+  deliveries: Delivery[];
+  recentEvents: ServiceEvent[];
+  faults: Fault[];
+  refusals: StoredRefusal[];
+  warnings: Warning[];
+}
+
+/** Each list in the order in which its items were made. */
+export function stateFrom(items: StateItems): State {
+  const state: State = { ...emptyState(), recentEvents: items.recentEvents };
+  for (const apiKey of items.apiKeys) state.apiKeys.set(apiKey.key, apiKey);
+  for (const template of items.templates) state.templates.set(template.id, template);
+  for (const customer of items.customers) {
+    state.customers.set(customer.id, { ...customer, cardIds: [] });
+    if (customer.phone !== undefined) state.customerIdByPhone.set(customer.phone, customer.id);
+    const emailKey = customer.email === undefined ? undefined : normalEmail(customer.email);
+    if (emailKey !== undefined) state.customerIdByEmail.set(emailKey, customer.id);
+  }
+  for (const card of items.cards) {
+    state.cards.set(card.id, card);
+    state.cardIdBySlug.set(card.slug, card.id);
+    state.customers.get(card.customerId)?.cardIds.push(card.id);
+    const { id: cardId, idempotencyKey, issuedAtMs: atMs } = card;
+    if (idempotencyKey === undefined) continue;
+    state.issuedUnderKey.delete(idempotencyKey); // to the end of the order, where the newest are
+    state.issuedUnderKey.set(idempotencyKey, { cardId, atMs });
+  }
+  for (const operation of items.operations) {
+    state.operations.set(operation.id, operation);
+    const ids = state.operationIdsByCard.get(operation.cardId);
+    if (ids === undefined) state.operationIdsByCard.set(operation.cardId, [operation.id]);
+    else ids.push(operation.id);
+  }
+  for (const endpoint of items.endpoints) state.endpoints.set(endpoint.id, endpoint);
+  for (const delivery of items.deliveries) {
+    state.deliveries.set(delivery.id, delivery);
+    if (delivery.state === "pending") state.pendingDeliveryIds.add(delivery.id);
+  }
+  for (const fault of items.faults) state.faults.set(fault.id, fault);
+  for (const refusal of items.refusals) state.refusals.set(refusal.id, refusal);
+  for (const warning of items.warnings) state.warnings.set(warning.id, warning);
+  return state;
+}
+
+/** Whether a value has every member of a state, each a Map, a Set or a list as in an empty one. */
+export function isState(value: unknown): value is State {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Object.entries(emptyState()).every(
+      ([name, empty]) => kindOf((value as Record<string, unknown>)[name]) === kindOf(empty),
+    )
+  );
+}
+
+/** "[object Map]" and so on, also of another realm's, which test runners give to structuredClone. */
+const kindOf = (value: unknown) => Object.prototype.toString.call(value);

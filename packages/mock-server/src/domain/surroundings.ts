@@ -14,6 +14,8 @@ export type Wallets = { readonly first: string; readonly second: string };
 export interface Surroundings {
   nowMs: () => number;
   newIdentifier: NewIdentifier;
+  /** Ids that sort in the order in which they were made. */
+  newEventId: () => string;
   /** Puts an event into the outbox. */
   emit: <Type extends EventType>(type: Type, data: EventData<Type>) => void;
   /** Says that something is not as it was. */
@@ -21,6 +23,12 @@ export interface Surroundings {
   baseUrl: string;
   defaultCountry: Country;
   wallets: Wallets;
+  /** Whether endpoints may have addresses of private networks. */
+  allowPrivateEndpoints: boolean;
+  /** Whether a 404 or 422 is stored under its idempotency key, too. */
+  storeRefusals: boolean;
+  /** Takes one line for the person who runs the service; without personal data. */
+  log: (line: string) => void;
 }
 
 /** The surroundings, and the part of the state that a rule works on. Each rule names the part it needs. */

@@ -102,19 +102,29 @@ export function fieldFaults(template: Template, values: FieldValues): MemberFaul
     if (isBlank) {
       if (required) faults.push({ pointer, detail: `Please fill in "${label}".` });
     } else if (typeof value !== (type === "number" ? "number" : "string")) {
-      faults.push({ pointer, detail: `"${label}" must be a ${type === "number" ? "number" : "text"}.` });
+      faults.push({
+        pointer,
+        detail: `Please enter ${type === "number" ? "a number" : "text"} for "${label}".`,
+      });
     }
   }
   for (const [key, value] of Object.entries(values)) {
     if (typeof value !== "number" || Number.isFinite(value)) continue; // 1e400 is JSON, and no number here
-    faults.push({ pointer: pointerOf(key), detail: `"${key}" is too large.` });
+    faults.push({
+      pointer: pointerOf(key),
+      detail: `Please enter a smaller number for "${labelOf(template, key)}".`,
+    });
   }
   return faults;
 }
 
+/** How people call a field; its key when the template has no such field. */
+export const labelOf = ({ fields }: Template, key: string) =>
+  fields.find((field) => field.key === key)?.label ?? key;
+
 const pointerOf = (key: string) => `/fieldValues/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-/** The level of a balance, null below all levels. */
-export function tierOf(template: Template, balance: number): string | null {
-  return template.tiers.findLast(({ from }) => balance >= from)?.name ?? null;
+/** The level of so many points, null below all levels. */
+export function tierOf(template: Template, points: number): string | null {
+  return template.tiers.findLast(({ from }) => points >= from)?.name ?? null;
 }

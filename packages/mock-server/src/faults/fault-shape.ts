@@ -49,6 +49,15 @@ const operationIds = Object.values(openapi.paths).flatMap((path) =>
 const times = number({ atLeast: 1, isWhole: true });
 const errorStatus = number({ atLeast: 400, atMost: 599, isWhole: true });
 
+/** A page needs a status that has a body. */
+const pageStatus: Shape = (value, pointer) => {
+  if (![204, 205, 304].includes(value as number)) {
+    return number({ atLeast: 200, atMost: 599, isWhole: true })(value, pointer);
+  }
+  const detail = `"status" must not be ${value}: a response with that status has no body, so no page either.`;
+  return [{ pointer, detail }];
+};
+
 const requestMatch = object({
   operation: oneOf(operationIds),
   method: text,
@@ -63,7 +72,7 @@ const requestMembers = { phase: oneOf(["before", "after-commit"]), match: reques
 const requestKinds: Readonly<Record<RequestFaultInput["kind"], [Record<string, Shape>, string[]]>> = {
   status: [{ status: errorStatus, retryAfterSeconds: number({ atLeast: 0, isWhole: true }) }, ["status"]],
   latency: [{ delayMs: number({ atLeast: 0, atMost: 600_000 }) }, ["delayMs"]],
-  html: [{ status: number({ atLeast: 200, atMost: 599, isWhole: true }) }, []],
+  html: [{ status: pageStatus }, []],
   reset: [{}, []],
   destroy: [{}, []],
   truncate: [{}, []],

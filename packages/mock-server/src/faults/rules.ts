@@ -24,8 +24,9 @@ export interface FaultTarget {
 
 /** @throws {InputError} for a rule that makes no sense; the message names the member. */
 export function addFault(domain: Domain<FaultStore>, input: FaultInput): Fault {
-  faultFaults(input);
-  const fault = { id: domain.newIdentifier("flt"), ...structuredClone(input) } as Fault;
+  const own = structuredClone(input);
+  faultFaults(own);
+  const fault: Fault = { id: domain.newIdentifier("flt"), ...own };
   domain.state.faults.set(fault.id, fault);
   domain.tell({ type: "fault", id: fault.id, action: "created" });
   return fault;

@@ -4,9 +4,9 @@ import { isObject } from "../domain/shape.ts";
 import type { MockServiceOptions } from "../options.ts";
 
 /** What a seed file may hold. */
-export type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints">;
+export type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints" | "storeRefusals">;
 
-const seedMembers = ["defaultCountry", "templates", "endpoints"];
+const seedMembers = ["defaultCountry", "templates", "endpoints", "storeRefusals"];
 
 export function readSeed(file: string): Seed {
   try {
@@ -22,7 +22,7 @@ function checkedSeed(seed: unknown): Seed {
   const unknown = Object.keys(seed).filter((name) => !seedMembers.includes(name));
   if (unknown.length > 0) throw new TypeError(`it has "${unknown[0]}"; there are ${seedMembers.join(", ")}.`);
   for (const [name, list] of Object.entries(seed)) {
-    if (name === "defaultCountry") continue;
+    if (name === "defaultCountry" || name === "storeRefusals") continue; // the service checks them
     if (!Array.isArray(list) || !list.every(isObject))
       throw new TypeError(`"${name}" is not a list of objects.`);
     for (const entry of list) {

@@ -7,11 +7,12 @@ import { Problem } from "../domain/problem.ts";
 import { abandon, answerOf } from "../http/reply.ts";
 import { isSilent } from "../http/response.ts";
 import type { MockServiceOptions } from "../options.ts";
-import { clockOf, revive, savedOf } from "../saved.ts";
+import { firstClockOf, revive } from "../saved.ts";
 import { coreOf, createMockService, type MockService, type ServiceCore } from "../service.ts";
 import { write } from "./node-answer.ts";
-import { type DataFile, dataFile, readDataFile } from "./node-data-file.ts";
-import { discarded, fromNode } from "./node-request.ts";
+import { type DataFile, type TakenDataFile, takeDataFile } from "./node-data-file.ts";
+import { discarded, fromNode, refuseUnparsed } from "./node-request.ts";
+import { formatRequest, listenToDeliveries } from "./node-traffic.ts";
 import { referenceAt } from "./reference-node.ts";
 
 /** A service's options, and where it listens. */
@@ -24,6 +25,13 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
   requestTimeoutMs?: number;
   /** A file to keep everything in; what is in it wins over the seed. Nothing is answered before it is written. */
   data?: string;
+  /**
+   * Called with one line per API request and per delivery attempt, and for pages and the control API per request that
+   * failed. The lines have no bodies, queries, keys or secrets. Default: not called.
+   * @example
+   * await startMockServer({ onTraffic: console.error });
+   */
+  onTraffic?: (line: string) => void;
 }
 
 /** A service on a port. */
@@ -34,10 +42,31 @@ export interface MockServer {
   close(): Promise<void>;
 }
 
-/** Starts the service, on a clock that runs and can be moved. @throws the system's error when the port is taken. */
+/**
+ * Starts the service, on a clock that runs and can be moved.
+ * @throws the system's error when the port is taken.
+ * @throws {Error} when the `data` file cannot be used, or another server has it; the message names which.
+ */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
-  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, data, ...serviceOptions } = options;
-  const saved = data === undefined ? undefined : readDataFile(data);
+  const { data, ...others } = options;
+  if (data === undefined) return listen(others, undefined);
+  const taken = await takeDataFile(data);
+  try {
+    const server = await listen(others, taken);
+    taken.announce(server.url);
+    return { ...server, close: () => server.close().finally(taken.release) };
+  } catch (error) {
+    taken.release();
+    throw error;
+  }
+}
+
+async function listen(
+  options: Omit<MockServerOptions, "data">,
+  taken: TakenDataFile | undefined,
+): Promise<MockServer> {
+  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, onTraffic, ...serviceOptions } = options;
+  const saved = taken?.saved;
   let core: ServiceCore | undefined;
   let kept: DataFile | undefined;
   const server = createServer(
@@ -45,13 +74,15 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
       requestTimeout: requestTimeoutMs,
       headersTimeout: Math.min(requestTimeoutMs, 10_000),
       connectionsCheckingInterval: Math.min(requestTimeoutMs, 5_000),
+      requireHostHeader: false, // refused by fromNode, with problem details
     },
     (incoming, outgoing) => {
-      if (core !== undefined) void serve(core, kept, incoming, outgoing);
+      if (core !== undefined) void serve(core, kept, onTraffic, incoming, outgoing);
     },
   );
+  refuseUnparsed(server);
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    server.on("error", reject); // stays: a connection that cannot be accepted later is no reason to exit
     server.listen(port, host, resolve);
   });
   const address = server.address() as AddressInfo;
@@ -61,14 +92,15 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
     service = createMockService({
       clock: scaledClock(),
       ...serviceOptions,
-      ...(saved && { ...saved.seed, clock: clockOf(saved.worlds[0]) }),
+      ...(saved && { ...saved.seed, clock: firstClockOf(saved) }),
       baseUrl: url,
       // Who binds beyond this machine does so on purpose, and is called by names that nobody knows here.
       allowedHosts: isLoopback(hostnameOf(host)) ? "loopback" : "any",
     });
     core = coreOf(service);
+    if (onTraffic !== undefined) listenToDeliveries(core.worlds, onTraffic);
     if (saved !== undefined) revive(core.worlds, saved);
-    if (data !== undefined) kept = await keepIn(data, core);
+    kept = taken?.keep(core);
   } catch (error) {
     server.close();
     throw error;
@@ -81,18 +113,9 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
         server.close(() => resolve());
         server.closeAllConnections();
       });
-      await kept?.written();
+      kept?.close();
     },
   };
-}
-
-/** Writes it at once, so that a folder that cannot be written is found at the start. */
-async function keepIn(file: string, { worlds, settings }: ServiceCore): Promise<DataFile> {
-  const kept = dataFile(file, () => savedOf(worlds, settings));
-  worlds.listen(kept.touch);
-  kept.touch();
-  await kept.written();
-  return kept;
 }
 
 /** An address to write into links: "all of them" is none. */
@@ -105,19 +128,42 @@ const hostnameOf = (host: string) => (host.includes(":") ? `[${host}]` : host);
 async function serve(
   core: ServiceCore,
   kept: DataFile | undefined,
+  onTraffic: MockServerOptions["onTraffic"],
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   incoming.on("error", () => {}); // a caller who goes away is no event here
+  try {
+    await respond(core, kept, onTraffic, incoming, outgoing);
+  } catch {
+    if (outgoing.headersSent) outgoing.destroy();
+    else await write(answerOf(new Problem(500, "The mock service failed.")), outgoing);
+  }
+}
+
+async function respond(
+  core: ServiceCore,
+  kept: DataFile | undefined,
+  onTraffic: MockServerOptions["onTraffic"],
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const startedMs = performance.now();
   const request = fromNode(incoming, outgoing, core.service.baseUrl);
   let answer =
-    request === undefined
-      ? answerOf(new Problem(400, "The method or the address cannot be read."))
+    request instanceof Problem
+      ? answerOf(request)
       : ((await referenceAt(request, core.service)) ?? (await core.answer(request)));
   try {
-    await kept?.written();
+    kept?.flush();
   } catch (error) {
     answer = answerOf(new Problem(500, `The data file cannot be written: ${(error as Error).message}`));
+  }
+  if (onTraffic !== undefined) {
+    const { method = "GET" } = incoming;
+    const path = request instanceof Problem ? undefined : request.url.pathname;
+    const line = formatRequest({ method, path, answer, durationMs: performance.now() - startedMs });
+    if (line !== undefined) onTraffic(line);
   }
   const isRead = isSilent(answer.fault) || (await discarded(incoming));
   if (outgoing.destroyed) return abandon(answer);

@@ -1,8 +1,11 @@
 /** Reads a JSON request body, or says why it cannot be read. */
 import { Problem } from "../domain/problem.ts";
+import { isDeeperThan } from "../domain/shape.ts";
 import type { HttpRequest } from "./request.ts";
 
 const maxBodyBytes = 1024 * 1024;
+/** The API's own bodies need four. Whatever later walks through a body may then do so level by level. */
+const maxBodyLevels = 64;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export type JsonBody = { value: unknown };
@@ -13,11 +16,16 @@ export async function readJson(request: HttpRequest): Promise<JsonBody | Problem
   }
   const text = await readText(request);
   if (text instanceof Problem) return text;
+  let value: unknown;
   try {
-    return { value: JSON.parse(text) };
+    value = JSON.parse(text);
   } catch {
     return new Problem(400, text === "" ? "The body is empty; send JSON." : "The body is not JSON.");
   }
+  if (isDeeperThan(maxBodyLevels, value)) {
+    return new Problem(400, `The body is nested deeper than ${maxBodyLevels} levels.`);
+  }
+  return { value };
 }
 
 async function readText(request: HttpRequest): Promise<string | Problem> {

@@ -31,8 +31,9 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Answeri
   }
 
   return async (request) => {
-    const result = await answerTo(request).catch(failureOf);
-    const answer = answerOf(result);
+    const answer = await answerTo(request)
+      .then(answerOf)
+      .catch((error) => answerOf(failureOf(error)));
     if (request.method !== "HEAD") return answer;
     abandon(answer);
     return { ...answer, content: null };
@@ -44,9 +45,7 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Answeri
     const segments = segmentsOf(path);
     const method = request.method === "HEAD" ? "GET" : request.method;
 
-    const candidates = (table.get(segments.length) ?? []).filter((candidate) =>
-      matches(candidate.segments, segments),
-    );
+    const candidates = candidatesFor(segments);
     const found = candidates.find((candidate) => candidate.method === method);
     if (found === undefined) {
       return candidates.length === 0 ? notFound(method, path) : methodNotAllowed(candidates);
@@ -59,8 +58,15 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Answeri
       : notFound(method, path);
   }
 
+  function candidatesFor(segments: readonly string[]) {
+    return (table.get(segments.length) ?? []).filter((candidate) => matches(candidate.segments, segments));
+  }
+
   /** Says what exists: whoever meets this is a developer with a typing error. */
   function notFound(method: string, path: string): Problem {
+    if (path.endsWith("/") && candidatesFor(segmentsOf(path.slice(0, -1))).length > 0) {
+      return new Problem(404, `There is no ${method} ${path}. Leave out the slash at the end of the path.`);
+    }
     const isControl = path.startsWith("/_mock");
     const known = routes
       .filter((candidate) => candidate.path.startsWith("/_mock") === isControl)
@@ -76,8 +82,9 @@ function failureOf(error: unknown): Problem {
 }
 
 function methodNotAllowed(candidates: readonly Route[]): Reply {
-  const allow = candidates.map(({ method }) => method).join(", ");
-  const problem = new Problem(405, `Use ${allow}.`);
+  const methods = candidates.map(({ method }) => method);
+  const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].join(", ");
+  const problem = new Problem(405, `Use ${methods.join(", ")}.`);
   return { status: 405, body: problem, headers: { allow, "content-type": "application/problem+json" } };
 }
 

@@ -1,5 +1,5 @@
 /** What a card's page and its wallet pass show: nothing that the holder's friends may not see. */
-import { type CardStore, cardOf, type StoredCard } from "../domain/cards.ts";
+import { type CardStore, cardOf, levelPoints, type StoredCard } from "../domain/cards.ts";
 import type { CustomerStore } from "../domain/customers.ts";
 import type { Domain } from "../domain/surroundings.ts";
 import type { Template, TemplateStore } from "../domain/templates.ts";
@@ -36,7 +36,7 @@ export const colours: readonly Colour[] = [
 export function cardView(shop: Shop, card: StoredCard): CardView {
   const template = shop.state.templates.get(card.templateId) as Template; // templates are archived, never removed
   const holder = holderOf(shop, template, card);
-  const nextTier = nextTierOf(template, card.balance);
+  const nextTier = nextTierOf(template, levelPoints(card));
   return {
     id: card.id,
     slug: card.slug,
@@ -59,11 +59,11 @@ function holderOf({ state }: Shop, { fields }: Template, card: StoredCard): stri
   return onCard === undefined ? state.customers.get(card.customerId)?.name : String(onCard);
 }
 
-function nextTierOf({ tiers }: Template, balance: number): CardView["nextTier"] {
-  const next = tiers.find(({ from }) => from > balance);
+function nextTierOf({ tiers }: Template, points: number): CardView["nextTier"] {
+  const next = tiers.find(({ from }) => from > points);
   if (next === undefined) return undefined;
-  const reached = tiers.findLast(({ from }) => from <= balance);
-  const missing = Math.round((next.from - balance) * 1e6) / 1e6;
+  const reached = tiers.findLast(({ from }) => from <= points);
+  const missing = Math.round((next.from - points) * 1e6) / 1e6;
   return { name: next.name, from: next.from, missing, progressFrom: reached?.from ?? Math.min(0, next.from) };
 }
 

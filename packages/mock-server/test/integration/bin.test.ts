@@ -1,10 +1,13 @@
-/** The command `mock-server`: ready lines, and one line on stderr with exit code 2 for bad input. */
+/** The command `loyalty-cards-mock`: ready lines, and one line on stderr with exit code 2 for bad input. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it, onTestFinished } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { start, temporaryFile } from "./command.ts";
 
-describe("mock-server", () => {
+describe("loyalty-cards-mock", () => {
   it("prints one JSON line when ready, serves, and stops at SIGTERM with 0", async () => {
     const { child, firstOutput, exit } = start("--port", "0", "--json");
     const line = await firstOutput;
@@ -66,30 +69,146 @@ describe("mock-server", () => {
     expect(issued.status).toBe(201);
   });
 
+  it("signs with the secret that the seed fixes, after a reset too", async () => {
+    const secret = "whsec_only_for_development";
+    const events: WebhookEvent[] = [];
+    const receiver = createServer(nodeReceiver({ secret, accept: (event) => void events.push(event) }));
+    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void receiver.close());
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    const seed = temporaryFile(JSON.stringify({ endpoints: [{ url, events: ["ping"], secret }] }));
+    const { firstOutput } = start("--port", "0", "--json", "--seed", seed);
+    const { baseUrl, endpoints } = JSON.parse(await firstOutput);
+    expect(endpoints).toEqual([{ id: expect.any(String), url, secret }]);
+    const post = (path: string) => fetch(`${baseUrl}/_mock/${path}`, { method: "POST" });
+    for (const pings of [1, 2]) {
+      await post(`webhooks/endpoints/${endpoints[0].id}/test`);
+      await expect.poll(() => events.length, { timeout: 10_000 }).toBe(pings);
+      await post("reset");
+    }
+  });
+
+  it.each([
+    ["--store-refusals", () => ["--store-refusals"]],
+    ["the seed's storeRefusals", () => ["--seed", temporaryFile('{"storeRefusals":true}')]],
+  ])("stores refusals with %s, and prints warnings on stderr", async (_name, args) => {
+    const { child, firstOutput, exit } = start("--port", "0", "--json", ...args());
+    const { baseUrl, apiKeys, templateId } = JSON.parse(await firstOutput);
+    const issue = async (customer: object) => {
+      const response = await fetch(`${baseUrl}/api/v1/templates/${templateId}/passes`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${apiKeys.website}`,
+          "content-type": "application/json",
+          "idempotency-key": "user-1",
+        },
+        body: JSON.stringify({ customer: { consents: { privacy: { version: "1" } }, ...customer } }),
+      });
+      return response.status;
+    };
+    expect([await issue({ phone: "12" }), await issue({ phone: "+48600100200" })]).toEqual([422, 422]);
+    child.kill("SIGTERM");
+    const { stdout, stderr } = await exit;
+    expect(stdout.trimEnd()).not.toContain("\n");
+    expect(stderr).toMatch(/warning: An idempotency key was repeated with other content.*stored 422/);
+    expect(stderr).not.toContain("48600100200");
+  });
+
+  it("takes an endpoint in a private network only with --allow-private-endpoints", async () => {
+    const seed = temporaryFile('{"endpoints":[{"url":"https://10.0.0.1/","events":["ping"]}]}');
+    const { code, stderr } = await start("--port", "0", "--seed", seed).exit;
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/"10\.0\.0\.1".*--allow-private-endpoints/)]);
+    const allowed = start("--port", "0", "--json", "--seed", seed, "--allow-private-endpoints");
+    expect(JSON.parse(await allowed.firstOutput).endpoints).toMatchObject([{ url: "https://10.0.0.1/" }]);
+  });
+
+  it.each([
+    ["one line on stderr per request and per delivery attempt", []],
+    ["none of these lines with --quiet", ["--quiet"]],
+  ])("prints %s, and stdout stays one line of JSON", async (_name, options) => {
+    const receiver = createServer((_request, response) => void response.writeHead(401).end());
+    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void receiver.close());
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
+    const seed = temporaryFile(
+      JSON.stringify({ endpoints: [{ url: `${url}?token=abc`, events: ["balance.changed"] }] }),
+    );
+    const { child, firstOutput, exit } = start("--port", "0", "--json", "--seed", seed, ...options);
+    const { baseUrl, apiKeys, templateId } = JSON.parse(await firstOutput);
+    const post = async (path: string, body: unknown) => {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${apiKeys.website}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      return (await response.json()) as { id: string };
+    };
+    const consents = { privacy: { version: "1" } };
+    const passes = `/api/v1/templates/${templateId}/passes`;
+    const card = await post(passes, {
+      customer: { phone: "600100200", email: "anna@example.com", consents },
+    });
+    await post(passes, { customer: { phone: "12", email: "anna@example.com", consents } });
+    await fetch(`${baseUrl}/api/v2/cards?email=anna@example.com`);
+    await post(`/_mock/cards/${card.id}/purchase`, { points: 5 });
+    await post("/_mock/wait", { event: { type: "balance.changed" } });
+    for (let attempts = 0; attempts === 0; ) {
+      const response = await fetch(`${baseUrl}/_mock/webhooks/deliveries`);
+      const { items } = (await response.json()) as { items: { attempts: unknown[] }[] };
+      attempts = items[0]?.attempts.length ?? 0;
+    }
+    child.kill("SIGTERM");
+    const { stdout, stderr } = await exit;
+    expect(stdout.split("\n")).toEqual([expect.stringMatching(/^\{.*\}$/), ""]);
+    const lines = stderr
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => line.replace(/\b\d+ ms\b/, "N ms"));
+    const expected = [
+      `POST ${passes} 201 N ms ${card.id}`,
+      `POST ${passes} 422 N ms`,
+      "GET /api/v2/cards 404 N ms",
+      expect.stringMatching(/^--> balance\.changed evt_\w+ {2}<-- 401 http:\S+\/webhooks next in 1 min$/),
+    ];
+    expect(lines).toEqual(options.length === 0 ? expected : []);
+    expect(stderr).not.toMatch(/anna|600100200|token|_key|whsec/);
+  });
+
+  it("is the only command of its package, so that npx runs it by the name of the package", () => {
+    expect(packageJson.bin).toEqual({ "loyalty-cards-mock": "./dist/bin.js" });
+  });
+
   it("prints its version", async () => {
     expect((await start("--version").exit).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it("prints its help", async () => {
     const { code, stdout } = await start("--help").exit;
-    expect([code, stdout.startsWith("Usage: mock-server")]).toEqual([0, true]);
+    expect([code, stdout.startsWith("Usage: loyalty-cards-mock")]).toEqual([0, true]);
   });
 
-  it("says that a port is taken", async () => {
+  it("names the port that is taken, and what to do", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void server.close());
-    const { code, stderr } = await start("--port", String((server.address() as AddressInfo).port)).exit;
+    const { port } = server.address() as AddressInfo;
+    const { code, stderr } = await start("--port", String(port)).exit;
     expect([code, stderr]).toEqual([
       2,
-      "mock-server: The port is taken; choose another with --port, or 0 for any free one.\n",
+      `loyalty-cards-mock: Port ${port} is taken, perhaps by a mock server that still runs. Stop that program, or choose another port with --port; --port 0 takes any free one.\n`,
     ]);
   });
 
   it.each([
     ["an unknown flag", ["--prot", "1"], /--prot.* See --help/],
     ["exec without a command", ["exec", "--strict"], /exec needs a command/],
-    ["exec with a flag of its command", ["exec", "npm", "--", "test"], /npm.* See --help/],
+    [
+      "exec without the two dashes",
+      ["exec", "npm", "test"],
+      /after two dashes: loyalty-cards-mock exec -- npm/,
+    ],
+    ["exec without them before flags", ["exec", "npm", "run", "e2e", "--watch"], /after two dashes/],
+    ["exec with the dashes too late", ["exec", "npm", "--", "test"], /after two dashes/],
     ["a data file that is none", ["--data", () => temporaryFile("[]")], /--data .* it is not a file that/],
     ["a data file that is not JSON", ["--data", () => temporaryFile("{")], /--data .* it is not JSON/],
     ["a data file in no folder", ["--port", "0", "--data", "/nowhere/data.json"], /ENOENT/],
@@ -126,6 +245,14 @@ describe("mock-server", () => {
       "a seed without templates",
       ["--port", "0", "--seed", () => temporaryFile('{"templates":[]}')],
       /at least one/,
+    ],
+    [
+      "a seed with an empty secret",
+      [
+        "--seed",
+        () => temporaryFile('{"endpoints":[{"url":"http://127.0.0.1:1/","events":["ping"],"secret":""}]}'),
+      ],
+      /secret of an endpoint must be text/,
     ],
     [
       "a seed whose events are a word",

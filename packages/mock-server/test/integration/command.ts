@@ -1,8 +1,8 @@
-/** Starts the command `mock-server` from its source, as a process of its own. */
+/** Starts the command `loyalty-cards-mock` from its source, as a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
@@ -29,6 +29,36 @@ export function start(...args: string[]) {
     child.on("close", (code) => resolve({ code, stdout, stderr })),
   );
   return { child, firstOutput, exit };
+}
+
+/**
+ * Runs a command line of npm or npx in a project where the command is installed, in a process group of its own.
+ * @param script the project's script `child`.
+ */
+export function startWithNpm(line: string, script: string) {
+  const folder = temporaryFolder();
+  const scripts = { mock: "loyalty-cards-mock --port 0 --json", child: script };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
+  const installed = join(folder, "node_modules/.bin/loyalty-cards-mock");
+  mkdirSync(dirname(installed), { recursive: true });
+  const flags = `--conditions=@loyalty-cards/source --import "${import.meta.resolve("tsx")}"`;
+  writeFileSync(installed, `#!/bin/sh\nexec "${process.execPath}" ${flags} "${bin}" "$@"\n`, { mode: 0o755 });
+  const [command = "", ...args] = line.split(" ");
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { ...env, npm_config_update_notifier: "false" },
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  });
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid as number), "SIGKILL");
+    } catch {
+      // all of the group has ended
+    }
+  });
+  return child;
 }
 
 export function temporaryFolder(): string {

@@ -1,6 +1,7 @@
-/** `mock-server exec`: the service is there for as long as a command runs, and its exit code is the command's. */
+/** `loyalty-cards-mock exec`: the service is there for as long as a command runs, and its exit code is the command's. */
+import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
-import { start, temporaryFile } from "./command.ts";
+import { start, startWithNpm, temporaryFile } from "./command.ts";
 
 const node = (program: string) => ["--", process.execPath, "-e", program];
 
@@ -15,7 +16,11 @@ it("gives the command what it needs, and ends with it", async () => {
     '{"templates":[{"name":"Bakery"}],"endpoints":[{"url":"http://127.0.0.1:9/","events":["ping"]}]}',
   );
   const { exit } = start("exec", "--strict", "--seed", seed, ...node(program));
-  expect(await exit).toEqual({ code: 0, stdout: "201 whsec_ true\n", stderr: "" });
+  expect(await exit).toEqual({
+    code: 0,
+    stdout: "201 whsec_ true\n", // the command's own output and nothing else
+    stderr: expect.stringMatching(/^POST \/api\/v1\/templates\/tpl_\w+\/passes 201 \d+ ms card_\w+\n$/),
+  });
 });
 
 describe("passes on", () => {
@@ -48,10 +53,38 @@ describe("passes on", () => {
   });
 });
 
+describe("ends, and ends its command, when SIGTERM reaches only", () => {
+  /** A server as well, so that it can be seen whether it runs. */
+  const script = `node -e "require('http').createServer((q, r) => r.end()).listen(0, '127.0.0.1', function () { console.log(JSON.stringify({ baseUrl: process.env.LOYALTY_URL, command: 'http://127.0.0.1:' + this.address().port })) })"`;
+  const runs = (url: string) =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    );
+
+  it.each([
+    "npm run mock",
+    "npx loyalty-cards-mock --port 0 --json",
+    "npx loyalty-cards-mock exec -- npm run child",
+  ])("%s", async (line) => {
+    const child = startWithNpm(line, script);
+    const urls: string[] = [];
+    for await (const text of createInterface(child.stdout)) {
+      if (!text.startsWith("{")) continue; // npm says what it runs
+      const { baseUrl, command = baseUrl } = JSON.parse(text);
+      urls.push(`${baseUrl}/_mock/health`, command);
+      break;
+    }
+    expect(await Promise.all(urls.map(runs))).toEqual([true, true]);
+    child.kill("SIGTERM");
+    await expect.poll(() => Promise.all(urls.map(runs)), { timeout: 15_000 }).toEqual([false, false]);
+  });
+});
+
 it("answers 127 to a command that does not exist", async () => {
   const { code, stderr } = await start("exec", "--", "no-such-command-here").exit;
   expect([code, stderr]).toEqual([
     127,
-    "mock-server: The command cannot be run: spawn no-such-command-here ENOENT.\n",
+    "loyalty-cards-mock: The command cannot be run: spawn no-such-command-here ENOENT.\n",
   ]);
 });

@@ -133,3 +133,63 @@ it("changes are told as they happen, to each world its own", async () => {
   expect(text).not.toContain("tpl_other");
   stop.abort();
 });
+
+describe("what never becomes a request is refused with problem details", () => {
+  const line = "GET /_mock/health HTTP/1.1\r\n";
+  const rest = "host: 127.0.0.1\r\nconnection: close\r\n\r\n";
+  it.each<[string, string, number]>([
+    ["a malformed port", `GET http://a:99999/ HTTP/1.1\r\n${rest}`, 400],
+    ["an asterisk", `OPTIONS * HTTP/1.1\r\n${rest}`, 400],
+    ["TRACE", `TRACE / HTTP/1.1\r\n${rest}`, 400],
+    ["CONNECT", `CONNECT a:1 HTTP/1.1\r\n${rest}`, 400],
+    ["two Host headers", `${line}host: 127.0.0.1\r\n${rest}`, 400],
+    ["no Host header", `${line}connection: close\r\n\r\n`, 400],
+    ["what is no HTTP", "hello\r\n\r\n", 400],
+    ["a malformed header", `${line}no colon\r\n${rest}`, 400],
+    ["two lengths", `POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n${rest}`, 400],
+    ["headers of 20 KB", `${line}x: ${"y".repeat(20_000)}\r\n${rest}`, 431],
+    [
+      "chunk extensions of 20 KB",
+      `POST /_mock/reset HTTP/1.1\r\ntransfer-encoding: chunked\r\n${rest}1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`,
+      413,
+    ],
+    ["a request of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+    ["an upgrade that is not offered", `GET /none HTTP/1.1\r\nupgrade: websocket\r\n${rest}`, 404],
+    ["an expectation", `GET /none HTTP/1.1\r\nexpect: tea\r\n${rest}`, 404],
+  ])("%s", async (_what, text, status) => {
+    const { raw, url } = await openServer();
+    const [head = "", body = ""] = (await raw(text)).split("\r\n\r\n");
+    expect(head).toMatch(
+      new RegExp(`^HTTP/1\\.1 ${status} .*content-type: application/problem\\+json`, "is"),
+    );
+    expect(JSON.parse(body)).toMatchObject({ type: "about:blank", status, detail: expect.any(String) });
+    expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
+  });
+
+  it("HTTP/1.0 needs no Host", async () => {
+    const { raw } = await openServer();
+    expect(await raw("GET /_mock/health HTTP/1.0\r\n\r\n")).toContain(" 200 OK");
+  });
+
+  it("a request that does not come in time", async () => {
+    const { raw } = await openServer({ requestTimeoutMs: 100 });
+    const answer = await raw("POST /api/v1/passes/x HTTP/1.1\r\nhost: 127.0.0.1\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout/);
+    expect(answer).toContain('"status":408');
+  });
+
+  it("nothing is written into a response that is under way", async () => {
+    const { port } = await openServer();
+    const socket = connect(Number(port), "127.0.0.1");
+    let said = "";
+    const closed = new Promise((resolve) => socket.on("close", resolve).on("error", () => {}));
+    socket.on("data", (chunk) => {
+      said += chunk;
+      if (said.includes("hello")) socket.write("nonsense\r\n\r\n");
+    });
+    socket.write("GET /_mock/events HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+    await closed;
+    expect(said).toContain("hello");
+    expect(said).not.toContain("application/problem+json");
+  });
+});

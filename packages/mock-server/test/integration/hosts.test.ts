@@ -14,18 +14,18 @@ interface OpenDoor {
 
 const doors: Record<string, () => OpenDoor | Promise<OpenDoor>> = {
   fetch: () => {
-    const service = createMockService({ templates: [template] });
+    const service = createMockService({ templates: [template], log: () => {} });
     return { service, fetch: service.fetch };
   },
   msw: () => {
-    const service = createMockService({ templates: [template] });
+    const service = createMockService({ templates: [template], log: () => {} });
     const server = setupServer(...mockHandlers(service));
     server.listen(failOnUnhandled);
     onTestFinished(() => server.close());
     return { service, fetch: (request) => fetch(request) };
   },
   node: async () => {
-    const { service, close } = await startMockServer({ templates: [template] });
+    const { service, close } = await startMockServer({ templates: [template], log: () => {} });
     onTestFinished(close);
     return { service, fetch: (request) => fetch(request) };
   },
@@ -114,6 +114,17 @@ describe.each(Object.entries(doors))("through %s", (_name, open) => {
     expect(service.cards.get(id).loyaltyTier).toBe("Silver");
   });
 
+  it("a replay with other content is recorded, HEAD is among the methods, and a slash at the end is 404", async () => {
+    const { service, call } = await visit();
+    const headers = { "idempotency-key": "user-1" };
+    const { id } = (await call("POST", issuePath, { body: signUp({ name: "Anna" }), headers })).body;
+    const replayed = await call("POST", issuePath, { body: signUp({ name: "Piotr" }), headers });
+    expect(replayed).toMatchObject({ status: 201, body: { id } });
+    expect(service.warnings()).toMatchObject([{ templateId: template.id, cardId: id }]);
+    expect((await call("DELETE", `/api/v1/passes/${id}`)).headers.get("allow")).toBe("GET, HEAD");
+    expect((await call("GET", `/api/v1/passes/${id}/`)).body.detail).toContain("Leave out the slash");
+  });
+
   it("the document is served", async () => {
     const { service, call } = await visit();
     const { body } = await call("GET", "/api/docs/json", { key: null });
@@ -141,7 +152,7 @@ describe("behind MSW", () => {
 
 describe("behind a port", () => {
   it("a body that was not read does not stand in the way of the next request", async () => {
-    const { service, close } = await startMockServer({ templates: [template] });
+    const { service, close } = await startMockServer({ templates: [template], log: () => {} });
     onTestFinished(close);
     const url = `${service.baseUrl}/api/v1/templates/${template.id}/passes`;
     for (let round = 0; round < 10; round++) {

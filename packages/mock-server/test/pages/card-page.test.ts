@@ -27,6 +27,14 @@ it("shows shop, holder, balance, level, the way to the next level, a QR code and
   for (const wallet of ["apple", "google"]) expect(text).toContain(`../assets/add-to-${wallet}-wallet.svg`);
 });
 
+it("shows the way to the next level from the points that count for it", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" }, 120);
+  service.cards.expire(card.id, { points: 95, keepBalance: true });
+  const { text } = await page(service, card.publicUrl);
+  for (const shown of ["<strong>120</strong> points", "Silver", "75 more to Gold"])
+    expect(text).toContain(shown);
+});
+
 it("says which wallet the card is in, instead of offering it again", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
   service.cards.addToWallet(card.id, "apple");

@@ -1,0 +1,101 @@
+/** Event ids: unique, and sorted in the order of their creation, whatever the clock does. */
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { expect, it, onTestFinished } from "vitest";
+import { createMockService, type MockService, manualClock } from "../src/index.ts";
+import { temporaryFolder } from "./integration/command.ts";
+import { noon, openShop, signUp, template } from "./shop.ts";
+
+/** Makes this many events, and returns their ids in the order of their creation. */
+async function makeEvents(service: MockService, count: number): Promise<string[]> {
+  const response = await service.fetch(
+    new Request(`${service.baseUrl}/api/v1/templates/${service.templateId}/passes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.apiKeys.full}`, "content-type": "application/json" },
+      body: JSON.stringify(signUp()),
+    }),
+  );
+  const { id } = (await response.json()) as { id: string };
+  const operations = Array.from({ length: count }, () => service.cards.purchase(id, { points: 0.01 }).id);
+  const events = await Promise.all(
+    operations.map((operation) => service.waitFor({ event: { data: { operation: { id: operation } } } })),
+  );
+  return events.map(([event]) => event?.id as string);
+}
+
+function expectSorted(ids: readonly string[]): void {
+  expect([...ids].sort()).toEqual(ids); // by code units, as COLLATE "C" and < do
+  expect([...ids].sort(new Intl.Collator("en").compare)).toEqual(ids);
+  expect(new Set(ids).size).toBe(ids.length);
+}
+
+it("sort by creation within one millisecond of a clock that stands", async () => {
+  const { service } = openShop();
+  const ids = await makeEvents(service, 200);
+  expectSorted(ids);
+  await service.clock.advance(1);
+  expectSorted([...ids, ...(await makeEvents(service, 40))]);
+});
+
+it("sort by creation when the clock is set back, starts before 1970, or is beyond the year 5188", async () => {
+  for (const startMs of [-5_000_000, noon, 36 ** 9 - 2, 8.64e15 - 10_000]) {
+    let nowMs = startMs;
+    const { service } = openShop({ clock: { now: () => nowMs } });
+    const ids: string[] = [];
+    for (const stepMs of [0, 1, -4_000, 2, 0, 4_002]) {
+      nowMs += stepMs;
+      ids.push(...(await makeEvents(service, 3)));
+    }
+    expectSorted(ids);
+  }
+});
+
+it("are not taken back by a reset or by restoring an earlier snapshot", async () => {
+  const { service } = openShop();
+  const ids = await makeEvents(service, 3);
+  const snapshot = service.snapshot();
+  ids.push(...(await makeEvents(service, 3)));
+  service.restore(snapshot);
+  ids.push(...(await makeEvents(service, 3)));
+  service.reset();
+  ids.push(...(await makeEvents(service, 3)));
+  expectSorted(ids);
+});
+
+it("go on after those of a snapshot that another service made", async () => {
+  const { service: ahead } = openShop({ clock: manualClock(noon + 60_000) });
+  const ids = await makeEvents(ahead, 3);
+  const { service } = openShop();
+  service.restore(ahead.snapshot());
+  expectSorted([...ids, ...(await makeEvents(service, 3))]);
+});
+
+it("differ between services and worlds whose clocks stand at the same moment", async () => {
+  const { service } = openShop();
+  const services = [service, service.worlds.create(), openShop().service];
+  const ids = await Promise.all(services.map((each) => makeEvents(each, 50)));
+  for (const own of ids) expectSorted(own);
+  expect(new Set(ids.flat()).size).toBe(150);
+});
+
+it("go on after a restart with --data, also when a reset came before it", async () => {
+  const data = `${temporaryFolder()}/data.json`;
+  const ids: string[] = [];
+  for (const shouldReset of [false, true, false]) {
+    const server = await startMockServer({ data, clock: manualClock(noon), templates: [template] });
+    onTestFinished(server.close);
+    ids.push(...(await makeEvents(server.service, 3)));
+    if (shouldReset) server.service.reset();
+    await server.close();
+  }
+  expectSorted(ids);
+});
+
+it("sort by creation with identifiers of your own too", async () => {
+  let count = 0;
+  const service = createMockService({
+    clock: manualClock(noon),
+    templates: [template],
+    newIdentifier: (prefix) => `${prefix}_${count++}`,
+  });
+  expectSorted(await makeEvents(service, 20));
+});

@@ -1,0 +1,296 @@
+/** Raw requests that no client sends, from a seed: the process lives, and every response is HTTP and no 5xx. */
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { start } from "./command.ts";
+
+/** `npm run test:fuzz` asks for a hundred thousand. */
+const runs = Number(process.env["RANDOM_REQUESTS"] ?? 3_000);
+const seed = Number(process.env["RANDOM_SEED"] ?? Math.floor(Math.random() * 2 ** 32));
+const timeLimitMs = 60_000 + runs * 10;
+const connectionsAtOnce = 20;
+
+type Random = () => number;
+
+/** Mulberry32: small, and the same numbers for the same seed everywhere. */
+function randomOf(start: number): Random {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const signUp = { fieldValues: {}, customer: { consents: { privacy: { version: "1" } } } };
+const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+const deepObject = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+
+const targets = [
+  "/api/v1/templates/tpl_mock/passes",
+  "/api/v1/templates/tpl_mock/passes",
+  "/api/v1/passes/card_1",
+  "/api/v1/passes/card_1/operations?limit=%00",
+  "/api/v1/passes/card_1/consent",
+  "/api/v1/passes/%E0%A4%A",
+  "/api/v1/../v1/passes/%2e%2e",
+  "/api/v1",
+  "/api/docs",
+  "/api/docs/json",
+  "/api/docs/swagger-ui.css",
+  "/api/docs/../../../etc/passwd",
+  "/console",
+  "/console/%00",
+  "/cards/c_1/pass.pkpass",
+  "/cards/c_1/google",
+  "/assets/add-to-apple-wallet.svg",
+  "/_mock/wait",
+  "/_mock/faults",
+  "/_mock/templates",
+  "/_mock/worlds",
+  "/_mock/worlds/constructor",
+  "/_mock/cards?limit=1e9&offset=99999999999999999999",
+  "/_mock/cards/__proto__/purchase",
+  "/_mock/webhooks/endpoints",
+  "/_mock/webhooks/deliveries?state=x",
+  "/_mock/clock",
+  "/_mock/clock/advance",
+  "/_mock/clock/run-until-idle",
+  "/_mock/snapshots",
+  "/_mock/snapshots/x/restore",
+  "/_mock/api-keys",
+  "/_mock/reset",
+  "/_mock/settings?world=__proto__",
+  "/",
+  "//",
+  "///a//b",
+  "*",
+  "?",
+  "#",
+  "http://a:99999/",
+  "http://[::1/",
+  "http://127.0.0.1/api/v1/passes/card_1",
+  "https://",
+  "mailto:a@b",
+  "a:b",
+  "/\u00e9\u00ff",
+  `/${"a".repeat(9_000)}`,
+  `/${"a".repeat(20_000)}`,
+  "/%",
+  "/ a b",
+];
+const methods = ["GET", "GET", "POST", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE"];
+const strangeMethods = ["CONNECT", "get", "G@T", "", "PRI", "POST POST"];
+const versions = ["HTTP/1.0", "HTTP/2.0", "HTTP/9.9", "http/1.1", "HTTP/1.1 x", ""];
+const bodies = [
+  JSON.stringify(signUp),
+  JSON.stringify({ ...signUp, fieldValues: { __proto__: 1, points: 1 } }),
+  '{"customer":{"consents":{"privacy":{"version":"1"}},"phone":"\\ud800"},"fieldValues":{"points":1e400}}',
+  `{"customer":{"consents":{"privacy":{"version":"1"}}},"fieldValues":{"name":${deep(100_000)}}}`,
+  `{"customer":${deepObject(60_000)}}`,
+  `{"event":{"data":${deepObject(50_000)}},"timeoutMs":1}`,
+  `{"card":{"id":"card_1","fieldValues":${deep(65)}},"timeoutMs":1}`,
+  '{"event":{"type":"ping"},"count":1e3,"timeoutMs":1}',
+  '{"delivery":{"state":"__proto__"},"timeoutMs":-1}',
+  '{"kind":"html","phase":"before","status":204}',
+  '{"kind":"latency","phase":"before","delayMs":1e999}',
+  '{"kind":"duplicate","match":{"event":"constructor"}}',
+  '{"name":"T","fields":[{"key":"__proto__","type":"text"}],"tiers":[{"name":"x","from":-1e308}]}',
+  '{"url":"https://127.0.0.1:1/","events":["balance.changed"]}',
+  '{"url":"http://user:secret@[::1]:99999","events":[]}',
+  '{"duration":"365000d"}',
+  '{"mode":"scaled","factor":1e6}',
+  '{"mode":"system"}',
+  '{"kind":"full","name":"\\u0000"}',
+  '{"points":1e308}',
+  '{"marketing":true,"version":""}',
+  deep(200_000),
+  "null",
+  "[]",
+  '"',
+  "",
+  "\u00ff\u00fe",
+  "x".repeat(70_000),
+];
+
+interface RawRequest {
+  bytes: Buffer;
+  target: string;
+  method: string;
+  /** One that the parser takes, and that asks for the connection to be closed: it must get a response. */
+  isWhole: boolean;
+  ending: "wait" | "end" | "destroy";
+  pieces: number;
+}
+
+function rawRequest(random: Random): RawRequest {
+  const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item;
+  const seldom = (share: number) => random() < share;
+  const isStrange = seldom(0.1);
+  const method = isStrange ? pick(strangeMethods) : pick(methods);
+  const target = pick(targets);
+  const version = seldom(0.06) ? pick(versions) : "HTTP/1.1";
+  const body = method === "GET" || method === "HEAD" ? "" : pick(bodies);
+  const lines: string[] = [];
+  const hosts = seldom(0.06) ? pick([0, 2]) : 1;
+  for (let count = 0; count < hosts; count++)
+    lines.push(`host: ${pick(["127.0.0.1", "localhost:1", "[", ""])}`);
+  if (!seldom(0.1))
+    lines.push(`authorization: Bearer ${pick(["mock_website_key", "mock_full_key", "wrong"])}`);
+  if (!seldom(0.1))
+    lines.push(`content-type: ${pick(["application/json", "application/json", "text/plain"])}`);
+  if (seldom(0.2)) lines.push(`idempotency-key: ${pick(["k", "", "\u00e9", "x".repeat(300)])}`);
+  if (seldom(0.1)) lines.push("expect: 100-continue");
+  if (seldom(0.05)) lines.push("expect: the impossible");
+  if (seldom(0.1)) lines.push("upgrade: websocket", "sec-websocket-key: x");
+  if (seldom(0.1)) lines.push(`origin: ${pick(["null", "http://evil.test", "\u00e9", "http://["])}`);
+  if (seldom(0.05)) for (let count = 0; count < 300; count++) lines.push(`x-${count}: y`);
+  const isSpoiled = seldom(0.1);
+  if (isSpoiled)
+    lines.push(pick([`x: ${"y".repeat(20_000)}`, "no colon", "x: \u0000", " folded", ": x", "x\u0001: y"]));
+  const isMisframed = seldom(0.15);
+  const length = Buffer.byteLength(body, "latin1");
+  if (isMisframed) {
+    lines.push(
+      ...pick([
+        [`content-length: ${length + 10}`],
+        ["content-length: -1"],
+        [`content-length: ${length}`, `content-length: ${length + 1}`],
+        ["transfer-encoding: chunked"],
+        ["transfer-encoding: gzip, chunked"],
+        [`content-length: ${length}`, "transfer-encoding: chunked"],
+        [],
+      ]),
+    );
+  } else lines.push(`content-length: ${length}`);
+  lines.push("connection: close");
+  const head = `${method} ${target} ${version}\r\n${lines.join("\r\n")}\r\n\r\n`;
+  const isWhole = !(isMisframed || isSpoiled || isStrange) && version === "HTTP/1.1" && head.length < 16_000;
+  const ending = seldom(0.1) ? "destroy" : isWhole ? "wait" : "end";
+  return {
+    bytes: Buffer.from(head + body, "latin1"),
+    target,
+    method,
+    isWhole,
+    ending,
+    pieces: pick([1, 1, 2, 5]),
+  };
+}
+
+/** Sends it, and returns everything that came back before the connection closed. */
+function send(port: number, { bytes, ending, pieces, target }: RawRequest): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const received: Buffer[] = [];
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {}); // a reset is the server's right while bytes are still coming
+    socket.on("data", (chunk) => {
+      received.push(chunk);
+      if (target.startsWith("/_mock/events")) socket.destroy();
+    });
+    socket.on("close", () => resolve(Buffer.concat(received)));
+    const size = Math.ceil(bytes.length / pieces);
+    const write = (at: number) => {
+      if (at < bytes.length)
+        socket.write(bytes.subarray(at, at + size), () => setImmediate(write, at + size));
+      else if (ending === "destroy") socket.destroy();
+      else if (ending === "end") socket.end();
+    };
+    write(0);
+  });
+}
+
+interface RawResponse {
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+/** @throws {Error} for what is no HTTP/1.1. */
+function parseResponses(received: Buffer, { method }: RawRequest): RawResponse[] {
+  const responses: RawResponse[] = [];
+  let rest = received;
+  while (rest.length > 0) {
+    const end = rest.indexOf("\r\n\r\n");
+    if (end < 0) throw new Error("The head does not end.");
+    const [statusLine = "", ...lines] = rest.subarray(0, end).toString("latin1").split("\r\n");
+    const status = Number(/^HTTP\/1\.1 (\d{3}) [\t -~]*$/.exec(statusLine)?.[1]);
+    if (!(status >= 100 && status <= 599)) throw new Error(`"${statusLine}" is no status line.`);
+    const headers = new Headers(
+      lines.map((line) => {
+        const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t -~]*)$/.exec(line) ?? [];
+        if (name === undefined || value === undefined) throw new Error(`"${line}" is no header.`);
+        return [name, value];
+      }),
+    );
+    rest = rest.subarray(end + 4);
+    if (status === 100) continue;
+    // Of a request that it cannot parse the server does not know that it is a HEAD.
+    const isHead = method === "HEAD" && rest.length === 0;
+    const hasBody = !isHead && ![204, 304].includes(status);
+    const length = headers.get("content-length");
+    let body: Uint8Array = Buffer.alloc(0);
+    if (hasBody && headers.get("transfer-encoding") === "chunked") {
+      for (;;) {
+        const line = rest.indexOf("\r\n");
+        const size = Number.parseInt(rest.subarray(0, line).toString("latin1"), 16);
+        if (!(size >= 0)) throw new Error("A chunk has no size.");
+        body = Buffer.concat([body, rest.subarray(line + 2, line + 2 + size)]);
+        rest = rest.subarray(line + 4 + size);
+        if (size === 0) break;
+      }
+    } else if (hasBody) {
+      const size = length === null ? rest.length : Number(length);
+      if (rest.length < size) throw new Error("The body is cut off.");
+      body = rest.subarray(0, size);
+      rest = rest.subarray(size);
+    }
+    responses.push({ status, headers, body: Buffer.from(body).toString("utf8") });
+  }
+  return responses;
+}
+
+function expectSound(request: RawRequest, received: Buffer): void {
+  const about = `RANDOM_SEED=${seed}: ${JSON.stringify(request.bytes.toString("latin1").slice(0, 600))}`;
+  if (request.ending === "destroy") return;
+  let responses: RawResponse[];
+  try {
+    responses = parseResponses(received, request);
+  } catch (error) {
+    throw new Error(`${(error as Error).message} ${about}\n${received.subarray(0, 500).toString("latin1")}`);
+  }
+  if (request.isWhole) expect(responses.length, about).toBe(1);
+  for (const { status, headers, body } of responses) {
+    expect(status, about).toBeLessThan(500);
+    if (status < 400 || (body === "" && request.method === "HEAD")) continue;
+    const isPage = headers.get("content-type")?.startsWith("text/html");
+    if (isPage && /^\/(cards|console)\//.test(request.target)) continue;
+    expect(headers.get("content-type"), about).toBe("application/problem+json");
+    expect(JSON.parse(body), about).toMatchObject({ type: "about:blank", title: expect.any(String), status });
+  }
+}
+
+describe("a server that gets raw requests", () => {
+  it(`lives through ${runs} of them, and its responses are sound`, { timeout: timeLimitMs }, async () => {
+    const { child, firstOutput, exit } = start("--port", "0", "--json", "--quiet");
+    const { baseUrl } = JSON.parse(await firstOutput);
+    const port = Number(new URL(baseUrl).port);
+    let next = 0;
+    let sound = 0;
+    const visitor = async () => {
+      while (next < runs) {
+        const request = rawRequest(randomOf(seed + next++));
+        expectSound(request, await send(port, request));
+        sound += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: connectionsAtOnce }, visitor));
+    expect(sound).toBe(runs);
+    expect((await fetch(`${baseUrl}/_mock/health`)).status).toBe(200);
+    expect(child.exitCode).toBeNull();
+    child.kill("SIGTERM");
+    const { code, stderr } = await exit;
+    const warning =
+      /^warning: An idempotency key was repeated with other content \(key hash [0-9a-f]{8}, .*\n/gm;
+    expect([code, stderr.replace(warning, "")]).toEqual([0, ""]);
+  });
+});
