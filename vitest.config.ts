@@ -23,7 +23,10 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "integration",
-          include: ["{openapi,docs,packages/*}/test/integration/**/*.test.ts", "examples/**/*.test.ts"],
+          include: [
+            "{openapi,docs,scripts,packages/*}/test/integration/**/*.test.ts",
+            "examples/**/*.test.ts",
+          ],
           testTimeout: 20_000,
         },
       },

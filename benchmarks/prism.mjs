@@ -53,7 +53,7 @@ for (const { name, child } of [own, other]) {
 }
 
 async function startOwn() {
-  const args = [here("../packages/mock-server/dist/bin.js"), "--port", "0", "--json"];
+  const args = [here("../packages/mock-server/dist/bin.js"), "--port", "0", "--json", "--quiet"];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const line = await new Promise((resolve) => child.stdout.once("data", (chunk) => resolve(String(chunk))));
   const { baseUrl, apiKeys, templateId } = JSON.parse(line);

@@ -39,6 +39,7 @@ const drip = ({ response }) => {
   response.on("close", () => clearInterval(timer));
 };
 const silence = () => {};
+const tooLong = " ".repeat(5 * 1024 * 1024);
 const reset = ({ request }) => request.socket.resetAndDestroy();
 const destroyed = ({ request }) => request.socket.destroy();
 const inSeconds = (seconds) => new Date(Date.now() + seconds * 1000).toUTCString();
@@ -155,6 +156,26 @@ export const faults = [
     name: "503 with a body that stalls",
     script: [part(503, "stall")],
     options: timeLimit,
+    expected: isIssued(2),
+  },
+  {
+    name: "503 with more than 4 MiB, then the card",
+    script: [answer(503, {}, tooLong)],
+    expected: isIssued(2),
+  },
+  {
+    name: "500 with more than 4 MiB always",
+    script: Array(9).fill(answer(500, {}, tooLong)),
+    expected: isServerFault,
+  },
+  {
+    name: "404 with more than 4 MiB",
+    script: [answer(404, {}, tooLong)],
+    expected: { code: "not-found", outcome: "rejected", attempts: 1 },
+  },
+  {
+    name: "503 that says gzip and is not",
+    script: [answer(503, { "content-encoding": "gzip" }, "{}")],
     expected: isIssued(2),
   },
   {

@@ -5,10 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "./published.ts";
 
+const nest = ["@nestjs/common", "@nestjs/core", "@nestjs/platform-express", "@nestjs/platform-fastify"];
+
 /** Which tests each one concerns. Next is tried in a shop of its own, with the packed tarballs. */
 const concerns: Readonly<Record<string, string>> = {
   express: "npm test -- packages/webhook-verify packages/webhook-inbox/test examples",
   fastify: "npm test -- packages/webhook-verify examples",
+  koa: "npm test -- packages/webhook-verify examples",
+  nest: "npm test -- packages/webhook-verify examples",
   hono: "npm test -- packages/webhook-verify examples",
   msw: "npm test -- packages/mock-server examples",
   bullmq: "npm test -- packages/webhook-inbox examples",
@@ -47,7 +51,7 @@ function renew(name: string): void {
 
 try {
   inClone(`git clone --quiet "${root}" .`);
-  for (const name of names) renew(name);
+  for (const name of names.flatMap((each) => (each === "nest" ? nest : each))) renew(name);
   // The lock file's versions stay, but for the new ones; an optional peer's range may not know a new major yet.
   inClone("npm install --legacy-peer-deps --no-audit --no-fund");
   if (names.includes("next")) inClone("npm install --prefix compat/next --no-audit --no-fund");

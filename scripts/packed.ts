@@ -28,6 +28,7 @@ try {
     ["use.mjs", "issued, delivered, verified"],
     ["use.cjs", "issued, delivered, verified"],
     ["import.mjs", "imported, nothing touched"],
+    ["errors.cjs", "IssuingError ProblemError WebhookVerificationError NotFoundError InputError WaitTimeout"],
     ["inbox.mjs", "stored, duplicate, done once"],
     ["inbox.cjs", "stored, duplicate, done once"],
     ["bundle.mjs", "pages are refused, servers are not"],
@@ -55,8 +56,9 @@ try {
       if (version === "5.9") compile("--skipLibCheck", "types-msw.ts");
     }
   }
-  const help = consumer.npx("mock-server", "--help");
-  if (!help.startsWith("Usage: mock-server")) throw new Error(`mock-server --help said: ${help}`);
+  const help = consumer.npx("@loyalty-cards/mock-server", "--help");
+  if (!help.startsWith("Usage: loyalty-cards-mock"))
+    throw new Error(`loyalty-cards-mock --help said: ${help}`);
   console.log("The packed packages work from ESM, CommonJS and TypeScript 5.4, 5.9, 6 and 7.");
 } finally {
   consumer.close();

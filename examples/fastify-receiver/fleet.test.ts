@@ -1,9 +1,10 @@
-/** The fleet against the mock service: a new secret while deliveries run, a process that dies, every event once. */
+/** The fleet against the mock service: a new secret while deliveries run, a process that dies, every event once, and the end of an old secret. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { signWebhook } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { hasPostgres, ownSchema } from "../../packages/webhook-inbox/test/servers.ts";
 import { saveSecret } from "./secrets.ts";
@@ -26,6 +27,7 @@ async function openService() {
 
 describe.skipIf(!(await hasPostgres()))("on PostgreSQL", async () => {
   const fleet = await ownSchema();
+  const rotation = await ownSchema();
   const command = await ownSchema();
 
   it("takes a new secret while deliveries run, loses a process, and handles every event once", async () => {
@@ -57,14 +59,57 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", async () => {
     await expect.poll(member, { timeout: 15_000 }).toMatchObject({ purchases: 40 });
 
     await second.kill();
-    for (let count = 0; count < 9; count++) buy();
-    await service.clock.advance("1s"); // of events of one millisecond nobody can say which is the newest
-    buy();
+    for (let count = 0; count < 10; count++) buy();
     await service.idle();
     expect(service.webhooks.deliveries({ state: "pending" })).not.toEqual([]); // half of them met nobody
     await service.clock.runUntilIdle();
     expect(service.webhooks.deliveries({ state: "failed" })).toEqual([]);
     await expect.poll(member, { timeout: 15_000 }).toEqual({ balance: 50, purchases: 50 });
+  }, 60_000);
+
+  it("refuses an old secret in all three processes ten minutes later, and a leaked one after five", async () => {
+    const pool = rotation.pool(2);
+    await prepare(pool);
+    const processes = await Promise.all([1, 2, 3].map(() => startProcess(rotation.url, rotation.schema)));
+    let forwardMs = 0;
+    let count = 0;
+    const deliver = (secret: string, [...to] = processes) =>
+      Promise.all(
+        to.map(async ({ port }) => {
+          const body = JSON.stringify({
+            id: `evt_${++count}`,
+            type: "ping",
+            createdAt: "2026-01-01T00:00:00.000Z",
+          });
+          const timestamp = Math.floor((Date.now() + forwardMs) / 1000);
+          const signature = await signWebhook({ rawBody: body, secret, timestamp });
+          const headers = { "content-type": "application/json", "service-signature": signature };
+          const address = `http://127.0.0.1:${port}/webhooks/loyalty`;
+          return (await fetch(address, { method: "POST", headers, body })).status;
+        }),
+      );
+    const pass = async (ms: number) => {
+      forwardMs += ms;
+      await Promise.all(processes.map(({ forward }) => forward(ms)));
+    };
+
+    await saveSecret(pool, "whsec_first");
+    expect(await deliver("whsec_first")).toEqual([204, 204, 204]);
+    await saveSecret(pool, "whsec_second");
+    // The third gets no genuine delivery; whoever has the old secret may send it some.
+    expect(await deliver("whsec_second", processes.slice(0, 2))).toEqual([204, 204]);
+    await pass(9 * 60_000);
+    expect(await deliver("whsec_first")).toEqual([204, 204, 204]);
+    await pass(60_000);
+    expect(await deliver("whsec_first")).toEqual([401, 401, 401]);
+    expect(await deliver("whsec_second")).toEqual([204, 204, 204]);
+
+    await saveSecret(pool, "whsec_third", { hasLeaked: true });
+    await pass(60_000); // a 401 may have asked for secrets just now; the service delivers again after a minute
+    expect(await deliver("whsec_third", processes.slice(0, 2))).toEqual([204, 204]);
+    await pass(4 * 60_000);
+    expect(await deliver("whsec_second")).toEqual([401, 401, 401]);
+    expect(await deliver("whsec_third")).toEqual([204, 204, 204]);
   }, 60_000);
 
   it("starts with one command, and learns its secret by another", async () => {

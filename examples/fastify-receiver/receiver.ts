@@ -1,7 +1,7 @@
 /** One process of the fleet: takes deliveries over into pg-boss, and works on them, once each. */
 // #region receiver
 import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
-import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
+import { isNewest, markProcessed, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify, { type FastifyInstance } from "fastify";
@@ -9,9 +9,8 @@ import pg from "pg";
 import PgBoss from "pg-boss";
 import { currentSecrets } from "./secrets.ts";
 import { prepare } from "./tables.ts";
-import { inTransaction } from "./transaction.ts";
 
-export interface ReceiverSettings extends Pick<ReceiverOptions, "now" | "onOutcome"> {
+export interface ReceiverSettings extends Pick<ReceiverOptions, "now" | "monotonicNow" | "onOutcome"> {
   databaseUrl: string;
   /** Where pg-boss and our own tables live. */
   schema?: string;
@@ -27,6 +26,7 @@ export interface FleetMember {
 export async function openReceiver(settings: ReceiverSettings): Promise<FleetMember> {
   const { databaseUrl, schema = "public", ...options } = settings;
   const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 8 });
+  pool.on("error", (error) => console.error(error.name)); // an idle connection was cut; the pool opens another
 
   const boss = new PgBoss({ connectionString: databaseUrl, ...(schema !== "public" && { schema }) });
   boss.on("error", (error) => console.error(error.name)); // PostgreSQL went away; pg-boss comes back by itself
@@ -34,7 +34,7 @@ export async function openReceiver(settings: ReceiverSettings): Promise<FleetMem
   const inbox = await pgBossInbox(boss, { queue: "loyalty" });
   const handle = onEvents({
     "balance.changed": (event) =>
-      inTransaction(pool, async (transaction) => {
+      withPgTransaction(pool, async (transaction) => {
         if (!(await markProcessed(transaction, event))) return; // had its effect before
         const { passId, balance } = event.data;
         await transaction.query(

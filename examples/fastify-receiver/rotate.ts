@@ -1,4 +1,4 @@
-/** `npm run rotate`: reads from standard input the secret that the console showed, and gives it to the fleet. */
+/** `npm run rotate`: reads from standard input the secret that the console showed, and gives it to the fleet. `-- --leaked` ends the old one. */
 // #region rotate
 import { text } from "node:stream/consumers";
 import pg from "pg";
@@ -11,7 +11,12 @@ const pool = new pg.Pool({
   options: `-c search_path=${DATABASE_SCHEMA}`,
 });
 await prepare(pool);
-await saveSecret(pool, (await text(process.stdin)).trim()); // not an argument: those show in lists of processes
+const hasLeaked = process.argv.includes("--leaked");
+await saveSecret(pool, (await text(process.stdin)).trim(), { hasLeaked }); // not an argument: those show in lists of processes
 await pool.end();
-console.log("Saved. The secret before it counts for ten more minutes.");
+console.log(
+  hasLeaked
+    ? "Saved. Every process refuses the secret before it within five minutes."
+    : "Saved. The secret before it counts for ten more minutes.",
+);
 // #endregion

@@ -1,7 +1,7 @@
 # What the guides tell a reader to type; commands.test.ts types it.
 
 # #region start
-npx mock-server exec --seed seed.json -- node shop.mjs
+npx @loyalty-cards/mock-server exec --seed seed.json -- node shop.mjs
 # #endregion
 
 # #region sign-up
@@ -18,5 +18,5 @@ npx @loyalty-cards/mock-server --port 4010
 # #endregion
 
 # #region exec
-npx mock-server exec -- npm test
+npx @loyalty-cards/mock-server exec -- npm test
 # #endregion

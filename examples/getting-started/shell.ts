@@ -26,7 +26,8 @@ export function openShell(port: number): Shell {
   const seed = join(folder, "seed.json");
   writeFileSync(seed, withPort(readFileSync(join(here, "seed.json"), "utf8")));
   const bin = JSON.stringify(join(root, "packages/mock-server/src/hosts/bin.ts"));
-  stub("npx", `shift\nexec node ${fromSource} ${bin} "$@"`);
+  const isOurs = '[ "$1" = @loyalty-cards/mock-server ]'; // npm has an unrelated package named mock-server
+  stub("npx", `${isOurs} || exit 127\nshift\nexec node ${fromSource} ${bin} "$@"`);
   stub("npm", 'echo "npm $* $LOYALTY_URL $LOYALTY_TEMPLATE_ID"'); // a reader's own script
 
   writeFileSync(join(folder, ".curlrc"), "silent\nshow-error\n");

@@ -1,5 +1,6 @@
 /** An Express app that receives deliveries. */
 // #region express
+import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 
@@ -9,9 +10,10 @@ export function createApp(secret: string, onBalance: (cardId: string, balance: n
     "/webhooks/loyalty",
     expressReceiver({
       secret,
-      async accept(event) {
-        if (event.type === "balance.changed") await onBalance(event.data.passId, event.data.balance);
-      },
+      accept: onEvents({
+        "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
+        other: () => {},
+      }),
     }),
   );
   app.use(express.json()); // after the webhook route

@@ -1,5 +1,6 @@
 /** A Fastify app that receives deliveries. */
 // #region fastify
+import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
 
@@ -8,9 +9,10 @@ export function createApp(secret: string, onBalance: (cardId: string, balance: n
   app.register(fastifyReceiver, {
     path: "/webhooks/loyalty",
     secret,
-    async accept(event) {
-      if (event.type === "balance.changed") await onBalance(event.data.passId, event.data.balance);
-    },
+    accept: onEvents({
+      "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
+      other: () => {},
+    }),
   });
   return app;
 }

@@ -1,6 +1,7 @@
 /** A Koa app that receives deliveries. */
 // #region koa
 import Router from "@koa/router";
+import { onEvents } from "@loyalty-cards/webhook-verify";
 import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
 import Koa from "koa";
 
@@ -10,9 +11,10 @@ export function createApp(secret: string, onBalance: (cardId: string, balance: n
     "/webhooks/loyalty",
     koaReceiver({
       secret,
-      async accept(event) {
-        if (event.type === "balance.changed") await onBalance(event.data.passId, event.data.balance);
-      },
+      accept: onEvents({
+        "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
+        other: () => {},
+      }),
     }),
   );
   const app = new Koa();

@@ -1,12 +1,14 @@
 /** A Lambda function that receives deliveries, behind API Gateway, a load balancer or a function URL. */
 // #region lambda
+import { onEvents } from "@loyalty-cards/webhook-verify";
 import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
 
 export const handler = lambdaReceiver({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
-  async accept(event) {
-    if (event.type === "balance.changed") await saveBalance(event.data.passId, event.data.balance);
-  },
+  accept: onEvents({
+    "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
+    other: () => {},
+  }),
 });
 // #endregion
 

@@ -1,6 +1,7 @@
 /** The start of a NestJS application that receives deliveries, whichever platform it runs on. */
 // #region nest
 // main.ts
+import { onEvents } from "@loyalty-cards/webhook-verify";
 import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
 import type { INestApplication } from "@nestjs/common";
 
@@ -10,9 +11,10 @@ export function receiveWebhooks(app: INestApplication, secret: string) {
     "/webhooks/loyalty",
     nestReceiver({
       secret,
-      async accept(event) {
-        if (event.type === "balance.changed") await balances.save(event.data.passId, event.data.balance);
-      },
+      accept: onEvents({
+        "balance.changed": ({ data }) => balances.save(data.passId, data.balance),
+        other: () => {},
+      }),
     }),
   );
 }

@@ -1,13 +1,15 @@
 /** A route of Next's App Router that receives deliveries. */
 // #region next
 // app/webhooks/loyalty/route.ts
+import { onEvents } from "@loyalty-cards/webhook-verify";
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
 
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
-  async accept(event) {
-    if (event.type === "balance.changed") await saveBalance(event.data.passId, event.data.balance);
-  },
+  accept: onEvents({
+    "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
+    other: () => {},
+  }),
 });
 // #endregion
 

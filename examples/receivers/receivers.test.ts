@@ -18,6 +18,7 @@ import { createApp as koaApp } from "./koa.ts";
 import { handler, saved as savedByLambda } from "./lambda.ts";
 import { Balances, receiveWebhooks } from "./nest.ts";
 import { POST, saved } from "./next-route.ts";
+import { createRoute } from "./unexpected-data.ts";
 import { handle } from "./verify.ts";
 
 type OnBalance = (cardId: string, balance: number) => Promise<void>;
@@ -105,6 +106,29 @@ it("verifying by hand", async () => {
   expect(await handle(rawBody, signature, "whsec_2")).toEqual({ status: 401 });
 });
 
+it("keeps an event that it needs and whose data is not as expected, and takes one that it does not know", async () => {
+  const balances: [string, number][] = [];
+  const receive = createRoute("whsec_1", async (...balance) => void balances.push(balance));
+  const statusOf = async (event: object) => {
+    const body = JSON.stringify({ id: "evt_1", createdAt: "2026-01-01T00:00:00.000Z", ...event });
+    const headers = { "service-signature": await signWebhook({ rawBody: body, secret: "whsec_1" }) };
+    return (await receive(new Request("https://shop.example/", { method: "POST", headers, body }))).status;
+  };
+  const data = {
+    passId: "card_1",
+    customerId: "cus_1",
+    balance: 1,
+    change: 1,
+    operation: { id: "op_1", type: "x" },
+  };
+  expect([
+    await statusOf({ type: "balance.changed", data }),
+    await statusOf({ type: "balance.changed", data: { ...data, balance: "1" } }),
+    await statusOf({ type: "card.renamed" }),
+    balances,
+  ]).toEqual([204, 503, 204, [["card_1", 1]]]);
+});
+
 it("the doctor", async () => {
   const server = createServer((_request, response) => response.writeHead(500).end());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -112,7 +136,7 @@ it("the doctor", async () => {
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   expect(await whatIsWrong(address, "whsec_1")).toEqual([
     expect.stringMatching(
-      /^valid \(spec 6\.3\.1\): sent a ping as the service signs it, it answered 500\. Answer 2xx/,
+      /^valid \(spec 6\.3\.1\): sent a ping as the service signs it, it answered 500\. The receiver failed: read its log\./,
     ),
   ]);
 });

@@ -21,7 +21,7 @@ async function exitCodeOf(command: string[]): Promise<number> {
 
 it("runs the tests while the service is up, and passes on how they ended", async () => {
   expect(packageJson.scripts["test:server"]).toBe(
-    "mock-server exec -- vitest run --config vitest.server.config.ts",
+    "loyalty-cards-mock exec -- vitest run --config vitest.server.config.ts",
   );
   const run = [process.execPath, vitest, "run", "--config"];
   expect(await exitCodeOf([...run, "vitest.server.config.ts"])).toBe(0);

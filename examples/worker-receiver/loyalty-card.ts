@@ -31,8 +31,9 @@ export class LoyaltyCard {
       if (rowsWritten === 0) return "duplicate";
       this.#sql.exec("DELETE FROM events WHERE kept_at < ?", nowMs - rememberMs);
       if (event.type === "balance.changed") this.#learn(event, "balance", event.data.balance);
-      if (event.type === "tier.changed") this.#learn(event, "tier", event.data.tier);
-      if (event.type === "consent.changed") this.#learn(event, "wantsNews", event.data.marketingConsent);
+      if (event.type === "tier.changed") this.#learn(event, "tier", event.data.tier ?? null);
+      if (event.type === "consent.changed")
+        this.#learn(event, "wantsNews", event.data.marketingConsent === true);
       return "stored";
     });
   }

@@ -1,6 +1,6 @@
 /** A Worker that receives the webhooks: each event goes to the object of its card, and is answered when it is kept there. */
 import type { DurableObjectNamespace } from "@cloudflare/workers-types";
-import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { isKnownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { Hono } from "hono";
 
@@ -30,8 +30,9 @@ async function put({ CARDS }: Env, event: WebhookEvent): Promise<"stored" | "dup
   return kept.length > 0 && kept.every((what) => what === "duplicate") ? "duplicate" : "stored";
 }
 
-/** A consent belongs to all cards of a customer; a ping to none. */
+/** A consent belongs to all cards of a customer; a ping to none. What has other data than expected is in the log. */
 function cardsOf(event: WebhookEvent): string[] {
+  if (!isKnownEvent(event)) return [];
   if (event.type === "balance.changed" || event.type === "tier.changed") return [event.data.passId];
   return event.type === "consent.changed" ? event.data.passIds : [];
 }

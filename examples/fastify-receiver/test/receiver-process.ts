@@ -1,4 +1,4 @@
-/** A process of the fleet whose clock the test can move: the parent sends milliseconds, and is told the port. */
+/** A process of the fleet whose clocks the test can move: the parent sends milliseconds, and is told the port. */
 import { openReceiver } from "../receiver.ts";
 
 let offsetMs = 0;
@@ -6,6 +6,7 @@ const { app, close } = await openReceiver({
   databaseUrl: process.env["DATABASE_URL"] ?? "",
   schema: process.env["DATABASE_SCHEMA"] ?? "",
   now: () => Date.now() + offsetMs,
+  monotonicNow: () => performance.now() + offsetMs,
   onOutcome: ({ status, ...outcome }) =>
     process.send?.({ status, secretId: "secretId" in outcome ? outcome.secretId : undefined }),
 });

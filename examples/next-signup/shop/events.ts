@@ -14,10 +14,13 @@ export function workOnEvents(): Promise<void> {
             set(database, event, event.data.passId, "balance", event.data.balance),
           ),
         "tier.changed": (event, delivery) =>
-          delivery.write((database) => set(database, event, event.data.passId, "tier", event.data.tier)),
+          delivery.write((database) => {
+            const { passId, tier } = event.data; // the form of a level is not specified
+            if (tier === null || typeof tier === "string") set(database, event, passId, "tier", tier);
+          }),
         "consent.changed": (event, delivery) =>
           delivery.write((database) => {
-            const wantsNews = event.data.marketingConsent ? 1 : 0;
+            const wantsNews = event.data.marketingConsent === true ? 1 : 0;
             for (const cardId of event.data.passIds) set(database, event, cardId, "wants_news", wantsNews);
           }),
         other: () => {},

@@ -4,7 +4,7 @@ import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
 import { join } from "../join.ts";
 
-const { LOYALTY_URL = "", LOYALTY_API_KEY = "", LOYALTY_TEMPLATE_ID = "" } = process.env; // by mock-server exec
+const { LOYALTY_URL = "", LOYALTY_API_KEY = "", LOYALTY_TEMPLATE_ID = "" } = process.env; // by loyalty-cards-mock exec
 const loyalty = createIssuingClient({ baseUrl: LOYALTY_URL, apiKey: LOYALTY_API_KEY });
 
 /** The service's control API: what the shop's people do in the console. */

@@ -1,5 +1,5 @@
 /** The App Router's door, on Node. */
-import { memoryDedupe } from "@loyalty-cards/webhook-verify";
+import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
 import { after } from "next/server";
 import { saveBalance, thank } from "../../../back-office";
@@ -7,11 +7,10 @@ import { saveBalance, thank } from "../../../back-office";
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
   dedupe: memoryDedupe(),
-  async accept(event) {
-    if (event.type === "balance.changed") await saveBalance(event.data.passId, event.data.balance);
-  },
-  async process(event) {
-    if (event.type === "balance.changed") await thank(event.data.passId);
-  },
+  accept: onEvents({
+    "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
+    other: () => {},
+  }),
+  process: onEvents({ "balance.changed": ({ data }) => thank(data.passId), other: () => {} }),
   after,
 });

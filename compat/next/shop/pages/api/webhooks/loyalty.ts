@@ -1,7 +1,7 @@
 /** The Pages Router's door. */
 // #region next-pages
 // pages/api/webhooks/loyalty.ts
-import { memoryDedupe } from "@loyalty-cards/webhook-verify";
+import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { nextPagesHandler, type rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
 import { saveBalance, thank } from "../../../back-office";
 
@@ -11,11 +11,10 @@ export const config = { api: { bodyParser: false } } satisfies typeof rawBodyCon
 export default nextPagesHandler({
   secret: () => process.env.LOYALTY_SIGNING_SECRET_PAGES ?? "",
   dedupe: memoryDedupe(),
-  async accept(event) {
-    if (event.type === "balance.changed") await saveBalance(event.data.passId, event.data.balance);
-  },
-  async process(event) {
-    if (event.type === "balance.changed") await thank(event.data.passId);
-  },
+  accept: onEvents({
+    "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
+    other: () => {},
+  }),
+  process: onEvents({ "balance.changed": ({ data }) => thank(data.passId), other: () => {} }),
 });
 // #endregion
