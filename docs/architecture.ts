@@ -31,8 +31,8 @@ const reserved: [what: RegExp, mayImport: RegExp][] = [
   [/^openapi-fetch$/, /^packages\/issuing-client\/src\/api\.ts$/],
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/hosts\/msw\.ts$/],
   [/^@opentelemetry\//, /^packages\/[\w-]+\/src\/otel\.ts$/],
-  [/^libsql$/, /^packages\/webhook-inbox\/src\/sqlite\/open-node\.ts$/],
-  [/^node:/, /(^|\/)(bin|[\w-]*node[\w-]*)\.ts$/],
+  [/^libsql$/, /^packages\/webhook-inbox\/src\/sqlite\/database-node\.ts$/],
+  [/^node:/, /(^|\/)(bin|pg-boss|[\w-]*node[\w-]*)\.ts$/],
 ];
 
 /** Frameworks and engines are the user's: they come in as arguments, and what is not installed costs nothing. */

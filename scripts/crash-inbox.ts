@@ -14,7 +14,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { createIssuingClient } from "../packages/issuing-client/src/index.ts";
 import { startMockServer } from "../packages/mock-server/src/hosts/node.ts";
-import type { InboxHealth } from "../packages/webhook-inbox/src/health.ts";
+import type { InboxHealth } from "../packages/webhook-inbox/src/reports.ts";
 import {
   bullmqOnOwnRedis,
   type Engine,

@@ -6,8 +6,8 @@ import { Queue, Worker } from "bullmq";
 
 export async function receiveWebhooks(secret: string, url: string, handle: QueueHandler, prefix = "bull") {
   const queue = new Queue("loyalty", { prefix, connection: { url, enableOfflineQueue: false } });
-  const inbox = await bullmqInbox(queue); // rejects here when something is wrong
-  // A worker that dies holding a job leaves it stalled; BullMQ's default makes a dead letter of it the second time.
+  const inbox = await bullmqInbox(queue); // rejects when the queue cannot be used
+  // The job of a worker that dies is stalled; by default BullMQ fails a job that stalls for the second time.
   const worker = new Worker("loyalty", inboxHandler(handle), {
     prefix,
     connection: { url },

@@ -15,7 +15,7 @@ export async function createApp(secret: string, file: string): Promise<{ app: Ex
     onEvents({
       "balance.changed": (event, delivery) => {
         const { passId, balance } = event.data;
-        // Runs in the transaction that marks the event as done: both stand, or neither.
+        // Runs in the transaction that marks the event as done: both are committed, or neither.
         delivery.write((database) => {
           if (!isNewest(database, `balance of ${passId}`, event)) return; // events come in any order
           database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);

@@ -15,7 +15,7 @@ export function openInbox(
   const metrics = inboxMetrics(meter);
   const inbox = sqliteInbox({ file, onOutcome: metrics.onOutcome });
   metrics.observe(inbox);
-  app.use("/admin/inbox", requireAdmin, expressStatusPage(inbox, { authorize: "elsewhere" }));
+  app.use("/admin/inbox", requireAdmin, expressStatusPage(inbox, { authorize: "external" }));
   return inbox;
 }
 // #endregion

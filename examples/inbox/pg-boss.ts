@@ -16,17 +16,17 @@ import type PgBoss from "pg-boss"; // pg-boss 12: import type { PgBoss } from "p
 export async function receiveWebhooks(secret: string, boss: PgBoss, pool: pg.Pool): Promise<RequestHandler> {
   await ensureTables(pool); // or run migrations/postgres/*.sql with your own tool
   await boss.createQueue("loyalty");
-  const inbox = await pgBossInbox(boss, { queue: "loyalty" }); // rejects here when something is wrong
+  const inbox = await pgBossInbox(boss, { queue: "loyalty" }); // rejects when the queue cannot be used
   await boss.work(
     "loyalty",
-    { batchSize: 50, pollingIntervalSeconds: 0.5 }, // by itself pg-boss takes one event every two seconds
+    { batchSize: 50, pollingIntervalSeconds: 0.5 }, // pg-boss takes one event every two seconds by default
     inboxHandler(
       onEvents({
         "balance.changed": (event) =>
           withPgTransaction(pool, async (transaction) => {
-            if (!(await markProcessed(transaction, event))) return; // had its effect before
+            if (!(await markProcessed(transaction, event))) return; // processed before
             const { passId, balance } = event.data;
-            if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // came late
+            if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
             await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
           }),
         other: () => {},

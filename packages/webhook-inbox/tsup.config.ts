@@ -5,7 +5,7 @@ import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
-    sqlite: "src/sqlite/index.ts",
+    sqlite: "src/sqlite/processed.ts",
     postgres: "src/postgres/index.ts",
     otel: "src/otel.ts",
     status: "src/status/index.ts",

@@ -143,7 +143,7 @@ function inSqlite(options: ConsumerOptions): Consumer {
   const folder = mkdtempSync(join(tmpdir(), "unknown-service-"));
   const inbox = sqliteInbox({ file: join(folder, "inbox.db"), log: options.log });
   const { beliefs, handle } = handling();
-  inbox.work(handle, { concurrency: 16, maxAttempts: 2, backoff: { firstMs: 0 } });
+  inbox.work(handle, { concurrency: 16, maxAttempts: 2, backoff: { initialDelayMs: 0 } });
   return {
     name: "SQLite",
     beliefs,

@@ -1,19 +1,18 @@
-/** Plugs a handler of events into the workers of pg-boss and BullMQ. */
+/** `inboxHandler`: an event handler as the job handler of pg-boss and BullMQ. */
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { bytesOf, eventOf } from "./body-text.ts";
-import { checkedJobData } from "./job.ts";
-import { type ReportOptions, reporter } from "./outcome.ts";
+import { parseEvent, parseJobData, toBytes } from "./event.ts";
+import { createReport, type ReportOptions } from "./reports.ts";
 
-/** One attempt at one event, as a queue's worker hands it over. */
+/** One attempt at one event, as a queue's worker delivers it. */
 export interface QueueDelivery extends Delivery {
-  /** 1 for the first attempt; undefined where the queue does not tell. */
+  /** 1 for the first attempt; undefined where the queue does not report it. */
   attempt: number | undefined;
 }
 
-/** Your work on one event. What it throws or rejects with brings the event again. */
+/** Your work on one event. If it throws or rejects, the queue retries the event. */
 export type QueueHandler = (event: WebhookEvent, delivery: QueueDelivery) => unknown;
 
-/** What pg-boss (in a list) and BullMQ hand to a worker. */
+/** A job as pg-boss (in a list) and BullMQ pass it to a worker. */
 interface QueueJob {
   data: unknown;
   /** BullMQ */
@@ -26,8 +25,8 @@ interface QueueJob {
 }
 
 /**
- * A function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least once: let the handler call
- * `markProcessed` in its transaction. pg-boss takes a list of jobs as one: where one fails, all of them come again.
+ * A function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least once: call `markProcessed` in the
+ * transaction of the handler. pg-boss completes or retries a list of jobs as a whole: if one fails, all of them are retried.
  * @example
  * ```ts
  * import { inboxHandler } from "@loyalty-cards/webhook-inbox";
@@ -49,18 +48,18 @@ export function inboxHandler(
 ): (jobs: unknown, ...more: unknown[]) => Promise<void> {
   if (typeof handler !== "function")
     throw new TypeError("inboxHandler needs a handler: inboxHandler(onEvents({ … })).");
-  const report = reporter(options);
+  const report = createReport(options);
 
   async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {
-    const { body, receivedAt: received } = checkedJobData(job.data);
-    const event = eventOf(body);
-    const name = { id: event.id, type: event.type };
-    const attempt = attemptOf(job);
+    const { body, receivedAt: received } = parseJobData(job.data);
+    const event = parseEvent(body);
+    const ref = { id: event.id, type: event.type };
+    const attempt = getAttempt(job);
     const receivedAt = new Date(received);
     const startedMs = performance.now();
     const delivery: QueueDelivery = {
       id: undefined,
-      rawBody: bytesOf(body),
+      rawBody: toBytes(body),
       receivedAt,
       signal: job.signal ?? signal ?? new AbortController().signal,
       attempt,
@@ -68,13 +67,13 @@ export function inboxHandler(
     try {
       await handler(event, delivery);
     } catch (error) {
-      report({ outcome: isLast(job) ? "dead" : "failed", event: name, attempt: attempt ?? 1, error });
+      report({ outcome: isLastAttempt(job) ? "dead" : "failed", event: ref, attempt: attempt ?? 1, error });
       throw error;
     }
     const lagMs = Math.max(0, Date.now() - receivedAt.getTime());
     report({
       outcome: "done",
-      event: name,
+      event: ref,
       attempt: attempt ?? 1,
       durationMs: performance.now() - startedMs,
       lagMs,
@@ -84,18 +83,18 @@ export function inboxHandler(
   return async (jobs, ...more) => {
     const signal = more.find((value): value is AbortSignal => value instanceof AbortSignal);
     const list = (Array.isArray(jobs) ? jobs : [jobs]) as QueueJob[];
-    const ends = await Promise.allSettled(list.map((job) => handle(job, signal)));
-    const failure = ends.find((end) => end.status === "rejected");
+    const results = await Promise.allSettled(list.map((job) => handle(job, signal)));
+    const failure = results.find((result) => result.status === "rejected");
     if (failure !== undefined) throw failure.reason;
   };
 }
 
-function attemptOf({ attemptsMade, retryCount }: QueueJob): number | undefined {
+function getAttempt({ attemptsMade, retryCount }: QueueJob): number | undefined {
   const before = attemptsMade ?? retryCount;
   return before === undefined ? undefined : before + 1;
 }
 
-function isLast({ attemptsMade, opts, retryCount, retryLimit }: QueueJob): boolean {
+function isLastAttempt({ attemptsMade, opts, retryCount, retryLimit }: QueueJob): boolean {
   if (attemptsMade !== undefined) return attemptsMade + 1 >= (opts?.attempts ?? 1);
   return retryCount !== undefined && retryLimit !== undefined && retryCount >= retryLimit;
 }

@@ -1,20 +1,28 @@
-/** Figures of an inbox as OpenTelemetry metrics: pass `onOutcome` to the inbox, and the inbox to `observe`. */
+/** Entry point `/otel`: OpenTelemetry metrics of an inbox. Pass `onOutcome` to the inbox, and the inbox to `observe`. */
+import type { KnownEventType } from "@loyalty-cards/webhook-verify";
 import type { Attributes, Meter } from "@opentelemetry/api";
-import type { InspectableInbox } from "./health.ts";
-import type { InboxOutcome } from "./outcome.ts";
+import type { InboxOutcome, InspectableInbox } from "./reports.ts";
 
-/** Metrics of an inbox: fed by what it tells, and by asking it at each collection. */
+/** Metrics of an inbox: counted from its outcomes, and observed from its health at each collection. */
 export interface InboxMetrics {
-  /** For the option of the same name, of the inbox and of `inboxHandler`. */
+  /** For the option `onOutcome` of the inbox and of `inboxHandler`. */
   onOutcome(outcome: InboxOutcome): void;
-  /** Asks the inbox at every collection how many events wait and how old the oldest is. @returns what ends that. */
+  /** Observes at each collection how many events wait and how old the oldest is. @returns a function that stops it. */
   observe(inbox: Pick<InspectableInbox, "health">): () => void;
 }
 
-const known = /^(card\.(added|removed)|balance\.changed|tier\.changed|consent\.changed|ping)$/;
+/** Types of the contract; the compiler rejects a missing or unknown one. */
+const knownTypes = {
+  "card.added": true,
+  "card.removed": true,
+  "balance.changed": true,
+  "tier.changed": true,
+  "consent.changed": true,
+  ping: true,
+} satisfies Record<KnownEventType, true>;
 
 /**
- * Makes the instruments. `attributes` are put on every figure, such as the name of the endpoint.
+ * Creates the instruments. `attributes` are added to every measurement, such as the name of the endpoint.
  * @example
  * ```ts
  * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
@@ -33,24 +41,27 @@ export function inboxMetrics(meter: Meter, attributes: Attributes = {}): InboxMe
     meter.createHistogram(`webhook_inbox.${name}`, { description, unit: "s" });
   const received = counter("received", "Deliveries that reached the inbox");
   const counters: Partial<Record<InboxOutcome["outcome"], ReturnType<typeof counter>>> = {
-    stored: counter("stored", "Events that were made durable"),
-    duplicate: counter("duplicate", "Copies of events that were durable already"),
-    "not-stored": counter("not_stored", "Deliveries that could not be made durable and will come again"),
+    stored: counter("stored", "Events stored"),
+    duplicate: counter("duplicate", "Deliveries of events that were stored before"),
+    "not-stored": counter(
+      "not_stored",
+      "Deliveries that could not be stored and will be retried by the service",
+    ),
     done: counter("done", "Events whose handler succeeded"),
-    failed: counter("failed", "Attempts that failed and will be repeated"),
+    failed: counter("failed", "Attempts that failed and will be retried"),
     dead: counter("dead", "Events that became dead letters"),
-    "lease-lost": counter("lease_lost", "Attempts whose event another worker took over"),
-    unavailable: counter("unavailable", "Times the worker could not reach the inbox"),
+    "lease-lost": counter("lease_lost", "Attempts whose lease expired"),
+    unavailable: counter("unavailable", "Times the worker could not reach the database"),
   };
-  const putDuration = seconds("put.duration", "Time until an event was durable");
-  const handlerDuration = seconds("handler.duration", "Time of a successful attempt");
-  const lag = seconds("lag", "Time from the receipt of an event to its effect");
+  const putDuration = seconds("put.duration", "Time to store an event");
+  const handlerDuration = seconds("handler.duration", "Duration of a successful attempt");
+  const lag = seconds("lag", "Time from the receipt of an event to the end of its handler");
   const waiting = meter.createObservableGauge("webhook_inbox.waiting", {
     description: "Events that wait for their handler",
     unit: "{event}",
   });
   const deadLetters = meter.createObservableGauge("webhook_inbox.dead_letters", {
-    description: "Dead letters that nobody has replayed",
+    description: "Dead letters",
     unit: "{event}",
   });
   const oldestAge = meter.createObservableGauge("webhook_inbox.oldest_age", {
@@ -60,10 +71,10 @@ export function inboxMetrics(meter: Meter, attributes: Attributes = {}): InboxMe
 
   return {
     onOutcome(outcome) {
-      // A type that is new to this version is one word: whoever sends it must not decide how many series there are.
+      // Unknown types share one label, so that a sender cannot create any number of series.
       const type =
         "event" in outcome
-          ? { "event.type": known.test(outcome.event.type) ? outcome.event.type : "other" }
+          ? { "event.type": Object.hasOwn(knownTypes, outcome.event.type) ? outcome.event.type : "other" }
           : {};
       const labels = { ...attributes, ...type };
       counters[outcome.outcome]?.add(1, labels);
@@ -81,15 +92,15 @@ export function inboxMetrics(meter: Meter, attributes: Attributes = {}): InboxMe
     },
     observe(inbox) {
       const instruments = [waiting, deadLetters, oldestAge];
-      const ask: Parameters<Meter["addBatchObservableCallback"]>[0] = async (result) => {
+      const callback: Parameters<Meter["addBatchObservableCallback"]>[0] = async (result) => {
         const health = await inbox.health();
-        if (!health.isReachable) return; // a gap says more than a zero
+        if (!health.isReachable) return; // a gap in the series, not a zero
         result.observe(waiting, health.waiting, attributes);
         result.observe(deadLetters, health.dead, attributes);
         result.observe(oldestAge, (health.oldestWaitingMs ?? 0) / 1000, attributes);
       };
-      meter.addBatchObservableCallback(ask, instruments);
-      return () => meter.removeBatchObservableCallback(ask, instruments);
+      meter.addBatchObservableCallback(callback, instruments);
+      return () => meter.removeBatchObservableCallback(callback, instruments);
     },
   };
 }

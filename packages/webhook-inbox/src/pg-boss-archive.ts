@@ -1,46 +1,46 @@
-/** The archive of pg-boss 10: which settings of it would lose events, and how dead letters come back from it. */
-import { checkedRetention } from "./retention.ts";
+/** The archive of pg-boss 10: rejects settings that lose events, and moves dead letters back to the jobs. */
+import { validateRetention } from "./options.ts";
 
-/** As much of pg-boss 10's configuration as its `db` shows; a `db` of the user's own shows nothing. */
+/** The part of pg-boss 10's configuration that its `db` exposes; a custom `db` exposes nothing. */
 export interface PgBossConfig {
   schema?: string;
   archiveSeconds?: number;
-  /** An interval in PostgreSQL's words, such as `7 days`. */
+  /** A PostgreSQL interval, such as `7 days`. */
   deleteAfter?: string;
 }
 
 type Rows = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
-/** Dead letters come back whenever the inbox is used; this is how rarely that may be. */
-const leastDeleteAfterSeconds = 24 * 3600;
-const restoreEveryMs = 3_600_000;
+/** Dead letters are moved back when the inbox is used: it must be used once in this time. */
+const minDeleteAfterSeconds = 24 * 3600;
+const restoreIntervalMs = 3_600_000;
 
-/** @throws {TypeError} for settings under which a duplicate would be a new event, or a dead letter would vanish. */
+/** @throws {TypeError} for settings under which a duplicate would be a new event, or a dead letter would be deleted. */
 export async function checkArchive(rows: Rows, { archiveSeconds, deleteAfter }: PgBossConfig): Promise<void> {
   if (archiveSeconds === undefined) {
     throw new TypeError(
-      "With a db of your own, pg-boss 10 does not tell when it archives jobs: pass archiveCompletedAfterSeconds here too.",
+      "With a custom db, pg-boss 10 does not expose when it archives jobs: pass archiveCompletedAfterSeconds here too.",
     );
   }
-  // In the archive pg-boss does not look for duplicates.
-  checkedRetention("archiveCompletedAfterSeconds of pg-boss", archiveSeconds);
+  // pg-boss does not look for duplicates in the archive.
+  validateRetention("archiveCompletedAfterSeconds of pg-boss", archiveSeconds);
   if (deleteAfter === undefined) return;
   const [row = {}] = await rows("SELECT extract(epoch FROM $1::interval) AS seconds", [deleteAfter]);
-  if (Number(row["seconds"]) >= leastDeleteAfterSeconds) return;
+  if (Number(row["seconds"]) >= minDeleteAfterSeconds) return;
   throw new TypeError(
-    `pg-boss deletes what it archived after ${deleteAfter}, dead letters too; make it with a deleteAfterSeconds of at least ${leastDeleteAfterSeconds} (one day).`,
+    `pg-boss deletes archived jobs after ${deleteAfter}, dead letters too; create it with a deleteAfterSeconds of at least ${minDeleteAfterSeconds} (one day).`,
   );
 }
 
 /**
- * pg-boss 10 moves ended jobs to its archive, by default after twelve hours, and deletes them there after seven days. Brings
- * dead letters back among the jobs, without a `completed_on`, so that they stay.
+ * pg-boss 10 moves ended jobs to its archive, by default after twelve hours, and deletes them there after seven days. This
+ * moves dead letters back to the jobs, without a `completed_on`, so that they are not archived again.
  */
-export function archivedDeadLetters(rows: Rows, schema: string, queue: string) {
+export function createArchive(rows: Rows, schema: string, queue: string) {
   const columns =
     "id, name, priority, data, state, retry_limit, retry_count, retry_delay, retry_backoff, start_after, started_on, " +
     "singleton_key, singleton_on, expire_in, created_on, keep_until, dead_letter, policy, output";
-  // Only what was archived since the last time, which an index finds; the pause is longer than any maintenance takes.
+  // Only what was archived since the last call, which an index finds; the ten minutes cover the longest maintenance.
   const statement = `WITH archived AS (
       DELETE FROM ${schema}.archive WHERE name = $1 AND state IN ('failed', 'cancelled')
         AND archived_on > $2::timestamptz - interval '10 minutes' RETURNING ${columns}
@@ -57,9 +57,9 @@ export function archivedDeadLetters(rows: Rows, schema: string, queue: string) {
   }
   return {
     restore,
-    /** For an inbox whose dead letters nobody asks for: no call waits for it, and after a failure the next try is an hour later. */
+    /** In the background, for an inbox that is neither listed nor replayed. After a failure the next try is an hour later. */
     restoreHourly(): void {
-      if (performance.now() - restoredAtMs > restoreEveryMs) void restore().catch(() => {});
+      if (performance.now() - restoredAtMs > restoreIntervalMs) void restore().catch(() => {});
     },
   };
 }

@@ -9,8 +9,8 @@ import pg from "pg";
 import PgBoss from "pg-boss";
 import { sqliteInbox } from "../src/index.ts";
 import { ensureTables as ensureInPostgres } from "../src/postgres/index.ts";
-import { ensureTables as ensureInSqlite } from "../src/sqlite/index.ts";
-import { openSqlite } from "../src/sqlite/open-node.ts";
+import { openSqlite } from "../src/sqlite/database-node.ts";
+import { ensureTables as ensureInSqlite } from "../src/sqlite/processed.ts";
 import { freePort, startRedis } from "./own-redis.ts";
 
 /** The program that plays the receiver. By its packages' names, so that it runs from the sources and from what was built. */
@@ -18,7 +18,7 @@ export const receiverProgram = fileURLToPath(new URL("receiver-process.mjs", imp
 
 export interface Engine {
   name: string;
-  /** What the receiver's process is told. */
+  /** Environment of the receiver's process. */
   settings: Record<string, string>;
   /** Every effect that stands, by event id; an event with two effects is there twice. */
   effects(): Promise<string[]>;

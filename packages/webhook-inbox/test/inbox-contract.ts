@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { InboxOutcome, InspectableInbox } from "../src/index.ts";
 import { balanceChanged, bodyOf, put } from "./events.ts";
 
-/** What the workers of all engines tell their handlers. */
+/** What the workers of all engines pass to their handlers. */
 export type Attempt = Delivery & { attempt: number | undefined };
 
 /** An empty inbox on an engine that tries a failed event again at once. */
@@ -26,15 +26,18 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
   describe(`${name} fulfils the contract of an inbox`, () => {
     /** An inbox whose handler fails until `recover` is called. */
     async function opened() {
-      const told: InboxOutcome["outcome"][] = [];
+      const recorded: InboxOutcome["outcome"][] = [];
       const handled: string[] = [];
       const tried = new Map<string, Attempt[]>();
       let isFailing = true;
-      const { inbox, work } = await open({ attempts, onOutcome: ({ outcome }) => void told.push(outcome) });
+      const { inbox, work } = await open({
+        attempts,
+        onOutcome: ({ outcome }) => void recorded.push(outcome),
+      });
       const health = () => inbox.health();
       return {
         inbox,
-        told,
+        recorded,
         handled,
         work: () =>
           work(({ id }, delivery) => {
@@ -54,8 +57,8 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     const poison = balanceChanged("evt_poison");
     const everyAttempt = [1, 2, 3];
 
-    it("stores an event once, also of copies at the same time, and after it was handled", async () => {
-      const { inbox, told, handled, work, until } = await opened();
+    it("stores an event once, also when duplicates arrive concurrently or after it was processed", async () => {
+      const { inbox, recorded, handled, work, until } = await opened();
       const results = await Promise.all(
         Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt_1"))),
       );
@@ -66,7 +69,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       await until({ waiting: 0 });
       expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
       expect(handled).toEqual(["evt_1"]);
-      expect(told.filter((outcome) => outcome === "stored" || outcome === "done")).toEqual([
+      expect(recorded.filter((outcome) => outcome === "stored" || outcome === "done")).toEqual([
         "stored",
         "done",
       ]);
@@ -75,14 +78,14 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       ]);
     });
 
-    it("makes a dead letter of an event whose last attempt failed, and handles the others", async () => {
-      const { inbox, told, handled, work, attemptsOf, until } = await opened();
+    it("dead-letters an event whose last attempt failed, and processes the others", async () => {
+      const { inbox, recorded, handled, work, attemptsOf, until } = await opened();
       await put(inbox, poison);
       await put(inbox, balanceChanged("evt_1"));
       await work();
       await until({ waiting: 0, dead: 1 });
       expect([attemptsOf("evt_poison"), handled]).toEqual([everyAttempt, ["evt_1"]]);
-      expect(told.filter((outcome) => outcome === "failed" || outcome === "dead")).toEqual([
+      expect(recorded.filter((outcome) => outcome === "failed" || outcome === "dead")).toEqual([
         "failed",
         "failed",
         "dead",
@@ -98,7 +101,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     });
 
     it("stores a dead letter again when it is delivered again, with all of its attempts", async () => {
-      const { inbox, told, handled, work, attemptsOf, recover, until } = await opened();
+      const { inbox, recorded, handled, work, attemptsOf, recover, until } = await opened();
       await put(inbox, poison);
       await work();
       await until({ dead: 1 });
@@ -112,11 +115,11 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       await until({ waiting: 0, dead: 0 });
       expect(await put(inbox, poison)).toBe("duplicate");
       expect(handled).toEqual(["evt_poison"]);
-      expect(told.filter((outcome) => outcome === "stored")).toHaveLength(3);
+      expect(recorded.filter((outcome) => outcome === "stored")).toHaveLength(3);
       expect(await inbox.list()).toMatchObject([{ id: "evt_poison", state: "done", attempts: 1 }]);
     });
 
-    it("hands a handler the bytes and the time of the last delivery", async () => {
+    it("passes the bytes and the time of the last delivery to the handler", async () => {
       const { inbox, work, receivedAtOf, recover, until } = await opened();
       const deliver = (receivedAt: string) =>
         inbox.put(
@@ -133,7 +136,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       expect(receivedAtOf("evt_poison")).toEqual([2024, 2024, 2024, 2025]);
     });
 
-    it("stores a dead letter once, and runs its handler once, when copies of it arrive at the same time", async () => {
+    it("stores a dead letter once, and runs its handler once, when duplicates of it arrive concurrently", async () => {
       const { inbox, handled, work, recover, until } = await opened();
       await put(inbox, poison);
       await work();
@@ -166,7 +169,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       expect(handled).toEqual(["evt_1", "evt_poison"]);
     });
 
-    it("lists as many as it is asked for, oldest first, and says how long the oldest has waited", async () => {
+    it("lists at most the requested number of events, oldest first, and reports how long the oldest has waited", async () => {
       const { inbox } = await opened();
       for (const id of ["evt_1", "evt_2", "evt_3"]) await put(inbox, balanceChanged(id));
       expect((await inbox.list({ state: "waiting", limit: 2 })).map(({ id }) => id)).toEqual([

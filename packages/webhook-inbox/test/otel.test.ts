@@ -8,20 +8,20 @@ import {
 import { expect, it, onTestFinished } from "vitest";
 import { inboxMetrics } from "../src/otel.ts";
 import { balanceChanged, put } from "./events.ts";
-import { outcomes } from "./outcomes.ts";
+import { recordOutcomes } from "./outcomes.ts";
 import { openInbox } from "./sqlite-files.ts";
 
-it("counts what an inbox tells, and asks it what waits", async () => {
+it("counts the outcomes of an inbox, and observes its health", async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const provider = new MeterProvider({ readers: [reader] });
   onTestFinished(() => provider.shutdown());
   const metrics = inboxMetrics(provider.getMeter("test"), { endpoint: "shop" });
-  const told = outcomes();
+  const recorded = recordOutcomes();
   const inbox = openInbox({
     onOutcome(outcome) {
       metrics.onOutcome(outcome);
-      told.onOutcome(outcome);
+      recorded.onOutcome(outcome);
     },
   });
   const stopObserving = metrics.observe(inbox);
@@ -44,9 +44,9 @@ it("counts what an inbox tells, and asks it what waits", async () => {
     ({ id }) => {
       if (id === "evt_poison") throw new Error("no");
     },
-    { maxAttempts: 2, backoff: { firstMs: 0, mostMs: 0 } },
+    { maxAttempts: 2, backoff: { initialDelayMs: 0, maxDelayMs: 0 } },
   );
-  await Promise.all([told.until("done", 3), told.until("dead")]);
+  await Promise.all([recorded.until("done", 3), recorded.until("dead")]);
   const after = await collected();
   const known = { endpoint: "shop", "event.type": "balance.changed" };
   const other = { endpoint: "shop", "event.type": "other" };

@@ -1,22 +1,24 @@
-/** Keeps what an inbox tells, and waits for what it will tell. */
+/** Records the outcomes of an inbox, and waits for further ones. */
 import type { InboxOutcome } from "../src/index.ts";
 
-export function outcomes() {
-  const told: InboxOutcome[] = [];
+export function recordOutcomes() {
+  const recorded: InboxOutcome[] = [];
   const waiting = new Set<() => void>();
   return {
-    told,
+    recorded,
     onOutcome(outcome: InboxOutcome): void {
-      told.push(outcome);
+      recorded.push(outcome);
       for (const look of [...waiting]) look();
     },
     of: <Name extends InboxOutcome["outcome"]>(name: Name) =>
-      told.filter((outcome): outcome is Extract<InboxOutcome, { outcome: Name }> => outcome.outcome === name),
-    /** Resolves when that many outcomes of this name were told. */
+      recorded.filter(
+        (outcome): outcome is Extract<InboxOutcome, { outcome: Name }> => outcome.outcome === name,
+      ),
+    /** Resolves when that many outcomes of this name were recorded. */
     until(name: InboxOutcome["outcome"], count = 1): Promise<void> {
       return new Promise((resolve) => {
         const look = () => {
-          if (told.filter(({ outcome }) => outcome === name).length < count) return;
+          if (recorded.filter(({ outcome }) => outcome === name).length < count) return;
           waiting.delete(look);
           resolve();
         };

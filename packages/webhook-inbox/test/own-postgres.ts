@@ -24,7 +24,7 @@ if (!hasPostgresPrograms)
 export interface Cluster {
   url: string;
   start(): Promise<void>;
-  /** As a power failure would: no goodbye to anybody. */
+  /** As a power failure would: without closing connections. */
   stop(): Promise<void>;
   remove(): Promise<void>;
 }

@@ -6,7 +6,7 @@ export const hasRedisServer = spawnSync("redis-server", ["--version"]).status ==
 if (!hasRedisServer)
   console.error("SKIPPED: what stops a Redis, because the program redis-server is not there.");
 
-/** Resolves when it takes connections. It keeps nothing on the disk unless told to. */
+/** Resolves when it takes connections. It writes nothing to the disk unless configured to. */
 export function startRedis(port: number, ...args: string[]): Promise<ChildProcess> {
   const server = spawn("redis-server", [
     "--port",

@@ -48,7 +48,7 @@ it("exports from ./status", async () => {
   `);
 });
 
-it("blocks no major of an engine that is tested", async () => {
+it("allows every major version of an engine that is tested", async () => {
   const { default: manifest } = await import("../package.json", { with: { type: "json" } });
   expect(manifest.peerDependencies).toMatchObject({
     bullmq: "^5.66.0 || ^6.0.0", // 5.66 is the first that gives a replayed job its attempts back

@@ -13,9 +13,9 @@ const { engine, port, secret, file, runsFile, databaseUrl, schema, redisUrl, pre
   process.argv[2],
 );
 const quiet = { log: () => {} };
-const told = { stored: 0, duplicate: 0, "not-stored": 0 };
+const recorded = { stored: 0, duplicate: 0, "not-stored": 0 };
 const onOutcome = ({ outcome }) => {
-  if (outcome in told) told[outcome] += 1;
+  if (outcome in recorded) recorded[outcome] += 1;
   if (outcome === "done") process.stdout.write("done\n");
 };
 
@@ -55,7 +55,7 @@ const engines = {
           database.prepare(upsert).run(passId, balance);
         });
       },
-      { leaseMs: 1_000, pollMs: 50, maxAttempts: 1_000, backoff: { firstMs: 50, mostMs: 200 } },
+      { leaseMs: 1_000, pollMs: 50, maxAttempts: 1_000, backoff: { initialDelayMs: 50, maxDelayMs: 200 } },
     );
     return inbox;
   },
@@ -89,6 +89,6 @@ const inbox = await engines[engine]();
 const receive = nodeReceiver({ secret, inbox, ...quiet });
 const server = createServer(async (request, response) => {
   if (request.method === "POST") return receive(request, response);
-  response.end(JSON.stringify({ ...(await inbox.health()), told }));
+  response.end(JSON.stringify({ ...(await inbox.health()), recorded }));
 });
 server.listen(port, "127.0.0.1", () => process.stdout.write(`${server.address().port}\n`));

@@ -15,7 +15,7 @@ export interface ReceiverProcess {
   url: string;
   /** Resolves when a handler has ended in this process. */
   done: Promise<void>;
-  told(): Promise<{ stored: number; duplicate: number }>;
+  recorded(): Promise<{ stored: number; duplicate: number }>;
 }
 
 /** Bundled once: twelve processes that compile for themselves would be twelve times as slow. */
@@ -65,12 +65,12 @@ export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
     lines.once("close", () => reject(new Error("The receiver's process ended.")));
   });
   const url = `http://127.0.0.1:${port}/`;
-  const told = async () =>
-    ((await (await fetch(url)).json()) as { told: { stored: number; duplicate: number } }).told;
-  return { url, done, told };
+  const recorded = async () =>
+    ((await (await fetch(url)).json()) as { recorded: { stored: number; duplicate: number } }).recorded;
+  return { url, done, recorded };
 }
 
-/** One signed delivery. @returns the status of the answer. */
+/** One signed delivery. @returns the status of the response. */
 export async function deliver(url: string, event: WebhookEvent): Promise<number> {
   const body = bodyOf(event);
   const timestamp = Math.floor(Date.now() / 1000);

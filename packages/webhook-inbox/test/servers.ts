@@ -34,7 +34,7 @@ export const hasPostgres = () =>
 export const hasRedis = () =>
   isThere("Redis", async () => {
     const redis = new Redis(redisUrl, { lazyConnect: true, retryStrategy: () => null });
-    redis.on("error", () => {}); // told by connect
+    redis.on("error", () => {}); // reported by connect
     try {
       await redis.connect();
       await redis.ping();

@@ -10,7 +10,7 @@ import {
   type SqliteInboxOptions,
   sqliteInbox,
 } from "../src/index.ts";
-import { openSqlite } from "../src/sqlite/open-node.ts";
+import { openSqlite } from "../src/sqlite/database-node.ts";
 
 const hasOwn = process.getBuiltinModule?.("node:sqlite") !== undefined;
 
@@ -25,14 +25,14 @@ export function scratchFile(name = "inbox.db"): string {
   return join(folder, name);
 }
 
-/** Closed at the end of the test; what it logs is dropped unless somebody listens. */
+/** Closed at the end of the test; what it logs is dropped unless the test passes `log`. */
 export function openInbox(options: Partial<SqliteInboxOptions> = {}): SqliteInbox {
   const inbox = sqliteInbox({ file: options.file ?? scratchFile(), log: () => {}, ...options });
   onTestFinished(() => inbox.close({ graceMs: 0 }));
   return inbox;
 }
 
-/** Opens as `open` does, and tells of every statement that runs. */
+/** Opens like `open`, and reports every statement that runs. */
 export function watched(open: OpenSqlite, onRun: (sql: string) => void): OpenSqlite {
   return (file) => {
     const database = open(file);

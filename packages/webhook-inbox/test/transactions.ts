@@ -12,7 +12,7 @@ export interface Transacting {
   transaction<Result>(
     work: (transaction: PostgresTransaction, run: (text: string) => Promise<unknown>) => Promise<Result>,
   ): Promise<Result>;
-  /** What must be refused, because it is no transaction. */
+  /** Clients that must be rejected, because they are not in a transaction. */
   outside: unknown;
 }
 

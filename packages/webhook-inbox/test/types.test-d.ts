@@ -1,9 +1,9 @@
-/** The types an integrator meets: what a worker hands over reaches the typed handlers. */
+/** The public types: what a worker passes fits the typed handlers. */
 import { type Inbox, onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import type { Processor as Processor6, Queue as Queue6 } from "bullmq";
 import type { Processor as Processor5, Queue as Queue5 } from "bullmq-5";
 import { expectTypeOf, test } from "vitest";
-import type { BullQueue, inboxHandler, SqliteDatabase, SqliteInbox } from "../src/index.ts";
+import type { BullMqQueueLike, inboxHandler, SqliteDatabase, SqliteInbox } from "../src/index.ts";
 
 declare const inbox: SqliteInbox;
 
@@ -26,8 +26,8 @@ test("handlers of onEvents see the worker's delivery", () => {
 });
 
 test("a Queue of BullMQ 6 and of BullMQ 5 is what bullmqInbox takes, and their workers take inboxHandler", () => {
-  expectTypeOf<Queue6>().toExtend<BullQueue>();
-  expectTypeOf<Queue5>().toExtend<BullQueue>();
+  expectTypeOf<Queue6>().toExtend<BullMqQueueLike>();
+  expectTypeOf<Queue5>().toExtend<BullMqQueueLike>();
   expectTypeOf<ReturnType<typeof inboxHandler>>().toExtend<Processor6>();
   expectTypeOf<ReturnType<typeof inboxHandler>>().toExtend<Processor5>();
 });

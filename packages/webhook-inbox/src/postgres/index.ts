@@ -1,5 +1,5 @@
-/** The face of `/postgres`. */
-export type { Occurrence } from "../created-at.ts";
+/** Entry point `/postgres`: exactly-once effects, and transactions that survive a cut connection. */
+export type { OrderedEvent } from "../event.ts";
 export { ensureTables, isNewest, markProcessed } from "./processed.ts";
 export {
   type PgPool,

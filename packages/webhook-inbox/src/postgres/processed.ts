@@ -1,10 +1,40 @@
-/** Exactly-once, in-order effects in the user's own PostgreSQL: call these inside the handler's transaction. */
-import { createdAtMs, type Occurrence } from "../created-at.ts";
-import { tables } from "./tables.ts";
-import { checkedTransaction, type PostgresClient, type PostgresTransaction, rowsOf } from "./transaction.ts";
+/** Exactly-once, in-order effects in your own PostgreSQL: `markProcessed` and `isNewest`, called inside the handler's transaction. */
+import { type OrderedEvent, parseCreatedAt } from "../event.ts";
+import {
+  type PostgresClient,
+  type PostgresTransaction,
+  queryRows,
+  requireTransaction,
+} from "./transaction.ts";
 
 /**
- * Makes the tables where they are missing, in the first schema of the search path. Processes may do so at once.
+ * The tables of both. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it;
+ * the lock serializes processes that start together.
+ */
+export const tables = `DO $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(7021926011);
+  CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL);
+  IF (SELECT max(version) FROM webhook_inbox_schema) > 1 THEN
+    RAISE EXCEPTION 'The webhook_inbox tables are of a newer version: update @loyalty-cards/webhook-inbox.';
+  END IF;
+  CREATE TABLE IF NOT EXISTS webhook_inbox_processed (
+    event_id text PRIMARY KEY,
+    processed_at timestamptz NOT NULL DEFAULT now()
+  );
+  CREATE TABLE IF NOT EXISTS webhook_inbox_newest (
+    key text PRIMARY KEY,
+    created_at timestamptz NOT NULL,
+    event_id text COLLATE "C" NOT NULL
+  );
+  IF NOT EXISTS (SELECT FROM webhook_inbox_schema) THEN
+    INSERT INTO webhook_inbox_schema (version) VALUES (1);
+  END IF;
+END $$;
+`;
+
+/**
+ * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in several processes at once.
  * @throws when they are of a newer version.
  * @example
  * ```ts
@@ -15,13 +45,13 @@ import { checkedTransaction, type PostgresClient, type PostgresTransaction, rows
  * ```
  */
 export async function ensureTables(client: PostgresClient): Promise<void> {
-  await rowsOf(client, tables, []);
+  await queryRows(client, tables, []);
 }
 
 /**
- * Marks an event as processed, in the transaction that has its effect. A second copy waits until that transaction has
- * ended. @returns false when the event was marked before: then its effect stands already, and you do nothing.
- * @throws {TypeError} for what is no transaction.
+ * Marks an event as processed, in the transaction that writes its effect. A concurrent duplicate waits until that transaction
+ * has ended. @returns false when the event was processed before: skip it.
+ * @throws {TypeError} for a client that is not in a transaction.
  * @example
  * ```ts
  * import { ensureTables, isNewest, markProcessed, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
@@ -33,9 +63,9 @@ export async function ensureTables(client: PostgresClient): Promise<void> {
  * export const handler = onEvents({
  *   "balance.changed": (event) =>
  *     withPgTransaction(pool, async (transaction) => {
- *       if (!(await markProcessed(transaction, event))) return; // its effect stands already
+ *       if (!(await markProcessed(transaction, event))) return; // processed before
  *       const { passId, balance } = event.data;
- *       if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // came late
+ *       if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
  *       await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
  *     }),
  *   other: () => {},
@@ -44,10 +74,10 @@ export async function ensureTables(client: PostgresClient): Promise<void> {
  */
 export async function markProcessed(
   transaction: PostgresTransaction,
-  event: Pick<Occurrence, "id">,
+  event: Pick<OrderedEvent, "id">,
 ): Promise<boolean> {
-  const rows = await rowsOf(
-    checkedTransaction(transaction),
+  const rows = await queryRows(
+    requireTransaction(transaction),
     "INSERT INTO webhook_inbox_processed (event_id) VALUES ($1::text) ON CONFLICT DO NOTHING RETURNING 1",
     [event.id],
   );
@@ -55,29 +85,29 @@ export async function markProcessed(
 }
 
 /**
- * Tells whether an event is the newest of its key so far, and remembers it. @returns false for what arrives late.
- * Of two events of one millisecond the one with the greater id is the newest, in whichever order they come: right where ids
- * sort by creation, a coin flip where they are random (spec 6.1 promises neither). Read the card with `getCard` where that matters.
- * @throws {TypeError} for what is no transaction, and for a `createdAt` that is no date.
+ * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
+ * Of two events of one millisecond the one with the greater id is the newer, in whichever order they arrive: correct where ids
+ * sort by creation, arbitrary where they are random (spec 6.1 promises neither). Read the card with `getCard` where that matters.
+ * @throws {TypeError} for a client that is not in a transaction, and for a `createdAt` that is not a date.
  * @example
  * ```ts
  * import { isNewest, markProcessed, type PostgresTransaction } from "@loyalty-cards/webhook-inbox/postgres";
  * import type { TierChanged } from "@loyalty-cards/webhook-verify";
  *
  * export async function isToBeApplied(transaction: PostgresTransaction, event: TierChanged): Promise<boolean> {
- *   if (!(await markProcessed(transaction, event))) return false; // its effect stands already
- *   return isNewest(transaction, `tier of ${event.data.passId}`, event); // false for what came late
+ *   if (!(await markProcessed(transaction, event))) return false; // processed before
+ *   return isNewest(transaction, `tier of ${event.data.passId}`, event); // false when a newer tier is stored
  * }
  * ```
  */
 export async function isNewest(
   transaction: PostgresTransaction,
   key: string,
-  event: Occurrence,
+  event: OrderedEvent,
 ): Promise<boolean> {
-  const createdAt = new Date(createdAtMs(event)).toISOString();
-  const rows = await rowsOf(
-    checkedTransaction(transaction),
+  const createdAt = new Date(parseCreatedAt(event)).toISOString();
+  const rows = await queryRows(
+    requireTransaction(transaction),
     `INSERT INTO webhook_inbox_newest AS newest (key, created_at, event_id)
      VALUES ($1::text, $2::text::timestamptz, $3::text)
      ON CONFLICT (key) DO UPDATE SET created_at = excluded.created_at, event_id = excluded.event_id

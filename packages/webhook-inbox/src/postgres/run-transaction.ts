@@ -1,7 +1,7 @@
 /** Runs work in a transaction of pg or postgres.js: commits all of it or nothing, and survives a connection that is cut. */
 import type { PgTransaction, PostgresJsTransaction } from "./transaction.ts";
 
-/** What is needed of a client that `pool.connect()` of `pg` 8 resolves with. */
+/** The part of a client of `pg` 8 that `withPgTransaction` uses. */
 export interface PgPoolClient extends PgTransaction {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; command: string }>;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -9,7 +9,7 @@ export interface PgPoolClient extends PgTransaction {
   release(error?: Error | boolean): void;
 }
 
-/** What is needed of a `Pool` of `pg` 8. The first signature lets TypeScript find the type of the client. */
+/** The part of a `Pool` of `pg` 8 that `withPgTransaction` uses. The first signature lets TypeScript infer the type of the client. */
 export interface PgPool<Client> {
   connect(): Promise<Client>;
   connect(callback: (error: Error | undefined, client: Client | undefined) => void): unknown;
@@ -17,7 +17,7 @@ export interface PgPool<Client> {
   listenerCount(event: "error"): number;
 }
 
-/** What is needed of the `sql` of `postgres` 3. */
+/** The part of the `sql` of `postgres` 3 that `withPostgresJsTransaction` uses. */
 export interface PostgresJs<Transaction> {
   begin(work: (transaction: Transaction) => Promise<unknown>): Promise<unknown>;
   begin(options: string, work: (transaction: Transaction) => Promise<unknown>): Promise<unknown>;
@@ -31,7 +31,7 @@ export interface PostgresJs<Transaction> {
  * the process when a connection is cut that nothing uses.
  *
  * @param pool - a `Pool` of `pg` 8.
- * @param work - gets the client on which `BEGIN` ran. Await every query; after `work` has ended the client is another's.
+ * @param work - gets the client on which `BEGIN` ran. Await every query; after `work` has ended the client is used by others.
  * @returns what `work` resolved with, after `COMMIT`.
  * @throws what `work` threw or rejected with, also when the rollback fails.
  * @throws {Error} when `COMMIT` got no response (whether it took effect is unknown: call again, `markProcessed` finds
@@ -45,7 +45,7 @@ export interface PostgresJs<Transaction> {
  * const pool = new pg.Pool();
  * export const save = (event: BalanceChanged) =>
  *   withPgTransaction(pool, async (transaction) => {
- *     if (!(await markProcessed(transaction, event))) return; // its effect stands already
+ *     if (!(await markProcessed(transaction, event))) return; // processed before
  *     const { balance, passId } = event.data;
  *     await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
  *   });
@@ -108,7 +108,7 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
  * const sql = postgres();
  * export const save = (event: BalanceChanged) =>
  *   withPostgresJsTransaction(sql, async (transaction) => {
- *     if (!(await markProcessed(transaction, event))) return; // its effect stands already
+ *     if (!(await markProcessed(transaction, event))) return; // processed before
  *     const { balance, passId } = event.data;
  *     await transaction`UPDATE users SET balance = ${balance} WHERE card = ${passId}`;
  *   });

@@ -1,17 +1,17 @@
-/** Joins everything that is to be written in one turn of the event loop into one transaction, and so into one fsync. */
-import { isBusy, type SqliteDatabase } from "./database.ts";
+/** Group commit: joins the writes of one turn of the event loop into one transaction, and so into one fsync. */
+import { isBusy, type SqliteDatabase } from "./database-node.ts";
 
 export interface CommitOptions {
-  /** Gives up while the work has not begun. */
+  /** Removes the work from the queue while it has not begun. */
   signal?: AbortSignal;
-  /** Its failure undoes only itself. Work that is a single statement needs none of that. */
+  /** Its error rolls back only itself. Work of a single statement does not need this. */
   isIsolated?: boolean;
 }
 
 export interface GroupCommit {
-  /** Runs `work` in the next transaction. Resolves when it is on the disk; rejects when nothing of it is. */
+  /** Runs `work` in the next transaction. Resolves when that is on the disk; rejects when nothing of it is. */
   commit<Result>(work: () => Result, options?: CommitOptions): Promise<Result>;
-  /** Writes what waits, now, and takes nothing more. */
+  /** Writes the queued work now, and rejects later calls. */
   close(): void;
 }
 
@@ -19,62 +19,62 @@ interface Entry {
   work: () => unknown;
   signal: AbortSignal | undefined;
   isIsolated: boolean;
-  giveUpAtMs: number;
+  expiresAtMs: number;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
-/** Bounds how long one transaction keeps the event loop. */
-const mostPerTransaction = 200;
-/** How another process's transaction is waited for: blocking for a moment, then from time to time. */
+/** Limits how long one transaction blocks the event loop. */
+const maxPerTransaction = 200;
+/** Waiting for another process's transaction: blocking for a moment, then with a timer. */
 const blockingWaitMs = 50;
-const pauseMs = 10;
-const longestWaitMs = 5_000;
+const retryDelayMs = 10;
+const maxWaitMs = 5_000;
 
 /** `onBegin` runs at the start of each transaction. */
-export function groupCommit(database: SqliteDatabase, onBegin: () => void): GroupCommit {
+export function createGroupCommit(database: SqliteDatabase, onBegin: () => void): GroupCommit {
   database.exec(`PRAGMA busy_timeout = ${blockingWaitMs}`);
-  const begin = database.prepare("BEGIN IMMEDIATE");
-  const commitAll = database.prepare("COMMIT");
-  const waiting: Entry[] = [];
+  const beginTransaction = database.prepare("BEGIN IMMEDIATE");
+  const commitTransaction = database.prepare("COMMIT");
+  const queue: Entry[] = [];
   let isScheduled = false;
   let isClosed = false;
 
   function schedule(isLocked: boolean): void {
-    if (isScheduled || waiting.length === 0) return;
+    if (isScheduled || queue.length === 0) return;
     isScheduled = true;
     const turn = () => {
       isScheduled = false;
       if (!isClosed) schedule(write() === "locked");
     };
-    if (isLocked) setTimeout(turn, pauseMs);
+    if (isLocked) setTimeout(turn, retryDelayMs);
     else setImmediate(turn);
   }
 
   function write(): "written" | "locked" {
-    dropWhere(
+    rejectWhere(
       ({ signal }) => signal?.aborted === true,
       ({ signal }) => signal?.reason,
     );
     try {
-      begin.run();
+      beginTransaction.run();
     } catch (error) {
       if (isBusy(error)) {
         const nowMs = performance.now();
-        dropWhere(({ giveUpAtMs }) => nowMs > giveUpAtMs, lockedTooLong);
+        rejectWhere(({ expiresAtMs }) => nowMs > expiresAtMs, lockTimeoutError);
         return "locked";
       }
-      for (const entry of waiting.splice(0)) entry.reject(error);
+      for (const entry of queue.splice(0)) entry.reject(error);
       return "written";
     }
-    const entries = waiting.splice(0, mostPerTransaction);
+    const entries = queue.splice(0, maxPerTransaction);
     const settlements: (() => void)[] = [];
     try {
       onBegin();
-      for (const entry of entries) settlements.push(carriedOut(entry));
-      commitAll.run();
+      for (const entry of entries) settlements.push(run(entry));
+      commitTransaction.run();
     } catch (error) {
-      undo("ROLLBACK");
+      rollBack();
       for (const entry of entries) entry.reject(error);
       return "written";
     }
@@ -82,8 +82,8 @@ export function groupCommit(database: SqliteDatabase, onBegin: () => void): Grou
     return "written";
   }
 
-  /** What to tell its caller once the transaction stands. @throws when the whole transaction cannot. */
-  function carriedOut({ work, isIsolated, resolve, reject }: Entry): () => void {
+  /** @returns what settles the caller's promise after the commit. @throws when the whole transaction must be rolled back. */
+  function run({ work, isIsolated, resolve, reject }: Entry): () => void {
     if (!isIsolated) {
       const value = work();
       return () => resolve(value);
@@ -99,17 +99,16 @@ export function groupCommit(database: SqliteDatabase, onBegin: () => void): Grou
     }
   }
 
-  /** After some errors SQLite has rolled back by itself, and says so by refusing to. */
-  function undo(sql: string): void {
+  function rollBack(): void {
     try {
-      database.exec(sql);
-    } catch {}
+      database.exec("ROLLBACK");
+    } catch {} // after some errors SQLite has rolled back already, and throws here
   }
 
-  function dropWhere(isDropped: (entry: Entry) => boolean, reason: (entry: Entry) => unknown): void {
-    for (const entry of waiting.splice(0)) {
-      if (isDropped(entry)) entry.reject(reason(entry));
-      else waiting.push(entry);
+  function rejectWhere(isRejected: (entry: Entry) => boolean, reason: (entry: Entry) => unknown): void {
+    for (const entry of queue.splice(0)) {
+      if (isRejected(entry)) entry.reject(reason(entry));
+      else queue.push(entry);
     }
   }
 
@@ -117,24 +116,30 @@ export function groupCommit(database: SqliteDatabase, onBegin: () => void): Grou
     commit<Result>(work: () => Result, { signal, isIsolated = false }: CommitOptions = {}) {
       return new Promise<Result>((resolve, reject) => {
         if (isClosed) return reject(new Error("The inbox is closed."));
-        const giveUpAtMs = performance.now() + longestWaitMs;
-        const settle = resolve as (value: unknown) => void;
-        waiting.push({ work, signal, isIsolated, giveUpAtMs, resolve: settle, reject });
+        const expiresAtMs = performance.now() + maxWaitMs;
+        queue.push({
+          work,
+          signal,
+          isIsolated,
+          expiresAtMs,
+          resolve: resolve as (value: unknown) => void,
+          reject,
+        });
         schedule(false);
       });
     },
     close() {
       isClosed = true;
-      while (waiting.length > 0 && write() === "written");
-      for (const entry of waiting.splice(0)) entry.reject(new Error("The inbox is closed."));
+      while (queue.length > 0 && write() === "written");
+      for (const entry of queue.splice(0)) entry.reject(new Error("The inbox is closed."));
     },
   };
 }
 
-const lockedTooLong = () => new Error(`Another process kept the database locked for ${longestWaitMs} ms.`);
+const lockTimeoutError = () => new Error(`Another process locked the database for ${maxWaitMs} ms.`);
 
-/** @throws {TypeError} for work that goes on after its transaction. */
-export function synchronous<Result>(result: Result): Result {
+/** @throws {TypeError} for a promise: its work would run outside of the transaction. */
+export function requireSynchronous<Result>(result: Result): Result {
   if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function") return result;
   throw new TypeError("write takes a synchronous function: the transaction ends when it returns.");
 }

@@ -1,51 +1,58 @@
-/** The inbox of one machine: a SQLite file that holds every event from before its 204 until it is done. */
+/** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
 import type { Inbox } from "@loyalty-cards/webhook-verify";
-import { textOf } from "../body-text.ts";
-import { placeOf } from "../failure.ts";
-import type { InboxHealth, InspectableInbox } from "../health.ts";
-import { type ReportOptions, reporter } from "../outcome.ts";
-import { reportingPut } from "../put-reporting.ts";
-import { checkedRetention, defaultRetentionSeconds } from "../retention.ts";
-import type { SqliteHandler } from "./attempt.ts";
-import { checkedTime, inboxClock } from "./clock.ts";
-import type { OpenSqlite, OpenSqliteDatabase, SqliteDatabase } from "./database.ts";
-import { groupCommit, synchronous } from "./group-commit.ts";
-import { absolutePath, openSqlite } from "./open-node.ts";
-import { prepare } from "./schema.ts";
-import { createStore } from "./store.ts";
-import { type SqliteWorker, startWorker } from "./worker.ts";
+import { toText } from "../event.ts";
+import { defaultRetentionSeconds, validateRetention, validateTime } from "../options.ts";
+import {
+  createPut,
+  createReport,
+  formatErrorLocation,
+  type InboxHealth,
+  type InspectableInbox,
+  type ReportOptions,
+} from "../reports.ts";
+import {
+  type OpenSqlite,
+  type OpenSqliteDatabase,
+  openSqlite,
+  type SqliteDatabase,
+  toAbsolutePath,
+} from "./database-node.ts";
+import { createGroupCommit, requireSynchronous } from "./group-commit.ts";
+import { prepareDatabase } from "./schema.ts";
+import { createInboxClock, createStore } from "./store.ts";
+import { type SqliteHandler, type SqliteWorker, startWorker } from "./worker.ts";
 import type { SqliteWorkerOptions } from "./worker-options.ts";
 
-/** Which file, and how long events are remembered. */
+/** The file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {
-  /** The database file, on a disk of this machine; it is made when it is missing. It may hold tables of yours too. */
+  /** The database file, on a local disk; created if it does not exist. It may contain tables of your own. */
   file: string;
-  /** How long handled events are remembered. Default 14 days, at least 8 h 37 min. Dead letters stay. */
+  /** How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters are not deleted. */
   retentionSeconds?: number;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
   open?: OpenSqlite;
   /** The current time in milliseconds. Default `Date.now`. Events, pauses and leases do not wait for it when it is set back. */
   now?: () => number;
-  /** From 0 up to 1, for the pauses between attempts. Default `Math.random`. */
+  /** From 0 up to 1, for the jitter of retries. Default `Math.random`. */
   random?: () => number;
 }
 
 export interface SqliteInbox extends Inbox, InspectableInbox {
-  /** Runs the handler for every event, in this process. Events of other processes on the same file are taken too. */
+  /** Starts a worker: runs the handler for every event in the file, also for those that other processes stored. */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
   /**
-   * Runs a synchronous function in a transaction of its own: to make tables of yours in the same file, or to read them.
-   * `markProcessed` and `isNewest` find theirs there.
+   * Runs a synchronous function in a transaction of its own: to create or read tables of your own in the same file.
+   * The tables of `markProcessed` and `isNewest` are there.
    */
   write<Result>(work: (database: SqliteDatabase) => Result): Promise<Result>;
-  /** Stops the workers, writes what waits, and closes the file. */
+  /** Stops the workers, writes what is queued, and closes the file. */
   close(options?: { graceMs?: number }): Promise<void>;
 }
 
 /**
- * Opens the inbox. What `put` resolves for is on the disk.
- * @throws {TypeError} for an option that makes no sense.
- * @throws when the file cannot be used, there is no SQLite, or its tables are of a newer version.
+ * Opens the inbox. When `put` resolves, the event is on the disk.
+ * @throws {TypeError} for an option that is out of range.
+ * @throws when the file cannot be used, SQLite is not available, or the tables are of a newer version.
  * @example
  * ```ts
  * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
@@ -61,18 +68,18 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const { file, retentionSeconds = defaultRetentionSeconds, now = Date.now, random = Math.random } = options;
   if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
-    throw new TypeError(`sqliteInbox needs a file that outlives the process: { file: "inbox.db" }.`);
-  const retentionMs = checkedRetention("retentionSeconds", retentionSeconds) * 1000;
-  checkedTime(now());
-  const report = reporter(options);
-  const database = opened(file, options.open ?? openSqlite);
+    throw new TypeError(`sqliteInbox needs a file on a disk: { file: "inbox.db" }.`);
+  const retentionMs = validateRetention("retentionSeconds", retentionSeconds) * 1000;
+  validateTime(now());
+  const report = createReport(options);
+  const database = openDatabase(file, options.open ?? openSqlite);
   const store = createStore(database);
-  const clock = inboxClock(database, now);
-  const commits = groupCommit(database, clock.record);
+  const clock = createInboxClock(database, now);
+  const commits = createGroupCommit(database, clock.record);
   const workers = new Set<ReturnType<typeof startWorker>>();
   let closed: Promise<void> | undefined;
 
-  function stillOpen(): void {
+  function requireOpen(): void {
     if (closed !== undefined) throw new Error("The inbox is closed.");
   }
 
@@ -84,19 +91,19 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   }
 
   return {
-    put: reportingPut(report, async ({ id, type }, { body, receivedAt }, { signal }) => {
-      const text = textOf(body);
+    put: createPut(report, async ({ id, type }, { body, receivedAt }, { signal }) => {
+      const text = toText(body);
       const isNew = await commits.commit(
         () => store.insert({ id, type }, text, receivedAt.getTime(), clock.nowMs()),
         { signal },
       );
-      if (isNew) for (const worker of workers) worker.wake();
+      if (isNew) for (const worker of workers) worker.poll();
       return isNew ? "stored" : "duplicate";
     }),
     work(handler, workerOptions) {
-      stillOpen();
-      const surroundings = { database, store, commits, report, now, clock, random, retentionMs };
-      const worker = startWorker(surroundings, handler, workerOptions);
+      requireOpen();
+      const context = { database, store, commits, report, now, clock, random, retentionMs };
+      const worker = startWorker(context, handler, workerOptions);
       workers.add(worker);
       return {
         async stop(stopOptions) {
@@ -105,24 +112,24 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
         },
       };
     },
-    write: (work) => commits.commit(() => synchronous(work(database)), { isIsolated: true }),
+    write: (work) => commits.commit(() => requireSynchronous(work(database)), { isIsolated: true }),
     async health(): Promise<InboxHealth> {
       try {
-        stillOpen();
+        requireOpen();
         const { waiting, dead, oldest } = store.counts();
         const oldestWaitingMs = oldest === null ? {} : { oldestWaitingMs: Math.max(0, now() - oldest) };
         return { isReachable: true, waiting, dead, ...oldestWaitingMs };
       } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, fault: placeOf(error) };
+        return { isReachable: false, waiting: 0, dead: 0, error: formatErrorLocation(error) };
       }
     },
     async list(listOptions = {}) {
-      stillOpen();
+      requireOpen();
       return store.list(listOptions);
     },
     async replay(eventId) {
       const isReplayed = await commits.commit(() => store.replay(eventId, clock.nowMs()));
-      if (isReplayed) for (const worker of workers) worker.wake();
+      if (isReplayed) for (const worker of workers) worker.poll();
       return isReplayed;
     },
     close({ graceMs } = {}) {
@@ -132,11 +139,11 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   };
 }
 
-function opened(file: string, open: OpenSqlite): OpenSqliteDatabase {
+function openDatabase(file: string, open: OpenSqlite): OpenSqliteDatabase {
   let database: OpenSqliteDatabase | undefined;
   try {
-    database = open(absolutePath(file));
-    prepare(database);
+    database = open(toAbsolutePath(file));
+    prepareDatabase(database);
     return database;
   } catch (cause) {
     database?.close();

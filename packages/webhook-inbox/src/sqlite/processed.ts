@@ -1,10 +1,24 @@
-/** Exactly-once, in-order effects in a SQLite database of the user's own: call these inside its transaction. */
-import { createdAtMs, type Occurrence } from "../created-at.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { processedTables } from "./processed-tables.ts";
+/** Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside its transaction. */
+import { type OrderedEvent, parseCreatedAt } from "../event.ts";
+import type { SqliteDatabase } from "./database-node.ts";
+
+export type { OrderedEvent } from "../event.ts";
+export type { SqliteDatabase, SqliteStatement } from "./database-node.ts";
+
+/** The tables of `markProcessed` and `isNewest`. The same statements is `migrations/sqlite/0001-webhook-inbox.sql`. */
+const tables = `CREATE TABLE IF NOT EXISTS webhook_inbox_processed (
+  event_id TEXT PRIMARY KEY NOT NULL,
+  processed_at INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS webhook_inbox_newest (
+  key TEXT PRIMARY KEY NOT NULL,
+  created_at INTEGER NOT NULL,
+  event_id TEXT NOT NULL
+);
+`;
 
 /**
- * Makes the two tables where they are missing.
+ * Creates the two tables if they do not exist.
  * @example
  * ```ts
  * import { ensureTables, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -14,12 +28,12 @@ import { processedTables } from "./processed-tables.ts";
  * ```
  */
 export function ensureTables(database: SqliteDatabase): void {
-  database.exec(processedTables);
+  database.exec(tables);
 }
 
 /**
- * Marks an event as processed, in the transaction that has its effect. @returns false when it was marked before: then
- * its effect stands already, and you do nothing.
+ * Marks an event as processed, in the transaction that writes its effect. @returns false when the event was processed
+ * before: skip it.
  * @example
  * ```ts
  * import { markProcessed, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -38,7 +52,7 @@ export function ensureTables(database: SqliteDatabase): void {
  * }
  * ```
  */
-export function markProcessed(database: SqliteDatabase, event: Pick<Occurrence, "id">): boolean {
+export function markProcessed(database: SqliteDatabase, event: Pick<OrderedEvent, "id">): boolean {
   const { changes } = database
     .prepare(
       "INSERT INTO webhook_inbox_processed (event_id, processed_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -48,9 +62,9 @@ export function markProcessed(database: SqliteDatabase, event: Pick<Occurrence, 
 }
 
 /**
- * Tells whether an event is the newest of its key so far, and remembers it. @returns false for what arrives late.
- * Of two events of one millisecond the one with the greater id is the newest, in whichever order they come: right where ids
- * sort by creation, a coin flip where they are random (spec 6.1 promises neither). Read the card with `getCard` where that matters.
+ * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
+ * Of two events of one millisecond the one with the greater id is the newer, in whichever order they arrive: correct where ids
+ * sort by creation, arbitrary where they are random (spec 6.1 promises neither). Read the card with `getCard` where that matters.
  * @example
  * ```ts
  * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
@@ -63,7 +77,7 @@ export function markProcessed(database: SqliteDatabase, event: Pick<Occurrence, 
  *     "balance.changed": (event, delivery) =>
  *       delivery.write((database) => {
  *         const { passId, balance } = event.data;
- *         if (!isNewest(database, `balance of ${passId}`, event)) return; // came late
+ *         if (!isNewest(database, `balance of ${passId}`, event)) return; // a newer balance is stored
  *         database.prepare("UPDATE users SET balance = ? WHERE card = ?").run(balance, passId);
  *       }),
  *     other: () => {},
@@ -71,13 +85,13 @@ export function markProcessed(database: SqliteDatabase, event: Pick<Occurrence, 
  * );
  * ```
  */
-export function isNewest(database: SqliteDatabase, key: string, event: Occurrence): boolean {
+export function isNewest(database: SqliteDatabase, key: string, event: OrderedEvent): boolean {
   const { changes } = database
     .prepare(
       `INSERT INTO webhook_inbox_newest (key, created_at, event_id) VALUES (?, ?, ?)
        ON CONFLICT (key) DO UPDATE SET created_at = excluded.created_at, event_id = excluded.event_id
        WHERE (excluded.created_at, excluded.event_id) > (created_at, event_id)`,
     )
-    .run(key, createdAtMs(event), event.id);
+    .run(key, parseCreatedAt(event), event.id);
   return Number(changes) > 0;
 }

@@ -1,10 +1,9 @@
-/** The inbox's tables in a SQLite file, made and brought up to date when the file is opened. */
+/** The inbox's tables in a SQLite file, created and migrated when the file is opened. */
+import { isBusy, type OpenSqliteDatabase, type SqliteDatabase } from "./database-node.ts";
+import { ensureTables } from "./processed.ts";
 
-import { isBusy, type OpenSqliteDatabase, type SqliteDatabase } from "./database.ts";
-import { processedTables } from "./processed-tables.ts";
-
-/** Each step takes the tables one version further; steps are added, never changed. */
-const steps: readonly string[] = [
+/** Each migration brings the tables to the next version; migrations are added, never changed. */
+const migrations: readonly string[] = [
   `CREATE TABLE webhook_inbox_events (
     id TEXT PRIMARY KEY NOT NULL,
     type TEXT NOT NULL,
@@ -18,9 +17,8 @@ const steps: readonly string[] = [
     ended_at INTEGER
   );
   CREATE INDEX webhook_inbox_waiting ON webhook_inbox_events (due_at, received_at) WHERE state = 'waiting';
-  CREATE INDEX webhook_inbox_ended ON webhook_inbox_events (state, ended_at) WHERE state <> 'waiting';
-  ${processedTables}`,
-  // Every statement of the store finds its rows by one of these indexes; counts, and the latest time, are kept in one row.
+  CREATE INDEX webhook_inbox_ended ON webhook_inbox_events (state, ended_at) WHERE state <> 'waiting';`,
+  // Every statement of the store finds its rows by one of these indexes; counts and the latest time are in one row.
   `DROP INDEX webhook_inbox_waiting;
   DROP INDEX webhook_inbox_ended;
   CREATE INDEX webhook_inbox_due ON webhook_inbox_events (due_at) WHERE state = 'waiting';
@@ -50,13 +48,13 @@ const steps: readonly string[] = [
   END;`,
 ];
 
-/** How long the start may wait for another process that is starting too. */
+/** How long to wait for another process that opens the file at the same time. */
 const startTimeoutMs = 5_000;
 
-/** Makes a database durable and ready. @throws when the file cannot be used, or is of a newer version. */
-export function prepare(database: OpenSqliteDatabase): void {
+/** Configures durability and migrates the tables. @throws when the file cannot be used, or its tables are of a newer version. */
+export function prepareDatabase(database: OpenSqliteDatabase): void {
   database.exec(`PRAGMA busy_timeout = ${startTimeoutMs}`);
-  const mode = onceFree(() => database.prepare("PRAGMA journal_mode = WAL").get()) as
+  const mode = retryWhileBusy(() => database.prepare("PRAGMA journal_mode = WAL").get()) as
     | { journal_mode?: string }
     | undefined;
   if (mode?.journal_mode !== "wal")
@@ -64,10 +62,10 @@ export function prepare(database: OpenSqliteDatabase): void {
       `its journal mode stays "${mode?.journal_mode}": it needs a file system with shared memory`,
     );
   database.exec("PRAGMA synchronous = FULL"); // a commit is on the disk before it returns
-  // Moving the log into the file blocks the event loop: a median of 11 to 13 ms after puts into a million events on a busy
-  // disk, and 32 to 42 ms at SQLite's own 1 000 pages.
+  // A checkpoint blocks the event loop: a median of 11 to 13 ms after puts into a million events on a busy disk, and 32 to
+  // 42 ms at SQLite's default of 1 000 pages.
   database.exec("PRAGMA wal_autocheckpoint = 250");
-  onceFree(() => database.exec("BEGIN IMMEDIATE"));
+  retryWhileBusy(() => database.exec("BEGIN IMMEDIATE"));
   try {
     migrate(database);
     database.exec("COMMIT");
@@ -81,18 +79,19 @@ function migrate(database: SqliteDatabase): void {
   database.exec("CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version INTEGER NOT NULL)");
   const row = database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get();
   const version = (row as { version: number | null }).version ?? 0;
-  if (version > steps.length) {
+  if (version > migrations.length) {
     throw new Error(
-      `its tables are of version ${version} and this package knows ${steps.length}: update @loyalty-cards/webhook-inbox`,
+      `its tables are of version ${version} and this package knows ${migrations.length}: update @loyalty-cards/webhook-inbox`,
     );
   }
-  for (const step of steps.slice(version)) database.exec(step);
-  if (version < steps.length)
-    database.prepare("INSERT INTO webhook_inbox_schema (version) VALUES (?)").run(steps.length);
+  for (const migration of migrations.slice(version)) database.exec(migration);
+  ensureTables(database);
+  if (version < migrations.length)
+    database.prepare("INSERT INTO webhook_inbox_schema (version) VALUES (?)").run(migrations.length);
 }
 
 /** SQLite itself does not wait when two processes switch a new file to WAL at once. */
-function onceFree<Result>(attempt: () => Result): Result {
+function retryWhileBusy<Result>(attempt: () => Result): Result {
   const untilMs = Date.now() + startTimeoutMs;
   for (;;) {
     try {

@@ -1,11 +1,10 @@
-/** The statements of the inbox: what is stored, leased, ended, replayed and forgotten. Each one is a whole act. */
+/** The statements of the inbox: how events are stored, leased, completed, replayed and deleted; and its clock. */
+import { validateTime } from "../options.ts";
+import type { EventRef, InboxEntry, ListOptions } from "../reports.ts";
+import type { SqliteDatabase } from "./database-node.ts";
 
-import type { InboxEntry, ListOptions } from "../health.ts";
-import type { EventName } from "../outcome.ts";
-import type { SqliteDatabase } from "./database.ts";
-
-/** An event in the hands of a worker. No other claim has this lease. */
-export interface Claim {
+/** An event that a worker has leased. `lease` is unique to this attempt. */
+export interface LeasedEvent {
   id: string;
   lease: string;
   type: string;
@@ -25,12 +24,12 @@ interface Row {
   place: number;
 }
 
-/** An event whose last attempt ended with the process. */
-export type Exhausted = EventName & { attempt: number };
+/** An event whose last attempt ended with its process. */
+export type ExhaustedEvent = EventRef & { attempt: number };
 
 /**
- * A claimed event comes due again when its lease ends: so nobody has to notice that a process died.
- * Each statement names its index, because without statistics SQLite takes one that makes it sort all that waits.
+ * A leased event is due again when its lease ends, so an event of a process that died needs no detection.
+ * Each statement names its index: without statistics SQLite chooses one that makes it sort every waiting event.
  */
 export function createStore(database: SqliteDatabase) {
   const sql = (text: string) => database.prepare(text);
@@ -41,7 +40,7 @@ export function createStore(database: SqliteDatabase) {
        state = 'waiting', attempts = 0, last_failure = NULL, ended_at = NULL
      WHERE state = 'dead'`,
   );
-  const claim = sql(
+  const leaseDue = sql(
     `UPDATE webhook_inbox_events SET due_at = ?, lease = ?, attempts = attempts + 1
      WHERE rowid IN (
        SELECT rowid FROM webhook_inbox_events INDEXED BY webhook_inbox_due
@@ -49,24 +48,24 @@ export function createStore(database: SqliteDatabase) {
      )
      RETURNING rowid AS place, id, type, body, received_at, attempts`,
   );
-  const mine = "WHERE id = ? AND lease = ? AND state = 'waiting'";
+  const ofLease = "WHERE id = ? AND lease = ? AND state = 'waiting'";
   const exhaust = sql(
-    `UPDATE webhook_inbox_events SET state = 'dead', ended_at = ?, attempts = attempts - 1, lease = NULL ${mine}`,
+    `UPDATE webhook_inbox_events SET state = 'dead', ended_at = ?, attempts = attempts - 1, lease = NULL ${ofLease}`,
   );
-  const renew = sql(`UPDATE webhook_inbox_events SET due_at = ? ${mine}`);
-  const done = sql(`UPDATE webhook_inbox_events SET state = 'done', ended_at = ?, lease = NULL ${mine}`);
-  const retry = sql(`UPDATE webhook_inbox_events SET due_at = ?, last_failure = ?, lease = NULL ${mine}`);
+  const renew = sql(`UPDATE webhook_inbox_events SET due_at = ? ${ofLease}`);
+  const done = sql(`UPDATE webhook_inbox_events SET state = 'done', ended_at = ?, lease = NULL ${ofLease}`);
+  const retry = sql(`UPDATE webhook_inbox_events SET due_at = ?, last_failure = ?, lease = NULL ${ofLease}`);
   const dead = sql(
-    `UPDATE webhook_inbox_events SET state = 'dead', ended_at = ?, last_failure = ?, lease = NULL ${mine}`,
+    `UPDATE webhook_inbox_events SET state = 'dead', ended_at = ?, last_failure = ?, lease = NULL ${ofLease}`,
   );
   const release = sql(
-    `UPDATE webhook_inbox_events SET due_at = ?, attempts = attempts - 1, lease = NULL ${mine}`,
+    `UPDATE webhook_inbox_events SET due_at = ?, attempts = attempts - 1, lease = NULL ${ofLease}`,
   );
   const replay = sql(
     `UPDATE webhook_inbox_events SET state = 'waiting', due_at = ?, attempts = 0, ended_at = NULL
      WHERE id = ? AND state = 'dead'`,
   );
-  const forget = sql(
+  const deleteDone = sql(
     `DELETE FROM webhook_inbox_events
      WHERE rowid IN (
        SELECT rowid FROM webhook_inbox_events INDEXED BY webhook_inbox_done
@@ -88,36 +87,37 @@ export function createStore(database: SqliteDatabase) {
   );
 
   return {
-    /** Stores an event, also one that is a dead letter. @returns false when it waits already, or is done. */
-    insert: (event: EventName, body: string, receivedAtMs: number, dueAtMs: number): boolean =>
-      changed(insert.run(event.id, event.type, body, receivedAtMs, dueAtMs)),
-    /** Takes what is due, oldest first, and makes dead letters of events that have no attempt left. */
-    claim(lease: string, untilMs: number, nowMs: number, limit: number, maxAttempts: number) {
-      const rows = claim.all(untilMs, lease, nowMs, limit) as Row[];
+    /** Stores an event; a dead letter is stored anew. @returns false when the event is waiting or done. */
+    insert: (event: EventRef, body: string, receivedAtMs: number, dueAtMs: number): boolean =>
+      isChanged(insert.run(event.id, event.type, body, receivedAtMs, dueAtMs)),
+    /** Leases events that are due, oldest first, and makes dead letters of events that have no attempt left. */
+    lease(lease: string, untilMs: number, nowMs: number, limit: number, maxAttempts: number) {
+      const rows = leaseDue.all(untilMs, lease, nowMs, limit) as Row[];
       rows.sort((one, other) => one.place - other.place); // SQLite returns them in any order
-      const claims: Claim[] = [];
-      const exhausted: Exhausted[] = [];
+      const leased: LeasedEvent[] = [];
+      const exhausted: ExhaustedEvent[] = [];
       for (const { id, type, body, received_at: receivedAtMs, attempts: attempt } of rows) {
         if (attempt <= maxAttempts) {
-          claims.push({ id, type, body, receivedAtMs, attempt, lease });
+          leased.push({ id, type, body, receivedAtMs, attempt, lease });
         } else {
-          exhaust.run(nowMs, id, lease); // nobody was left to say that the last attempt had failed
+          exhaust.run(nowMs, id, lease); // the process ended before it could record the failure of the last attempt
           exhausted.push({ id, type, attempt: attempt - 1 });
         }
       }
-      return { claims, exhausted };
+      return { leased, exhausted };
     },
-    /** These five return false when the lease was lost. */
-    renew: ({ id, lease }: Claim, untilMs: number) => changed(renew.run(untilMs, id, lease)),
-    done: ({ id, lease }: Claim, nowMs: number) => changed(done.run(nowMs, id, lease)),
-    retry: ({ id, lease }: Claim, dueAtMs: number, failure: string) =>
-      changed(retry.run(dueAtMs, failure, id, lease)),
-    dead: ({ id, lease }: Claim, nowMs: number, failure: string) =>
-      changed(dead.run(nowMs, failure, id, lease)),
-    release: ({ id, lease }: Claim, nowMs: number) => changed(release.run(nowMs, id, lease)),
-    replay: (id: string, nowMs: number) => changed(replay.run(nowMs, id)),
-    /** @returns how many were forgotten; there may be more. */
-    forget: (endedBeforeMs: number, limit: number) => Number(forget.run(endedBeforeMs, limit).changes),
+    /** These five return false when the lease has expired and another worker has the event. */
+    renew: ({ id, lease }: LeasedEvent, untilMs: number) => isChanged(renew.run(untilMs, id, lease)),
+    done: ({ id, lease }: LeasedEvent, nowMs: number) => isChanged(done.run(nowMs, id, lease)),
+    retry: ({ id, lease }: LeasedEvent, dueAtMs: number, failure: string) =>
+      isChanged(retry.run(dueAtMs, failure, id, lease)),
+    dead: ({ id, lease }: LeasedEvent, nowMs: number, failure: string) =>
+      isChanged(dead.run(nowMs, failure, id, lease)),
+    release: ({ id, lease }: LeasedEvent, nowMs: number) => isChanged(release.run(nowMs, id, lease)),
+    replay: (id: string, nowMs: number) => isChanged(replay.run(nowMs, id)),
+    /** @returns how many events were deleted; there may be more. */
+    deleteDone: (endedBeforeMs: number, limit: number) =>
+      Number(deleteDone.run(endedBeforeMs, limit).changes),
     nextDueAtMs: () => (nextDue.get() as { due_at: number | null }).due_at ?? undefined,
     counts: () => counts.get() as { waiting: number; dead: number; oldest: number | null },
     list({ state, limit = 100 }: ListOptions): InboxEntry[] {
@@ -138,4 +138,34 @@ export function createStore(database: SqliteDatabase) {
 
 export type Store = ReturnType<typeof createStore>;
 
-const changed = ({ changes }: { changes: number | bigint }) => Number(changes) > 0;
+const isChanged = ({ changes }: { changes: number | bigint }) => Number(changes) > 0;
+
+/** The time that an inbox stores and compares: the clock's, corrected so that it never goes back, in any process on the file. */
+export interface InboxClock {
+  /** The current time in milliseconds, never earlier than the latest that the file has recorded. */
+  nowMs(): number;
+  /** Writes the current time to the file: called at the start of each transaction. */
+  record(): void;
+}
+
+/** When the clock is set back, a new event is due all the same, and a pause or a lease lasts as long as it would have lasted. */
+export function createInboxClock(database: SqliteDatabase, now: () => number): InboxClock {
+  const read = database.prepare("SELECT latest_at FROM webhook_inbox_state WHERE id = 1");
+  const write = database.prepare("UPDATE webhook_inbox_state SET latest_at = ? WHERE id = 1");
+  let correctionMs = 0;
+
+  function times(): { latestMs: number; nowMs: number } {
+    const clockMs = validateTime(now());
+    const { latest_at: latestMs } = read.get() as { latest_at: number };
+    correctionMs = Math.max(correctionMs, latestMs - clockMs);
+    return { latestMs, nowMs: clockMs + correctionMs };
+  }
+
+  return {
+    nowMs: () => times().nowMs,
+    record() {
+      const { latestMs, nowMs } = times();
+      if (nowMs > latestMs) write.run(nowMs);
+    },
+  };
+}

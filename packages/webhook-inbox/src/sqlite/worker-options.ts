@@ -1,8 +1,28 @@
-/** How a worker can be set, with every default in one place. */
-import { checkedNumber, longestTimerMs } from "../number-option.ts";
-import { type Backoff, defaultBackoff } from "./backoff.ts";
+/** Options of a worker with their defaults, and the retry backoff. */
+import { maxTimerMs, validateNumber } from "../options.ts";
 
-/** How many events at once, how often, and with which pauses. */
+/** The pauses between attempts. */
+export interface Backoff {
+  /** The pause after the first failure; each later one is twice as long. Default 1 000. */
+  initialDelayMs: number;
+  /** Default one hour. */
+  maxDelayMs: number;
+}
+
+/** With 25 attempts the retries last seven to thirteen hours: about as long as the service's own. */
+const defaultBackoff: Backoff = { initialDelayMs: 1_000, maxDelayMs: 3_600_000 };
+
+/** Between half and all of the pause, so that events that failed together are not retried together. */
+export function retryDelayMs(
+  { initialDelayMs, maxDelayMs }: Backoff,
+  failures: number,
+  random: () => number,
+): number {
+  const fullMs = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(failures - 1, 40));
+  return Math.round(fullMs * (0.5 + random() / 2));
+}
+
+/** Concurrency, attempts, timeouts and polling of a worker. */
 export interface SqliteWorkerOptions {
   /** How many handlers run at once. Default 4. */
   concurrency?: number;
@@ -11,14 +31,14 @@ export interface SqliteWorkerOptions {
   backoff?: Partial<Backoff>;
   /** A handler that takes longer has failed, and its signal is aborted. Default 60 000. */
   handlerTimeoutMs?: number;
-  /** How soon another process takes over what this one held when it died. Default 30 000. */
+  /** After this time without renewal another process may lease the events of a process that died. Default 30 000. */
   leaseMs?: number;
   /** How often to look for events that other processes stored. Default 1 000. */
   pollMs?: number;
 }
 
-/** @throws {TypeError} for a number that makes no sense; the message names it. */
-export function checkedOptions(options: SqliteWorkerOptions) {
+/** @throws {TypeError} naming the option that is out of range. */
+export function validateWorkerOptions(options: SqliteWorkerOptions) {
   const {
     concurrency = 4,
     maxAttempts = 25,
@@ -27,12 +47,12 @@ export function checkedOptions(options: SqliteWorkerOptions) {
     pollMs = 1_000,
   } = options;
   const backoff = { ...defaultBackoff, ...options.backoff };
-  checkedNumber("concurrency", concurrency, 1, 10_000);
-  checkedNumber("maxAttempts", maxAttempts, 1);
-  checkedNumber("handlerTimeoutMs", handlerTimeoutMs, 1, longestTimerMs);
-  checkedNumber("leaseMs", leaseMs, 100, longestTimerMs);
-  checkedNumber("pollMs", pollMs, 1, longestTimerMs);
-  checkedNumber("backoff.firstMs", backoff.firstMs, 0);
-  checkedNumber("backoff.mostMs", backoff.mostMs, backoff.firstMs);
+  validateNumber("concurrency", concurrency, 1, 10_000);
+  validateNumber("maxAttempts", maxAttempts, 1);
+  validateNumber("handlerTimeoutMs", handlerTimeoutMs, 1, maxTimerMs);
+  validateNumber("leaseMs", leaseMs, 100, maxTimerMs);
+  validateNumber("pollMs", pollMs, 1, maxTimerMs);
+  validateNumber("backoff.initialDelayMs", backoff.initialDelayMs, 0);
+  validateNumber("backoff.maxDelayMs", backoff.maxDelayMs, backoff.initialDelayMs);
   return { concurrency, maxAttempts, handlerTimeoutMs, leaseMs, pollMs, backoff };
 }

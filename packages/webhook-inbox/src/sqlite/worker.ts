@@ -1,158 +1,164 @@
-/** Runs the handler for each stored event: leased, several at a time, again after a failure, until it is done or dead. */
-import { placeOf } from "../failure.ts";
-import { checkedNumber, longestTimerMs } from "../number-option.ts";
-import type { Report } from "../outcome.ts";
-import { attempted, type SqliteHandler } from "./attempt.ts";
-import { pauseMs } from "./backoff.ts";
-import type { InboxClock } from "./clock.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { type GroupCommit, synchronous } from "./group-commit.ts";
-import type { Claim, Store } from "./store.ts";
-import { checkedOptions, type SqliteWorkerOptions } from "./worker-options.ts";
+/** The worker: leases events that are due, runs the handler for several at once, retries failures, and dead-letters after the last attempt. */
+import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { parseEvent, toBytes } from "../event.ts";
+import { maxTimerMs, validateNumber } from "../options.ts";
+import { formatErrorLocation, type Report } from "../reports.ts";
+import type { SqliteDatabase } from "./database-node.ts";
+import { type GroupCommit, requireSynchronous } from "./group-commit.ts";
+import type { InboxClock, LeasedEvent, Store } from "./store.ts";
+import { retryDelayMs, type SqliteWorkerOptions, validateWorkerOptions } from "./worker-options.ts";
 
-/** A worker that runs. */
+/** One attempt at one event. It is a receiver's delivery too, so a handler made by `onEvents` fits. */
+export interface SqliteDelivery extends Delivery {
+  /** 1 for the first attempt. */
+  attempt: number;
+  /**
+   * Registers a synchronous function that writes to the inbox's own file. It runs after the handler, in the transaction
+   * that marks the event as done: both are committed, or neither.
+   */
+  write(work: (database: SqliteDatabase) => void): void;
+}
+
+/** Your work on one event. If it throws or rejects, the event is retried. */
+export type SqliteHandler = (event: WebhookEvent, delivery: SqliteDelivery) => unknown;
+
+/** A running worker. */
 export interface SqliteWorker {
   /**
-   * Takes no further events and waits for the running handlers, `graceMs` at most (default 10 000). What runs longer is
-   * aborted and given back.
+   * Leases no further events and waits for the running handlers, `graceMs` at most (default 10 000). A handler that runs
+   * longer is aborted, and its event waits for another worker without having used an attempt.
    */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
-export interface Surroundings {
+export interface WorkerContext {
   database: SqliteDatabase;
   store: Store;
   commits: GroupCommit;
   report: Report;
-  /** For the lag that is reported. Every time that is stored or compared is of `clock`. */
+  /** For the reported lag. Every time that is stored or compared is of `clock`. */
   now: () => number;
   clock: InboxClock;
   random: () => number;
   retentionMs: number;
 }
 
-const sweepEveryMs = 3_600_000;
-/** Bounds how long one transaction keeps the event loop. */
-const mostForgotten = 100;
+const sweepIntervalMs = 3_600_000;
+/** Limits how long one transaction blocks the event loop. */
+const maxDeletedPerSweep = 100;
+
+/** Why a running handler is aborted when its worker stops: the attempt does not count. */
+const workerStops = new Error("The worker stops.");
 
 export function startWorker(
-  { database, store, commits, report, now, clock, random, retentionMs }: Surroundings,
+  { database, store, commits, report, now, clock, random, retentionMs }: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
-): SqliteWorker & { wake(): void } {
+): SqliteWorker & { poll(): void } {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
-  const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } = checkedOptions(options);
-  const running = new Map<Claim, AbortController>();
-  const ending = new Set<Promise<void>>();
+  const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } =
+    validateWorkerOptions(options);
+  const running = new Map<LeasedEvent, AbortController>();
+  const attempts = new Set<Promise<void>>();
   let isStopping = false;
-  let isClaiming = false;
-  let isWoken = false;
+  let isPolling = false;
+  let isPollRequested = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let sweptAtMs = Number.NEGATIVE_INFINITY;
 
-  const renewal = setInterval(renew, leaseMs / 3);
-  void claim();
+  const renewal = setInterval(renewLeases, leaseMs / 3);
+  void leaseDueEvents();
 
-  function wake(): void {
+  function poll(): void {
     if (isStopping) return;
-    if (isClaiming) isWoken = true;
-    else if (running.size < concurrency) void claim();
+    if (isPolling) isPollRequested = true;
+    else if (running.size < concurrency) void leaseDueEvents();
   }
 
-  async function claim(): Promise<void> {
-    isClaiming = true;
-    isWoken = false;
+  async function leaseDueEvents(): Promise<void> {
+    isPolling = true;
+    isPollRequested = false;
     clearTimeout(timer);
-    let lookAgainMs = pollMs;
+    let nextPollMs = pollMs;
     try {
-      if ((store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) await take();
+      if ((store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) await startAttempts();
       const dueInMs = (store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
-      lookAgainMs = isWoken ? 0 : Math.min(pollMs, Math.max(0, dueInMs));
+      nextPollMs = isPollRequested ? 0 : Math.min(pollMs, Math.max(0, dueInMs));
       sweep();
     } catch (error) {
       if (!isStopping) report({ outcome: "unavailable", error });
     }
-    isClaiming = false;
-    if (!isStopping && running.size < concurrency) timer = setTimeout(wake, lookAgainMs);
+    isPolling = false;
+    if (!isStopping && running.size < concurrency) timer = setTimeout(poll, nextPollMs);
   }
 
-  async function take(): Promise<void> {
-    const { claims, exhausted } = await commits.commit(() => {
+  async function startAttempts(): Promise<void> {
+    const { leased, exhausted } = await commits.commit(() => {
       const nowMs = clock.nowMs();
-      return store.claim(
-        crypto.randomUUID(),
-        nowMs + leaseMs,
-        nowMs,
-        concurrency - running.size,
-        maxAttempts,
-      );
+      const limit = concurrency - running.size;
+      return store.lease(crypto.randomUUID(), nowMs + leaseMs, nowMs, limit, maxAttempts);
     });
-    for (const { attempt, ...event } of exhausted)
-      report({
-        outcome: "dead",
-        event,
-        attempt,
-        error: new Error("The process ended during the last attempt."),
-      });
-    for (const claim of claims) run(claim);
+    const error = new Error("The process ended during the last attempt.");
+    for (const { attempt, ...event } of exhausted) report({ outcome: "dead", event, attempt, error });
+    for (const event of leased) {
+      const controller = new AbortController();
+      running.set(event, controller);
+      const attempt = runAttempt(event, controller).finally(() => attempts.delete(attempt));
+      attempts.add(attempt);
+    }
   }
 
-  function run(claim: Claim): void {
-    const controller = new AbortController();
-    running.set(claim, controller);
-    const end = attemptAt(claim, controller).finally(() => ending.delete(end));
-    ending.add(end);
-  }
-
-  async function attemptAt(claim: Claim, controller: AbortController): Promise<void> {
-    const event = { id: claim.id, type: claim.type };
-    const { attempt } = claim;
+  async function runAttempt(leased: LeasedEvent, controller: AbortController): Promise<void> {
+    const { id, type, attempt } = leased;
+    const event = { id, type };
     const startedMs = performance.now();
     try {
-      const writes = await attempted(handler, claim, controller, handlerTimeoutMs);
-      const ended = commits.commit(
+      const writes = await callHandler(handler, leased, controller, handlerTimeoutMs);
+      const committed = commits.commit(
         () => {
-          if (!store.done(claim, clock.nowMs())) return false;
-          for (const write of writes) synchronous(write(database));
+          if (!store.done(leased, clock.nowMs())) return false;
+          for (const write of writes) requireSynchronous(write(database));
           return true;
         },
         { isIsolated: writes.length > 0 },
       );
-      free(claim);
-      if (!(await ended)) return report({ outcome: "lease-lost", event, attempt });
+      removeRunning(leased);
+      if (!(await committed)) return report({ outcome: "lease-lost", event, attempt });
       const durationMs = performance.now() - startedMs;
-      report({ outcome: "done", event, attempt, durationMs, lagMs: Math.max(0, now() - claim.receivedAtMs) });
+      const lagMs = Math.max(0, now() - leased.receivedAtMs);
+      report({ outcome: "done", event, attempt, durationMs, lagMs });
     } catch (error) {
-      free(claim);
-      await failed(claim, error);
+      removeRunning(leased);
+      await recordFailure(leased, error);
     }
   }
 
-  async function failed(claim: Claim, error: unknown): Promise<void> {
-    const { id, type, attempt } = claim;
+  async function recordFailure(leased: LeasedEvent, error: unknown): Promise<void> {
+    const { id, type, attempt } = leased;
     const event = { id, type };
-    if (error === givenBack) {
-      await recorded(() => store.release(claim, clock.nowMs()));
+    if (error === workerStops) {
+      await record(() => store.release(leased, clock.nowMs()));
       return;
     }
+    const failure = formatErrorLocation(error);
     if (attempt >= maxAttempts) {
-      const isMine = await recorded(() => store.dead(claim, clock.nowMs(), placeOf(error)));
+      const hasLease = await record(() => store.dead(leased, clock.nowMs(), failure));
       return report(
-        isMine ? { outcome: "dead", event, attempt, error } : { outcome: "lease-lost", event, attempt },
+        hasLease ? { outcome: "dead", event, attempt, error } : { outcome: "lease-lost", event, attempt },
       );
     }
-    const retryInMs = pauseMs(backoff, attempt, random);
-    const isMine = await recorded(() => store.retry(claim, clock.nowMs() + retryInMs, placeOf(error)));
+    const retryInMs = retryDelayMs(backoff, attempt, random);
+    const hasLease = await record(() => store.retry(leased, clock.nowMs() + retryInMs, failure));
     report(
-      isMine
+      hasLease
         ? { outcome: "failed", event, attempt, error, retryInMs }
         : { outcome: "lease-lost", event, attempt },
     );
-    wake(); // to look when the next one is due
+    poll(); // sets the timer for the retry
   }
 
-  /** When even the failure cannot be written, the lease ends by itself. */
-  async function recorded(work: () => boolean): Promise<boolean> {
+  /** A failure that cannot be written is not lost: the event is due again when its lease ends. */
+  async function record(work: () => boolean): Promise<boolean> {
     try {
       return await commits.commit(work);
     } catch (error) {
@@ -161,25 +167,25 @@ export function startWorker(
     }
   }
 
-  function free(claim: Claim): void {
-    if (running.delete(claim)) wake();
+  function removeRunning(leased: LeasedEvent): void {
+    if (running.delete(leased)) poll();
   }
 
-  /** Only what runs: an event whose end could not be written comes again when its lease ends. */
-  function renew(): void {
-    const renewals = [...running.keys()].map((claim) =>
-      commits.commit(() => store.renew(claim, clock.nowMs() + leaseMs)),
+  /** Only for running handlers: an event whose result could not be written is due again when its lease ends. */
+  function renewLeases(): void {
+    const renewals = [...running.keys()].map((leased) =>
+      commits.commit(() => store.renew(leased, clock.nowMs() + leaseMs)),
     );
     Promise.all(renewals).catch((error) => report({ outcome: "unavailable", error }));
   }
 
   function sweep(): void {
     const nowMs = clock.nowMs();
-    if (nowMs - sweptAtMs < sweepEveryMs) return;
+    if (nowMs - sweptAtMs < sweepIntervalMs) return;
     commits
-      .commit(() => store.forget(nowMs - retentionMs, mostForgotten))
-      .then((forgotten) => {
-        if (forgotten === 0) sweptAtMs = nowMs;
+      .commit(() => store.deleteDone(nowMs - retentionMs, maxDeletedPerSweep))
+      .then((deleted) => {
+        if (deleted === 0) sweptAtMs = nowMs;
       })
       .catch((error) => report({ outcome: "unavailable", error }));
   }
@@ -189,10 +195,10 @@ export function startWorker(
     isStopping = true;
     clearTimeout(timer);
     const grace = setTimeout(() => {
-      for (const controller of running.values()) controller.abort(givenBack);
+      for (const controller of running.values()) controller.abort(workerStops);
     }, graceMs);
-    while (isClaiming || ending.size > 0) {
-      await Promise.all(ending);
+    while (isPolling || attempts.size > 0) {
+      await Promise.all(attempts);
       await new Promise(setImmediate);
     }
     clearTimeout(grace);
@@ -200,14 +206,48 @@ export function startWorker(
   }
 
   return {
-    wake,
+    poll,
     stop({ graceMs = 10_000 } = {}) {
-      checkedNumber("graceMs", graceMs, 0, longestTimerMs);
+      validateNumber("graceMs", graceMs, 0, maxTimerMs);
       stopped ??= stop(graceMs);
       return stopped;
     },
   };
 }
 
-/** Why a running attempt was aborted: it counts as none. */
-const givenBack = new Error("The worker stops.");
+/** Calls the handler once. @returns what it registered with `write`. @throws its error, the timeout, or why it was aborted. */
+async function callHandler(
+  handler: SqliteHandler,
+  leased: LeasedEvent,
+  controller: AbortController,
+  timeoutMs: number,
+): Promise<((database: SqliteDatabase) => unknown)[]> {
+  const { signal } = controller;
+  const writes: ((database: SqliteDatabase) => unknown)[] = [];
+  let isOver = false;
+  const timeout = setTimeout(
+    () => controller.abort(new Error(`The handler took longer than ${timeoutMs} ms.`)),
+    timeoutMs,
+  );
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  const delivery: SqliteDelivery = {
+    id: undefined,
+    rawBody: toBytes(leased.body),
+    receivedAt: new Date(leased.receivedAtMs),
+    signal,
+    attempt: leased.attempt,
+    write(work) {
+      if (isOver) throw new Error("write was called after the handler had ended; await the calls before it.");
+      writes.push(work);
+    },
+  };
+  try {
+    await Promise.race([Promise.resolve().then(() => handler(parseEvent(leased.body), delivery)), aborted]);
+    return writes;
+  } finally {
+    isOver = true;
+    clearTimeout(timeout);
+  }
+}

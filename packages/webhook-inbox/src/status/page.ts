@@ -1,51 +1,178 @@
-/** The status page as HTML. Every word that came from outside is escaped. */
-import type { InboxEntry, InboxHealth } from "../health.ts";
+/** The status page, independent of the framework: authorization, replay, and the HTML. All text of events and errors is escaped. */
+import type { InboxEntry, InboxHealth, InspectableInbox } from "../reports.ts";
 
-export interface PageFacts {
+/** Who may use the page, and its title. */
+export interface StatusPageOptions<Request> {
+  /**
+   * Decides who may view the page and replay. `"external"`: a middleware before this handler has authorized the request. Without
+   * it everyone may view the page, replay is off, and a log line and the page say so.
+   */
+  authorize?: ((request: Request) => boolean | Promise<boolean>) | "external";
+  /** Default "Webhook inbox". */
+  title?: string;
+  /** Default `console.error`. */
+  log?: (message: string) => void;
+}
+
+export interface StatusRequest<Request> {
+  method: string;
+  /** The query of the URL. A function, because a malformed request can make it throw: called only for an authorized request. */
+  query(): URLSearchParams;
+  header(lowerCaseName: string): string | undefined;
+  /** The form of a POST; at most `maxFormBytes` are read. */
+  form(): Promise<URLSearchParams>;
+  /** The argument of `authorize`. */
+  original: Request;
+}
+
+export interface StatusResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+}
+
+export const maxFormBytes = 16 * 1024;
+
+const maxEntries = 50;
+
+const securityHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy":
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+};
+
+export function createStatusHandler<Request>(
+  inbox: InspectableInbox,
+  options: StatusPageOptions<Request> = {},
+) {
+  const { authorize, title = "Webhook inbox", log = console.error } = options;
+  const hasAuthorization = authorize !== undefined;
+  if (authorize !== undefined && authorize !== "external" && typeof authorize !== "function")
+    throw new TypeError(
+      'authorize must be a function that returns whether the request is allowed, or "external".',
+    );
+  if (!hasAuthorization) {
+    log(
+      "webhook-inbox: the status page is mounted without authorization, so everyone who knows its URL can view it. " +
+        'Set { authorize }, or { authorize: "external" } if a middleware before it authorizes requests.',
+    );
+  }
+
+  async function respond(request: StatusRequest<Request>): Promise<StatusResponse> {
+    const isAllowed = typeof authorize !== "function" || (await authorize(request.original)) === true;
+    if (!isAllowed) return text(403, "You are not allowed to view this page.");
+    if (request.method === "GET" || request.method === "HEAD") return page(request.query().has("replayed"));
+    if (request.method === "POST") return replay(request);
+    return {
+      ...text(405, "This page accepts GET and POST."),
+      headers: { ...plain, allow: "GET, HEAD, POST" },
+    };
+  }
+
+  async function page(isReplayed: boolean): Promise<StatusResponse> {
+    const health = await inbox.health();
+    const list = async (state: "dead" | "waiting") =>
+      health.isReachable ? inbox.list({ state, limit: maxEntries }) : [];
+    const [dead, waiting] = await Promise.all([list("dead"), list("waiting")]);
+    // No text of the URL is shown: anyone can create a link with any text.
+    const notice = isReplayed
+      ? { notice: "The dead letter has all of its attempts again and waits for its handler." }
+      : {};
+    const content = {
+      title,
+      now: new Date(),
+      health,
+      dead,
+      waiting: waiting.slice(0, 10),
+      hasAuthorization,
+      ...notice,
+    };
+    const headers = { ...securityHeaders, "content-type": "text/html; charset=utf-8" };
+    return { status: health.isReachable ? 200 : 503, headers, body: renderPage(content) };
+  }
+
+  async function replay(request: StatusRequest<Request>): Promise<StatusResponse> {
+    if (!hasAuthorization) return text(403, "Replay is off because this page has no authorization.");
+    if (!isSameOrigin(request)) return text(403, "This form was sent by another site.");
+    const id = (await request.form()).get("id");
+    if (id === null) return text(400, "The form has no id.");
+    if (!(await inbox.replay(id)))
+      return text(404, "This event is not a dead letter. It may have been replayed already.");
+    return {
+      status: 303,
+      headers: { ...plain, location: "?replayed" },
+      body: "",
+    };
+  }
+
+  return async (request: StatusRequest<Request>): Promise<StatusResponse> => {
+    try {
+      return await respond(request);
+    } catch {
+      return text(503, "The inbox or the authorization of this page failed."); // the error may contain internal details
+    }
+  };
+}
+
+const plain = { ...securityHeaders, "content-type": "text/plain; charset=utf-8" };
+const text = (status: number, body: string): StatusResponse => ({ status, headers: plain, body });
+
+/** Prevents cross-site request forgery: a browser sends the origin of a form. */
+function isSameOrigin({ header }: Pick<StatusRequest<unknown>, "header">): boolean {
+  const site = header("sec-fetch-site");
+  if (site !== undefined) return site === "same-origin";
+  const origin = header("origin");
+  if (origin === undefined) return true; // not a browser
+  return URL.canParse(origin) && new URL(origin).host === header("host");
+}
+
+interface PageContent {
   title: string;
   now: Date;
   health: InboxHealth;
   dead: readonly InboxEntry[];
   waiting: readonly InboxEntry[];
-  /** Nobody checks who looks: replay is off, and the page says so. */
-  isGuarded: boolean;
-  /** What the last click did. */
+  /** False: replay is off, and the page says so. */
+  hasAuthorization: boolean;
+  /** The result of the last replay. */
   notice?: string;
 }
 
-export function pageOf({ title, now, health, dead, waiting, isGuarded, notice }: PageFacts): string {
-  const ago = (date: Date) => duration(now.getTime() - date.getTime());
+function renderPage({ title, now, health, dead, waiting, hasAuthorization, notice }: PageContent): string {
+  const ago = (date: Date) => formatDuration(now.getTime() - date.getTime());
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>
 <body>
 <header>
-<h1>${escaped(title)}</h1>
+<h1>${escapeHtml(title)}</h1>
 <p>as of <time datetime="${now.toISOString()}">${now.toISOString().slice(0, 19).replace("T", " ")} UTC</time></p>
 </header>
 <main>
-${isGuarded ? "" : note("warning", "This page has no guard: whoever knows its address sees it. Replay is off until it is mounted with <code>authorize</code>.")}
-${health.isReachable ? "" : note("alarm", `The inbox cannot be reached: ${escaped(health.fault ?? "unknown")}.`)}
-${notice === undefined ? "" : note("notice", escaped(notice))}
+${hasAuthorization ? "" : note("warning", "This page has no authorization: everyone who knows its URL can view it. Replay is off until it is mounted with <code>authorize</code>.")}
+${health.isReachable ? "" : note("alarm", `The inbox cannot be reached: ${escapeHtml(health.error ?? "unknown")}.`)}
+${notice === undefined ? "" : note("notice", escapeHtml(notice))}
 <section class="figures" aria-label="Figures">
 ${figure("waiting", String(health.waiting), health.isReachable)}
-${figure("oldest", health.oldestWaitingMs === undefined ? "–" : duration(health.oldestWaitingMs), health.isReachable)}
+${figure("oldest", health.oldestWaitingMs === undefined ? "–" : formatDuration(health.oldestWaitingMs), health.isReachable)}
 ${figure("dead letters", String(health.dead), health.isReachable, health.dead > 0)}
 </section>
 <section>
 <h2>Dead letters</h2>
-${dead.length === 0 ? '<p class="none">None.</p>' : deadTable(dead, ago, isGuarded)}
+${dead.length === 0 ? '<p class="none">None.</p>' : deadTable(dead, ago, hasAuthorization)}
 ${dead.length < health.dead ? `<p class="none">The oldest ${dead.length} of ${health.dead}.</p>` : ""}
 </section>
 <section>
 <h2>Waiting longest</h2>
-${waiting.length === 0 ? '<p class="none">Nothing waits.</p>' : waitingTable(waiting, ago)}
+${waiting.length === 0 ? '<p class="none">No events are waiting.</p>' : waitingTable(waiting, ago)}
 </section>
 </main>
 </body>
@@ -60,12 +187,12 @@ const note = (kind: string, html: string) => `<p class="note ${kind}" role="stat
 const figure = (name: string, value: string, isKnown: boolean, isAlarming = false) =>
   `<div class="figure${isAlarming ? " alarming" : ""}"><strong>${isKnown ? value : "?"}</strong><span>${name}</span></div>`;
 
-function deadTable(entries: readonly InboxEntry[], ago: Ago, isGuarded: boolean): string {
+function deadTable(entries: readonly InboxEntry[], ago: Ago, hasAuthorization: boolean): string {
   const rows = entries.map((entry) => {
-    const button = isGuarded
-      ? `<form method="post"><input type="hidden" name="id" value="${escaped(entry.id)}"><button>Replay</button></form>`
+    const button = hasAuthorization
+      ? `<form method="post"><input type="hidden" name="id" value="${escapeHtml(entry.id)}"><button>Replay</button></form>`
       : "";
-    const failure = `<td class="failure">${escaped(entry.lastFailure ?? "")}</td>`;
+    const failure = `<td class="failure">${escapeHtml(entry.lastFailure ?? "")}</td>`;
     return `<tr>${eventCells(entry, ago)}<td class="number">${entry.attempts}</td>${failure}<td>${button}</td></tr>`;
   });
   return table(["Event", "Type", "Received", "Attempts", "Last failure", ""], rows);
@@ -80,7 +207,7 @@ function waitingTable(entries: readonly InboxEntry[], ago: Ago): string {
 
 function eventCells({ id, type, receivedAt }: InboxEntry, ago: Ago): string {
   const iso = receivedAt.toISOString();
-  return `<td><code>${escaped(id)}</code></td><td>${escaped(type)}</td><td><time datetime="${iso}" title="${iso}">${ago(receivedAt)} ago</time></td>`;
+  return `<td><code>${escapeHtml(id)}</code></td><td>${escapeHtml(type)}</td><td><time datetime="${iso}" title="${iso}">${ago(receivedAt)} ago</time></td>`;
 }
 
 const table = (heads: readonly string[], rows: readonly string[]) =>
@@ -89,8 +216,8 @@ const table = (heads: readonly string[], rows: readonly string[]) =>
 ${rows.join("\n")}
 </tbody></table></div>`;
 
-/** The two largest units. */
-export function duration(ms: number): string {
+/** In its largest units. */
+export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
@@ -108,7 +235,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 

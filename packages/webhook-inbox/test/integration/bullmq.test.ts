@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmqInbox, inboxHandler, type QueueDelivery } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { freePort, hasRedisServer, startRedis } from "../own-redis.ts";
 import { hasRedis, ownPrefix } from "../servers.ts";
 
@@ -48,10 +48,10 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     };
   });
 
-  it("takes each event once, also after it was handled", async () => {
+  it("stores each event once, also after it was processed", async () => {
     const queue = ownQueue();
-    const told = outcomes();
-    const inbox = await bullmqInbox(queue, { onOutcome: told.onOutcome, ...quiet });
+    const recorded = recordOutcomes();
+    const inbox = await bullmqInbox(queue, { onOutcome: recorded.onOutcome, ...quiet });
     const copies = Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt:1")));
     expect((await Promise.all(copies)).filter((result) => result === "stored")).toHaveLength(1);
     expect(await inbox.health()).toMatchObject({
@@ -66,15 +66,15 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
       "balance.changed": ({ data }, { attempt }) => void handled.push([data.balance, attempt]),
       other: () => {},
     });
-    work(queue, inboxHandler(handler, { onOutcome: told.onOutcome }));
-    await told.until("done");
+    work(queue, inboxHandler(handler, { onOutcome: recorded.onOutcome }));
+    await recorded.until("done");
     expect(handled).toEqual([[120, 1]]);
     expect(await put(inbox, balanceChanged("evt:1"))).toBe("duplicate");
   });
 
-  it("shows what waits and what is dead, and replays it", async () => {
+  it("reports waiting events and dead letters, and replays a dead letter", async () => {
     const queue = ownQueue();
-    const told = outcomes();
+    const recorded = recordOutcomes();
     const inbox = await bullmqInbox(queue, { attempts: 1, ...quiet });
     await put(inbox, balanceChanged("evt_1"));
     let isPoisonous = true;
@@ -84,21 +84,21 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
         () => {
           if (isPoisonous) throw new Error("no");
         },
-        { onOutcome: told.onOutcome, ...quiet },
+        { onOutcome: recorded.onOutcome, ...quiet },
       ),
     );
     await new Promise((resolve) => worker.once("failed", resolve));
-    expect(told.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
+    expect(recorded.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
     expect(await inbox.list({ state: "dead" })).toMatchObject([{ id: "evt_1", attempts: 1 }]);
     expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
     isPoisonous = false;
     expect([await inbox.replay("evt_1"), await inbox.replay("evt_2")]).toEqual([true, false]);
-    await told.until("done");
+    await recorded.until("done");
     expect((await inbox.list()).map(({ id }) => id)).toEqual(["evt_1"]);
   });
 
   it.skipIf(!hasRedisServer)(
-    "fails at once when Redis is gone, and takes events again when it is back",
+    "rejects at once when Redis is unreachable, and stores events again when it is back",
     async () => {
       const port = await freePort();
       let server = await startRedis(port);
@@ -116,7 +116,7 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
       queue.on("error", () => {});
       const lines: string[] = [];
       const inbox = await bullmqInbox(queue, { log: (line) => void lines.push(line) });
-      expect(lines).toEqual([expect.stringContaining("this Redis keeps no append-only file")]);
+      expect(lines).toEqual([expect.stringContaining("this Redis has no append-only file")]);
       expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
 
       const closed = new Promise((resolve) => connection.once("close", resolve));
@@ -132,8 +132,8 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     },
   );
 
-  describe("refuses at the start", () => {
-    it("a queue that would wait for a dead Redis", async () => {
+  describe("rejects at the start", () => {
+    it("a queue that would wait for an unreachable Redis", async () => {
       const queue = new Queue("events", { prefix, connection: { url } });
       onTestFinished(() => queue.close());
       await expect(bullmqInbox(queue)).rejects.toThrow(/enableOfflineQueue: false/);
@@ -145,7 +145,7 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
       );
     });
 
-    it("attempts that make no sense", async () => {
+    it("attempts out of range", async () => {
       await expect(bullmqInbox(ownQueue(), { attempts: 0 })).rejects.toThrow(
         /attempts must be a number from 1/,
       );
@@ -161,7 +161,7 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
       await expect(bullmqInbox(queue, quiet)).rejects.toThrow(/maxmemory-policy is allkeys-lru/);
     });
 
-    it("a Redis that is not there", async () => {
+    it("a Redis that is not running", async () => {
       const queue = new Queue("events", { connection: { port: await freePort(), ...failFast } });
       queue.on("error", () => {});
       onTestFinished(() => queue.close());

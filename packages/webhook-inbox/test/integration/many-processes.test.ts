@@ -20,13 +20,13 @@ describe.each<[name: string, make: () => Promise<Engine>, isRunnable: boolean]>(
       onTestFinished(() => engine.remove());
       const receivers = await Promise.all(Array.from({ length: 4 }, () => startReceiver(engine)));
       const event = balanceChanged("evt_1", 7);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         receivers.flatMap(({ url }) => Array.from({ length: 50 }, () => deliver(url, event))),
       );
       await Promise.race(receivers.map(({ done }) => done));
-      expect(new Set(answers)).toEqual(new Set([204]));
-      const told = await Promise.all(receivers.map((receiver) => receiver.told()));
-      const sum = (name: "stored" | "duplicate") => told.reduce((total, each) => total + each[name], 0);
+      expect(new Set(responses)).toEqual(new Set([204]));
+      const recorded = await Promise.all(receivers.map((receiver) => receiver.recorded()));
+      const sum = (name: "stored" | "duplicate") => recorded.reduce((total, each) => total + each[name], 0);
       expect([sum("stored"), sum("duplicate")]).toEqual([1, 199]);
       expect(await engine.effects()).toEqual(["evt_1"]);
       expect(await engine.balances()).toEqual(new Map([["card_1", 7]]));

@@ -6,14 +6,14 @@ import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import * as inPostgres from "../../src/postgres/index.ts";
-import * as inSqlite from "../../src/sqlite/index.ts";
+import * as inSqlite from "../../src/sqlite/processed.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 import { engines, openInbox } from "../sqlite-files.ts";
 
 const runs = 40;
 
 /** Makes two purchases on a card of its own in each run, and delivers both events to a real receiver. @returns what each card has. */
-async function buyTwice(order: "as they came" | "the other way round", options: Partial<ReceiverOptions>) {
+async function buyTwice(order: "in order" | "in reverse order", options: Partial<ReceiverOptions>) {
   const arrived: { header: string; body: ArrayBuffer }[] = [];
   const service = createMockService({
     clock: manualClock(),
@@ -52,17 +52,17 @@ async function buyTwice(order: "as they came" | "the other way round", options: 
     await service.idle();
     const moments = arrived.map(({ body }) => JSON.parse(new TextDecoder().decode(body)).createdAt);
     expect(moments).toEqual([moments[0], moments[0]]);
-    const deliveries = order === "as they came" ? arrived : arrived.toReversed();
+    const deliveries = order === "in order" ? arrived : arrived.toReversed();
     for (const { header, body } of deliveries) {
-      const answer = await fetch(url, { method: "POST", headers: { "service-signature": header }, body });
-      expect(answer.status).toBe(204);
+      const response = await fetch(url, { method: "POST", headers: { "service-signature": header }, body });
+      expect(response.status).toBe(204);
     }
     balances.set(id, 12);
   }
   return balances;
 }
 
-describe.each(["as they came", "the other way round"] as const)("events that arrive %s", (order) => {
+describe.each(["in order", "in reverse order"] as const)("events that arrive %s", (order) => {
   it.each(engines)("keep the newer balance forty times, with %s", async (_name, open) => {
     const inbox = openInbox({ open });
     await inbox.write((database) =>
@@ -99,7 +99,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance float)");
   });
 
-  it.each(["as they came", "the other way round"] as const)(
+  it.each(["in order", "in reverse order"] as const)(
     "events that arrive %s keep the newer balance forty times",
     async (order) => {
       await pool.query("TRUNCATE balances");

@@ -1,4 +1,4 @@
-/** An inbox whose disk or database fails under load: 503 while it does, nothing lost, and it recovers by itself. */
+/** An inbox whose disk or database fails under load: it responds 503 meanwhile, loses nothing, and recovers without a restart. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -11,7 +11,7 @@ import PgBoss from "pg-boss";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { pgBossInbox } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
 import { freePort } from "../own-redis.ts";
 import { deliver, secret } from "../receivers.ts";
@@ -45,7 +45,7 @@ it.skipIf(!hasPostgresPrograms)(
     const url = await listening(inbox);
 
     type Phase = "before" | "stopping" | "away" | "starting" | "after";
-    const answers = new Map<Phase, Set<number>>();
+    const responses = new Map<Phase, Set<number>>();
     let phase: Phase = "before";
     let sent = 0;
     let isOver = false;
@@ -54,7 +54,7 @@ it.skipIf(!hasPostgresPrograms)(
       const began = phase;
       const status = await deliver(url, event);
       // What spans two phases may be either.
-      if (began === phase) answers.set(phase, (answers.get(phase) ?? new Set()).add(status));
+      if (began === phase) responses.set(phase, (responses.get(phase) ?? new Set()).add(status));
       if (status !== 204) owed.push(event);
       return status;
     };
@@ -82,25 +82,25 @@ it.skipIf(!hasPostgresPrograms)(
     await Promise.all(senders);
     const missed = owed.length;
     expect(missed).toBeGreaterThan(8);
-    // The service delivers again what was not answered 2xx.
+    // The service retries a delivery without a 2xx response.
     const again = async () => {
       for (let event = owed.pop(); event !== undefined; event = owed.pop()) await attempt(event);
     };
     await Promise.all(Array.from({ length: 16 }, again));
 
-    expect(answers.get("before")).toEqual(new Set([204]));
-    expect(answers.get("away")).toEqual(new Set([503]));
-    for (const statuses of answers.values())
+    expect(responses.get("before")).toEqual(new Set([204]));
+    expect(responses.get("away")).toEqual(new Set([503]));
+    for (const statuses of responses.values())
       expect([204, 503]).toEqual(expect.arrayContaining([...statuses]));
     expect((await inbox.list({ limit: 1_000_000 })).length).toBe(sent);
     if (outageMs > 1_000)
       console.error(
-        `${sent} events, ${missed} answered 503, none lost, ${outageMs / 1000} s without PostgreSQL`,
+        `${sent} events, ${missed} responded 503, none lost, ${outageMs / 1000} s without PostgreSQL`,
       );
   },
 );
 
-/** A disk of one megabyte; undefined where nobody may mount one. */
+/** A disk of one megabyte; undefined where mounting is not allowed. */
 function smallDisk(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "small-disk-"));
   if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]).status !== 0) {
@@ -123,8 +123,8 @@ afterAll(() => {
 it.skipIf(!mayMount).each(disks)(
   "a disk that is full, with $name: refuses, loses nothing, recovers",
   async ({ disk: folder, open }) => {
-    const told = outcomes();
-    const inbox = openInbox({ file: join(folder, "inbox.db"), open, onOutcome: told.onOutcome });
+    const recorded = recordOutcomes();
+    const inbox = openInbox({ file: join(folder, "inbox.db"), open, onOutcome: recorded.onOutcome });
     const stored: string[] = [];
     await put(inbox, balanceChanged("evt_0"));
     stored.push("evt_0");
@@ -150,7 +150,7 @@ it.skipIf(!mayMount).each(disks)(
     expect(stored.filter((id) => !kept.includes(id))).toEqual([]);
     const handled = new Set<string>();
     inbox.work(({ id }) => void handled.add(id), { concurrency: 16 });
-    await told.until("done", kept.length);
+    await recorded.until("done", kept.length);
     expect([...handled].sort()).toEqual(kept.sort());
   },
 );

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { inboxHandler, type PgBossLike, pgBossInbox } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 
 describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
@@ -50,10 +50,10 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     };
   });
 
-  it("takes each event once, also after it was handled", async () => {
+  it("stores each event once, also after it was processed", async () => {
     const queue = await ownQueue();
-    const told = outcomes();
-    const inbox = await pgBossInbox(boss, { queue, onOutcome: told.onOutcome });
+    const recorded = recordOutcomes();
+    const inbox = await pgBossInbox(boss, { queue, onOutcome: recorded.onOutcome });
     const copies = Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt_1")));
     expect((await Promise.all(copies)).filter((result) => result === "stored")).toHaveLength(1);
     expect(await inbox.health()).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
@@ -66,16 +66,16 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     await boss.work(
       queue,
       { pollingIntervalSeconds: 0.5 },
-      inboxHandler(handler, { onOutcome: told.onOutcome }),
+      inboxHandler(handler, { onOutcome: recorded.onOutcome }),
     );
-    await told.until("done");
+    await recorded.until("done");
     await boss.offWork(queue);
     expect(handled).toEqual([120]);
     expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
-    expect(told.of("stored")).toHaveLength(1);
+    expect(recorded.of("stored")).toHaveLength(1);
   });
 
-  it("shows what waits and what is dead, and replays it", async () => {
+  it("reports waiting events and dead letters, and replays a dead letter", async () => {
     const queue = await ownQueue();
     const inbox = await pgBossInbox(boss, { queue, retryLimit: 0 });
     await put(inbox, balanceChanged("evt_1"));
@@ -125,7 +125,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       return { queue, inbox, fail, archived };
     }
 
-    it("shows and replays one after thirteen hours, and after thirteen days", async () => {
+    it("lists and replays one after thirteen hours, and after thirteen days", async () => {
       const { inbox, archived } = await withDeadLetter("evt_1");
       await maintainAfter("13 hours");
       expect(await archived()).toBe(1);
@@ -144,7 +144,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       expect(await inbox.replay("evt_1")).toBe(true);
     });
 
-    it("stores one again that is delivered again from the archive, and forgets the archived one", async () => {
+    it("stores an archived one that is delivered again, and deletes it from the archive", async () => {
       const { queue, inbox, archived } = await withDeadLetter("evt_1");
       await maintainAfter("13 hours");
       const results = await Promise.all([
@@ -159,7 +159,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 0 });
     });
 
-    it("brings them back when an inbox starts, so that one that nobody asks for is not deleted after seven days", async () => {
+    it("moves them back to the jobs when an inbox starts, so that pg-boss does not delete one after seven days", async () => {
       const { queue, archived } = await withDeadLetter("evt_1");
       await maintainAfter("13 hours");
       const next = await pgBossInbox(boss, { queue });
@@ -180,16 +180,16 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     });
   });
 
-  it("does not take a queue that vanished for a first copy", async () => {
+  it("rejects a put when the queue was deleted", async () => {
     const queue = await ownQueue();
     const inbox = await pgBossInbox(boss, { queue });
     await boss.deleteQueue(queue);
     await expect(put(inbox, balanceChanged("evt_1"))).rejects.toThrow(
-      /did not keep the event: does the queue "events-\d+" still exist/,
+      /did not store the event: does the queue "events-\d+" still exist/,
     );
   });
 
-  it("fails at once when its database is gone", async () => {
+  it("rejects at once when the database is unreachable", async () => {
     const other = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
     other.on("error", () => {});
     await other.start();
@@ -199,16 +199,16 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     expect(await inbox.health()).toMatchObject({ isReachable: false });
   });
 
-  it("gives up when the answer is due", async () => {
+  it("rejects when the signal of the receiver aborts", async () => {
     const inbox = await pgBossInbox(boss, { queue: await ownQueue() });
     const controller = new AbortController();
     const putting = put(inbox, balanceChanged("evt_1"), controller.signal);
-    controller.abort(new Error("The answer was due."));
-    await expect(putting).rejects.toThrow("The answer was due.");
+    controller.abort(new Error("The response was due."));
+    await expect(putting).rejects.toThrow("The response was due.");
   });
 
-  describe("refuses at the start", () => {
-    it("a queue that is not there", async () => {
+  describe("rejects at the start", () => {
+    it("a queue that does not exist", async () => {
       await expect(pgBossInbox(boss, { queue: "nowhere" })).rejects.toThrow(
         /has no queue "nowhere". Create it/,
       );
@@ -231,7 +231,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       await expect(pgBossInbox(other, { queue: "events-1" })).rejects.toThrow(/Is it started/);
     });
 
-    it("an archive that comes too early", async () => {
+    it("an archive that takes jobs too early", async () => {
       const queue = await ownQueue();
       const other = new PgBoss({
         connectionString: url,
@@ -259,11 +259,11 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       onTestFinished(() => other.stop({ graceful: false, close: true }));
       await other.start();
       await expect(pgBossInbox(other, { queue })).rejects.toThrow(
-        "pg-boss deletes what it archived after 23 hours, dead letters too; make it with a deleteAfterSeconds of at least 86400",
+        "pg-boss deletes archived jobs after 23 hours, dead letters too; create it with a deleteAfterSeconds of at least 86400",
       );
     });
 
-    it("an archive that it cannot know of", async () => {
+    it("an archive whose settings it cannot read", async () => {
       const queue = await ownQueue();
       const ownDatabase: PgBossLike = {
         insert: (...args) => boss.insert(...(args as unknown as Parameters<typeof boss.insert>)),

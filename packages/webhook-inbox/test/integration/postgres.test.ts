@@ -4,7 +4,7 @@ import fc from "fast-check";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureTables, isNewest, markProcessed, type PostgresTransaction } from "../../src/postgres/index.ts";
-import { tables } from "../../src/postgres/tables.ts";
+import { tables } from "../../src/postgres/processed.ts";
 import { balanceChanged } from "../events.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 import {
@@ -39,7 +39,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   };
 
   describe.each(Object.entries(clients))("through %s", (name, { transaction, outside }) => {
-    it("marks an event once, whatever its id holds", async () => {
+    it("marks an event once, whatever characters its id has", async () => {
       const ids = [`evt '; DROP TABLE effects; --`, "evt \\' \\\\ $1 $2::text", "evt_é💳", `${name} evt_1`];
       for (const id of ids) {
         const event = balanceChanged(`${name} ${id}`);
@@ -48,7 +48,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       }
     });
 
-    it("marks nothing when the transaction fails, so that the next copy has its effect", async () => {
+    it("marks nothing when the transaction fails, so that the next delivery is processed", async () => {
       const event = balanceChanged(`${name} evt_2`);
       const failing = transaction(async (own) => {
         expect(await markProcessed(own, event)).toBe(true);
@@ -58,7 +58,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await transaction((own) => markProcessed(own, event))).toBe(true);
     });
 
-    it("lets 20 copies at once have one effect", async () => {
+    it("writes the effect once for 20 concurrent duplicates", async () => {
       const event = balanceChanged(`${name} evt_3`);
       const handle = () =>
         transaction(async (own, run) => {
@@ -71,9 +71,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await effectsOf(event.id)).toBe(1);
     });
 
-    it("knows the newest event of a key, in whichever order they come", async () => {
+    it("finds the newest event of a key, in whichever order they arrive", async () => {
       const at = (id: string, createdAt: string) => balanceChanged(id, 1, createdAt);
-      const told: boolean[] = [];
+      const recorded: boolean[] = [];
       for (const event of [
         at("evt_a", "2026-01-01T10:00:00.500Z"),
         at("evt_b", "2026-01-01T10:00:00.499Z"),
@@ -81,15 +81,15 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         at("evt_B", "2026-01-01T10:00:00.501Z"), // "B" < "c"
         at("evt_d", "2026-01-01T10:00:00.501Z"),
       ]) {
-        told.push(await transaction((own) => isNewest(own, `${name} card_1`, event)));
+        recorded.push(await transaction((own) => isNewest(own, `${name} card_1`, event)));
       }
-      expect(told).toEqual([true, false, true, false, true]);
+      expect(recorded).toEqual([true, false, true, false, true]);
       expect(
         await transaction((own) => isNewest(own, `${name} card_2`, at("evt_e", "2025-01-01T00:00:00Z"))),
       ).toBe(true);
     });
 
-    it("refuses what is no transaction", async () => {
+    it("rejects a client that is not in a transaction", async () => {
       const promise = markProcessed(outside as PostgresTransaction, balanceChanged("evt_9"));
       await expect(promise).rejects.toThrow(/not a pool, a database or a client without BEGIN/);
       await expect(isNewest(outside as PostgresTransaction, "k", balanceChanged("evt_9"))).rejects.toThrow(
@@ -97,27 +97,27 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       );
     });
 
-    it("makes its tables, also when they are there", async () => {
+    it("creates its tables, also when they exist", async () => {
       await transaction((own) => ensureTables(own));
     });
   });
 
-  it("refuses a client on which BEGIN was forgotten", async () => {
+  it("rejects a client without BEGIN", async () => {
     const client = await pool.connect();
     await expect(markProcessed(client, balanceChanged("evt_9"))).rejects.toThrow(/without BEGIN/);
     client.release();
   });
 
-  it("refuses what is no client, and an event without a date", async () => {
+  it("rejects an unknown client, and an event without a date", async () => {
     await expect(markProcessed({} as PostgresTransaction, balanceChanged("evt_9"))).rejects.toThrow(
-      /no transaction of pg, postgres, Prisma, Drizzle or Kysely/,
+      /not a transaction of pg, postgres, Prisma, Drizzle or Kysely/,
     );
     const undated = { id: "evt_9", createdAt: "yesterday" };
     const asking = overPg(pool).transaction((own) => isNewest(own, "k", undated));
-    await expect(asking).rejects.toThrow("The event evt_9 has a createdAt that is no date");
+    await expect(asking).rejects.toThrow("The createdAt of event evt_9 is not a date");
   });
 
-  it("ends at the newest balance after any permutation, with copies, at once", async () => {
+  it("ends with the newest balance after any permutation, with duplicates, concurrently", async () => {
     await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance int NOT NULL)");
     const { transaction } = overPg(pool);
     let card = 0;
@@ -149,14 +149,14 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     );
   });
 
-  it("makes its tables when many processes start at once", async () => {
+  it("creates its tables when many processes start at once", async () => {
     await pool.query("DROP TABLE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema");
     await Promise.all(Array.from({ length: 8 }, () => ensureTables(pool)));
     const { rows } = await pool.query("SELECT version FROM webhook_inbox_schema");
     expect(rows).toEqual([{ version: 1 }]);
   });
 
-  it("refuses tables of a newer version", async () => {
+  it("rejects tables of a newer version", async () => {
     await pool.query("UPDATE webhook_inbox_schema SET version = 2");
     await expect(ensureTables(pool)).rejects.toThrow(/newer version: update @loyalty-cards\/webhook-inbox/);
     await pool.query("UPDATE webhook_inbox_schema SET version = 1");

@@ -106,7 +106,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         isFirst ? run("INSERT INTO effects VALUES ('evt_1')") : undefined,
       );
 
-    it("commits what work did, and resolves with its result", async () => {
+    it("commits the work, and resolves with its result", async () => {
       expect(
         await transaction(async ({ run }) => run("INSERT INTO effects VALUES ('a')").then(() => 7)),
       ).toBe(7);
@@ -210,7 +210,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await retried(async () => "works")).toBe("works");
     });
 
-    it("says that it is unknown whether it was committed, when COMMIT gets no response", async () => {
+    it("says that the result is unknown when COMMIT gets no response", async () => {
       const lock = Math.floor(Math.random() * 2 ** 31);
       const holder = await admin.connect();
       await holder.query("SELECT pg_advisory_lock($1)", [lock]);
@@ -234,7 +234,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await retried(async () => "works")).toBe("works");
     });
 
-    it("rejects with PostgreSQL's error when COMMIT is refused", async () => {
+    it("rejects with PostgreSQL's error when COMMIT fails", async () => {
       const failing = transaction(({ run }) =>
         Promise.resolve(run("INSERT INTO effects VALUES ('a'), ('a')")),
       );
@@ -251,7 +251,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await effects()).toEqual([]);
     });
 
-    it("survives connections that are cut at random, and loses and doubles nothing", async () => {
+    it("survives connections that are cut at random, without a lost or double effect", async () => {
       const ids = Array.from({ length: 60 }, (_value, index) => `evt_${index}`);
       const open = new Set<number>();
       let isOver = false;
@@ -287,7 +287,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   describe("through pg", () => {
-    it("leaves no listener behind, and gives a lost connection not back to the pool", async () => {
+    it("removes its listeners, and does not return a lost connection to the pool", async () => {
       const own = new pg.Pool({ connectionString: url, max: 1 });
       onTestFinished(() => own.end());
       const clients: pg.PoolClient[] = [];
@@ -304,7 +304,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(own.totalCount).toBe(0);
     });
 
-    it("keeps the process alive when a connection is cut that nothing uses", async () => {
+    it("keeps the process alive when an idle connection is cut", async () => {
       const own = new pg.Pool({ connectionString: url, max: 1 });
       onTestFinished(() => own.end());
       const id = await withPgTransaction(
@@ -341,7 +341,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(cutPool.totalCount).toBe(0);
     });
 
-    it("has its effect once through pg-boss, when the connection of the first attempt is cut", async () => {
+    it("writes the effect once through pg-boss when the connection of the first attempt is cut", async () => {
       const boss = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
       boss.on("error", () => {});
       await boss.start();
@@ -369,14 +369,14 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   describe("through postgres.js", () => {
-    it("does not send a query of a transaction that was lost on another connection", async () => {
+    it("does not send a query of a lost transaction on another connection", async () => {
       let late: Promise<unknown> | undefined;
       const failing = withPostgresJsTransaction(sql, async (own) => {
         const [row] = await own<{ id: number }[]>`SELECT pg_backend_pid() AS id`;
         late = (async () => {
           await cut(row?.id ?? 0);
           await untilNoticed();
-          await sql`SELECT 1`.catch(() => sql`SELECT 1`); // the connection is open again, for somebody else
+          await sql`SELECT 1`.catch(() => sql`SELECT 1`); // the connection is open again, for another query
           await own`INSERT INTO effects VALUES ('late')`;
         })();
         await late;
@@ -386,7 +386,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await effects()).toEqual([]);
     });
 
-    it("does not send a query after its end, from a savepoint either", async () => {
+    it("does not send a query after the transaction has ended, also not from a savepoint", async () => {
       const kept: (() => Promise<unknown>)[] = [];
       await withPostgresJsTransaction(sql, async (own) => {
         kept.push(async () => own`SELECT 1`);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { OpenSqlite, SqliteDatabase } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
 /** The tables as the first version of the package made them. */
@@ -59,7 +59,7 @@ function recordingStatements(open: OpenSqlite) {
 describe.each(engines)("with %s", (_name, open) => {
   it("finds the rows of every statement by an index, without sorting, and without statistics", async () => {
     const recording = recordingStatements(open);
-    const recorded = outcomes();
+    const recorded = recordOutcomes();
     const inbox = openInbox({ open: recording.open, onOutcome: recorded.onOutcome });
     await put(inbox, balanceChanged("evt_1"));
     const worker = inbox.work(() => {});
@@ -72,7 +72,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(plans.filter(([, plan]) => /SCAN|TEMP B-TREE/.test(plan.join("\n")))).toEqual([]);
   });
 
-  it("keeps its indexes when statistics of an empty file say otherwise", async () => {
+  it("uses its indexes also with the statistics of an empty file", async () => {
     const file = scratchFile();
     const first = openInbox({ file, open });
     await first.write((database) => database.exec("ANALYZE"));
@@ -83,8 +83,8 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(plans.filter(([, plan]) => /SCAN|TEMP B-TREE/.test(plan.join("\n")))).toEqual([]);
   });
 
-  it("handles the oldest event first, and a retry when its time has come, however many wait", async () => {
-    const recorded = outcomes();
+  it("processes the oldest event first, and a retry when it is due, however many events wait", async () => {
+    const recorded = recordOutcomes();
     let nowMs = Date.parse("2026-01-01T12:00:00.000Z");
     const inbox = openInbox({ open, onOutcome: recorded.onOutcome, now: () => nowMs, random: () => 1 });
     const handled: string[] = [];
@@ -93,7 +93,7 @@ describe.each(engines)("with %s", (_name, open) => {
       () => {
         throw new Error("not yet");
       },
-      { backoff: { firstMs: 1_000, mostMs: 1_000 } },
+      { backoff: { initialDelayMs: 1_000, maxDelayMs: 1_000 } },
     );
     await recorded.until("failed");
     await failing.stop();
@@ -109,8 +109,8 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(handled.slice(-2)).toEqual(["evt_late_28", "evt_late_29"]);
   });
 
-  it("tells how many wait and are dead after every kind of change", async () => {
-    const recorded = outcomes();
+  it("reports how many events wait and are dead after every kind of change", async () => {
+    const recorded = recordOutcomes();
     const inbox = openInbox({ open, onOutcome: recorded.onOutcome });
     const counts = async () => {
       const { waiting, dead } = await inbox.health();
@@ -142,7 +142,7 @@ describe.each(engines)("with %s", (_name, open) => {
   });
 
   it("lists entries of all states by the time of their receipt", async () => {
-    const recorded = outcomes();
+    const recorded = recordOutcomes();
     const inbox = openInbox({ open, onOutcome: recorded.onOutcome });
     for (const id of ["evt_done_1", "evt_dead", "evt_done_2"]) await put(inbox, balanceChanged(id));
     const worker = inbox.work(
@@ -163,9 +163,9 @@ describe.each(engines)("with %s", (_name, open) => {
     expect((await inbox.list({ limit: 2 })).map(({ id }) => id)).toEqual(["evt_done_1", "evt_dead"]);
   });
 
-  it("forgets handled events in small transactions, until none is too old", async () => {
+  it("deletes processed events in small transactions, until none is older than the retention", async () => {
     const file = scratchFile();
-    const recorded = outcomes();
+    const recorded = recordOutcomes();
     const first = openInbox({ file, open, onOutcome: recorded.onOutcome });
     await Promise.all(Array.from({ length: 250 }, (_, index) => put(first, balanceChanged(`evt_${index}`))));
     first.work(() => {}, { concurrency: 250 });
@@ -203,7 +203,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(await later.list()).toEqual([]);
   });
 
-  it("brings a file of the first version up to date, and keeps every event in it", async () => {
+  it("migrates a file of the first version, and keeps every event in it", async () => {
     const file = scratchFile();
     const old = open(file);
     old.exec("PRAGMA journal_mode = WAL");
@@ -232,7 +232,7 @@ describe.each(engines)("with %s", (_name, open) => {
     add("evt_dead", "dead", nowMs - 900, 25, null, nowMs);
     old.close();
 
-    const recorded = outcomes();
+    const recorded = recordOutcomes();
     const clockSetBack = () => Date.now() - 7_200_000; // between the two versions
     const inbox = openInbox({ file, open, onOutcome: recorded.onOutcome, now: clockSetBack });
     expect(await inbox.health()).toMatchObject({ waiting: 3, dead: 1 });

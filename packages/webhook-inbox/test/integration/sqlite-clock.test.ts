@@ -2,13 +2,13 @@
 import { describe, expect, it } from "vitest";
 import type { SqliteHandler, SqliteInbox, SqliteInboxOptions } from "../../src/index.ts";
 import { balanceChanged, bodyOf, put } from "../events.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
 const twelve = Date.parse("2026-01-01T12:00:00.000Z");
 const ten = Date.parse("2026-01-01T10:00:00.000Z");
 const pauseMs = 60_000;
-const options = { pollMs: 5, backoff: { firstMs: pauseMs, mostMs: pauseMs } };
+const options = { pollMs: 5, backoff: { initialDelayMs: pauseMs, maxDelayMs: pauseMs } };
 
 function putAt(inbox: SqliteInbox, id: string, receivedAtMs: number) {
   const event = balanceChanged(id);
@@ -19,7 +19,7 @@ function putAt(inbox: SqliteInbox, id: string, receivedAtMs: number) {
 describe.each(engines)("with %s", (_name, open) => {
   /** An inbox whose clock the test moves, and what it reports. */
   function withClock(file: string, startMs: number) {
-    const recorded = outcomes();
+    const recorded = recordOutcomes();
     const clock = { nowMs: startMs };
     const { onOutcome } = recorded;
     const inbox = openInbox({ file, open, onOutcome, now: () => clock.nowMs, random: () => 1 });
@@ -27,7 +27,7 @@ describe.each(engines)("with %s", (_name, open) => {
     return { inbox, clock, recorded, attempts };
   }
 
-  it("handles an event that was stored before the clock was set back", async () => {
+  it("processes an event that was stored before the clock was set back", async () => {
     const { inbox, clock, recorded, attempts } = withClock(scratchFile(), twelve);
     await putAt(inbox, "evt_before", clock.nowMs);
     clock.nowMs = ten;
@@ -38,7 +38,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(attempts()).toEqual(["evt_before 1", "evt_after 1"]);
   });
 
-  it("handles it after a restart too, before what comes later", async () => {
+  it("processes it after a restart too, before later events", async () => {
     const file = scratchFile();
     const first = withClock(file, twelve);
     await putAt(first.inbox, "evt_before", twelve);
@@ -50,7 +50,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(attempts()).toEqual(["evt_before 1", "evt_after 1"]);
   });
 
-  it("handles at once what a receiver with a clock of its own received later than now", async () => {
+  it("processes at once an event whose time of receipt is in the future", async () => {
     const { inbox, recorded } = withClock(scratchFile(), ten);
     await putAt(inbox, "evt_1", twelve);
     inbox.work(() => {}, options);
@@ -84,7 +84,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(attempts()).toContain("evt_retried 2");
   });
 
-  it("takes over what another worker held after one lease", async () => {
+  it("leases the events of another worker after its lease has expired", async () => {
     const file = scratchFile();
     const leaseMs = 30_000;
     const first = withClock(file, twelve);
@@ -110,7 +110,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(attempts()).toContain("evt_held 2");
   });
 
-  it("lets two processes go on when the clock of both is set back", async () => {
+  it("keeps two processes working when the clock of both is set back", async () => {
     const file = scratchFile();
     const first = withClock(file, twelve);
     const second = withClock(file, twelve);
@@ -126,7 +126,7 @@ describe.each(engines)("with %s", (_name, open) => {
     await first.recorded.until("done", 5);
   });
 
-  it("stores nothing while now returns no number, and goes on afterwards", async () => {
+  it("stores nothing while now returns a value that is not a number, and continues afterwards", async () => {
     let reading: unknown = ten;
     const inbox = openInbox({ open, now: () => reading as number });
     reading = Number.NaN;

@@ -1,12 +1,12 @@
-/** The inbox in a file: durable before it answers, each event once, nothing lost. */
+/** The SQLite inbox: durable before the response, each event once, nothing lost. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { openLibsql, type SqliteDatabase, sqliteInbox } from "../../src/index.ts";
-import { isNewest, markProcessed } from "../../src/sqlite/index.ts";
+import { isNewest, markProcessed } from "../../src/sqlite/processed.ts";
 import { balanceChanged, bodyOf, put } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
 
 describe.each(engines)("with %s", (name, open) => {
@@ -15,12 +15,16 @@ describe.each(engines)("with %s", (name, open) => {
     return {
       inbox,
       async work(handler) {
-        inbox.work(handler, { maxAttempts: attempts, backoff: { firstMs: 0, mostMs: 0 }, pollMs: 5 });
+        inbox.work(handler, {
+          maxAttempts: attempts,
+          backoff: { initialDelayMs: 0, maxDelayMs: 0 },
+          pollMs: 5,
+        });
       },
     };
   });
 
-  it("stores an event once, and still knows it after a restart", async () => {
+  it("stores an event once, also after a restart", async () => {
     const file = scratchFile();
     const first = openInbox({ file, open });
     expect(await put(first, balanceChanged("evt_1"))).toBe("stored");
@@ -44,7 +48,7 @@ describe.each(engines)("with %s", (name, open) => {
     expect(Object.values(database?.prepare("PRAGMA synchronous").get() as object)[0]).toBe(2); // FULL
   });
 
-  it("shares one transaction among the events of one moment, and tells one of many copies that it is new", async () => {
+  it("writes concurrent events in one transaction, and stores one of many duplicates", async () => {
     let commits = 0;
     const inbox = openInbox({
       open: watched(open, (sql) => {
@@ -57,7 +61,7 @@ describe.each(engines)("with %s", (name, open) => {
     expect(commits).toBe(1);
   });
 
-  it("waits for another process that writes, without holding up this one", async () => {
+  it("waits for another process that writes, without blocking this one", async () => {
     const file = scratchFile();
     const inbox = openInbox({ file, open });
     const other = open(file);
@@ -74,7 +78,7 @@ describe.each(engines)("with %s", (name, open) => {
     other.close();
   });
 
-  it("does not begin what nobody waits for any more", async () => {
+  it("does not store an event whose signal was aborted before", async () => {
     const inbox = openInbox({ open });
     const controller = new AbortController();
     const putting = put(inbox, balanceChanged("evt_1"), controller.signal);
@@ -83,7 +87,7 @@ describe.each(engines)("with %s", (name, open) => {
     expect(await inbox.list()).toEqual([]);
   });
 
-  it("keeps the body byte for byte", async () => {
+  it("preserves the body byte for byte", async () => {
     const inbox = openInbox({ open });
     const body = new TextEncoder().encode(
       '\uFEFF{ "id":"evt_1", "type":"ping","createdAt":"2026-01-01T00:00:00.000Z", "x":"\\u00e9 é 💳" }',
@@ -96,7 +100,7 @@ describe.each(engines)("with %s", (name, open) => {
     expect([kept, x]).toEqual([body, "é é 💳"]);
   });
 
-  it("keeps tables of the program's own in the same file, each write in a transaction", async () => {
+  it("allows tables of the application in the same file, each write in a transaction", async () => {
     const inbox = openInbox({ open });
     await inbox.write((database) => database.exec("CREATE TABLE shop (name TEXT)"));
     const failing = inbox.write((database) => {
@@ -107,16 +111,16 @@ describe.each(engines)("with %s", (name, open) => {
     await expect(inbox.write(async () => {})).rejects.toThrow("write takes a synchronous function");
     expect(await inbox.write((database) => database.prepare("SELECT * FROM shop").all())).toEqual([]);
     const event = balanceChanged("evt_1");
-    const answers = await inbox.write((database) => [
+    const responses = await inbox.write((database) => [
       markProcessed(database, event),
       isNewest(database, "card_1", event),
       isNewest(database, "card_1", event),
     ]);
-    expect(answers).toEqual([true, true, false]);
+    expect(responses).toEqual([true, true, false]);
   });
 
-  it("forgets handled events after the retention, and dead ones never", async () => {
-    const { onOutcome, until } = outcomes();
+  it("deletes processed events after the retention, and never dead letters", async () => {
+    const { onOutcome, until } = recordOutcomes();
     const file = scratchFile();
     const first = openInbox({ file, open, onOutcome });
     await put(first, balanceChanged("evt_handled"));
@@ -142,7 +146,7 @@ describe.each(engines)("with %s", (name, open) => {
     expect((await openInbox({ file, open }).list()).map(({ id }) => id)).toEqual(["evt_dead"]);
   });
 
-  it("refuses tables of a newer version at the start", async () => {
+  it("rejects tables of a newer version at the start", async () => {
     const file = scratchFile();
     await openInbox({ file, open }).close();
     const database = open(file);
@@ -167,7 +171,7 @@ describe.each(engines)("with %s", (name, open) => {
       /cannot use the file/,
     ],
     [
-      "a file that is no database",
+      "a file that is not a database",
       () => {
         const file = scratchFile();
         writeFileSync(file, "These are the minutes of a meeting. ".repeat(200));
@@ -181,33 +185,33 @@ describe.each(engines)("with %s", (name, open) => {
 });
 
 it.each([
-  [{ file: "" }, /needs a file that outlives the process/],
-  [{ file: ":memory:" }, /needs a file that outlives the process/],
+  [{ file: "" }, /needs a file on a disk/],
+  [{ file: ":memory:" }, /needs a file on a disk/],
   [{ file: undefined as unknown as string }, /needs a file/],
   [
     { file: "x.db", retentionSeconds: 31_019 },
     /retentionSeconds is 31019; it must be at least 31020 seconds/,
   ],
   [{ file: "x.db", retentionSeconds: Number.NaN }, /retentionSeconds is NaN/],
-])("refuses the options %o", (options, message) => {
+])("rejects the options %o", (options, message) => {
   expect(() => sqliteInbox(options)).toThrow(TypeError);
   expect(() => sqliteInbox(options)).toThrow(message);
 });
 
-it("takes a retention of exactly the retry horizon", () => {
+it("accepts a retention of exactly the retry horizon", () => {
   expect(() => openInbox({ retentionSeconds: 31_020 })).not.toThrow();
 });
 
-it("says that it is closed", async () => {
+it("rejects calls after close", async () => {
   const inbox = openInbox();
   await inbox.close();
   await expect(put(inbox, balanceChanged("evt_1"))).rejects.toThrow("The inbox is closed.");
   expect(() => inbox.work(() => {})).toThrow("The inbox is closed.");
-  expect(await inbox.health()).toMatchObject({ isReachable: false, fault: expect.any(String) });
+  expect(await inbox.health()).toMatchObject({ isReachable: false, error: expect.any(String) });
   await expect(inbox.list()).rejects.toThrow("The inbox is closed.");
 });
 
-it("writes what was handed to it before it closes", async () => {
+it("writes queued events before it closes", async () => {
   const file = scratchFile();
   const inbox = openInbox({ file });
   const putting = put(inbox, balanceChanged("evt_1"));
@@ -216,8 +220,8 @@ it("writes what was handed to it before it closes", async () => {
   expect(await put(openInbox({ file }), balanceChanged("evt_1"))).toBe("duplicate");
 });
 
-it("makes a receiver answer 204 when it is safe, and 503 when it is not", async () => {
-  const { told, onOutcome } = outcomes();
+it("makes a receiver respond 204 when the event is stored, and 503 when it is not", async () => {
+  const { recorded, onOutcome } = recordOutcomes();
   const inbox = openInbox({ open: openLibsql, onOutcome });
   const receive = createReceiver({ secret: "whsec_1", inbox, log: () => {} });
   const body = bodyOf(balanceChanged("evt_1"));
@@ -229,5 +233,5 @@ it("makes a receiver answer 204 when it is safe, and 503 when it is not", async 
   expect([(await deliver()).status, (await deliver()).status]).toEqual([204, 204]);
   await inbox.close();
   expect((await deliver()).status).toBe(503);
-  expect(told.map(({ outcome }) => outcome)).toEqual(["stored", "duplicate", "not-stored"]);
+  expect(recorded.map(({ outcome }) => outcome)).toEqual(["stored", "duplicate", "not-stored"]);
 });

@@ -1,7 +1,7 @@
 /** Leases on a SQLite file that another process keeps locked: what could not be written comes again. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { balanceChanged, put } from "../events.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
 function latch() {
@@ -13,9 +13,9 @@ function latch() {
 }
 
 describe.each(engines)("with %s", (_name, open) => {
-  it("tries an event again whose failure could not be written, while the worker stays busy with another", async () => {
+  it("retries an event whose failure could not be written, while the worker runs another", async () => {
     const file = scratchFile();
-    const recorded = outcomes();
+    const recorded = recordOutcomes();
     const inbox = openInbox({ file, open, onOutcome: recorded.onOutcome });
     const other = open(file);
     onTestFinished(() => void other.close());
@@ -38,7 +38,7 @@ describe.each(engines)("with %s", (_name, open) => {
         other.exec("BEGIN IMMEDIATE");
         throw new Error("This failure cannot be written.");
       },
-      { leaseMs: 7_000, pollMs: 5, backoff: { firstMs: 0, mostMs: 0 } },
+      { leaseMs: 7_000, pollMs: 5, backoff: { initialDelayMs: 0, maxDelayMs: 0 } },
     );
     await recorded.until("unavailable"); // the inbox gave up writing the failure
     other.exec("COMMIT");

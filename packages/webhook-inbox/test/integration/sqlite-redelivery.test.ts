@@ -2,16 +2,16 @@
 import { describe, expect, it } from "vitest";
 import type { SqliteHandler } from "../../src/index.ts";
 import { balanceChanged, bodyOf, put } from "../events.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
 const maxAttempts = 2;
-const options = { maxAttempts, backoff: { firstMs: 0, mostMs: 0 }, pollMs: 5 };
+const options = { maxAttempts, backoff: { initialDelayMs: 0, maxDelayMs: 0 }, pollMs: 5 };
 
 describe.each(engines)("with %s", (_name, open) => {
   /** An inbox in which `evt_dead` is a dead letter and `evt_done` is done. */
   async function withDeadLetter(file = scratchFile()) {
-    const recorded = outcomes();
+    const recorded = recordOutcomes();
     const inbox = openInbox({ file, open, onOutcome: recorded.onOutcome });
     await put(inbox, balanceChanged("evt_dead"));
     await put(inbox, balanceChanged("evt_done"));
@@ -48,7 +48,7 @@ describe.each(engines)("with %s", (_name, open) => {
     ]);
   });
 
-  it("makes a revived event a dead letter again only after all attempts", async () => {
+  it("dead-letters a revived event only after all attempts", async () => {
     const { inbox, recorded } = await withDeadLetter();
     expect(await put(inbox, balanceChanged("evt_dead"))).toBe("stored");
     inbox.work(() => {
@@ -59,7 +59,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(recorded.of("failed").map(({ attempt }) => attempt)).toEqual([1, 1]);
   });
 
-  it("takes an event that waits or is done for a duplicate", async () => {
+  it("treats an event that waits or is done as a duplicate", async () => {
     const { inbox } = await withDeadLetter();
     await put(inbox, balanceChanged("evt_waiting"));
     expect(await put(inbox, balanceChanged("evt_waiting"))).toBe("duplicate");
@@ -88,9 +88,9 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(results.filter((result) => result === "stored")).toHaveLength(1);
   });
 
-  it("wakes a worker of another process for a revived event", async () => {
+  it("processes a revived event in a worker of another process", async () => {
     const { inbox, file } = await withDeadLetter();
-    const other = outcomes();
+    const other = recordOutcomes();
     openInbox({ file, open, onOutcome: other.onOutcome }).work(() => {}, options);
     expect(await put(inbox, balanceChanged("evt_dead"))).toBe("stored");
     await other.until("done");

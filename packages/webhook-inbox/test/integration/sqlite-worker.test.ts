@@ -3,12 +3,12 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SqliteInbox, SqliteWorkerOptions } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
 
-const atOnce: SqliteWorkerOptions = { backoff: { firstMs: 0, mostMs: 0 }, pollMs: 5 };
+const atOnce: SqliteWorkerOptions = { backoff: { initialDelayMs: 0, maxDelayMs: 0 }, pollMs: 5 };
 
-/** A promise, and whoever resolves it. */
+/** A promise and its resolve function. */
 function latch<Value = void>() {
   let open: (value: Value) => void = () => {};
   const opened = new Promise<Value>((resolve) => {
@@ -20,13 +20,13 @@ function latch<Value = void>() {
 describe.each(engines)("with %s", (_name, open) => {
   /** The inbox, and a table of the program's own in the same file. */
   function withBalances(file = scratchFile()) {
-    const told = outcomes();
-    const inbox = openInbox({ file, open, onOutcome: told.onOutcome });
+    const recorded = recordOutcomes();
+    const inbox = openInbox({ file, open, onOutcome: recorded.onOutcome });
     const database = open(file);
     onTestFinished(() => void database.close());
     database.exec("CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)");
     const effects = () => database.prepare("SELECT event_id, attempt FROM effects ORDER BY event_id").all();
-    return { inbox, told, file, effects };
+    return { inbox, recorded, file, effects };
   }
   const writeEffect =
     (event: { id: string }, attempt: number) =>
@@ -34,8 +34,8 @@ describe.each(engines)("with %s", (_name, open) => {
       database.prepare("INSERT INTO effects VALUES (?, ?)").run(event.id, attempt);
     };
 
-  it("hands typed events to their handlers, in the order of their arrival, also those of before the start", async () => {
-    const { inbox, told } = withBalances();
+  it("calls the typed handlers in the order of arrival, also for events stored before the start", async () => {
+    const { inbox, recorded } = withBalances();
     const balances: number[] = [];
     for (const balance of [1, 2, 3]) await put(inbox, balanceChanged(`evt_${balance}`, balance));
     inbox.work(
@@ -43,14 +43,17 @@ describe.each(engines)("with %s", (_name, open) => {
       { concurrency: 1 },
     );
     await put(inbox, balanceChanged("evt_4", 4));
-    await told.until("done", 4);
+    await recorded.until("done", 4);
     expect(balances).toEqual([1, 2, 3, 4]);
-    expect(told.of("done")[3]).toMatchObject({ event: { id: "evt_4", type: "balance.changed" }, attempt: 1 });
+    expect(recorded.of("done")[3]).toMatchObject({
+      event: { id: "evt_4", type: "balance.changed" },
+      attempt: 1,
+    });
     expect((await inbox.list()).map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
   });
 
-  it("runs no more handlers at once than it may", async () => {
-    const { inbox, told } = withBalances();
+  it("runs at most `concurrency` handlers at once", async () => {
+    const { inbox, recorded } = withBalances();
     let running = 0;
     let most = 0;
     for (let index = 0; index < 20; index++) await put(inbox, balanceChanged(`evt_${index}`));
@@ -63,15 +66,15 @@ describe.each(engines)("with %s", (_name, open) => {
       },
       { concurrency: 3 },
     );
-    await told.until("done", 20);
+    await recorded.until("done", 20);
     expect(most).toBe(3);
   });
 
-  it("writes the effect and the end of the event in one transaction", async () => {
-    const { inbox, told, effects } = withBalances();
+  it("commits the effect and the state of the event in one transaction", async () => {
+    const { inbox, recorded, effects } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
     inbox.work((event, delivery) => delivery.write(writeEffect(event, delivery.attempt)));
-    await told.until("done");
+    await recorded.until("done");
     expect(effects()).toMatchObject([{ event_id: "evt_1", attempt: 1 }]);
   });
 
@@ -80,7 +83,7 @@ describe.each(engines)("with %s", (_name, open) => {
     ["the write itself fails", "write"],
     ["the write is asynchronous, and would outlive its transaction", "async"],
   ])("writes nothing when %s, and tries again", async (_case, where) => {
-    const { inbox, told, effects } = withBalances();
+    const { inbox, recorded, effects } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
     inbox.work((event, { attempt, write }) => {
       write(writeEffect(event, attempt));
@@ -92,22 +95,22 @@ describe.each(engines)("with %s", (_name, open) => {
           throw new Error("not yet");
         });
     }, atOnce);
-    await told.until("done");
+    await recorded.until("done");
     expect(effects()).toMatchObject([{ event_id: "evt_1", attempt: 2 }]);
-    expect(told.of("failed")).toMatchObject([{ attempt: 1, retryInMs: 0 }]);
+    expect(recorded.of("failed")).toMatchObject([{ attempt: 1, retryInMs: 0 }]);
   });
 
-  it("refuses a write after the handler's end", async () => {
-    const { inbox, told } = withBalances();
+  it("rejects a write after the handler has ended", async () => {
+    const { inbox, recorded } = withBalances();
     const late = latch<() => void>();
     await put(inbox, balanceChanged("evt_1"));
     inbox.work((_event, delivery) => late.open(() => delivery.write(() => {})));
-    await told.until("done");
+    await recorded.until("done");
     expect(await late.opened).toThrow("write was called after the handler had ended");
   });
 
-  it("makes a dead letter of poison, leaves the others alone, and replays it", async () => {
-    const { inbox, told } = withBalances();
+  it("dead-letters a poison message, processes the others, and replays it", async () => {
+    const { inbox, recorded } = withBalances();
     let isPoisonous = true;
     for (const id of ["evt_1", "evt_poison", "evt_2"]) await put(inbox, balanceChanged(id));
     inbox.work(
@@ -116,8 +119,8 @@ describe.each(engines)("with %s", (_name, open) => {
       },
       { ...atOnce, maxAttempts: 3, concurrency: 1 },
     );
-    await told.until("dead");
-    await told.until("done", 2);
+    await recorded.until("dead");
+    await recorded.until("done", 2);
     const [letter] = await inbox.list({ state: "dead" });
     expect(letter).toMatchObject({
       id: "evt_poison",
@@ -126,17 +129,17 @@ describe.each(engines)("with %s", (_name, open) => {
     });
     expect(JSON.stringify(letter)).not.toContain("Anna");
     expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
-    expect(told.of("failed").map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(recorded.of("failed").map(({ attempt }) => attempt)).toEqual([1, 2]);
 
     isPoisonous = false;
     expect(await inbox.replay("evt_poison")).toBe(true);
     expect(await inbox.replay("evt_1")).toBe(false);
-    await told.until("done", 3);
-    expect(told.of("done")[2]).toMatchObject({ event: { id: "evt_poison" }, attempt: 1 });
+    await recorded.until("done", 3);
+    expect(recorded.of("done")[2]).toMatchObject({ event: { id: "evt_poison" }, attempt: 1 });
   });
 
-  it("takes over what a process held when it died, and keeps the late one's effect out", async () => {
-    const { inbox, told, file, effects } = withBalances();
+  it("retries the event of a process that died, and rolls back its late effect", async () => {
+    const { inbox, recorded, file, effects } = withBalances();
     const [begun, goOn] = [latch(), latch()];
     await put(inbox, balanceChanged("evt_1"));
     inbox.work(async (event, delivery) => {
@@ -147,17 +150,17 @@ describe.each(engines)("with %s", (_name, open) => {
     await begun.opened;
 
     // For this one the other's lease has run out long ago.
-    const later = outcomes();
+    const later = recordOutcomes();
     const other = openInbox({ file, open, onOutcome: later.onOutcome, now: () => Date.now() + 3_600_000 });
     other.work((event, delivery) => delivery.write(writeEffect(event, delivery.attempt)));
     await later.until("done");
     goOn.open();
-    await told.until("lease-lost");
+    await recorded.until("lease-lost");
     expect(effects()).toMatchObject([{ event_id: "evt_1", attempt: 2 }]);
   });
 
-  it("buries what ended its process in the last attempt", async () => {
-    const { inbox, told, file } = withBalances();
+  it("dead-letters an event whose last attempt crashed the process", async () => {
+    const { inbox, recorded, file } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
     const begun = latch();
     inbox.work(() => {
@@ -165,21 +168,21 @@ describe.each(engines)("with %s", (_name, open) => {
       return new Promise(() => {});
     });
     await begun.opened;
-    const later = outcomes();
+    const later = recordOutcomes();
     const other = openInbox({ file, open, onOutcome: later.onOutcome, now: () => Date.now() + 3_600_000 });
     other.work(() => {}, { maxAttempts: 1 });
     await later.until("dead");
-    expect([later.of("done"), told.of("done")]).toEqual([[], []]);
+    expect([later.of("done"), recorded.of("done")]).toEqual([[], []]);
     expect(later.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
   });
 
-  it("keeps the lease of a handler that takes longer than one", async () => {
-    const { told, file } = withBalances();
+  it("renews the lease of a handler that runs longer than the lease", async () => {
+    const { recorded, file } = withBalances();
     const [begun, goOn, renewed] = [latch(), latch(), latch()];
     let renewals = 0;
     const inbox = openInbox({
       file,
-      onOutcome: told.onOutcome,
+      onOutcome: recorded.onOutcome,
       open: watched(open, (sql) => {
         if (!/SET due_at = \? WHERE id = \? AND lease = \?/.test(sql)) return;
         renewals += 1;
@@ -199,12 +202,12 @@ describe.each(engines)("with %s", (_name, open) => {
     openInbox({ file, open }).work(({ id }) => void others.push(id), { pollMs: 5 });
     await renewed.opened;
     goOn.open();
-    await told.until("done");
+    await recorded.until("done");
     expect(others).toEqual([]);
   });
 
-  it("gives a handler up that takes too long, and aborts its signal", async () => {
-    const { inbox, told } = withBalances();
+  it("fails a handler that exceeds its timeout, and aborts its signal", async () => {
+    const { inbox, recorded } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
     const aborted = latch<string>();
     inbox.work(
@@ -215,13 +218,13 @@ describe.each(engines)("with %s", (_name, open) => {
       },
       { ...atOnce, handlerTimeoutMs: 20 },
     );
-    await told.until("done");
+    await recorded.until("done");
     expect(await aborted.opened).toContain("longer than 20 ms");
-    expect(told.of("done")).toMatchObject([{ attempt: 2 }]);
+    expect(recorded.of("done")).toMatchObject([{ attempt: 2 }]);
   });
 
-  it("stops when its handlers have ended, and takes nothing new", async () => {
-    const { inbox, told } = withBalances();
+  it("stops when the running handlers have ended, without leasing more events", async () => {
+    const { inbox, recorded } = withBalances();
     const [begun, goOn] = [latch(), latch()];
     await put(inbox, balanceChanged("evt_1"));
     const worker = inbox.work(
@@ -236,11 +239,11 @@ describe.each(engines)("with %s", (_name, open) => {
     await put(inbox, balanceChanged("evt_2"));
     goOn.open();
     await stopping;
-    expect(told.of("done")).toMatchObject([{ event: { id: "evt_1" } }]);
+    expect(recorded.of("done")).toMatchObject([{ event: { id: "evt_1" } }]);
     expect((await inbox.list({ state: "waiting" })).map(({ id }) => id)).toEqual(["evt_2"]);
   });
 
-  it("gives back what does not end in time, at once and without counting the attempt", async () => {
+  it("releases an event whose handler does not end in the grace period, without counting the attempt", async () => {
     const { inbox, file } = withBalances();
     const begun = latch();
     await put(inbox, balanceChanged("evt_1"));
@@ -250,31 +253,31 @@ describe.each(engines)("with %s", (_name, open) => {
     });
     await begun.opened;
     await worker.stop({ graceMs: 0 });
-    const next = outcomes();
+    const next = recordOutcomes();
     openInbox({ file, open, onOutcome: next.onOutcome }).work(() => {});
     await next.until("done");
     expect(next.of("done")).toMatchObject([{ attempt: 1 }]);
   });
 });
 
-it("waits longer after each failure, never in step with others", async () => {
-  const told = outcomes();
-  const inbox: SqliteInbox = openInbox({ onOutcome: told.onOutcome, random: () => 0 });
+it("increases the delay after each failure, with jitter", async () => {
+  const recorded = recordOutcomes();
+  const inbox: SqliteInbox = openInbox({ onOutcome: recorded.onOutcome, random: () => 0 });
   await put(inbox, balanceChanged("evt_1"));
   inbox.work(
     () => {
       throw new Error("no");
     },
-    { maxAttempts: 5, backoff: { firstMs: 4, mostMs: 10 } },
+    { maxAttempts: 5, backoff: { initialDelayMs: 4, maxDelayMs: 10 } },
   );
-  await told.until("dead");
-  expect(told.of("failed").map(({ retryInMs }) => retryInMs)).toEqual([2, 4, 5, 5]);
+  await recorded.until("dead");
+  expect(recorded.of("failed").map(({ retryInMs }) => retryInMs)).toEqual([2, 4, 5, 5]);
 });
 
-it("says in the log what failed and where, and not what the error said", async () => {
+it("logs the kind and place of an error, and not its text", async () => {
   const lines: string[] = [];
-  const told = outcomes();
-  const inbox = openInbox({ onOutcome: told.onOutcome, log: (line) => void lines.push(line) });
+  const recorded = recordOutcomes();
+  const inbox = openInbox({ onOutcome: recorded.onOutcome, log: (line) => void lines.push(line) });
   await put(inbox, balanceChanged("evt_1"));
   inbox.work(
     () => {
@@ -282,7 +285,7 @@ it("says in the log what failed and where, and not what the error said", async (
     },
     { maxAttempts: 1 },
   );
-  await told.until("dead");
+  await recorded.until("dead");
   expect(lines).toEqual([
     expect.stringMatching(
       /^webhook-inbox: balance\.changed evt_1 is a dead letter after attempt 1: RangeError at /,
@@ -290,7 +293,7 @@ it("says in the log what failed and where, and not what the error said", async (
   ]);
 });
 
-it("outlives a listener that throws", async () => {
+it("survives a listener that throws", async () => {
   const lines: string[] = [];
   const inbox = openInbox({
     onOutcome: () => {
@@ -308,11 +311,11 @@ it.each([
   [{ leaseMs: 5 }, /leaseMs/],
   [{ pollMs: -1 }, /pollMs/],
   [{ handlerTimeoutMs: 2 ** 31 }, /handlerTimeoutMs/],
-  [{ backoff: { firstMs: 10, mostMs: 5 } }, /backoff\.mostMs must be a number from 10/],
-])("refuses the worker's options %o", (options, message) => {
+  [{ backoff: { initialDelayMs: 10, maxDelayMs: 5 } }, /backoff\.maxDelayMs must be a number from 10/],
+])("rejects the worker options %o", (options, message) => {
   expect(() => openInbox().work(() => {}, options)).toThrow(message);
 });
 
-it("refuses to work without a handler", () => {
+it("rejects a worker without a handler", () => {
   expect(() => openInbox().work(undefined as never)).toThrow("work needs a handler");
 });

@@ -1,4 +1,4 @@
-/** The status page, through both of its doors: shows, replays, and keeps strangers out. */
+/** The status page in Express and with fetch: content, replay, authorization. */
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import express, { type RequestHandler } from "express";
@@ -6,20 +6,20 @@ import express4 from "express-4";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SqliteInbox } from "../../src/index.ts";
 import { expressStatusPage, fetchStatusPage } from "../../src/status/index.ts";
-import { duration } from "../../src/status/page.ts";
+import { formatDuration } from "../../src/status/page.ts";
 import { balanceChanged, put } from "../events.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { openInbox } from "../sqlite-files.ts";
 
 interface Guard {
-  authorize?: "elsewhere" | ((request: { headers: unknown }) => boolean | Promise<boolean>);
+  authorize?: "external" | ((request: { headers: unknown }) => boolean | Promise<boolean>);
   log?: (line: string) => void;
 }
 type Ask = (init?: RequestInit & { query?: string }) => Promise<Response>;
-type Door = (inbox: SqliteInbox, guard: Guard) => Promise<Ask>;
+type Mount = (inbox: SqliteInbox, guard: Guard) => Promise<Ask>;
 
 const throughExpress =
-  (framework: typeof express, ...before: RequestHandler[]): Door =>
+  (framework: typeof express, ...before: RequestHandler[]): Mount =>
   async (inbox, guard) => {
     const app = framework();
     app.use("/inbox", ...before, expressStatusPage(inbox, guard));
@@ -33,7 +33,7 @@ const throughExpress =
     return ({ query = "", ...init } = {}) =>
       fetch(`http://127.0.0.1:${port}/inbox${query}`, { redirect: "manual", ...init });
   };
-const doors: [string, Door][] = [
+const mounts: [string, Mount][] = [
   [
     "fetch",
     async (inbox, guard) => {
@@ -46,10 +46,10 @@ const doors: [string, Door][] = [
   ["Express behind a parser", throughExpress(express, express.urlencoded({ extended: false }))],
 ];
 
-describe.each(doors)("through %s", (_name, door) => {
-  async function mounted(guard: Guard = { authorize: "elsewhere" }) {
-    const told = outcomes();
-    const inbox = openInbox({ onOutcome: told.onOutcome });
+describe.each(mounts)("through %s", (_name, mount) => {
+  async function mounted(guard: Guard = { authorize: "external" }) {
+    const recorded = recordOutcomes();
+    const inbox = openInbox({ onOutcome: recorded.onOutcome });
     await put(inbox, balanceChanged(`evt_"<b>poison</b>`));
     const worker = inbox.work(
       () => {
@@ -57,15 +57,15 @@ describe.each(doors)("through %s", (_name, door) => {
       },
       { maxAttempts: 1 },
     );
-    await told.until("dead");
+    await recorded.until("dead");
     await worker.stop();
     await put(inbox, balanceChanged("evt_waiting"));
-    const ask = await door(inbox, { log: () => {}, ...guard });
+    const ask = await mount(inbox, { log: () => {}, ...guard });
     return { inbox, ask };
   }
   const form = (id: string) => ({ method: "POST", body: new URLSearchParams({ id }) });
 
-  it("shows what waits and what is dead, and nothing that could run or leak", async () => {
+  it("shows waiting events and dead letters, without markup or error texts of events", async () => {
     const { ask } = await mounted();
     const response = await ask();
     const page = await response.text();
@@ -83,18 +83,18 @@ describe.each(doors)("through %s", (_name, door) => {
     expect((await ask({ method: "HEAD" })).status).toBe(200);
   });
 
-  it("replays a dead letter, once", async () => {
+  it("replays a dead letter once", async () => {
     const { inbox, ask } = await mounted();
     const response = await ask(form(`evt_"<b>poison</b>`));
     expect(response.status).toBe(303);
     const query = response.headers.get("location") ?? "";
-    expect(await (await ask({ query })).text()).toContain("The dead letter has its attempts back");
+    expect(await (await ask({ query })).text()).toContain("The dead letter has all of its attempts again");
     expect(await inbox.health()).toMatchObject({ waiting: 2, dead: 0 });
     expect((await ask(form(`evt_"<b>poison</b>`))).status).toBe(404);
     expect((await ask({ method: "POST", body: new URLSearchParams() })).status).toBe(400);
   });
 
-  it("does not let another site click", async () => {
+  it("rejects a form of another site", async () => {
     const { inbox, ask } = await mounted();
     for (const headers of [
       { "sec-fetch-site": "cross-site" },
@@ -107,7 +107,7 @@ describe.each(doors)("through %s", (_name, door) => {
     expect(await inbox.health()).toMatchObject({ dead: 1 });
   });
 
-  it("asks its guard, and shows nothing when the guard fails", async () => {
+  it("calls authorize, and shows nothing when it fails", async () => {
     let verdict: () => boolean | Promise<boolean> = () => false;
     const { inbox, ask } = await mounted({ authorize: () => verdict() });
     expect((await ask()).status).toBe(403);
@@ -118,23 +118,23 @@ describe.each(doors)("through %s", (_name, door) => {
     const failed = await ask();
     expect([failed.status, await failed.text()]).toEqual([
       503,
-      "The inbox, or the guard of this page, failed.",
+      "The inbox or the authorization of this page failed.",
     ]);
     expect(await inbox.health()).toMatchObject({ dead: 1 });
   });
 
-  it("without a guard it says so in the log and on the page, and replays nothing", async () => {
+  it("says in the log and on the page that authorization is missing, and rejects replays", async () => {
     const lines: string[] = [];
     const inbox = openInbox();
-    const ask = await door(inbox, { log: (line) => void lines.push(line) });
-    expect(lines).toEqual([expect.stringContaining("mounted without a guard")]);
+    const ask = await mount(inbox, { log: (line) => void lines.push(line) });
+    expect(lines).toEqual([expect.stringContaining("mounted without authorization")]);
     const page = await (await ask()).text();
-    expect(page).toContain("This page has no guard");
+    expect(page).toContain("This page has no authorization");
     expect(page).not.toContain("<button>");
     expect((await ask(form("evt_1"))).status).toBe(403);
   });
 
-  it("answers 503 when the inbox is gone, 405 to other methods, and reads no endless form", async () => {
+  it("responds 503 when the inbox is unreachable, 405 to other methods, and limits the form", async () => {
     const { inbox, ask } = await mounted();
     expect((await ask({ method: "PUT", body: "x" })).status).toBe(405);
     expect((await ask({ ...form("x".repeat(200_000)) })).status).toBeGreaterThanOrEqual(400);
@@ -169,7 +169,7 @@ async function statusesOf(port: number, requestLines: readonly string[]): Promis
 it.each([
   ["Express 5", express],
   ["Express 4", express4],
-])("%s asks the guard, and goes on, when the address of a request is none", async (_name, framework) => {
+])("%s calls authorize, and continues, when the address of a request is none", async (_name, framework) => {
   let asked = 0;
   let isAllowed = false;
   const authorize = () => {
@@ -189,7 +189,7 @@ it.each([
   expect(await statusesOf(port, lines)).toEqual(targets.map(() => "200"));
 });
 
-it("refuses a guard that guards nothing", () => {
+it("rejects an authorize that is not a function", () => {
   expect(() => fetchStatusPage(openInbox(), { authorize: true as never })).toThrow(
     /authorize must be a function/,
   );
@@ -203,5 +203,5 @@ it.each([
   [172_800_000, "2 days"],
   [-5, "0 s"],
 ])("says %i ms as %s", (ms, words) => {
-  expect(duration(ms)).toBe(words);
+  expect(formatDuration(ms)).toBe(words);
 });

@@ -1,4 +1,4 @@
-/** From a receiver into every engine and on to a handler: events with unexpected data get through, and what is no event does not. */
+/** From a receiver through every engine to a handler: events with unexpected data are processed, and other bodies are rejected. */
 import {
   createReceiver,
   type EventHandlers,
@@ -21,7 +21,7 @@ import {
 } from "../../src/index.ts";
 import { ensureTables, markProcessed } from "../../src/postgres/index.ts";
 import { balanceChanged } from "../events.ts";
-import { outcomes } from "../outcomes.ts";
+import { recordOutcomes } from "../outcomes.ts";
 import { hasPostgres, hasRedis, ownPrefix, ownSchema } from "../servers.ts";
 import { engines, openInbox } from "../sqlite-files.ts";
 
@@ -31,7 +31,7 @@ interface Opened {
   inbox: Inbox;
   /** Runs the handler for what is stored, once for each event. */
   work(handler: QueueHandler): void | Promise<void>;
-  told: ReturnType<typeof outcomes>;
+  recorded: ReturnType<typeof recordOutcomes>;
 }
 
 const secret = "whsec_1";
@@ -52,12 +52,12 @@ const unexpected: [event: object, paths: string[]][] = [
 const idOf = (event: object) => (event as WebhookEvent).id;
 
 function receiving(inbox: Inbox) {
-  const told: ReceiverOutcome[] = [];
+  const recorded: ReceiverOutcome[] = [];
   const log: string[] = [];
   const receive = createReceiver({
     secret,
     inbox,
-    onOutcome: (outcome) => told.push(outcome),
+    onOutcome: (outcome) => recorded.push(outcome),
     log: (line) => log.push(line),
   });
   const deliver = async (body: string) => {
@@ -65,7 +65,7 @@ function receiving(inbox: Inbox) {
     const headers = { "service-signature": signature };
     return (await receive({ method: "POST", headers, rawBody: body })).status;
   };
-  return { deliver, told, log };
+  return { deliver, recorded, log };
 }
 
 const uncalled = () => Promise.reject(new Error("called with data of another shape"));
@@ -81,9 +81,9 @@ const knownOnly: EventHandlers = {
 
 function describeTolerance(name: string, open: () => Promise<Opened>): void {
   describe(name, () => {
-    it("stores events whose data differs from the contract, and gives them to `unknown`", async () => {
-      const { inbox, work, told } = await open();
-      const { deliver, told: received } = receiving(inbox);
+    it("stores events whose data differs from the contract, and passes them to `unknown`", async () => {
+      const { inbox, work, recorded } = await open();
+      const { deliver, recorded: received } = receiving(inbox);
       for (const [event] of unexpected) expect(await deliver(JSON.stringify(event))).toBe(204);
       expect(received).toMatchObject(
         unexpected.map(([event, unexpectedData]) => ({
@@ -100,24 +100,24 @@ function describeTolerance(name: string, open: () => Promise<Opened>): void {
           unknown: (event) => void unknown.push([event.id, isKnownEvent(event)]),
         }),
       );
-      await told.until("done", unexpected.length);
+      await recorded.until("done", unexpected.length);
       expect(unknown.sort()).toEqual(unexpected.map(([event]) => [idOf(event), false]).sort());
     });
 
-    it("keeps such an event as a dead letter when onEvents has neither `unknown` nor `other`", async () => {
-      const { inbox, work, told } = await open();
+    it("dead-letters such an event when onEvents has neither `unknown` nor `other`", async () => {
+      const { inbox, work, recorded } = await open();
       const { deliver } = receiving(inbox);
       const [[event] = [{}]] = unexpected;
       expect(await deliver(JSON.stringify(event))).toBe(204);
       await work(onEvents(knownOnly));
-      await told.until("dead");
-      expect(told.of("dead")).toMatchObject([
+      await recorded.until("dead");
+      expect(recorded.of("dead")).toMatchObject([
         { event: { id: "evt_text" }, error: { message: expect.stringContaining("/data/balance") } },
       ]);
       await expect.poll(() => inbox.list({ state: "dead" })).toMatchObject([{ id: "evt_text" }]);
     });
 
-    it("stores nothing of a signed body whose id no engine could keep, and the log says why", async () => {
+    it("rejects a signed body whose id an engine cannot store, and logs why", async () => {
       const { inbox } = await open();
       const { deliver, log } = receiving(inbox);
       const genuine = JSON.stringify(balanceChanged("evt_1"));
@@ -133,8 +133,8 @@ function describeTolerance(name: string, open: () => Promise<Opened>): void {
       expect(log[3]).toMatch(/is no event: id has more than 512 characters/);
     });
 
-    it("keeps apart ids of 512 characters that differ in the last one, and types of any text", async () => {
-      const { inbox, work, told } = await open();
+    it("distinguishes ids of 512 characters that differ in the last one, and accepts types of any text", async () => {
+      const { inbox, work, recorded } = await open();
       const { deliver } = receiving(inbox);
       const ids = ["a", "寿", "\t"].map((last) => "寿".repeat(511) + last);
       const types = ["", "\n", "card renamed"];
@@ -145,7 +145,7 @@ function describeTolerance(name: string, open: () => Promise<Opened>): void {
       expect((await inbox.list()).map(({ id }) => id).sort()).toEqual([...ids].sort());
       const seen: string[] = [];
       await work((event) => void seen.push(event.id, event.type));
-      await told.until("done", 3);
+      await recorded.until("done", 3);
       expect(seen.sort()).toEqual([...ids, ...types].sort());
     });
   });
@@ -153,20 +153,20 @@ function describeTolerance(name: string, open: () => Promise<Opened>): void {
 
 describe.each(engines)("with %s", (_name, open) => {
   describeTolerance("the SQLite inbox", async () => {
-    const told = outcomes();
-    const inbox = openInbox({ open, onOutcome: told.onOutcome });
-    return { inbox, told, work: (handler) => void inbox.work(handler, { maxAttempts: 1 }) };
+    const recorded = recordOutcomes();
+    const inbox = openInbox({ open, onOutcome: recorded.onOutcome });
+    return { inbox, recorded, work: (handler) => void inbox.work(handler, { maxAttempts: 1 }) };
   });
 
   it("logs an event whose id and type have line breaks on one line, and only their beginning", async () => {
-    const told = outcomes();
+    const recorded = recordOutcomes();
     const log: string[] = [];
-    const inbox = openInbox({ open, onOutcome: told.onOutcome, log: (line) => log.push(line) });
+    const inbox = openInbox({ open, onOutcome: recorded.onOutcome, log: (line) => log.push(line) });
     const { deliver } = receiving(inbox);
     const id = "evt\n1 is fine\u2028";
     expect(await deliver(JSON.stringify({ id, type: "x\r\n".repeat(1_000), createdAt: "x" }))).toBe(204);
     inbox.work(() => Promise.reject(new Error("no")), { maxAttempts: 1 });
-    await told.until("dead");
+    await recorded.until("dead");
     expect(log).toHaveLength(1);
     expect(log[0]).not.toMatch(/[\r\n\u2028]/);
     expect(log[0]?.length).toBeLessThan(500);
@@ -181,22 +181,26 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
   afterAll(() => boss.stop({ graceful: false, close: true, wait: true }));
   let queues = 0;
   describeTolerance("the pg-boss inbox", async () => {
-    const told = outcomes();
+    const recorded = recordOutcomes();
     const queue = `tolerance-${++queues}`;
     await boss.createQueue(queue);
-    const inbox = await pgBossInbox(boss, { queue, retryLimit: 0, onOutcome: told.onOutcome });
+    const inbox = await pgBossInbox(boss, { queue, retryLimit: 0, onOutcome: recorded.onOutcome });
     onTestFinished(() => boss.offWork(queue));
     return {
       inbox,
-      told,
+      recorded,
       async work(handler) {
         const settings = { pollingIntervalSeconds: 0.5, includeMetadata: true as const };
-        await boss.work(queue, settings, inboxHandler(handler, { onOutcome: told.onOutcome, log: () => {} }));
+        await boss.work(
+          queue,
+          settings,
+          inboxHandler(handler, { onOutcome: recorded.onOutcome, log: () => {} }),
+        );
       },
     };
   });
 
-  it("marks the longest id that a receiver lets through as processed", async () => {
+  it("marks the longest id that a receiver accepts as processed", async () => {
     const own = pool(1);
     await ensureTables(own);
     const client = await own.connect();
@@ -217,19 +221,19 @@ describe.skipIf(!(await hasRedis()))("with BullMQ", () => {
   const { prefix, url } = ownPrefix();
   let queues = 0;
   describeTolerance("the BullMQ inbox", async () => {
-    const told = outcomes();
+    const recorded = recordOutcomes();
     const queue = new Queue(`tolerance-${++queues}`, {
       prefix,
       connection: { url, enableOfflineQueue: false },
     });
     queue.on("error", () => {});
     onTestFinished(() => queue.close());
-    const inbox = await bullmqInbox(queue, { attempts: 1, onOutcome: told.onOutcome, log: () => {} });
+    const inbox = await bullmqInbox(queue, { attempts: 1, onOutcome: recorded.onOutcome, log: () => {} });
     return {
       inbox,
-      told,
+      recorded,
       work(handler) {
-        const processor = inboxHandler(handler, { onOutcome: told.onOutcome, log: () => {} });
+        const processor = inboxHandler(handler, { onOutcome: recorded.onOutcome, log: () => {} });
         const worker = new Worker(queue.name, processor, { prefix, connection: { url } });
         worker.on("error", () => {});
         onTestFinished(() => worker.close(true));

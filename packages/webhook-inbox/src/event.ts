@@ -1,0 +1,57 @@
+/** An event as an inbox stores it: its body as text, its time, and its data as a job of a queue. */
+import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A verified body as text that a person can read; `toBytes` restores it byte for byte. @throws {TypeError} for invalid UTF-8. */
+export function toText(body: Uint8Array): string {
+  try {
+    return utf8.decode(body);
+  } catch (cause) {
+    throw new TypeError("The body is not UTF-8: pass the bytes that the receiver verified.", { cause });
+  }
+}
+
+export const toBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+export const parseEvent = (text: string): WebhookEvent => JSON.parse(text.replace(/^\uFEFF/, ""));
+
+/** What `markProcessed` and `isNewest` read of an event. */
+export interface OrderedEvent {
+  id: string;
+  /** ISO 8601 in UTC with milliseconds (spec 6.1). */
+  createdAt: string;
+}
+
+/** @throws {TypeError} for a `createdAt` that is not a date. */
+export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
+  const createdAtMs = Date.parse(createdAt);
+  if (Number.isNaN(createdAtMs))
+    throw new TypeError(`The createdAt of event ${id} is not a date, so the event cannot be ordered.`);
+  return createdAtMs;
+}
+
+/** The data of an event's job. */
+export interface JobData {
+  /** The verified body, character for character. */
+  body: string;
+  /** ISO 8601. */
+  receivedAt: string;
+}
+
+export function toJobData(body: Uint8Array, receivedAt: Date): JobData {
+  return { body: toText(body), receivedAt: receivedAt.toISOString() };
+}
+
+/** @throws {TypeError} for a job that no inbox added. */
+export function parseJobData(data: unknown): JobData {
+  const { body, receivedAt } = (data ?? {}) as Partial<JobData>;
+  if (typeof body === "string" && typeof receivedAt === "string") return { body, receivedAt };
+  throw new TypeError("This job was not added by an inbox: use a queue for events only.");
+}
+
+/** A job id that contains no separator of any queue, and is never a number. */
+export function toJobId({ id }: Pick<WebhookEvent, "id">): string {
+  const wellFormed = new TextDecoder().decode(new TextEncoder().encode(id)); // a lone surrogate cannot be encoded
+  return `event-${encodeURIComponent(wellFormed)}`;
+}

@@ -1,0 +1,31 @@
+/** Validation of options: numbers, the clock, and how long events are remembered. */
+
+/** The longest delay of a timer, in milliseconds. */
+export const maxTimerMs = 2 ** 31 - 1;
+
+/** @throws {TypeError} naming the option, its range and its value. */
+export function validateNumber(name: string, value: unknown, min = 1, max = Number.MAX_SAFE_INTEGER): number {
+  if (typeof value === "number" && value >= min && value <= max) return value;
+  throw new TypeError(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`);
+}
+
+/** @throws {TypeError} for anything but a finite number. */
+export function validateTime(value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  const actual = typeof value === "number" ? String(value) : `a value of type ${typeof value}`;
+  throw new TypeError(`now must return the current time as a number of milliseconds; it returned ${actual}.`);
+}
+
+/** The service's last retry is over by then: 8 h 36 min of pauses and a minute of responses (spec 3.2, 8). */
+const retryHorizonSeconds = 8 * 3600 + 37 * 60;
+
+export const defaultRetentionSeconds = 14 * 24 * 3600;
+
+/** @throws {TypeError} for a retention under which a late duplicate would be processed as a new event. */
+export function validateRetention(name: string, seconds: unknown): number {
+  if (typeof seconds === "number" && seconds >= retryHorizonSeconds) return seconds;
+  throw new TypeError(
+    `${name} is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +
+      "service delivers an event again for that long, and a forgotten event would be processed twice.",
+  );
+}

@@ -1,0 +1,159 @@
+/** What an inbox reports: the outcome of each event, its health and entries, and a log line for each failure. */
+import type { Inbox } from "@loyalty-cards/webhook-verify";
+
+/** The id and type of an event. */
+export interface EventRef {
+  id: string;
+  type: string;
+}
+
+/** What happened to one event. Contains ids and times; the only text that may hold personal data is that of `error`. */
+export type InboxOutcome =
+  /** The event is durable; the receiver may respond 204. */
+  | { outcome: "stored" | "duplicate"; event: EventRef; durationMs: number }
+  /** The event could not be stored; the receiver responds 503 and the service delivers again. */
+  | { outcome: "not-stored"; event: EventRef; durationMs: number; error: unknown }
+  /** The handler succeeded. `lagMs` is the time since the event was received. */
+  | { outcome: "done"; event: EventRef; attempt: number; durationMs: number; lagMs: number }
+  /** The handler failed. The next attempt follows after `retryInMs`; undefined where the queue does not report it. */
+  | { outcome: "failed"; event: EventRef; attempt: number; error: unknown; retryInMs?: number }
+  /** The last attempt failed. The event is a dead letter until it is replayed or delivered again. */
+  | { outcome: "dead"; event: EventRef; attempt: number; error: unknown }
+  /** The lease expired and another worker has the event; what this attempt wrote was rolled back. */
+  | { outcome: "lease-lost"; event: EventRef; attempt: number }
+  /** The inbox could not be reached; the worker keeps trying. */
+  | { outcome: "unavailable"; error: unknown };
+
+export interface ReportOptions {
+  /** Called with the outcome of every event, for metrics. What it throws is logged and ignored. */
+  onOutcome?: (outcome: InboxOutcome) => void;
+  /** Receives one line per failure: the kind of the error and where it was thrown, not its text. Default `console.error`. */
+  log?: (message: string) => void;
+}
+
+export interface InboxHealth {
+  /** The database or queue responded. How many or how old events may be is for the caller to decide. */
+  isReachable: boolean;
+  /** Events that wait for their handler, or for the next attempt. */
+  waiting: number;
+  /** Dead letters. */
+  dead: number;
+  /** How long the oldest waiting event has waited, in milliseconds. */
+  oldestWaitingMs?: number;
+  /** Why the inbox is not reachable: the kind of the error and where it was thrown. */
+  error?: string;
+}
+
+/** One event in an inbox, without its contents. */
+export interface InboxEntry {
+  id: string;
+  type: string;
+  state: "waiting" | "done" | "dead";
+  receivedAt: Date;
+  attempts: number;
+  /** The kind of the last attempt's error and where it was thrown. Its text may quote a customer and is not stored. */
+  lastFailure?: string;
+}
+
+/** Which entries, and how many. */
+export interface ListOptions {
+  state?: InboxEntry["state"];
+  /** Default 100. */
+  limit?: number;
+}
+
+/** The part of an inbox that the status page and the metrics use. */
+export interface InspectableInbox {
+  /** Never rejects. */
+  health(): Promise<InboxHealth>;
+  /** Oldest first. */
+  list(options?: ListOptions): Promise<InboxEntry[]>;
+  /** Gives a dead letter all of its attempts again, as a new delivery of the event does. @returns false when the id is not a dead letter. */
+  replay(eventId: string): Promise<boolean>;
+}
+
+export type Report = (outcome: InboxOutcome) => void;
+
+export function createReport({ onOutcome, log = console.error }: ReportOptions): Report {
+  const write = (line: string) => void notify(log, `webhook-inbox: ${line}`);
+  return (outcome) => {
+    const thrown = notify(onOutcome, outcome);
+    if (thrown !== undefined) write(`onOutcome threw ${thrown}; it must not throw.`);
+    const line = formatFailure(outcome);
+    if (line !== undefined) write(line);
+  };
+}
+
+/** A listener can neither lose an event nor end the process. @returns the kind of what it threw. */
+function notify<Value>(listener: ((value: Value) => unknown) | undefined, value: Value): string | undefined {
+  try {
+    const result = listener?.(value);
+    if (result instanceof Promise) result.catch(() => {});
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.name : typeof error;
+  }
+}
+
+function formatFailure(outcome: InboxOutcome): string | undefined {
+  switch (outcome.outcome) {
+    case "failed":
+      return `${formatEvent(outcome.event)} failed in attempt ${outcome.attempt}: ${formatErrorLocation(outcome.error)}`;
+    case "dead":
+      return `${formatEvent(outcome.event)} is a dead letter after attempt ${outcome.attempt}: ${formatErrorLocation(outcome.error)}`;
+    case "unavailable":
+      return `the inbox cannot be reached: ${formatErrorLocation(outcome.error)}`;
+    default:
+      return undefined; // the receiver logs what could not be stored
+  }
+}
+
+const formatEvent = ({ id, type }: EventRef) => `${toPrintable(type)} ${toPrintable(id)}`;
+
+/** Text of an event on one line, cut after 100 characters. */
+const toPrintable = (text: string) =>
+  text.slice(0, 100).replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
+
+/** The kind of an error and where it was thrown: its text may quote a customer and is neither logged nor stored. */
+export function formatErrorLocation(error: unknown): string {
+  if (!(error instanceof Error)) return `a thrown ${error === null ? "null" : typeof error}`;
+  // Only after the message: a message of several lines can look like a stack.
+  const { stack = "", message, name } = error;
+  const frames = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : "";
+  const frame = /^\s+at (.+)$/m.exec(frames)?.[1];
+  return frame === undefined ? name : `${name} at ${frame}`;
+}
+
+/**
+ * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal aborts. `store` may ignore
+ * the signal: what it still writes is harmless, because the next delivery is a duplicate of it.
+ */
+export function createPut(
+  report: Report,
+  store: (...delivery: Parameters<Inbox["put"]>) => Promise<"stored" | "duplicate">,
+): Inbox["put"] {
+  return async (event, raw, options) => {
+    const { id, type } = event;
+    const startedMs = performance.now();
+    const durationMs = () => performance.now() - startedMs;
+    try {
+      const outcome = await untilAborted(options.signal, () => store(event, raw, options));
+      report({ outcome, event: { id, type }, durationMs: durationMs() });
+      return outcome;
+    } catch (error) {
+      report({ outcome: "not-stored", event: { id, type }, durationMs: durationMs(), error });
+      throw error;
+    }
+  };
+}
+
+function untilAborted<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

@@ -1,0 +1,34 @@
+/** Job ids are valid in every queue, the same for every duplicate, and never the same for two events. */
+import { expect, it } from "vitest";
+import { parseJobData, toJobData, toJobId } from "../src/event.ts";
+import { toUuid } from "../src/pg-boss.ts";
+
+it("derives a UUID of version 5 from an event id", () => {
+  const uuid = toUuid({ id: "evt_123" });
+  expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(toUuid({ id: "evt_123" })).toBe(uuid);
+  expect(toUuid({ id: "evt_124" })).not.toBe(uuid);
+  // Computed by another program. It must never change: events stored before an update would be new events.
+  expect(uuid).toBe("486fbc98-1e6e-5f6c-84d6-2965f3bd3de5");
+});
+
+it.each([
+  ["evt_123", "event-evt_123"],
+  ["123", "event-123"],
+  ["a:b/c d", "event-a%3Ab%2Fc%20d"],
+  ["é", "event-%C3%A9"],
+  ["\uD800", "event-%EF%BF%BD"],
+])("derives a job id without separators from %o", (id, jobId) => {
+  expect(toJobId({ id })).toBe(jobId);
+});
+
+it("preserves body and time, and rejects jobs that no inbox added", () => {
+  const data = toJobData(new TextEncoder().encode('{"é": 1.0}'), new Date(0));
+  expect(parseJobData(JSON.parse(JSON.stringify(data)))).toEqual({
+    body: '{"é": 1.0}',
+    receivedAt: "1970-01-01T00:00:00.000Z",
+  });
+  for (const other of [undefined, null, {}, { body: 1, receivedAt: "" }, "text"])
+    expect(() => parseJobData(other)).toThrow("This job was not added by an inbox");
+  expect(() => toJobData(new Uint8Array([0xff]), new Date(0))).toThrow("The body is not UTF-8");
+});
