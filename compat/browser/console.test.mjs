@@ -1,7 +1,8 @@
 /** The console, by hand: every button once, live, for the keyboard, and never anybody else's server. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { openBrowser, openPage } from "./browser.mjs";
+import { openBrowser } from "./browser.mjs";
+import { openConsole } from "./console.mjs";
 import { openReceiver, openShop } from "./shop.mjs";
 
 let opened;
@@ -10,64 +11,16 @@ before(async () => {
 });
 after(() => opened.close());
 
-/** A console in a page of its own, with hands. */
-async function openConsole(test, shop, options) {
-  const { page, seen } = await openPage(opened.browser, shop.baseUrl, options);
-  test.after(() => page.close());
-  await page.evaluateOnNewDocument(() => {
-    const [offered, pressed] = [new Set(), new Set()];
-    Object.assign(window, { offered, pressed });
-    const nameOf = (element) => {
-      const name = element.dataset.action ?? `form ${element.dataset.submit}`;
-      const isOfTheRoom = name !== "copy" && element.closest("main") !== null;
-      return isOfTheRoom ? `${document.title.split(" – ")[0]}: ${name}` : name;
-    };
-    const look = () => {
-      for (const element of document.querySelectorAll("[data-action], [data-submit]"))
-        offered.add(nameOf(element));
-    };
-    new MutationObserver(look).observe(document, { childList: true, subtree: true });
-    for (const type of ["click", "submit"]) {
-      document.addEventListener(
-        type,
-        (event) => {
-          const element = event.target.closest(type === "click" ? "[data-action]" : "[data-submit]");
-          if (element !== null && event.isTrusted) pressed.add(nameOf(element));
-        },
-        true,
-      );
-    }
-  });
-  await page.goto(`${shop.baseUrl}/console`);
-  await page.bringToFront(); // only there the keyboard is heard
-
-  const button = (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`);
-  const text = (words) => page.locator(`::-p-text(${words})`);
-  return {
-    page,
-    seen,
-    press: (name) => button(name).click(),
-    text: (words) => text(words).wait(),
-    field: (name, value) => page.locator(`[name="${name}"]`).fill(value),
-    /** Goes where the link leads, as a person would. */
-    async visit(name) {
-      await page.locator(`#rooms a::-p-text(${name})`).click();
-      await page.locator(`main h1::-p-text(${name})`).wait();
-    },
-    gone: (words) => page.waitForFunction((wanted) => !document.body.innerText.includes(wanted), {}, words),
-    cleanly() {
-      assert.deepEqual(seen.complaints, []);
-      assert.deepEqual(seen.foreign, []);
-    },
-  };
-}
-
 describe("the console", { concurrency: false }, () => {
   it("has buttons for everything the shop does, and each of them works", async (test) => {
     const shop = await openShop(test);
     const answers = { ping: 204 };
     const url = await openReceiver(test, (type) => answers[type] ?? 503);
-    const { page, seen, press, text, field, visit, gone, cleanly } = await openConsole(test, shop);
+    const { page, seen, press, text, field, visit, gone, cleanly } = await openConsole(
+      test,
+      opened.browser,
+      shop,
+    );
     await opened.browser
       .defaultBrowserContext()
       .overridePermissions(shop.baseUrl, ["clipboard-read", "clipboard-write", "clipboard-sanitized-write"]);
@@ -275,7 +228,7 @@ describe("the console", { concurrency: false }, () => {
 
   it("puts what is wrong with a form beside the field, and keeps what was typed", async (test) => {
     const shop = await openShop(test);
-    const { page, press, field, visit } = await openConsole(test, shop);
+    const { page, press, field, visit } = await openConsole(test, opened.browser, shop);
     await visit("Cards");
     await press("Issue a test card");
     await field("customer/phone", "12");
@@ -302,7 +255,7 @@ describe("the console", { concurrency: false }, () => {
       answer = resolve;
     });
     const url = await openReceiver(test, () => answered);
-    const { page, visit, cleanly } = await openConsole(test, shop);
+    const { page, visit, cleanly } = await openConsole(test, opened.browser, shop);
     const { id } = await shop.issue({ name: "Anna" });
 
     await visit("Cards");
@@ -339,7 +292,7 @@ describe("the console", { concurrency: false }, () => {
     const shop = await openShop(test);
     const world = await shop.control("POST", "worlds");
     await shop.issue({ name: "Anna" });
-    const { page, visit, cleanly } = await openConsole(test, shop);
+    const { page, visit, cleanly } = await openConsole(test, opened.browser, shop);
     await visit("Cards");
     await page.locator("td a::-p-text(Anna)").wait();
     await Promise.all([page.waitForNavigation(), page.locator("[data-world]").fill(world.id)]);
@@ -350,7 +303,7 @@ describe("the console", { concurrency: false }, () => {
 
   it("says that the service is gone, and comes back with it", async (test) => {
     const shop = await openShop(test);
-    const { page } = await openConsole(test, shop);
+    const { page } = await openConsole(test, opened.browser, shop);
     await page.locator("#connection::-p-text(Live)").wait();
     await page.setOfflineMode(true);
     await page.locator('#rooms a[href="#/cards"]').click();
@@ -364,7 +317,7 @@ describe("the console", { concurrency: false }, () => {
     const shop = await openShop(test);
     const url = await openReceiver(test);
     await shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
-    const { page, text, cleanly } = await openConsole(test, shop);
+    const { page, text, cleanly } = await openConsole(test, opened.browser, shop);
     await text("First steps");
     const where = () =>
       page.evaluate(() => {

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import jsQR from "jsqr";
 import { openBrowser, openPage } from "./browser.mjs";
-import { openReceiver, openShop } from "./shop.mjs";
+import { openFilledShop, openShop } from "./shop.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -14,56 +14,6 @@ before(async () => {
   opened = await openBrowser();
 });
 after(() => opened.close());
-
-const rooms = ["", "cards", "templates", "webhooks", "deliveries", "clock", "faults", "keys"];
-
-/** Something in every room. @returns the addresses of all pages, with what says that each is there. */
-async function furnished(test, words = "Anna") {
-  const shop = await openShop(test);
-  const url = await openReceiver(test, (type) => (type === "card.added" ? 500 : 204));
-  const template = await shop.control("POST", "templates", {
-    name: words,
-    fields: [
-      { key: words, type: "text", label: words },
-      { key: "name", type: "name", required: true },
-    ],
-    tiers: [
-      { name: words, from: 10 },
-      { name: `${words}!`, from: 1000 },
-    ],
-  });
-  const customer = { name: words, phone: "+48600100200", email: "anna@shop.test" };
-  const card = await shop.issue(customer, { [words]: words, name: words }, template.id);
-  const endpoint = await shop.control("POST", "webhooks/endpoints", {
-    url: `${url}?${words}`,
-    events: ["card.added", "balance.changed", "tier.changed"],
-  });
-  await shop.control("POST", `cards/${card.id}/purchase`, { points: 20 });
-  await shop.control("PUT", `cards/${card.id}/wallets/apple`);
-  await shop.control("POST", `webhooks/endpoints/${endpoint.id}/test`);
-  await shop.control("POST", "api-keys", { kind: "full", name: words });
-  await shop.control("POST", "faults", {
-    kind: "status",
-    phase: "before",
-    status: 503,
-    times: 9,
-    match: { path: `/nowhere/${words}`, idempotencyKey: words },
-  });
-  await shop.control("POST", "wait", { delivery: { type: "card.added" } });
-  return {
-    shop,
-    card,
-    pages: [
-      ...rooms.map((room) => [`${shop.baseUrl}/console#/${room}`, "main h1"]),
-      [`${shop.baseUrl}/console#/card/${card.id}`, ".face"],
-      [`${shop.baseUrl}/console#/card/nobody`, "main h1"],
-      [card.publicUrl, ".qr"],
-      [`${card.publicUrl}/google`, ".card"],
-      [`${shop.baseUrl}/cards/nobody`, ".lost"],
-      [`${shop.baseUrl}/api/docs`, "[data-ready] .opblock"],
-    ],
-  };
-}
 
 async function opensAt(shop, [address, sign], options) {
   const { page, seen } = await openPage(opened.browser, shop.baseUrl, options);
@@ -78,7 +28,7 @@ describe("every page", { concurrency: false }, () => {
     ["dark", 390, 844],
   ]) {
     it(`has no serious finding of axe, asks nobody else and complains of nothing: ${scheme}, ${width} px`, async (test) => {
-      const { shop, pages } = await furnished(test);
+      const { shop, pages } = await openFilledShop(test);
       for (const place of pages) {
         const { page, seen } = await opensAt(shop, place, { scheme, width, height });
         // Everything that can be opened is looked at, too.
@@ -116,7 +66,7 @@ describe("every page", { concurrency: false }, () => {
   }
 
   it("fits a phone of 360 px", async (test) => {
-    const { shop, pages } = await furnished(test);
+    const { shop, pages } = await openFilledShop(test);
     for (const place of pages.slice(0, -1)) {
       const { page } = await opensAt(shop, place, { width: 360, height: 640 });
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -127,7 +77,7 @@ describe("every page", { concurrency: false }, () => {
 
   it("shows what people write, and never runs it", async (test) => {
     const words = `<script>window.hacked=1</script><img src=x onerror="window.hacked=2">'"&amp;`;
-    const { shop, pages } = await furnished(test, words);
+    const { shop, pages } = await openFilledShop(test, words);
     let shown = 0;
     for (const place of pages) {
       const { page, seen } = await opensAt(shop, place);
@@ -159,7 +109,7 @@ describe("every page", { concurrency: false }, () => {
 
 describe("the card's page", () => {
   it("has a QR code that a reader reads, and it leads to the page", async (test) => {
-    const { shop, card } = await furnished(test);
+    const { shop, card } = await openFilledShop(test);
     const { page } = await opensAt(shop, [card.publicUrl, ".qr"], { width: 390, height: 844 });
     const picture = await page.$(".code");
     const base64 = await picture.screenshot({ encoding: "base64" });

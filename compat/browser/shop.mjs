@@ -60,3 +60,53 @@ export async function openReceiver(test, answer = () => 204) {
   await once(server, "listening");
   return `http://127.0.0.1:${server.address().port}/webhooks`;
 }
+
+const consolePages = ["", "cards", "templates", "webhooks", "deliveries", "clock", "faults", "keys"];
+
+/** A shop with something on every page. @returns the address of each page, and a selector of what appears when it is complete. */
+export async function openFilledShop(test, words = "Anna") {
+  const shop = await openShop(test);
+  const url = await openReceiver(test, (type) => (type === "card.added" ? 500 : 204));
+  const template = await shop.control("POST", "templates", {
+    name: words,
+    fields: [
+      { key: words, type: "text", label: words },
+      { key: "name", type: "name", required: true },
+    ],
+    tiers: [
+      { name: words, from: 10 },
+      { name: `${words}!`, from: 1000 },
+    ],
+  });
+  const customer = { name: words, phone: "+48600100200", email: "anna@shop.test" };
+  const card = await shop.issue(customer, { [words]: words, name: words }, template.id);
+  const endpoint = await shop.control("POST", "webhooks/endpoints", {
+    url: `${url}?${words}`,
+    events: ["card.added", "balance.changed", "tier.changed"],
+  });
+  await shop.control("POST", `cards/${card.id}/purchase`, { points: 20 });
+  await shop.control("PUT", `cards/${card.id}/wallets/apple`);
+  await shop.control("POST", `webhooks/endpoints/${endpoint.id}/test`);
+  await shop.control("POST", "api-keys", { kind: "full", name: words });
+  await shop.control("POST", "faults", {
+    kind: "status",
+    phase: "before",
+    status: 503,
+    times: 9,
+    match: { path: `/nowhere/${words}`, idempotencyKey: words },
+  });
+  await shop.control("POST", "wait", { delivery: { type: "card.added" } });
+  return {
+    shop,
+    card,
+    pages: [
+      ...consolePages.map((page) => [`${shop.baseUrl}/console#/${page}`, "main h1"]),
+      [`${shop.baseUrl}/console#/card/${card.id}`, ".face"],
+      [`${shop.baseUrl}/console#/card/nobody`, "main h1"],
+      [card.publicUrl, ".qr"],
+      [`${card.publicUrl}/google`, ".card"],
+      [`${shop.baseUrl}/cards/nobody`, ".lost"],
+      [`${shop.baseUrl}/api/docs`, "[data-ready] .opblock"],
+    ],
+  };
+}

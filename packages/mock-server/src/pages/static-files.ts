@@ -819,7 +819,7 @@ function listOf({ items, total }, templates, { query }) {
   const names = new Map(templates.map(({ id, name }) => [id, name]));
   return table(
     "Cards, newest first",
-    [["Customer"], ["Template", "wide"], ["Balance", "number"], ["Level"], ["Wallets", "wide"]],
+    [["Customer"], ["Balance", "number"], ["Level"], ["Wallets"], ["Template"]],
     items.map((card) => [
       card.id,
       h(
@@ -827,10 +827,10 @@ function listOf({ items, total }, templates, { query }) {
         { href: \`#/card/\${encodeURIComponent(card.id)}\`, class: "strong" },
         customerName({ ...card.customer, name: card.customer.name ?? nameOn(card, templates) }),
       ),
-      names.get(card.templateId) ?? card.templateId,
       numberText(card.loyaltyBalance),
       card.loyaltyTier ?? "–",
       card.wallets.map(walletTitle).join(", ") || "–",
+      names.get(card.templateId) ?? card.templateId,
     ]),
   );
 }
@@ -1022,6 +1022,7 @@ export const clockRoom = {
   --wait-soft: light-dark(#fdf1d8, #352a10);
   --bad: light-dark(#b01c2e, #ff9aa5);
   --bad-soft: light-dark(#fde8ea, #3a171c);
+  --edge: light-dark(rgb(16 18 24 / 0.24), rgb(0 0 0 / 0.75));
   --shadow: 0 1px 2px rgb(16 18 24 / 0.05), 0 1px 8px rgb(16 18 24 / 0.04);
   --round: 12px;
   --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;
@@ -1546,15 +1547,33 @@ td .pill {
 
 /* Tables */
 
-.scroll {
+/* What scrolls sideways has a shadow at each edge; the covers scroll with the content and hide it at the end. */
+.scroll,
+#rooms {
+  --ground: var(--panel);
   overflow-x: auto;
+  background:
+    linear-gradient(to right, var(--ground) 35%, transparent) left / 36px 100% no-repeat local,
+    linear-gradient(to left, var(--ground) 35%, transparent) right / 36px 100% no-repeat local,
+    linear-gradient(to right, var(--edge), transparent) left / 14px 100% no-repeat scroll,
+    linear-gradient(to left, var(--edge), transparent) right / 14px 100% no-repeat scroll,
+    var(--ground);
+}
+
+.scroll {
   border-radius: 8px;
+}
+
+@media (min-width: 821px) {
+  #rooms {
+    overflow: visible;
+    background: none;
+  }
 }
 
 main > div > .scroll {
   border: 1px solid var(--line);
   border-radius: var(--round);
-  background: var(--panel);
   box-shadow: var(--shadow);
 }
 
@@ -2040,13 +2059,12 @@ legend {
   padding: 14px 18px 20px;
 }
 
-pre {
+pre.scroll {
+  --ground: var(--sunken);
   margin: 0;
   padding: 14px 16px;
-  overflow-x: auto;
   border: 1px solid var(--line);
   border-radius: 9px;
-  background: var(--sunken);
 }
 
 .big-now {
@@ -2122,9 +2140,9 @@ dialog form {
 
 @media (max-width: 1100px) {
   .entry summary {
-    grid-template-columns: 92px minmax(0, 1fr) auto;
-    grid-template-areas: "state event ladder" "url url answer" "next next next";
-    gap: 4px 14px;
+    grid-template-columns: 92px minmax(0, 1fr) fit-content(45%);
+    grid-template-areas: "state event event" "url url answer" "ladder next next";
+    gap: 6px 14px;
     padding: 12px 18px;
   }
   .entry-url {
@@ -2139,7 +2157,6 @@ dialog form {
   }
   .entry-next {
     grid-area: next;
-    text-align: left;
   }
 }
 
@@ -2169,10 +2186,10 @@ dialog form {
     display: none;
   }
   #rooms {
+    --ground: var(--page);
     display: flex;
     gap: 4px;
     padding: 6px 12px 10px;
-    overflow-x: auto;
     scrollbar-width: none;
   }
   #rooms a {
@@ -2198,12 +2215,6 @@ dialog form {
     grid-template-columns: minmax(0, 1fr);
     gap: 2px;
     padding: 8px 0;
-  }
-}
-
-@media (max-width: 560px) {
-  .wide {
-    display: none;
   }
 }
 
@@ -2357,7 +2368,11 @@ function entry(delivery, url = delivery.endpointId) {
         ["Event id", copyable(delivery.eventId, "the event's id")],
       ),
       h("h3", {}, "Body"),
-      h("pre", { tabindex: "0", role: "region", "aria-label": "Body" }, h("code", {}, pretty(delivery.body))),
+      h(
+        "pre",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Body" },
+        h("code", {}, pretty(delivery.body)),
+      ),
       h("p", { class: "actions" }, button("Resend", "resend", { id })),
     ),
   );

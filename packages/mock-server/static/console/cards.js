@@ -140,7 +140,7 @@ function listOf({ items, total }, templates, { query }) {
   const names = new Map(templates.map(({ id, name }) => [id, name]));
   return table(
     "Cards, newest first",
-    [["Customer"], ["Template", "wide"], ["Balance", "number"], ["Level"], ["Wallets", "wide"]],
+    [["Customer"], ["Balance", "number"], ["Level"], ["Wallets"], ["Template"]],
     items.map((card) => [
       card.id,
       h(
@@ -148,10 +148,10 @@ function listOf({ items, total }, templates, { query }) {
         { href: `#/card/${encodeURIComponent(card.id)}`, class: "strong" },
         customerName({ ...card.customer, name: card.customer.name ?? nameOn(card, templates) }),
       ),
-      names.get(card.templateId) ?? card.templateId,
       numberText(card.loyaltyBalance),
       card.loyaltyTier ?? "–",
       card.wallets.map(walletTitle).join(", ") || "–",
+      names.get(card.templateId) ?? card.templateId,
     ]),
   );
 }

@@ -133,7 +133,11 @@ function entry(delivery, url = delivery.endpointId) {
         ["Event id", copyable(delivery.eventId, "the event's id")],
       ),
       h("h3", {}, "Body"),
-      h("pre", { tabindex: "0", role: "region", "aria-label": "Body" }, h("code", {}, pretty(delivery.body))),
+      h(
+        "pre",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Body" },
+        h("code", {}, pretty(delivery.body)),
+      ),
       h("p", { class: "actions" }, button("Resend", "resend", { id })),
     ),
   );
