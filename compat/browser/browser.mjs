@@ -47,8 +47,13 @@ export async function openBrowser() {
  * A page that remembers what it asked for and what it complained about.
  * @param own the origin that it may talk to.
  */
-export async function openPage(browser, own, { width = 1280, height = 900, scheme = "light" } = {}) {
+export async function openPage(
+  browser,
+  own,
+  { width = 1280, height = 900, scheme = "light", timeZone = "UTC" } = {},
+) {
   const page = await browser.newPage();
+  await page.emulateTimezone(timeZone);
   const seen = { foreign: [], urls: [], complaints: [] };
   page.on("request", (request) => {
     const url = request.url();

@@ -453,8 +453,9 @@ export function customerPanel({ customer }, others) {
     "console/card-history.js",
     `/** What happened to a card's balance, newest first, and how to take it back. */
 import { h } from "./dom.js";
-import { numberText, signed, timeOf } from "./format.js";
+import { numberText, signed } from "./format.js";
 import { button, empty, table } from "./parts.js";
+import { timeOf } from "./service-clock.js";
 
 const typeNames = {
   purchase: "Purchase",
@@ -499,8 +500,9 @@ import { changeConsent, customerPanel } from "./card-customer.js";
 import { historyOf } from "./card-history.js";
 import { told } from "./dialogs.js";
 import { h } from "./dom.js";
-import { customerName, numberText, signed, timeOf, walletTitle } from "./format.js";
+import { customerName, numberText, signed, walletTitle } from "./format.js";
 import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
+import { timeOf } from "./service-clock.js";
 
 const kinds = [
   ["purchase", "Purchase: adds points"],
@@ -848,9 +850,9 @@ function nameOn({ templateId, fieldValues }, templates) {
 import { post, put } from "./api.js";
 import { told } from "./dialogs.js";
 import { h, patch } from "./dom.js";
-import { plural, timeOf, timeText } from "./format.js";
+import { dateTimeText, plural } from "./format.js";
 import { button, facts, field, form, heading, panel } from "./parts.js";
-import { readClock, serviceNowMs, tick, untilText } from "./service-clock.js";
+import { readClock, serviceNowMs, tick, timeOf, untilText } from "./service-clock.js";
 
 const modes = [
   ["system", "The machine’s time"],
@@ -917,7 +919,7 @@ const moves = [
   ["+6 h", "6h"],
 ];
 
-const nowText = () => h("span", { class: "now", "data-now": true }, timeText(serviceNowMs()));
+const nowText = () => h("span", { class: "now", "data-now": true }, dateTimeText(serviceNowMs()));
 
 export const clockRoom = {
   title: "Clock",
@@ -2237,9 +2239,9 @@ dialog form {
 import { get, post } from "./api.js";
 import { told } from "./dialogs.js";
 import { h } from "./dom.js";
-import { plural, stateNames, statePill, timeOf } from "./format.js";
+import { plural, stateNames, statePill } from "./format.js";
 import { button, copyable, empty, facts, heading, pager, pageSize, table } from "./parts.js";
-import { untilText } from "./service-clock.js";
+import { timeOf, untilText } from "./service-clock.js";
 
 /** The first attempt and five retries (spec 3.2). */
 const attemptsInAll = 6;
@@ -2746,13 +2748,17 @@ const faultCard = ({ id, kind, phase, times, match = {}, status, delayMs, retryA
     `/** Says times, numbers and states as people read them. */
 import { h } from "./dom.js";
 
-const clockFormat = new Intl.DateTimeFormat(undefined, {
+const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const timeFormat = new Intl.DateTimeFormat(undefined, time);
+const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
+  ...time,
   year: "numeric",
   month: "short",
   day: "2-digit",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
+});
+const fullFormat = new Intl.DateTimeFormat(undefined, {
+  dateStyle: "full",
+  timeStyle: "long",
   hourCycle: "h23",
 });
 const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
@@ -2760,8 +2766,14 @@ const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6
 export const numberText = (number) => numberFormat.format(number);
 export const signed = (number) =>
   number > 0 ? \`+\${numberText(number)}\` : numberText(number).replace("-", "−");
-export const timeText = (at) => clockFormat.format(new Date(at));
-export const timeOf = (iso) => h("time", { datetime: iso, title: iso }, timeText(iso));
+export const dateTimeText = (at) => dateTimeFormat.format(new Date(at));
+/** With weekday and time zone. */
+export const fullTimeText = (at) => fullFormat.format(new Date(at));
+/** Without the date when it is the same day as \`nowMs\` in the browser's time zone. */
+export const timeText = (at, nowMs) =>
+  new Date(at).toDateString() === new Date(nowMs).toDateString()
+    ? timeFormat.format(new Date(at))
+    : dateTimeText(at);
 
 const units = [
   ["d", 86_400_000],
@@ -2944,8 +2956,8 @@ function forgive(form) {
 import { get, post, remove } from "./api.js";
 import { confirmed, shownOnce, told } from "./dialogs.js";
 import { h } from "./dom.js";
-import { timeOf } from "./format.js";
 import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
+import { timeOf } from "./service-clock.js";
 
 const kindNames = { website: "Website", full: "Full" };
 
@@ -3345,7 +3357,8 @@ export const table = (caption, columns, rows) =>
     "console/service-clock.js",
     `/** The service's time on this page: asked now and then, ticking on its own in between. */
 import { get } from "./api.js";
-import { durationText, timeText } from "./format.js";
+import { h } from "./dom.js";
+import { dateTimeText, durationText, fullTimeText, timeText } from "./format.js";
 
 let known = { nowMs: Date.now(), heardMs: performance.now(), factor: 1 };
 
@@ -3364,14 +3377,25 @@ export const untilText = (iso) => {
   return ms <= 0 ? "now" : \`in \${durationText(ms)}\`;
 };
 
-/** Keeps every time on the page that moves: \`data-now\`, and \`data-until\` a moment. */
+/** A time on the page: without the date on the service's current day, and complete in the title. */
+export const timeOf = (iso) =>
+  h("time", { datetime: iso, title: fullTimeText(iso) }, timeText(iso, serviceNowMs()));
+
+/** Updates the current time (\`data-now\`), the time until a moment (\`data-until\`), and whether times show their date. */
 export function tick() {
-  for (const element of document.querySelectorAll("[data-now]")) {
-    element.textContent = timeText(serviceNowMs());
-  }
+  const nowMs = serviceNowMs();
+  for (const element of document.querySelectorAll("[data-now]")) setText(element, dateTimeText(nowMs));
   for (const element of document.querySelectorAll("[data-until]")) {
-    element.textContent = untilText(element.dataset.until);
+    setText(element, untilText(element.dataset.until));
   }
+  for (const element of document.querySelectorAll("time")) {
+    setText(element, timeText(element.dateTime, nowMs));
+  }
+}
+
+/** Leaves an element alone that has the text already: a selection in it would be lost. */
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 `,
   ],

@@ -1,7 +1,8 @@
 /** What happened to a card's balance, newest first, and how to take it back. */
 import { h } from "./dom.js";
-import { numberText, signed, timeOf } from "./format.js";
+import { numberText, signed } from "./format.js";
 import { button, empty, table } from "./parts.js";
+import { timeOf } from "./service-clock.js";
 
 const typeNames = {
   purchase: "Purchase",

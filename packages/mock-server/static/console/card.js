@@ -4,8 +4,9 @@ import { changeConsent, customerPanel } from "./card-customer.js";
 import { historyOf } from "./card-history.js";
 import { told } from "./dialogs.js";
 import { h } from "./dom.js";
-import { customerName, numberText, signed, timeOf, walletTitle } from "./format.js";
+import { customerName, numberText, signed, walletTitle } from "./format.js";
 import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
+import { timeOf } from "./service-clock.js";
 
 const kinds = [
   ["purchase", "Purchase: adds points"],

@@ -2,9 +2,9 @@
 import { post, put } from "./api.js";
 import { told } from "./dialogs.js";
 import { h, patch } from "./dom.js";
-import { plural, timeOf, timeText } from "./format.js";
+import { dateTimeText, plural } from "./format.js";
 import { button, facts, field, form, heading, panel } from "./parts.js";
-import { readClock, serviceNowMs, tick, untilText } from "./service-clock.js";
+import { readClock, serviceNowMs, tick, timeOf, untilText } from "./service-clock.js";
 
 const modes = [
   ["system", "The machine’s time"],
@@ -71,7 +71,7 @@ const moves = [
   ["+6 h", "6h"],
 ];
 
-const nowText = () => h("span", { class: "now", "data-now": true }, timeText(serviceNowMs()));
+const nowText = () => h("span", { class: "now", "data-now": true }, dateTimeText(serviceNowMs()));
 
 export const clockRoom = {
   title: "Clock",

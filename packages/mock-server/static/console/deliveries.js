@@ -2,9 +2,9 @@
 import { get, post } from "./api.js";
 import { told } from "./dialogs.js";
 import { h } from "./dom.js";
-import { plural, stateNames, statePill, timeOf } from "./format.js";
+import { plural, stateNames, statePill } from "./format.js";
 import { button, copyable, empty, facts, heading, pager, pageSize, table } from "./parts.js";
-import { untilText } from "./service-clock.js";
+import { timeOf, untilText } from "./service-clock.js";
 
 /** The first attempt and five retries (spec 3.2). */
 const attemptsInAll = 6;

@@ -1,13 +1,17 @@
 /** Says times, numbers and states as people read them. */
 import { h } from "./dom.js";
 
-const clockFormat = new Intl.DateTimeFormat(undefined, {
+const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const timeFormat = new Intl.DateTimeFormat(undefined, time);
+const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
+  ...time,
   year: "numeric",
   month: "short",
   day: "2-digit",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
+});
+const fullFormat = new Intl.DateTimeFormat(undefined, {
+  dateStyle: "full",
+  timeStyle: "long",
   hourCycle: "h23",
 });
 const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
@@ -15,8 +19,14 @@ const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6
 export const numberText = (number) => numberFormat.format(number);
 export const signed = (number) =>
   number > 0 ? `+${numberText(number)}` : numberText(number).replace("-", "−");
-export const timeText = (at) => clockFormat.format(new Date(at));
-export const timeOf = (iso) => h("time", { datetime: iso, title: iso }, timeText(iso));
+export const dateTimeText = (at) => dateTimeFormat.format(new Date(at));
+/** With weekday and time zone. */
+export const fullTimeText = (at) => fullFormat.format(new Date(at));
+/** Without the date when it is the same day as `nowMs` in the browser's time zone. */
+export const timeText = (at, nowMs) =>
+  new Date(at).toDateString() === new Date(nowMs).toDateString()
+    ? timeFormat.format(new Date(at))
+    : dateTimeText(at);
 
 const units = [
   ["d", 86_400_000],

@@ -2,8 +2,8 @@
 import { get, post, remove } from "./api.js";
 import { confirmed, shownOnce, told } from "./dialogs.js";
 import { h } from "./dom.js";
-import { timeOf } from "./format.js";
 import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
+import { timeOf } from "./service-clock.js";
 
 const kindNames = { website: "Website", full: "Full" };
 

@@ -1,6 +1,7 @@
 /** The service's time on this page: asked now and then, ticking on its own in between. */
 import { get } from "./api.js";
-import { durationText, timeText } from "./format.js";
+import { h } from "./dom.js";
+import { dateTimeText, durationText, fullTimeText, timeText } from "./format.js";
 
 let known = { nowMs: Date.now(), heardMs: performance.now(), factor: 1 };
 
@@ -19,12 +20,23 @@ export const untilText = (iso) => {
   return ms <= 0 ? "now" : `in ${durationText(ms)}`;
 };
 
-/** Keeps every time on the page that moves: `data-now`, and `data-until` a moment. */
+/** A time on the page: without the date on the service's current day, and complete in the title. */
+export const timeOf = (iso) =>
+  h("time", { datetime: iso, title: fullTimeText(iso) }, timeText(iso, serviceNowMs()));
+
+/** Updates the current time (`data-now`), the time until a moment (`data-until`), and whether times show their date. */
 export function tick() {
-  for (const element of document.querySelectorAll("[data-now]")) {
-    element.textContent = timeText(serviceNowMs());
-  }
+  const nowMs = serviceNowMs();
+  for (const element of document.querySelectorAll("[data-now]")) setText(element, dateTimeText(nowMs));
   for (const element of document.querySelectorAll("[data-until]")) {
-    element.textContent = untilText(element.dataset.until);
+    setText(element, untilText(element.dataset.until));
   }
+  for (const element of document.querySelectorAll("time")) {
+    setText(element, timeText(element.dateTime, nowMs));
+  }
+}
+
+/** Leaves an element alone that has the text already: a selection in it would be lost. */
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
