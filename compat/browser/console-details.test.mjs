@@ -3,13 +3,18 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { openBrowser } from "./browser.mjs";
 import { openConsole } from "./console.mjs";
-import { openShop } from "./shop.mjs";
+import { openReceiver, openShop } from "./shop.mjs";
 
 let opened;
 before(async () => {
   opened = await openBrowser();
 });
 after(() => opened.close());
+
+const allowClipboard = (shop) =>
+  opened.browser
+    .defaultBrowserContext()
+    .overridePermissions(shop.baseUrl, ["clipboard-read", "clipboard-write", "clipboard-sanitized-write"]);
 
 /** The zone in which it is 22 o'clock or shortly before at this moment. */
 function zoneAt22(nowMs) {
@@ -63,5 +68,48 @@ describe("times in the console", { concurrency: false }, () => {
       hour,
     );
     assert.match((await early.read()).textContent, /^\d\d:\d\d:\d\d$/);
+  });
+});
+
+describe("the page of a delivery", { concurrency: false }, () => {
+  it("opens from a copied link, also after a reload and in another world", async (test) => {
+    const shop = await openShop(test);
+    const url = await openReceiver(test, () => 503);
+    const world = await shop.control("POST", "worlds");
+    const inWorld = (path) => `${path}?world=${world.id}`;
+    const endpoint = await shop.control("POST", inWorld("webhooks/endpoints"), { url, events: ["ping"] });
+    const send = () => shop.control("POST", inWorld(`webhooks/endpoints/${endpoint.id}/test`));
+    const [first, second] = [await send(), await send()];
+
+    const { page, text } = await openConsole(test, opened.browser, shop, {
+      address: `?world=${world.id}#/deliveries`,
+    });
+    await allowClipboard(shop);
+    await page.locator("details:nth-of-type(2) > summary").click();
+    await page.locator('details[open] [aria-label="Copy the link to this delivery"]').click();
+    await text("Copied.");
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(link, `${shop.baseUrl}/console?world=${world.id}#/delivery/${first.id}`);
+
+    const other = await openConsole(test, opened.browser, shop);
+    await other.page.goto(link);
+    for (const reload of [false, true]) {
+      if (reload) await other.page.reload();
+      await other.page.locator("main h1::-p-text(ping)").wait();
+      await other.page.locator("tbody td::-p-text(503)").wait();
+      const shown = await other.page.$eval("main", (main) => main.innerText);
+      for (const part of [first.id, first.eventId, "503", url]) assert.ok(shown.includes(part), part);
+      assert.ok(!shown.includes(second.id));
+    }
+    assert.equal(await other.page.$eval("[aria-current]", ({ textContent }) => textContent), "Deliveries");
+
+    await other.press("Resend");
+    await other.text("The delivery is sent again.");
+    await other.page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2);
+    await shop.control("DELETE", inWorld(`webhooks/endpoints/${endpoint.id}`));
+    await other.text("The endpoint was deleted");
+    assert.equal(await other.page.$('[data-action="resend"]'), null);
+    await other.page.goto(`${shop.baseUrl}/console?world=${world.id}#/delivery/none`);
+    await other.text('There is no delivery "none".');
   });
 });

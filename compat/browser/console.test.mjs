@@ -128,7 +128,7 @@ describe("the console", { concurrency: false }, () => {
     for (const type of ["balance.changed", "tier.changed", "consent.changed", "card.added", "card.removed"])
       answers[type] = 204;
     await page.locator('[open] [data-action="resend"]').click();
-    await text("It is on its way again.");
+    await text("The delivery is sent again.");
     await page.locator('select[name="state"]').fill("delivered");
     await page.locator("summary::-p-text(balance.changed)").wait();
 

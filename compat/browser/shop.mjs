@@ -95,13 +95,14 @@ export async function openFilledShop(test, words = "Anna") {
     times: 9,
     match: { path: `/nowhere/${words}`, idempotencyKey: words },
   });
-  await shop.control("POST", "wait", { delivery: { type: "card.added" } });
+  const { items: deliveries } = await shop.control("POST", "wait", { delivery: { type: "card.added" } });
   return {
     shop,
     card,
     pages: [
       ...consolePages.map((page) => [`${shop.baseUrl}/console#/${page}`, "main h1"]),
       [`${shop.baseUrl}/console#/card/${card.id}`, ".face"],
+      [`${shop.baseUrl}/console#/delivery/${deliveries[0].id}`, ".marks"],
       [`${shop.baseUrl}/console#/card/nobody`, "main h1"],
       [card.publicUrl, ".qr"],
       [`${card.publicUrl}/google`, ".card"],

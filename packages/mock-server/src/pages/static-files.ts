@@ -406,7 +406,7 @@ function parsed(text) {
     "console/card-customer.js",
     `/** Whose a card is: what is known of them, and whether they want news and offers. */
 import { asWebsite, thisWorld } from "./api.js";
-import { told } from "./dialogs.js";
+import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, facts, panel } from "./parts.js";
 
@@ -414,7 +414,7 @@ import { button, copyable, facts, panel } from "./parts.js";
 export async function changeConsent(id, marketing) {
   const { apiKeys } = await thisWorld();
   await asWebsite("PUT", \`passes/\${encodeURIComponent(id)}/consent\`, apiKeys.website, { marketing });
-  told(marketing ? "Consent given." : "Consent withdrawn.");
+  showToast(marketing ? "Consent given." : "Consent withdrawn.");
 }
 
 export function customerPanel({ customer }, others) {
@@ -498,7 +498,7 @@ export function historyOf({ items, total }) {
 import { get, post, put, remove } from "./api.js";
 import { changeConsent, customerPanel } from "./card-customer.js";
 import { historyOf } from "./card-history.js";
-import { told } from "./dialogs.js";
+import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, signed, walletTitle } from "./format.js";
 import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
@@ -581,15 +581,15 @@ export const cardRoom = {
   actions: {
     async "add-to-wallet"(wallet, { state }) {
       await put(pathOf(state.id, "wallets", wallet));
-      told(\`Added to \${walletTitle(wallet)}.\`);
+      showToast(\`Added to \${walletTitle(wallet)}.\`);
     },
     async "remove-from-wallet"(wallet, { state }) {
       await remove(pathOf(state.id, "wallets", wallet));
-      told(\`Removed from \${walletTitle(wallet)}.\`);
+      showToast(\`Removed from \${walletTitle(wallet)}.\`);
     },
     async "cancel-operation"(id) {
       await post(\`operations/\${encodeURIComponent(id)}/cancel\`);
-      told("The operation was cancelled.");
+      showToast("The operation was cancelled.");
     },
     "give-consent": (_id, { state }) => changeConsent(state.id, true),
     "withdraw-consent": (_id, { state }) => changeConsent(state.id, false),
@@ -604,7 +604,7 @@ export const cardRoom = {
         kind === "correct" ? { change: amount } : { points: amount },
       ).catch(aboutTheAmount);
       filled.elements.amount.value = "";
-      told(\`Recorded: \${signed(change)} points.\`);
+      showToast(\`Recorded: \${signed(change)} points.\`);
     },
   },
 };
@@ -681,7 +681,7 @@ const recordPanel = ({ kind = "purchase" }) =>
     "console/cards.js",
     `/** Customers and their cards: found by what is known of them, or issued by hand. */
 import { asWebsite, get, thisWorld } from "./api.js";
-import { told } from "./dialogs.js";
+import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, walletTitle } from "./format.js";
 import { button, checkbox, empty, field, form, heading, pager, pageSize, panel, table } from "./parts.js";
@@ -757,7 +757,7 @@ export const cardsRoom = {
       const customer = { ...Object.fromEntries(contact), consents };
       const card = await asWebsite("POST", path, apiKeys.website, { fieldValues, customer });
       state.isOpen = false;
-      told("The card was issued.");
+      showToast("The card was issued.");
       location.hash = \`#/card/\${encodeURIComponent(card.id)}\`;
     },
   },
@@ -848,7 +848,7 @@ function nameOn({ templateId, fieldValues }, templates) {
     "console/clock.js",
     `/** The service's clock: what time it is there, and how to move it. */
 import { post, put } from "./api.js";
-import { told } from "./dialogs.js";
+import { showToast } from "./dialogs.js";
 import { h, patch } from "./dom.js";
 import { dateTimeText, plural } from "./format.js";
 import { button, facts, field, form, heading, panel } from "./parts.js";
@@ -871,7 +871,7 @@ const modeTexts = {
 
 export async function moveClock(how, body) {
   const { fired } = await post(\`clock/\${how}\`, body);
-  told(
+  showToast(
     fired.length === 0
       ? "The clock was moved. No attempt was due."
       : \`The clock was moved; \${plural(fired.length, "attempt")} fired.\`,
@@ -995,7 +995,7 @@ export const clockRoom = {
     async change(values) {
       const mode = values.get("mode");
       await put("clock", { mode, ...(mode === "scaled" && { factor: Number(values.get("factor")) }) });
-      told("The clock was set.");
+      showToast("The clock was set.");
       await showClockBar();
     },
   },
@@ -1317,6 +1317,10 @@ main {
   display: flex;
   flex-wrap: wrap;
   gap: 8px;
+}
+
+.heading > .actions {
+  align-items: center;
 }
 
 .back {
@@ -2020,7 +2024,7 @@ legend {
 }
 
 .entry-url,
-.entry-answer,
+.entry-response,
 .entry-next {
   color: var(--quiet);
   overflow: hidden;
@@ -2032,24 +2036,24 @@ legend {
   text-align: right;
 }
 
-.ladder {
+.marks {
   display: flex;
   gap: 4px;
 }
 
-.ladder i {
+.marks i {
   width: 9px;
   height: 9px;
   border-radius: 50%;
   border: 1.5px solid var(--field);
 }
 
-.ladder i.failed {
+.marks i.failed {
   border-color: var(--bad);
   background: var(--bad);
 }
 
-.ladder i.delivered {
+.marks i.delivered {
   border-color: var(--good);
   background: var(--good);
 }
@@ -2143,18 +2147,18 @@ dialog form {
 @media (max-width: 1100px) {
   .entry summary {
     grid-template-columns: 92px minmax(0, 1fr) fit-content(45%);
-    grid-template-areas: "state event event" "url url answer" "ladder next next";
+    grid-template-areas: "state event event" "url url response" "marks next next";
     gap: 6px 14px;
     padding: 12px 18px;
   }
   .entry-url {
     grid-area: url;
   }
-  .ladder {
-    grid-area: ladder;
+  .marks {
+    grid-area: marks;
   }
-  .entry-answer {
-    grid-area: answer;
+  .entry-response {
+    grid-area: response;
     text-align: right;
   }
   .entry-next {
@@ -2235,16 +2239,13 @@ dialog form {
   ],
   [
     "console/deliveries.js",
-    `/** The delivery log: every attempt with its answer and its time, and what comes next. */
-import { get, post } from "./api.js";
-import { told } from "./dialogs.js";
+    `/** The delivery log: every delivery with its last response, and when the next attempt is. */
+import { get } from "./api.js";
+import { deletedEndpoint, detailsOf, progressOf, resend, responseText, until } from "./delivery.js";
 import { h } from "./dom.js";
-import { plural, stateNames, statePill } from "./format.js";
-import { button, copyable, empty, facts, heading, pager, pageSize, table } from "./parts.js";
-import { timeOf, untilText } from "./service-clock.js";
-
-/** The first attempt and five retries (spec 3.2). */
-const attemptsInAll = 6;
+import { stateNames, statePill } from "./format.js";
+import { empty, heading, pager, pageSize } from "./parts.js";
+import { timeOf } from "./service-clock.js";
 
 export const deliveriesRoom = {
   title: "Deliveries",
@@ -2263,26 +2264,24 @@ export const deliveriesRoom = {
 
   show({ deliveries, endpoints, events }, visit) {
     const urls = new Map(endpoints.map(({ id, url }) => [id, url]));
+    const choices = new Map(urls);
+    const chosen = visit.endpointId;
+    if (chosen && !urls.has(chosen)) choices.set(chosen, deletedEndpoint(chosen));
     return [
-      heading("Deliveries", "Every event on its way to every endpoint, newest first."),
+      heading("Deliveries", "Each event to each endpoint that chose it, newest first."),
       h(
         "div",
         { class: "filters", role: "group", "aria-label": "Filter" },
         filter("State", "state", [["", "All states"], ...Object.entries(stateNames)], visit.state),
         filter("Event", "type", [["", "All events"], ...events.map((type) => [type, type])], visit.type),
-        filter("Endpoint", "endpointId", [["", "All endpoints"], ...urls], visit.endpointId),
+        filter("Endpoint", "endpointId", [["", "All endpoints"], ...choices], visit.endpointId),
       ),
       h("div", { "data-key": "list" }, listOf(deliveries, endpoints, urls, visit)),
       pager({ total: deliveries.total, offset: visit.offset, noun: "deliveries" }),
     ];
   },
 
-  actions: {
-    async resend(id) {
-      await post(\`webhooks/deliveries/\${encodeURIComponent(id)}/resend\`);
-      told("It is on its way again.");
-    },
-  },
+  actions: { resend },
 };
 
 const filter = (label, name, options, chosen = "") =>
@@ -2324,8 +2323,9 @@ function listOf({ items, total }, endpoints, urls, { state, type, endpointId }) 
   );
 }
 
-function entry(delivery, url = delivery.endpointId) {
-  const { id, type, state, attempts, nextAttemptAt } = delivery;
+function entry(delivery, url) {
+  const { id, type, state, endpointId, attempts, nextAttemptAt } = delivery;
+  const last = attempts.at(-1);
   return h(
     "details",
     { class: "entry", "data-key": id },
@@ -2334,77 +2334,131 @@ function entry(delivery, url = delivery.endpointId) {
       {},
       statePill(state),
       h("span", { class: "entry-event" }, type),
-      h("span", { class: "entry-url" }, url),
-      ladder(delivery),
-      h("span", { class: "entry-answer" }, lastAnswer(attempts)),
+      h("span", { class: "entry-url" }, url ?? deletedEndpoint(endpointId)),
+      progressOf(delivery),
+      h("span", { class: "entry-response" }, last === undefined ? "In progress" : responseText(last)),
       h(
         "span",
         { class: "entry-next" },
-        nextAttemptAt
-          ? ["Next ", until(nextAttemptAt)]
-          : attempts.length > 0
-            ? timeOf(attempts.at(-1).at)
-            : "",
+        nextAttemptAt ? ["Next ", until(nextAttemptAt)] : last && timeOf(last.at),
       ),
     ),
-    h(
-      "div",
-      { class: "entry-inside" },
-      attempts.length === 0
-        ? h("p", {}, "The first attempt is under way.")
-        : table(
-            "Attempts",
-            [["#", "number"], ["When"], ["Answer"], ["Took", "number"], ["Signed with the time of"]],
-            attempts.map((attempt, index) => [
-              String(index),
-              String(index + 1),
-              timeOf(attempt.at),
-              answer(attempt),
-              \`\${attempt.durationMs} ms\`,
-              signedWith(attempt),
-            ]),
-          ),
-      nextAttemptAt && h("p", {}, "Next attempt ", until(nextAttemptAt), " at ", timeOf(nextAttemptAt), "."),
-      facts(
-        ["Service-Delivery", copyable(id, "the delivery's id")],
-        ["Event id", copyable(delivery.eventId, "the event's id")],
-      ),
-      h("h3", {}, "Body"),
-      h(
-        "pre",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Body" },
-        h("code", {}, pretty(delivery.body)),
-      ),
-      h("p", { class: "actions" }, button("Resend", "resend", { id })),
-    ),
+    h("div", { class: "entry-inside" }, detailsOf(delivery, url)),
   );
 }
+`,
+  ],
+  [
+    "console/delivery.js",
+    `/** One delivery: its attempts with their responses, its body, and the link that opens it. */
+import { get, post } from "./api.js";
+import { showToast } from "./dialogs.js";
+import { h } from "./dom.js";
+import { plural, statePill } from "./format.js";
+import { button, copyable, facts, heading, panel, table } from "./parts.js";
+import { timeOf, untilText } from "./service-clock.js";
 
-const until = (iso) => h("span", { "data-until": iso }, untilText(iso));
+export const deliveryPage = {
+  title: "Delivery",
+  concerns: ["delivery", "endpoint", "clock"],
 
-/** One mark per attempt of the schedule: made, failed, or to come. */
-function ladder({ attempts, state, failures }) {
-  const ofThisRound = state === "delivered" ? failures + 1 : failures;
-  const marks = Array.from({ length: attemptsInAll }, (_, index) =>
-    index < failures ? "failed" : state === "delivered" && index < ofThisRound ? "delivered" : "",
-  );
+  async load({ id }) {
+    const [delivery, endpoints] = await Promise.all([
+      get(\`webhooks/deliveries/\${encodeURIComponent(id)}\`),
+      get("webhooks/endpoints"),
+    ]);
+    return { delivery, url: endpoints.items.find((endpoint) => endpoint.id === delivery.endpointId)?.url };
+  },
+
+  show({ delivery, url }) {
+    return [
+      h("p", { class: "back" }, h("a", { href: "#/deliveries" }, "← All deliveries")),
+      heading(delivery.type, url ?? deletedEndpoint(delivery.endpointId), statePill(delivery.state)),
+      panel("Delivery attempts", progressOf(delivery), detailsOf(delivery, url)),
+    ];
+  },
+
+  actions: { resend },
+};
+
+/** The log keeps deliveries to a deleted endpoint, but not its address. */
+export const deletedEndpoint = (id) => \`\${id} (deleted)\`;
+
+export async function resend(id) {
+  await post(\`webhooks/deliveries/\${encodeURIComponent(id)}/resend\`);
+  showToast("The delivery is sent again.");
+}
+
+/** The address of the console with this delivery open; \`?world=\` stays in it. */
+const linkTo = (id) => new URL(\`#/delivery/\${encodeURIComponent(id)}\`, location.href).href;
+
+/** @param url of the endpoint; undefined when the endpoint was deleted. */
+export function detailsOf(delivery, url) {
+  const { id, eventId, attempts, nextAttemptAt, body } = delivery;
+  return [
+    attempts.length === 0
+      ? h("p", {}, "The first attempt is in progress.")
+      : table(
+          "Delivery attempts",
+          [["#", "number"], ["Time"], ["Response"], ["Duration", "number"], ["Signature time from"]],
+          attempts.map((attempt, index) => [
+            String(index),
+            String(index + 1),
+            timeOf(attempt.at),
+            responseText(attempt),
+            \`\${attempt.durationMs} ms\`,
+            signedWith(attempt),
+          ]),
+        ),
+    nextAttemptAt && h("p", {}, "Next attempt ", until(nextAttemptAt), " at ", timeOf(nextAttemptAt), "."),
+    facts(
+      [
+        "Link to this delivery",
+        copyable(h("a", { href: linkTo(id) }, linkTo(id)), "the link to this delivery"),
+      ],
+      ["Service-Delivery", copyable(id, "the delivery's id")],
+      ["Event id", copyable(eventId, "the event's id")],
+    ),
+    h("h3", {}, "Body"),
+    h(
+      "pre",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Body" },
+      h("code", {}, indented(body)),
+    ),
+    url === undefined
+      ? h("p", { class: "quiet" }, "The endpoint was deleted, so this delivery cannot be sent again.")
+      : h("p", { class: "actions" }, button("Resend", "resend", { id })),
+  ];
+}
+
+export const until = (iso) => h("span", { "data-until": iso }, untilText(iso));
+
+/** The first attempt and five retries (spec 3.2). */
+const maxAttempts = 6;
+
+/** One mark per attempt of the schedule: failed, delivered, or to come. */
+export function progressOf({ attempts, state, failures }) {
+  const marks = Array.from({ length: maxAttempts }, (_, index) => {
+    if (index < failures) return "failed";
+    return state === "delivered" && index === failures ? "delivered" : "";
+  });
   return h(
     "span",
-    { class: "ladder", role: "img", "aria-label": plural(attempts.length, "attempt") },
+    { class: "marks", role: "img", "aria-label": plural(attempts.length, "attempt") },
     marks.map((mark) => h("i", { class: mark })),
   );
 }
 
-const lastAnswer = (attempts) => (attempts.length === 0 ? "Under way" : answer(attempts.at(-1)));
-const answer = ({ status, error }) => (status === undefined ? (error ?? "No answer") : String(status));
+export const responseText = ({ status, error }) =>
+  status === undefined ? (error ?? "No response") : String(status);
 
-const signedWith = ({ signedWith: whose, signedAt }) => {
-  if (whose === undefined) return "–";
-  const name = whose === "machine" ? "this machine" : "the service";
+const signedWith = ({ signedWith: clock, signedAt }) => {
+  if (clock === undefined) return "–";
+  const name = clock === "machine" ? "this machine" : "the service";
   return [name, signedAt && [", ", timeOf(signedAt)]];
 };
 
-function pretty(body) {
+function indented(body) {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
   } catch {
@@ -2458,7 +2512,7 @@ function opened(...content) {
 
 const toastMs = 5000;
 
-export function told(text, kind = "done") {
+export function showToast(text, kind = "done") {
   const toast = h("p", { class: \`toast \${kind}\` }, text);
   document.getElementById("toasts").append(toast);
   setTimeout(() => toast.remove(), kind === "refused" ? 2 * toastMs : toastMs);
@@ -2469,10 +2523,10 @@ export async function copyBeside(pressed) {
   const source = pressed.previousElementSibling;
   try {
     await navigator.clipboard.writeText(source.textContent);
-    told("Copied.");
+    showToast("Copied.");
   } catch {
     getSelection().selectAllChildren(source);
-    told("Selected: press Ctrl+C or ⌘C to copy it.");
+    showToast("Selected: press Ctrl+C or ⌘C to copy it.");
   }
 }
 `,
@@ -2551,12 +2605,12 @@ function morph(element, wanted) {
     "console/faults.js",
     `/** Faults: what goes wrong on purpose, so that a website or a receiver can show how it copes. */
 import { get, post, remove } from "./api.js";
-import { confirmed, told } from "./dialogs.js";
+import { confirmed, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { plural } from "./format.js";
 import { button, empty, field, form, heading, panel } from "./parts.js";
 
-/** What each kind is called, what it has to be told, and whom it hits. */
+/** What each kind is called, what it has to be showToast, and whom it hits. */
 const kinds = {
   status: { title: "An error status", asks: ["status", "retryAfterSeconds"], hits: "requests" },
   latency: { title: "A late answer", asks: ["delayMs"], hits: "requests" },
@@ -2612,12 +2666,12 @@ export const faultsRoom = {
   actions: {
     async "remove-fault"(id) {
       await remove(\`faults/\${encodeURIComponent(id)}\`);
-      told("The fault was removed.");
+      showToast("The fault was removed.");
     },
     async "remove-all"() {
       if (!(await confirmed("Remove all faults?", "From now on everything works.", "Remove all"))) return;
       await remove("faults");
-      told("All faults were removed.");
+      showToast("All faults were removed.");
     },
   },
 
@@ -2631,7 +2685,7 @@ export const faultsRoom = {
         ...numbersOf(values, ["times", "status", "retryAfterSeconds", "delayMs"]),
         ...(Object.keys(match).length > 0 && { match }),
       });
-      told("From now on it goes wrong.");
+      showToast("From now on it goes wrong.");
     },
   },
 };
@@ -2807,7 +2861,7 @@ export const plural = (count, noun) => \`\${numberText(count)} \${noun}\${count 
     `/** Clicks, forms and filters name what they want; the room that is open knows how to do it. */
 import { Refusal } from "./api.js";
 import { moveClock } from "./clock.js";
-import { copyBeside, told } from "./dialogs.js";
+import { copyBeside, showToast } from "./dialogs.js";
 
 /** What every room can do. */
 const everywhere = {
@@ -2871,7 +2925,7 @@ export function obey(visited, refresh) {
       await act();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      told(error.message, "refused");
+      showToast(error.message, "refused");
     } finally {
       element.ariaBusy = null;
     }
@@ -2954,7 +3008,7 @@ function forgive(form) {
     "console/keys.js",
     `/** API keys: made for a website or for everything, and revoked. */
 import { get, post, remove } from "./api.js";
-import { confirmed, shownOnce, told } from "./dialogs.js";
+import { confirmed, shownOnce, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
 import { timeOf } from "./service-clock.js";
@@ -3001,7 +3055,7 @@ export const keysRoom = {
       );
       if (!isSure) return;
       await remove(\`api-keys/\${encodeURIComponent(id)}\`);
-      told("The key was revoked.");
+      showToast("The key was revoked.");
     },
   },
 
@@ -3036,7 +3090,7 @@ const keyRow = ({ id, kind, name, key, createdAt }) =>
   ],
   [
     "console/live.js",
-    `/** Hears from the service what has changed, and connects again when it was cut off. */
+    `/** Receives the changes of the service as server-sent events, and connects again after a disconnect. */
 import { controlUrl } from "./api.js";
 
 const types = [
@@ -3053,8 +3107,8 @@ const types = [
 const pauseMs = 2000;
 
 /**
- * @param onChange is told the type of what changed, or undefined when it may be anything.
- * @param onConnection is told whether the service is there.
+ * @param onChange is called with the type of what changed, or undefined when anything may have changed.
+ * @param onConnection is called with whether the service is connected.
  */
 export function listen(onChange, onConnection) {
   const source = new EventSource(controlUrl("events"));
@@ -3062,7 +3116,7 @@ export function listen(onChange, onConnection) {
   source.addEventListener("reset", () => onChange(undefined));
   source.addEventListener("hello", () => {
     onConnection(true);
-    onChange(undefined); // what happened before is not told
+    onChange(undefined); // changes before the connection are not sent
   });
   source.addEventListener("error", () => {
     onConnection(false);
@@ -3080,6 +3134,7 @@ import { cardRoom } from "./card.js";
 import { cardsRoom } from "./cards.js";
 import { clockRoom, showClockBar } from "./clock.js";
 import { deliveriesRoom } from "./deliveries.js";
+import { deliveryPage } from "./delivery.js";
 import { h, patch } from "./dom.js";
 import { faultsRoom } from "./faults.js";
 import { obey } from "./hands.js";
@@ -3099,10 +3154,14 @@ const rooms = {
   templates: templatesRoom,
   webhooks: webhooksRoom,
   deliveries: deliveriesRoom,
+  delivery: deliveryPage,
   clock: clockRoom,
   faults: faultsRoom,
   keys: keysRoom,
 };
+
+/** The entry of the navigation that is marked on the page of one item. */
+const parents = { card: "cards", delivery: "deliveries" };
 
 const main = document.getElementById("main");
 const strip = document.getElementById("rooms");
@@ -3111,9 +3170,9 @@ let visit;
 
 async function enter() {
   const [name = "", id = ""] = location.hash.replace(/^#\\/?/, "").split("/").map(decoded);
-  const room = rooms[name] ?? startRoom;
+  const room = Object.hasOwn(rooms, name) ? rooms[name] : startRoom;
   visit = { room, state: { id, offset: 0 }, isFresh: true };
-  markPlace(room === cardRoom ? "#/cards" : \`#/\${name}\`);
+  markPlace(\`#/\${parents[name] ?? name}\`);
   await refresh();
 }
 
@@ -3403,7 +3462,7 @@ function setText(element, text) {
     "console/start.js",
     `/** The first room: what a website needs to know, and what to try first. */
 import { get, post, thisWorld } from "./api.js";
-import { confirmed, told } from "./dialogs.js";
+import { confirmed, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
 import { button, copyable, facts, heading, panel } from "./parts.js";
@@ -3504,7 +3563,7 @@ export const startRoom = {
       );
       if (!isSure) return;
       await post("reset");
-      told("Everything is as at the start.");
+      showToast("Everything is as at the start.");
     },
   },
 };
@@ -3526,7 +3585,7 @@ const step = (title, purpose, address, isDone) =>
     "console/templates.js",
     `/** Templates: which fields a card has, and which level begins where. */
 import { get, post } from "./api.js";
-import { confirmed, told } from "./dialogs.js";
+import { confirmed, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText, plural } from "./format.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
@@ -3574,7 +3633,7 @@ export const templatesRoom = {
       );
       if (!isSure) return;
       await post(\`templates/\${encodeURIComponent(id)}/archive\`);
-      told("The template was archived.");
+      showToast("The template was archived.");
     },
   },
 
@@ -3599,7 +3658,7 @@ export const templatesRoom = {
         })),
       });
       state.isOpen = false;
-      told("The template was created.");
+      showToast("The template was created.");
     },
   },
 };
@@ -3642,7 +3701,7 @@ function appendRow(pressed, row) {
   row.querySelector("input").focus();
 }
 
-/** Inputs of rows are told apart by a number; what they are for is in \`data-part\`. */
+/** A number makes the names of inputs in rows unique; \`data-part\` says which part of the row an input is. */
 function fieldRow({ key, type = "text", label } = {}) {
   rows += 1;
   const row = rows;
@@ -3724,7 +3783,7 @@ const templateCard = ({ id, name, fields, tiers, isArchived }) =>
     "console/webhooks.js",
     `/** Webhook endpoints: where events go, which ones, and under which secret. */
 import { get, post } from "./api.js";
-import { confirmed, shownOnce, told } from "./dialogs.js";
+import { confirmed, shownOnce, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
 
@@ -3763,7 +3822,7 @@ export const webhooksRoom = {
     },
     async test(id) {
       await post(\`webhooks/endpoints/\${encodeURIComponent(id)}/test\`);
-      told("A ping is on its way; the delivery log shows the answer.");
+      showToast("A ping is on its way; the delivery log shows the answer.");
     },
     async "new-secret"(id) {
       const isSure = await confirmed(

@@ -1,6 +1,6 @@
 /** Whose a card is: what is known of them, and whether they want news and offers. */
 import { asWebsite, thisWorld } from "./api.js";
-import { told } from "./dialogs.js";
+import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, facts, panel } from "./parts.js";
 
@@ -8,7 +8,7 @@ import { button, copyable, facts, panel } from "./parts.js";
 export async function changeConsent(id, marketing) {
   const { apiKeys } = await thisWorld();
   await asWebsite("PUT", `passes/${encodeURIComponent(id)}/consent`, apiKeys.website, { marketing });
-  told(marketing ? "Consent given." : "Consent withdrawn.");
+  showToast(marketing ? "Consent given." : "Consent withdrawn.");
 }
 
 export function customerPanel({ customer }, others) {

@@ -2,7 +2,7 @@
 import { get, post, put, remove } from "./api.js";
 import { changeConsent, customerPanel } from "./card-customer.js";
 import { historyOf } from "./card-history.js";
-import { told } from "./dialogs.js";
+import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, signed, walletTitle } from "./format.js";
 import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
@@ -85,15 +85,15 @@ export const cardRoom = {
   actions: {
     async "add-to-wallet"(wallet, { state }) {
       await put(pathOf(state.id, "wallets", wallet));
-      told(`Added to ${walletTitle(wallet)}.`);
+      showToast(`Added to ${walletTitle(wallet)}.`);
     },
     async "remove-from-wallet"(wallet, { state }) {
       await remove(pathOf(state.id, "wallets", wallet));
-      told(`Removed from ${walletTitle(wallet)}.`);
+      showToast(`Removed from ${walletTitle(wallet)}.`);
     },
     async "cancel-operation"(id) {
       await post(`operations/${encodeURIComponent(id)}/cancel`);
-      told("The operation was cancelled.");
+      showToast("The operation was cancelled.");
     },
     "give-consent": (_id, { state }) => changeConsent(state.id, true),
     "withdraw-consent": (_id, { state }) => changeConsent(state.id, false),
@@ -108,7 +108,7 @@ export const cardRoom = {
         kind === "correct" ? { change: amount } : { points: amount },
       ).catch(aboutTheAmount);
       filled.elements.amount.value = "";
-      told(`Recorded: ${signed(change)} points.`);
+      showToast(`Recorded: ${signed(change)} points.`);
     },
   },
 };

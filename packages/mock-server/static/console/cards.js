@@ -1,6 +1,6 @@
 /** Customers and their cards: found by what is known of them, or issued by hand. */
 import { asWebsite, get, thisWorld } from "./api.js";
-import { told } from "./dialogs.js";
+import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, walletTitle } from "./format.js";
 import { button, checkbox, empty, field, form, heading, pager, pageSize, panel, table } from "./parts.js";
@@ -76,7 +76,7 @@ export const cardsRoom = {
       const customer = { ...Object.fromEntries(contact), consents };
       const card = await asWebsite("POST", path, apiKeys.website, { fieldValues, customer });
       state.isOpen = false;
-      told("The card was issued.");
+      showToast("The card was issued.");
       location.hash = `#/card/${encodeURIComponent(card.id)}`;
     },
   },

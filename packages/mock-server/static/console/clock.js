@@ -1,6 +1,6 @@
 /** The service's clock: what time it is there, and how to move it. */
 import { post, put } from "./api.js";
-import { told } from "./dialogs.js";
+import { showToast } from "./dialogs.js";
 import { h, patch } from "./dom.js";
 import { dateTimeText, plural } from "./format.js";
 import { button, facts, field, form, heading, panel } from "./parts.js";
@@ -23,7 +23,7 @@ const modeTexts = {
 
 export async function moveClock(how, body) {
   const { fired } = await post(`clock/${how}`, body);
-  told(
+  showToast(
     fired.length === 0
       ? "The clock was moved. No attempt was due."
       : `The clock was moved; ${plural(fired.length, "attempt")} fired.`,
@@ -147,7 +147,7 @@ export const clockRoom = {
     async change(values) {
       const mode = values.get("mode");
       await put("clock", { mode, ...(mode === "scaled" && { factor: Number(values.get("factor")) }) });
-      told("The clock was set.");
+      showToast("The clock was set.");
       await showClockBar();
     },
   },

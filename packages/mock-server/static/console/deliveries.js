@@ -1,13 +1,10 @@
-/** The delivery log: every attempt with its answer and its time, and what comes next. */
-import { get, post } from "./api.js";
-import { told } from "./dialogs.js";
+/** The delivery log: every delivery with its last response, and when the next attempt is. */
+import { get } from "./api.js";
+import { deletedEndpoint, detailsOf, progressOf, resend, responseText, until } from "./delivery.js";
 import { h } from "./dom.js";
-import { plural, stateNames, statePill } from "./format.js";
-import { button, copyable, empty, facts, heading, pager, pageSize, table } from "./parts.js";
-import { timeOf, untilText } from "./service-clock.js";
-
-/** The first attempt and five retries (spec 3.2). */
-const attemptsInAll = 6;
+import { stateNames, statePill } from "./format.js";
+import { empty, heading, pager, pageSize } from "./parts.js";
+import { timeOf } from "./service-clock.js";
 
 export const deliveriesRoom = {
   title: "Deliveries",
@@ -26,26 +23,24 @@ export const deliveriesRoom = {
 
   show({ deliveries, endpoints, events }, visit) {
     const urls = new Map(endpoints.map(({ id, url }) => [id, url]));
+    const choices = new Map(urls);
+    const chosen = visit.endpointId;
+    if (chosen && !urls.has(chosen)) choices.set(chosen, deletedEndpoint(chosen));
     return [
-      heading("Deliveries", "Every event on its way to every endpoint, newest first."),
+      heading("Deliveries", "Each event to each endpoint that chose it, newest first."),
       h(
         "div",
         { class: "filters", role: "group", "aria-label": "Filter" },
         filter("State", "state", [["", "All states"], ...Object.entries(stateNames)], visit.state),
         filter("Event", "type", [["", "All events"], ...events.map((type) => [type, type])], visit.type),
-        filter("Endpoint", "endpointId", [["", "All endpoints"], ...urls], visit.endpointId),
+        filter("Endpoint", "endpointId", [["", "All endpoints"], ...choices], visit.endpointId),
       ),
       h("div", { "data-key": "list" }, listOf(deliveries, endpoints, urls, visit)),
       pager({ total: deliveries.total, offset: visit.offset, noun: "deliveries" }),
     ];
   },
 
-  actions: {
-    async resend(id) {
-      await post(`webhooks/deliveries/${encodeURIComponent(id)}/resend`);
-      told("It is on its way again.");
-    },
-  },
+  actions: { resend },
 };
 
 const filter = (label, name, options, chosen = "") =>
@@ -87,8 +82,9 @@ function listOf({ items, total }, endpoints, urls, { state, type, endpointId }) 
   );
 }
 
-function entry(delivery, url = delivery.endpointId) {
-  const { id, type, state, attempts, nextAttemptAt } = delivery;
+function entry(delivery, url) {
+  const { id, type, state, endpointId, attempts, nextAttemptAt } = delivery;
+  const last = attempts.at(-1);
   return h(
     "details",
     { class: "entry", "data-key": id },
@@ -97,80 +93,15 @@ function entry(delivery, url = delivery.endpointId) {
       {},
       statePill(state),
       h("span", { class: "entry-event" }, type),
-      h("span", { class: "entry-url" }, url),
-      ladder(delivery),
-      h("span", { class: "entry-answer" }, lastAnswer(attempts)),
+      h("span", { class: "entry-url" }, url ?? deletedEndpoint(endpointId)),
+      progressOf(delivery),
+      h("span", { class: "entry-response" }, last === undefined ? "In progress" : responseText(last)),
       h(
         "span",
         { class: "entry-next" },
-        nextAttemptAt
-          ? ["Next ", until(nextAttemptAt)]
-          : attempts.length > 0
-            ? timeOf(attempts.at(-1).at)
-            : "",
+        nextAttemptAt ? ["Next ", until(nextAttemptAt)] : last && timeOf(last.at),
       ),
     ),
-    h(
-      "div",
-      { class: "entry-inside" },
-      attempts.length === 0
-        ? h("p", {}, "The first attempt is under way.")
-        : table(
-            "Attempts",
-            [["#", "number"], ["When"], ["Answer"], ["Took", "number"], ["Signed with the time of"]],
-            attempts.map((attempt, index) => [
-              String(index),
-              String(index + 1),
-              timeOf(attempt.at),
-              answer(attempt),
-              `${attempt.durationMs} ms`,
-              signedWith(attempt),
-            ]),
-          ),
-      nextAttemptAt && h("p", {}, "Next attempt ", until(nextAttemptAt), " at ", timeOf(nextAttemptAt), "."),
-      facts(
-        ["Service-Delivery", copyable(id, "the delivery's id")],
-        ["Event id", copyable(delivery.eventId, "the event's id")],
-      ),
-      h("h3", {}, "Body"),
-      h(
-        "pre",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Body" },
-        h("code", {}, pretty(delivery.body)),
-      ),
-      h("p", { class: "actions" }, button("Resend", "resend", { id })),
-    ),
+    h("div", { class: "entry-inside" }, detailsOf(delivery, url)),
   );
-}
-
-const until = (iso) => h("span", { "data-until": iso }, untilText(iso));
-
-/** One mark per attempt of the schedule: made, failed, or to come. */
-function ladder({ attempts, state, failures }) {
-  const ofThisRound = state === "delivered" ? failures + 1 : failures;
-  const marks = Array.from({ length: attemptsInAll }, (_, index) =>
-    index < failures ? "failed" : state === "delivered" && index < ofThisRound ? "delivered" : "",
-  );
-  return h(
-    "span",
-    { class: "ladder", role: "img", "aria-label": plural(attempts.length, "attempt") },
-    marks.map((mark) => h("i", { class: mark })),
-  );
-}
-
-const lastAnswer = (attempts) => (attempts.length === 0 ? "Under way" : answer(attempts.at(-1)));
-const answer = ({ status, error }) => (status === undefined ? (error ?? "No answer") : String(status));
-
-const signedWith = ({ signedWith: whose, signedAt }) => {
-  if (whose === undefined) return "–";
-  const name = whose === "machine" ? "this machine" : "the service";
-  return [name, signedAt && [", ", timeOf(signedAt)]];
-};
-
-function pretty(body) {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
 }

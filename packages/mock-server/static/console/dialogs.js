@@ -41,7 +41,7 @@ function opened(...content) {
 
 const toastMs = 5000;
 
-export function told(text, kind = "done") {
+export function showToast(text, kind = "done") {
   const toast = h("p", { class: `toast ${kind}` }, text);
   document.getElementById("toasts").append(toast);
   setTimeout(() => toast.remove(), kind === "refused" ? 2 * toastMs : toastMs);
@@ -52,9 +52,9 @@ export async function copyBeside(pressed) {
   const source = pressed.previousElementSibling;
   try {
     await navigator.clipboard.writeText(source.textContent);
-    told("Copied.");
+    showToast("Copied.");
   } catch {
     getSelection().selectAllChildren(source);
-    told("Selected: press Ctrl+C or ⌘C to copy it.");
+    showToast("Selected: press Ctrl+C or ⌘C to copy it.");
   }
 }

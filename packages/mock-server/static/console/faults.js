@@ -1,11 +1,11 @@
 /** Faults: what goes wrong on purpose, so that a website or a receiver can show how it copes. */
 import { get, post, remove } from "./api.js";
-import { confirmed, told } from "./dialogs.js";
+import { confirmed, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { plural } from "./format.js";
 import { button, empty, field, form, heading, panel } from "./parts.js";
 
-/** What each kind is called, what it has to be told, and whom it hits. */
+/** What each kind is called, what it has to be showToast, and whom it hits. */
 const kinds = {
   status: { title: "An error status", asks: ["status", "retryAfterSeconds"], hits: "requests" },
   latency: { title: "A late answer", asks: ["delayMs"], hits: "requests" },
@@ -61,12 +61,12 @@ export const faultsRoom = {
   actions: {
     async "remove-fault"(id) {
       await remove(`faults/${encodeURIComponent(id)}`);
-      told("The fault was removed.");
+      showToast("The fault was removed.");
     },
     async "remove-all"() {
       if (!(await confirmed("Remove all faults?", "From now on everything works.", "Remove all"))) return;
       await remove("faults");
-      told("All faults were removed.");
+      showToast("All faults were removed.");
     },
   },
 
@@ -80,7 +80,7 @@ export const faultsRoom = {
         ...numbersOf(values, ["times", "status", "retryAfterSeconds", "delayMs"]),
         ...(Object.keys(match).length > 0 && { match }),
       });
-      told("From now on it goes wrong.");
+      showToast("From now on it goes wrong.");
     },
   },
 };

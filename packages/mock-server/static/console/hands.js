@@ -1,7 +1,7 @@
 /** Clicks, forms and filters name what they want; the room that is open knows how to do it. */
 import { Refusal } from "./api.js";
 import { moveClock } from "./clock.js";
-import { copyBeside, told } from "./dialogs.js";
+import { copyBeside, showToast } from "./dialogs.js";
 
 /** What every room can do. */
 const everywhere = {
@@ -65,7 +65,7 @@ export function obey(visited, refresh) {
       await act();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      told(error.message, "refused");
+      showToast(error.message, "refused");
     } finally {
       element.ariaBusy = null;
     }

@@ -1,6 +1,6 @@
 /** API keys: made for a website or for everything, and revoked. */
 import { get, post, remove } from "./api.js";
-import { confirmed, shownOnce, told } from "./dialogs.js";
+import { confirmed, shownOnce, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
 import { timeOf } from "./service-clock.js";
@@ -47,7 +47,7 @@ export const keysRoom = {
       );
       if (!isSure) return;
       await remove(`api-keys/${encodeURIComponent(id)}`);
-      told("The key was revoked.");
+      showToast("The key was revoked.");
     },
   },
 

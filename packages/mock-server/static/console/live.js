@@ -1,4 +1,4 @@
-/** Hears from the service what has changed, and connects again when it was cut off. */
+/** Receives the changes of the service as server-sent events, and connects again after a disconnect. */
 import { controlUrl } from "./api.js";
 
 const types = [
@@ -15,8 +15,8 @@ const types = [
 const pauseMs = 2000;
 
 /**
- * @param onChange is told the type of what changed, or undefined when it may be anything.
- * @param onConnection is told whether the service is there.
+ * @param onChange is called with the type of what changed, or undefined when anything may have changed.
+ * @param onConnection is called with whether the service is connected.
  */
 export function listen(onChange, onConnection) {
   const source = new EventSource(controlUrl("events"));
@@ -24,7 +24,7 @@ export function listen(onChange, onConnection) {
   source.addEventListener("reset", () => onChange(undefined));
   source.addEventListener("hello", () => {
     onConnection(true);
-    onChange(undefined); // what happened before is not told
+    onChange(undefined); // changes before the connection are not sent
   });
   source.addEventListener("error", () => {
     onConnection(false);

@@ -4,6 +4,7 @@ import { cardRoom } from "./card.js";
 import { cardsRoom } from "./cards.js";
 import { clockRoom, showClockBar } from "./clock.js";
 import { deliveriesRoom } from "./deliveries.js";
+import { deliveryPage } from "./delivery.js";
 import { h, patch } from "./dom.js";
 import { faultsRoom } from "./faults.js";
 import { obey } from "./hands.js";
@@ -23,10 +24,14 @@ const rooms = {
   templates: templatesRoom,
   webhooks: webhooksRoom,
   deliveries: deliveriesRoom,
+  delivery: deliveryPage,
   clock: clockRoom,
   faults: faultsRoom,
   keys: keysRoom,
 };
+
+/** The entry of the navigation that is marked on the page of one item. */
+const parents = { card: "cards", delivery: "deliveries" };
 
 const main = document.getElementById("main");
 const strip = document.getElementById("rooms");
@@ -35,9 +40,9 @@ let visit;
 
 async function enter() {
   const [name = "", id = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  const room = rooms[name] ?? startRoom;
+  const room = Object.hasOwn(rooms, name) ? rooms[name] : startRoom;
   visit = { room, state: { id, offset: 0 }, isFresh: true };
-  markPlace(room === cardRoom ? "#/cards" : `#/${name}`);
+  markPlace(`#/${parents[name] ?? name}`);
   await refresh();
 }
 

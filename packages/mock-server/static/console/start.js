@@ -1,6 +1,6 @@
 /** The first room: what a website needs to know, and what to try first. */
 import { get, post, thisWorld } from "./api.js";
-import { confirmed, told } from "./dialogs.js";
+import { confirmed, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
 import { button, copyable, facts, heading, panel } from "./parts.js";
@@ -101,7 +101,7 @@ export const startRoom = {
       );
       if (!isSure) return;
       await post("reset");
-      told("Everything is as at the start.");
+      showToast("Everything is as at the start.");
     },
   },
 };

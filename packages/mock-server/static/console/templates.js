@@ -1,6 +1,6 @@
 /** Templates: which fields a card has, and which level begins where. */
 import { get, post } from "./api.js";
-import { confirmed, told } from "./dialogs.js";
+import { confirmed, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText, plural } from "./format.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
@@ -48,7 +48,7 @@ export const templatesRoom = {
       );
       if (!isSure) return;
       await post(`templates/${encodeURIComponent(id)}/archive`);
-      told("The template was archived.");
+      showToast("The template was archived.");
     },
   },
 
@@ -73,7 +73,7 @@ export const templatesRoom = {
         })),
       });
       state.isOpen = false;
-      told("The template was created.");
+      showToast("The template was created.");
     },
   },
 };
@@ -116,7 +116,7 @@ function appendRow(pressed, row) {
   row.querySelector("input").focus();
 }
 
-/** Inputs of rows are told apart by a number; what they are for is in `data-part`. */
+/** A number makes the names of inputs in rows unique; `data-part` says which part of the row an input is. */
 function fieldRow({ key, type = "text", label } = {}) {
   rows += 1;
   const row = rows;

@@ -1,6 +1,6 @@
 /** Webhook endpoints: where events go, which ones, and under which secret. */
 import { get, post } from "./api.js";
-import { confirmed, shownOnce, told } from "./dialogs.js";
+import { confirmed, shownOnce, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
 
@@ -39,7 +39,7 @@ export const webhooksRoom = {
     },
     async test(id) {
       await post(`webhooks/endpoints/${encodeURIComponent(id)}/test`);
-      told("A ping is on its way; the delivery log shows the answer.");
+      showToast("A ping is on its way; the delivery log shows the answer.");
     },
     async "new-secret"(id) {
       const isSure = await confirmed(
