@@ -1,5 +1,9 @@
 /** The console's times, links, clipboard, warnings and webhook endpoints, in a headless Chromium. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { openBrowser } from "./browser.mjs";
 import { openConsole } from "./console.mjs";
@@ -111,5 +115,65 @@ describe("the page of a delivery", { concurrency: false }, () => {
     assert.equal(await other.page.$('[data-action="resend"]'), null);
     await other.page.goto(`${shop.baseUrl}/console?world=${world.id}#/delivery/none`);
     await other.text('There is no delivery "none".');
+  });
+});
+
+describe("Copy as .env", { concurrency: false }, () => {
+  it("copies the settings of a website, with the signing secret of the chosen endpoint", async (test) => {
+    const shop = await openShop(test);
+    const { page, seen, press, text } = await openConsole(test, opened.browser, shop);
+    await allowClipboard(shop);
+    const copied = async () => {
+      await page.evaluate(() => navigator.clipboard.writeText(""));
+      await press("Copy as .env");
+      await page.waitForFunction(async () => (await navigator.clipboard.readText()) !== "");
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    const settings = [
+      `LOYALTY_URL=${shop.baseUrl}`,
+      `LOYALTY_API_KEY=${shop.apiKeys.website}`,
+      `LOYALTY_TEMPLATE_ID=${shop.templateId}`,
+    ];
+    await text("First steps");
+    assert.equal(await copied(), `${settings.join("\n")}\n`);
+
+    const create = (url) => shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
+    const first = await create("http://localhost:3000/webhooks");
+    await text("With the signing secret of the webhook endpoint.");
+    assert.equal(await copied(), `${[...settings, `LOYALTY_SIGNING_SECRET=${first.secret}`].join("\n")}\n`);
+
+    const second = await create("http://localhost:3001/webhooks");
+    await Promise.all([
+      page.waitForResponse((response) => response.url().endsWith(`${second.id}/secret`)),
+      page.locator('select[name="endpointId"]').fill(second.id),
+    ]);
+    assert.equal(await copied(), `${[...settings, `LOYALTY_SIGNING_SECRET=${second.secret}`].join("\n")}\n`);
+    assert.ok(!(await page.content()).includes(second.secret));
+    assert.deepEqual(seen.complaints, []);
+  });
+
+  it("quotes a secret that has a space, and shows the settings when copying is not allowed", async (test) => {
+    const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-seed-"));
+    test.after(() => rmSync(folder, { recursive: true }));
+    const seed = join(folder, "seed.json");
+    const secret = "it's #1";
+    const endpoints = [{ url: "http://localhost:3000/webhooks", events: ["ping"], secret }];
+    writeFileSync(seed, JSON.stringify({ endpoints }));
+    const shop = await openShop(test, "--seed", seed);
+    const { page, press } = await openConsole(test, opened.browser, shop);
+    await opened.browser.defaultBrowserContext().overridePermissions(shop.baseUrl, []);
+    await press("Copy as .env");
+    const shown = await page
+      .locator("dialog code")
+      .map((code) => code.textContent)
+      .wait();
+    const file = join(folder, ".env");
+    writeFileSync(file, shown);
+    const printed = execFileSync(
+      process.execPath,
+      [`--env-file=${file}`, "-p", "process.env.LOYALTY_SIGNING_SECRET"],
+      { encoding: "utf8" },
+    );
+    assert.equal(printed.trim(), secret);
   });
 });

@@ -137,6 +137,19 @@ describe("webhooks", () => {
   });
 });
 
+it("the current signing secret of an endpoint can be read, also of a seeded one", async () => {
+  const url = "https://shop.test/webhooks";
+  const { get, post, send } = await openControlledShop({
+    endpoints: [{ url, events: ["ping"], secret: "whsec_only_for_development" }],
+  });
+  const [seeded] = (await get("/_mock/webhooks/endpoints")).items;
+  const path = `/_mock/webhooks/endpoints/${seeded.id}`;
+  expect(await get(`${path}/secret`)).toEqual({ id: seeded.id, secret: "whsec_only_for_development" });
+  const { secret } = (await post(`${path}/new-secret`)).body;
+  expect(await get(`${path}/secret`)).toEqual({ id: seeded.id, secret });
+  expect((await send("GET", "/_mock/webhooks/endpoints/none/secret")).status).toBe(404);
+});
+
 it("endpoints are changed and deleted", async () => {
   const { service, get, post, send } = await openControlledShop({
     deliver: () => new Response(null, { status: 500 }),

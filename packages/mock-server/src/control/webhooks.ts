@@ -56,6 +56,14 @@ export const webhookRoutes: ControlRoute[] = [
     },
   },
   {
+    method: "GET",
+    path: "/_mock/webhooks/endpoints/*/secret",
+    run({ world: { domain }, params: [endpointId = ""] }) {
+      const { id, secret } = existingEndpoint(domain, endpointId);
+      return ok({ id, secret });
+    },
+  },
+  {
     method: "POST",
     path: "/_mock/webhooks/endpoints/*/new-secret",
     run: ({ world, params: [id = ""] }) => ok(renewSecret(world.domain, id)),

@@ -50,11 +50,23 @@ export function showToast(text, kind = "done") {
 /** Copies the text beside the button. */
 export async function copyBeside(pressed) {
   const source = pressed.previousElementSibling;
+  if (await copied(source.textContent)) return;
+  getSelection().selectAllChildren(source);
+  showToast("Selected: press Ctrl+C or ⌘C to copy it.");
+}
+
+/** Copies a text that is not on the page; shows it when the browser does not allow copying. */
+export async function copyText(text, title) {
+  if (await copied(text)) return;
+  await shownOnce(title, text, "The browser does not allow this page to copy. Select the text and copy it.");
+}
+
+async function copied(text) {
   try {
-    await navigator.clipboard.writeText(source.textContent);
-    showToast("Copied.");
+    await navigator.clipboard.writeText(text);
   } catch {
-    getSelection().selectAllChildren(source);
-    showToast("Selected: press Ctrl+C or ⌘C to copy it.");
+    return false;
   }
+  showToast("Copied.");
+  return true;
 }

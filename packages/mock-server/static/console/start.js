@@ -1,15 +1,15 @@
-/** The first room: what a website needs to know, and what to try first. */
+/** The first page: the settings of a website, as .env too, and what to try first. */
 import { get, post, thisWorld } from "./api.js";
-import { confirmed, showToast } from "./dialogs.js";
+import { confirmed, copyText, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
-import { button, copyable, facts, heading, panel } from "./parts.js";
+import { button, copyable, facts, field, heading, panel } from "./parts.js";
 
 export const startRoom = {
   title: "Start",
   concerns: ["card", "operation", "endpoint", "delivery"],
 
-  async load() {
+  async load(state) {
     const [world, cards, endpoints, pending, delivered, failed] = await Promise.all([
       thisWorld(),
       get("cards", { limit: 100 }),
@@ -17,11 +17,17 @@ export const startRoom = {
       ...["pending", "delivered", "failed"].map((state) => get("webhooks/deliveries", { state, limit: 1 })),
     ]);
     const count = ({ total }) => total;
+    const endpoint = endpoints.items.find(({ id }) => id === state.endpointId) ?? endpoints.items[0];
+    // Read before the click: some browsers allow writing to the clipboard only while they handle the click.
+    const { secret } = endpoint
+      ? await get(`webhooks/endpoints/${encodeURIComponent(endpoint.id)}/secret`)
+      : {};
+    state.environment = environmentOf(world, secret);
     return {
       world,
       cards: cards.total,
       hasBalance: cards.items.some(({ loyaltyBalance }) => loyaltyBalance !== 0),
-      endpoints: endpoints.items.length,
+      endpoints: endpoints.items,
       deliveries: { pending: count(pending), delivered: count(delivered), failed: count(failed) },
     };
   },
@@ -31,7 +37,7 @@ export const startRoom = {
     return [
       heading(
         "Start",
-        "The whole loyalty card service on this machine. Nothing here is real, so try everything.",
+        "A mock of the whole loyalty card service, on this machine. Nothing here is real: try everything.",
         button("Start over", "start-over"),
       ),
       h(
@@ -53,9 +59,18 @@ export const startRoom = {
             ["Full key", copyable(world.apiKeys.full, "the Full key")],
             ["Template", copyable(world.templateId, "the template's id")],
           ),
+          endpoints.length > 1 &&
+            field("Signing secret of", "endpointId", {
+              options: endpoints.map(({ id, url }) => [id, url]),
+              "data-filter": "endpointId",
+            }),
+          h("p", { class: "actions" }, button("Copy as .env", "copy-environment", { kind: "primary" })),
           h(
             "p",
             { class: "quiet" },
+            endpoints.length === 0
+              ? "The signing secret is in it when there is a webhook endpoint. "
+              : "With the signing secret of the webhook endpoint. ",
             "Keys stay on your server. The ",
             h("a", { href: "api/docs" }, "API reference"),
             " has the Website key filled in.",
@@ -69,23 +84,23 @@ export const startRoom = {
             step("Issue a card", "From your website, or with the form here.", "#/cards", cards > 0),
             step(
               "Add a webhook endpoint",
-              "Your receiver, on this machine or on HTTPS.",
+              "The address of your receiver, on this machine or with HTTPS.",
               "#/webhooks",
-              endpoints > 0,
+              endpoints.length > 0,
             ),
             step(
               "Record a purchase",
-              "Open a card; the balance changes and your receiver hears of it.",
+              "Open a card: its balance changes, and your receiver gets the event.",
               "#/cards",
               hasBalance,
             ),
             step(
-              "Watch it arrive",
-              "Every attempt with its answer, and when the next one is due.",
+              "Read the delivery log",
+              "Every delivery attempt with its response, and when the next one is due.",
               "#/deliveries",
               delivered > 0,
             ),
-            step("Turn the clock", "Six hours of retries in a moment.", "#/clock", false),
+            step("Move the clock", "Six hours of retries in a moment.", "#/clock", false),
           ),
         ),
       ),
@@ -93,15 +108,16 @@ export const startRoom = {
   },
 
   actions: {
+    "copy-environment": (_id, { state }) => copyText(state.environment, "The settings for .env"),
     async "start-over"() {
       const isSure = await confirmed(
         "Start over?",
-        "Cards, customers, operations and deliveries are forgotten; what the service was started with stays.",
+        "Deletes all cards, customers, operations and deliveries. The settings that the service was started with stay.",
         "Start over",
       );
       if (!isSure) return;
       await post("reset");
-      showToast("Everything is as at the start.");
+      showToast("The service is as it was at the start.");
     },
   },
 };
@@ -117,3 +133,23 @@ const step = (title, purpose, address, isDone) =>
     isDone && h("span", { class: "done-mark" }, "Done"),
     h("p", {}, purpose),
   );
+
+/** The names that the examples and `exec` use. */
+function environmentOf({ baseUrl, apiKeys, templateId }, secret) {
+  const values = {
+    LOYALTY_URL: baseUrl,
+    LOYALTY_API_KEY: apiKeys.website,
+    LOYALTY_TEMPLATE_ID: templateId,
+    ...(secret !== undefined && { LOYALTY_SIGNING_SECRET: secret }),
+  };
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${quoted(value)}\n`)
+    .join("");
+}
+
+/** A seeded secret may be any text; `#`, spaces and `$` have a meaning in .env files. */
+function quoted(value) {
+  if (/^[\w.:/-]+$/.test(value)) return value;
+  const mark = ["'", '"', "`"].find((candidate) => !value.includes(candidate)) ?? "'";
+  return mark + value + mark;
+}
