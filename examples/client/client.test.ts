@@ -27,7 +27,7 @@ it("issues one card per user, from the environment", async () => {
     LOYALTY_TEMPLATE_ID: template.id,
   });
   const { issueCardTo } = await import("./issue.ts");
-  const anna = { id: 7, name: "Anna", phone: "+48600100200" };
+  const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
   const card = await issueCardTo(anna);
   expect((await issueCardTo(anna)).id).toBe(card.id);
   expect(addToWalletLinks(card)).toEqual({
@@ -41,12 +41,12 @@ it("issues a card over undici", async () => {
   const { url, service } = await open();
   const { loyalty, close } = openClient(url, service.apiKeys.website);
   onTestFinished(close);
-  expect(await joinCoffeeClub(loyalty, 8, "Ben")).toBe("Ben");
+  expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), "Ben")).toBe("Ben");
 });
 
 it("types the fields of a template", async () => {
   const { loyalty } = await open();
-  expect(await joinCoffeeClub(loyalty, 7, " Anna ")).toBe("Anna");
+  expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), " Anna ")).toBe("Anna");
 });
 
 it("knows the next move after each failure", async () => {

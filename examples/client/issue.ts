@@ -5,9 +5,10 @@ import { createIssuingClient } from "@loyalty-cards/issuing-client";
 const loyalty = createIssuingClient({
   baseUrl: process.env.LOYALTY_URL ?? "",
   apiKey: process.env.LOYALTY_API_KEY ?? "", // a Website key: stays on the server
+  idempotencyNamespace: process.env.LOYALTY_NAMESPACE ?? "development", // one name for each user table
 });
 
-export function issueCardTo(user: { id: number; phone: string; name: string }) {
+export function issueCardTo(user: { id: string; phone: string; name: string }) {
   return loyalty.issueCard(
     process.env.LOYALTY_TEMPLATE_ID ?? "",
     {

@@ -8,7 +8,9 @@ import { Agent } from "undici";
 export function openClient(baseUrl: string, apiKey: string) {
   const agent = new Agent({ connections: 32 }); // proxies and TLS are its business too
   const transport = undiciTransport(agent);
-  const loyalty = createIssuingClient(withOpenTelemetry({ baseUrl, apiKey, transport }));
+  const loyalty = createIssuingClient(
+    withOpenTelemetry({ baseUrl, apiKey, transport, idempotencyNamespace: "production" }),
+  );
   return { loyalty, close: () => agent.close() };
 }
 // #endregion

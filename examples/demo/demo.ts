@@ -22,7 +22,7 @@ const wallets = { first: "apple", second: "google" };
 const anna = { name: "Anna Kowalska", email: "anna@example.com", phone: "+48 600 100 200" };
 
 interface SignedUp {
-  userId: number;
+  userId: string;
   card: Card;
 }
 
@@ -68,8 +68,14 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
         delivered = request.headers; // a copy to forge from, later
         next();
       });
-      const settings = { baseUrl: mock.url, apiKey: service.apiKeys.website, templateId: template.id };
-      app.use(createShop({ ...settings, signingSecret: secret }, users));
+      const settings = {
+        baseUrl: mock.url,
+        apiKey: service.apiKeys.website,
+        idempotencyNamespace: "demo",
+        templateId: template.id,
+        signingSecret: secret,
+      };
+      app.use(createShop(settings, users));
       return { happened: "an Express app", below: [`shop          ${shopUrl}`, `mock service  ${mock.url}`] };
     });
 

@@ -12,17 +12,20 @@ import { openShop } from "./shop.ts";
 
 const seed = mockSettings as Required<Pick<MockServerOptions, "templates" | "endpoints">>;
 
-async function open() {
+type Started = Awaited<ReturnType<typeof startMockServer>>;
+
+async function open({ mock: running }: { mock?: Started } = {}) {
   let listener: RequestListener | undefined;
   const server = createServer((request, response) => listener?.(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = seed.endpoints.map((endpoint) => ({ ...endpoint, url: `${url}/webhooks/loyalty` }));
-  const mock = await startMockServer({ ...seed, endpoints });
+  const mock = running ?? (await startMockServer({ ...seed, endpoints }));
   const folder = mkdtempSync(join(tmpdir(), "express-signup-"));
   const shop = await openShop({
     url: mock.url,
     key: mock.service.apiKeys.website,
+    namespace: "tests",
     template: mock.service.templateId,
     secret: mock.service.endpoints[0]?.secret ?? "",
     file: join(folder, "shop.db"),
@@ -32,11 +35,12 @@ async function open() {
     server.close();
     server.closeAllConnections();
     await shop.inbox.close();
-    await mock.close();
+    if (running === undefined) await mock.close();
     rmSync(folder, { recursive: true });
   });
   return {
     ...shop,
+    mock,
     service: mock.service,
     read: (sql: string) => shop.inbox.write((database) => database.prepare(sql).all()),
     async signUp(changes = {}) {
@@ -84,7 +88,7 @@ it("says 409 to an address that is taken", async () => {
 it("signs up while the service is away; the card comes later, once", async () => {
   const { signUp, read, service, issueMissing } = await open();
   service.templates.archive(service.templateId);
-  expect(await signUp()).toMatchObject({ status: 202, body: { userId: 1 } });
+  expect(await signUp()).toMatchObject({ status: 202, body: { userId: expect.any(String) } });
   service.reset();
   // This time the card is issued and only the answer is lost, so that the same key must be sent again.
   service.faults.add({ phase: "after-commit", kind: "truncate", times: 1 });
@@ -93,4 +97,17 @@ it("signs up while the service is away; the card comes later, once", async () =>
   const [{ card }] = (await read("SELECT card FROM users")) as [{ card: string }];
   expect(service.cards.get(card).loyaltyBalance).toBe(0);
   expect(service.faults.list()).toEqual([]);
+});
+
+it("issues a card of their own to people who join after the shop lost its file", async () => {
+  const before = await open();
+  await before.signUp();
+  const after = await open({ mock: before.mock });
+  await after.signUp({ name: "Ben", email: "ben@example.com", phone: "600100201" });
+  const cardOf = async ({ read, service }: typeof before) => {
+    const [user] = (await read("SELECT card FROM users")) as { card: string }[];
+    return service.cards.get(user?.card ?? "");
+  };
+  expect((await cardOf(before)).fieldValues).toMatchObject({ name: "Anna" });
+  expect((await cardOf(after)).fieldValues).toMatchObject({ name: "Ben" });
 });

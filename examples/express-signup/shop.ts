@@ -6,14 +6,21 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 
-type User = { id: number; name: string; email: string; phone: string; since: number };
+type User = { id: string; name: string; email: string; phone: string; since: number };
 
-export async function openShop(settings: Record<"url" | "key" | "template" | "secret" | "file", string>) {
-  const loyalty = createIssuingClient({ baseUrl: settings.url, apiKey: settings.key, deadlineMs: 5_000 });
+export async function openShop(
+  settings: Record<"url" | "key" | "namespace" | "template" | "secret" | "file", string>,
+) {
+  const loyalty = createIssuingClient({
+    baseUrl: settings.url,
+    apiKey: settings.key,
+    idempotencyNamespace: settings.namespace, // one name for each user table
+    deadlineMs: 5_000, // the longest that a sign-up waits
+  });
   const inbox = sqliteInbox({ file: settings.file }); // and the shop's own tables in the same file
   await inbox.write((database) =>
     database.exec(`
-      CREATE TABLE IF NOT EXISTS users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, email TEXT UNIQUE, phone TEXT, since INTEGER, card TEXT);
+      CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, phone TEXT, since INTEGER, card TEXT);
       CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)`),
   );
   const query = (sql: string, ...values: (string | number)[]) =>
@@ -53,7 +60,8 @@ export async function openShop(settings: Record<"url" | "key" | "template" | "se
       (value) => `${value ?? ""}`,
     );
     const [user] = await query(
-      "INSERT INTO users (name, email, phone, since) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING *",
+      "INSERT INTO users (id, name, email, phone, since) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING *",
+      crypto.randomUUID(), // no other user table has the same
       ...form,
       Date.now(),
     );

@@ -9,8 +9,8 @@ curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
   -d '{ "name": "Anna", "email": "anna@example.com", "phone": "600100200" }'
 # #endregion
 
-# #region user
-curl http://localhost:3000/users/1
+# #region users
+curl http://localhost:3000/users
 # #endregion
 
 # #region port

@@ -36,7 +36,7 @@ it("a sign-up gives a card, the same for the same form, and a purchase reaches t
 
   await post(`${mock}/_mock/cards/${user.cardId}/purchase`, { points: 120 }); // the console's button
   await post(`${mock}/_mock/wait`, { delivery: { type: "balance.changed", state: "delivered" } });
-  expect(JSON.parse(await output("user"))).toEqual({ ...user, balance: 120 });
+  expect(JSON.parse(await output("users"))[0]).toEqual({ ...user, balance: 120 });
 });
 
 it("the service answers on its port", async () => {

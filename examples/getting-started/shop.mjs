@@ -10,6 +10,7 @@ const { env } = process;
 const loyalty = createIssuingClient({
   baseUrl: env.LOYALTY_URL,
   apiKey: env.LOYALTY_API_KEY, // stays on the server
+  idempotencyNamespace: env.LOYALTY_NAMESPACE ?? "development", // one name for each user table
   deadlineMs: 5_000, // nobody waits longer for a sign-up
 });
 const users = []; // yours are in a database
@@ -36,7 +37,7 @@ app.use(express.json());
 app.post("/sign-up", async (request, response) => {
   const { name, email, phone } = request.body;
   const known = users.find((each) => each.email === email);
-  const user = known ?? { id: users.length + 1, name, email, balance: 0 };
+  const user = known ?? { id: crypto.randomUUID(), name, email, balance: 0 };
   if (known === undefined) users.push(user);
   try {
     const customer = { name, email, phone, consents: { privacy: { version: "2026-01" } } };
@@ -56,10 +57,8 @@ app.post("/sign-up", async (request, response) => {
   }
 });
 
-app.get("/users/:id", (request, response) => {
-  const user = users.find(({ id }) => String(id) === request.params.id);
-  response.status(user === undefined ? 404 : 200).json(user);
-});
+// For this page only: a real shop shows a user to that user alone.
+app.get("/users", (_request, response) => response.json(users));
 
 app.listen(env.PORT ?? 3000, () => console.log(`The shop is open. The console: ${env.LOYALTY_CONSOLE_URL}`));
 // #endregion

@@ -1,32 +1,41 @@
 /** The shop of the examples, over real HTTP, with the mock service behind it. */
 import type { Card, CardLinks } from "@loyalty-cards/issuing-client";
 import { manualClock } from "@loyalty-cards/mock-server";
-import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import { type MockServer, type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
 import { listen } from "./listen.ts";
 import { createShop } from "./shop.ts";
 import { createUsers } from "./users.ts";
 
-type SignUpAnswer = { userId: number; message: string; card: Card; links: CardLinks };
+type SignUpResponse = { userId: string; message: string; card: Card; links: CardLinks };
 
-async function openShop(options: MockServerOptions = {}) {
+async function openMock(options: MockServerOptions = {}): Promise<MockServer> {
   const mock = await startMockServer({
     ...options,
     templates: [{ id: "tpl_club", name: "Club", fields: [{ key: "name", type: "name", required: true }] }],
   });
+  onTestFinished(mock.close);
+  return mock;
+}
+
+async function openShop(options: MockServerOptions = {}, idempotencyNamespace = "production") {
+  return openShopOf(await openMock(options), idempotencyNamespace);
+}
+
+/** A shop whose user table is empty. */
+async function openShopOf(mock: MockServer, idempotencyNamespace: string) {
   const users = createUsers();
   const settings = { baseUrl: mock.url, apiKey: mock.service.apiKeys.website, templateId: "tpl_club" };
-  const shop = await listen(createShop({ ...settings, signingSecret: "whsec_demo" }, users));
-  onTestFinished(async () => {
-    await shop.close();
-    await mock.close();
-  });
+  const shop = await listen(
+    createShop({ ...settings, idempotencyNamespace, signingSecret: "whsec_demo" }, users),
+  );
+  onTestFinished(shop.close);
   const send = async (form: Record<string, string>) => {
     const response = await fetch(`${shop.url}/sign-up`, { method: "POST", body: new URLSearchParams(form) });
     const text = await response.text();
     return {
       status: response.status,
-      body: (response.ok || response.status === 422 ? JSON.parse(text) : {}) as SignUpAnswer,
+      body: (response.ok || response.status === 422 ? JSON.parse(text) : {}) as SignUpResponse,
     };
   };
   return { mock, users, send };
@@ -73,4 +82,21 @@ it("signs up all the same when the service cannot issue, and shows nothing inter
   const { status, body } = await send(anna);
   expect(status).toBe(202);
   expect(body.message).toBe("Your loyalty card is not available right now. Please try again later.");
+});
+
+it("issues a card of their own to people whose shop lost its users, and to people of another shop on the same service", async () => {
+  const mock = await openMock();
+  const cardIds = [];
+  for (const [namespace, name] of [
+    ["production", "Anna"],
+    ["production", "Ben"], // the shop was started again, and its table was in memory
+    ["staging", "Cleo"],
+  ] as const) {
+    const { send } = await openShopOf(mock, namespace);
+    const { body } = await send({ name, email: `${name}@example.com`, phone: "" });
+    expect(body.card.fieldValues).toMatchObject({ name });
+    cardIds.push(body.card.id);
+  }
+  expect(new Set(cardIds).size).toBe(3);
+  expect(mock.service.warnings()).toEqual([]);
 });

@@ -9,15 +9,13 @@ import type { Users } from "./users.ts";
 export interface ShopSettings {
   baseUrl: string; // LOYALTY_URL
   apiKey: string; // LOYALTY_API_KEY: stays on the server
+  idempotencyNamespace: string; // "production", "staging": one name for each user table
   templateId: string; // LOYALTY_TEMPLATE_ID
   signingSecret: string; // LOYALTY_SIGNING_SECRET
 }
 
-export function createShop(
-  { baseUrl, apiKey, templateId, signingSecret }: ShopSettings,
-  users: Users,
-): Express {
-  const loyalty = createIssuingClient({ baseUrl, apiKey, deadlineMs: 5_000 }); // a sign-up waits no longer
+export function createShop({ templateId, signingSecret, ...service }: ShopSettings, users: Users): Express {
+  const loyalty = createIssuingClient({ ...service, deadlineMs: 5_000 }); // the longest that a sign-up waits
   const app = express();
   app.post("/webhooks/loyalty", receiveWebhooks(signingSecret, users));
   app.use(express.json(), express.urlencoded({ extended: false }));

@@ -1,7 +1,8 @@
 /** The shop's own users. A real shop has a database here, and asks for a password before it says who somebody is. */
 
 export interface User {
-  id: number;
+  /** Random: no other user table, and no earlier run of the shop, has the same. */
+  id: string;
   name: string;
   email: string;
   cardId?: string;
@@ -28,7 +29,7 @@ export function createUsers(): Users {
         throw Object.assign(new Error("The e-mail address is missing."), { status: 400 });
       const known = users.find((user) => user.email === email);
       if (known !== undefined) return known;
-      const user: User = { id: users.length + 1, name, email, balance: 0 };
+      const user: User = { id: crypto.randomUUID(), name, email, balance: 0 };
       users.push(user);
       return user;
     },

@@ -9,10 +9,11 @@ function open() {
   const loyalty = createIssuingClient({
     baseUrl: service.baseUrl,
     apiKey: service.apiKeys.website,
+    idempotencyNamespace: "tests",
     fetch: (input, init) => service.fetch(new Request(input, init)),
     maxRetries: 0,
   });
-  const saved = new Map<number, User>();
+  const saved = new Map<string, User>();
   const users: Users = {
     async save(user) {
       saved.set(user.id, structuredClone(user));
@@ -24,7 +25,7 @@ function open() {
     },
   };
   const privacy = { version: "2026-01", acceptedAt: new Date() };
-  const anna: User = { id: 7, name: "Anna", phone: "+48600100200", privacy };
+  const anna: User = { id: "user-anna", name: "Anna", phone: "+48600100200", privacy };
   const give = (user: User) => giveCard(loyalty, service.templateId, users, user);
   return { service, loyalty, users, saved, anna, give };
 }
@@ -32,10 +33,10 @@ function open() {
 it("gives the card at once, with the consents that were given and no other", async () => {
   const { loyalty, saved, anna, give } = open();
   await give(anna);
-  const ben: User = { ...anna, id: 8, phone: "+48600100201", marketing: anna.privacy };
+  const ben: User = { ...anna, id: "user-ben", phone: "+48600100201", marketing: anna.privacy };
   await give(ben);
-  const consentOf = async (id: number) => loyalty.getConsent(saved.get(id)?.cardId ?? "");
-  expect([await consentOf(7), await consentOf(8)]).toMatchObject([
+  const consentOf = async (id: string) => loyalty.getConsent(saved.get(id)?.cardId ?? "");
+  expect([await consentOf("user-anna"), await consentOf("user-ben")]).toMatchObject([
     { marketingConsent: false },
     { marketingConsent: true },
   ]);
@@ -45,11 +46,11 @@ it("gives the same card afterwards, when only the answer was lost", async () => 
   const { service, loyalty, users, saved, anna, give } = open();
   service.faults.add({ phase: "after-commit", kind: "truncate", times: 1 });
   await give(anna);
-  expect(saved.get(7)).not.toHaveProperty("cardId");
+  expect(saved.get(anna.id)).not.toHaveProperty("cardId");
   await giveWaitingCards(loyalty, service.templateId, users);
-  const cardId = saved.get(7)?.cardId;
+  const cardId = saved.get(anna.id)?.cardId;
   await give({ ...anna });
-  expect(saved.get(7)?.cardId).toBe(cardId);
+  expect(saved.get(anna.id)?.cardId).toBe(cardId);
 });
 
 it("says what to correct, tries no more by itself, and gives the card to the corrected form", async () => {
@@ -61,13 +62,13 @@ it("says what to correct, tries no more by itself, and gives the card to the cor
   expect(service.faults.list()).toHaveLength(1); // nobody called
   service.faults.clear();
   await give({ ...mistaken, phone: anna.phone });
-  expect(saved.get(7)).toMatchObject({ cardId: expect.any(String) });
-  expect(saved.get(7)).not.toHaveProperty("cardFault");
+  expect(saved.get(anna.id)).toMatchObject({ cardId: expect.any(String) });
+  expect(saved.get(anna.id)).not.toHaveProperty("cardFault");
 });
 
 it("leaves to a person whose card has waited too long", async () => {
   const { service, loyalty, users, saved, anna } = open();
   await users.save({ ...anna, cardWantedAt: new Date(Date.now() - 25 * 3_600_000) });
   await giveWaitingCards(loyalty, service.templateId, users);
-  expect(saved.get(7)).toMatchObject({ cardFault: "idempotency-expired" });
+  expect(saved.get(anna.id)).toMatchObject({ cardFault: "idempotency-expired" });
 });

@@ -3,7 +3,7 @@
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 
 export interface User {
-  id: number;
+  id: string; // crypto.randomUUID(): no other user table has the same
   name: string;
   phone: string;
   /** What was shown and accepted, and when: your evidence, whatever happens to the card. */

@@ -7,13 +7,15 @@ export interface LoyaltySettings {
   baseUrl: string;
   apiKey: string;
   templateId: string;
+  /** One name for each user table: "production", "staging", "tests". */
+  idempotencyNamespace: string;
 }
 
 export async function registerMember(
-  { baseUrl, apiKey, templateId }: LoyaltySettings,
-  member: { id: number; phone: string },
+  { templateId, ...service }: LoyaltySettings,
+  member: { id: string; phone: string },
 ): Promise<string> {
-  const loyalty = createIssuingClient({ baseUrl, apiKey });
+  const loyalty = createIssuingClient(service);
   const customer = { phone: member.phone, consents: { privacy: { version: "2026-01" } } };
   const card = await loyalty.issueCard(templateId, { customer }, { userId: member.id });
   return card.id;

@@ -12,8 +12,13 @@ afterAll(() => server.close());
 it.concurrent.each(["one", "another", "a third"])("%s test sees its own cards", async () => {
   // #region worlds
   const service = server.service.worlds.create();
-  const settings = { baseUrl: server.url, apiKey: service.apiKeys.website, templateId: service.templateId };
-  const cardId = await registerMember(settings, { id: 7, phone: "+48 600 100 200" });
+  const settings = {
+    baseUrl: server.url,
+    apiKey: service.apiKeys.website,
+    templateId: service.templateId,
+    idempotencyNamespace: "tests",
+  };
+  const cardId = await registerMember(settings, { id: crypto.randomUUID(), phone: "+48 600 100 200" });
 
   service.cards.purchase(cardId, { points: 120 });
   const [event] = await service.waitFor({ event: { type: "tier.changed", data: { passId: cardId } } });

@@ -3,8 +3,10 @@ import { expect } from "vitest";
 import { join } from "./join.ts";
 import { it, type Shop } from "./shop.ts";
 
+const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48 600 100 200" };
+
 async function cardOf({ loyalty, templateId }: Shop): Promise<string> {
-  const joined = await join(loyalty, templateId, { id: 7, name: "Anna", phone: "+48 600 100 200" });
+  const joined = await join(loyalty, templateId, anna);
   if (!("cardId" in joined)) throw new Error("There is no card.");
   return joined.cardId;
 }

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { join } from "./join.ts";
 import { it } from "./shop.ts";
 
-const anna = { id: 7, name: "Anna", phone: "+48 600 100 200" };
+const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48 600 100 200" };
 
 // #region join
 it("gives a member one card, however often the form is sent", async ({ shop }) => {

@@ -3,7 +3,7 @@
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 
 export interface Member {
-  id: number;
+  id: string;
   name: string;
   phone: string;
 }

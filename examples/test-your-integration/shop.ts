@@ -47,7 +47,11 @@ export const it = test.extend<{ shop: Shop }>({
         },
       },
     );
-    const loyalty = createIssuingClient({ baseUrl: service.baseUrl, apiKey: service.apiKeys.website });
+    const loyalty = createIssuingClient({
+      baseUrl: service.baseUrl,
+      apiKey: service.apiKeys.website,
+      idempotencyNamespace: "tests",
+    });
 
     const network = setupServer(...mockHandlers(service));
     network.listen(failOnUnhandled);

@@ -17,6 +17,7 @@ export const loyalty = (): IssuingClient =>
     createIssuingClient({
       baseUrl: process.env.LOYALTY_URL ?? "",
       apiKey: process.env.LOYALTY_API_KEY ?? "",
+      idempotencyNamespace: process.env.LOYALTY_NAMESPACE ?? "development", // one name for each user table
     }),
   );
 

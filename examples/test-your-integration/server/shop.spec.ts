@@ -5,7 +5,11 @@ import { expect, it } from "vitest";
 import { join } from "../join.ts";
 
 const { LOYALTY_URL = "", LOYALTY_API_KEY = "", LOYALTY_TEMPLATE_ID = "" } = process.env; // by loyalty-cards-mock exec
-const loyalty = createIssuingClient({ baseUrl: LOYALTY_URL, apiKey: LOYALTY_API_KEY });
+const loyalty = createIssuingClient({
+  baseUrl: LOYALTY_URL,
+  apiKey: LOYALTY_API_KEY,
+  idempotencyNamespace: "tests",
+});
 
 /** The service's control API: what the shop's people do in the console. */
 const control = async (path: string, body: unknown) => {
@@ -22,7 +26,8 @@ it("gives a card that knows of purchases, also when the first answer is lost", a
   const fault = { phase: "after-commit", kind: "truncate", times: 1, match: { operation: "issueCard" } };
   await control("faults", fault);
 
-  const joined = await join(loyalty, LOYALTY_TEMPLATE_ID, { id: 7, name: "Anna", phone: "+48600100200" });
+  const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
+  const joined = await join(loyalty, LOYALTY_TEMPLATE_ID, anna);
   if (!("cardId" in joined)) throw new Error("There is no card.");
   await control(`cards/${joined.cardId}/purchase`, { points: 120 });
 
