@@ -14,13 +14,13 @@ const seed = mockSettings as Required<Pick<MockServerOptions, "templates" | "end
 
 type Started = Awaited<ReturnType<typeof startMockServer>>;
 
-async function open({ mock: running }: { mock?: Started } = {}) {
+async function open({ mock: running, ...options }: MockServerOptions & { mock?: Started } = {}) {
   let listener: RequestListener | undefined;
   const server = createServer((request, response) => listener?.(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = seed.endpoints.map((endpoint) => ({ ...endpoint, url: `${url}/webhooks/loyalty` }));
-  const mock = running ?? (await startMockServer({ ...seed, endpoints }));
+  const mock = running ?? (await startMockServer({ ...seed, ...options, endpoints }));
   const folder = mkdtempSync(join(tmpdir(), "express-signup-"));
   const shop = await openShop({
     url: mock.url,
@@ -38,22 +38,23 @@ async function open({ mock: running }: { mock?: Started } = {}) {
     if (running === undefined) await mock.close();
     rmSync(folder, { recursive: true });
   });
+  async function send(method: string, path: string, changes: object) {
+    const body = JSON.stringify({ name: "Anna", email: "anna@example.com", phone: "600100200", ...changes });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${url}${path}`, { method, headers, body });
+    return {
+      status: response.status,
+      body: (await response.json()) as { userId: string; message?: string; links: CardLinks },
+    };
+  }
+
   return {
     ...shop,
     mock,
     service: mock.service,
     read: (sql: string) => shop.inbox.write((database) => database.prepare(sql).all()),
-    async signUp(changes = {}) {
-      const body = JSON.stringify({
-        name: "Anna",
-        email: "anna@example.com",
-        phone: "600100200",
-        ...changes,
-      });
-      const headers = { "content-type": "application/json" };
-      const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
-      return { status: response.status, body: (await response.json()) as { links: CardLinks } };
-    },
+    signUp: (changes = {}) => send("POST", "/sign-up", changes),
+    correct: (userId: string) => send("PUT", `/users/${userId}`, {}),
   };
 }
 
@@ -71,14 +72,37 @@ it("signs up, and keeps the balance that the service reports", async () => {
   await expect.poll(() => read("SELECT card, balance FROM balances")).toMatchObject([{ card, balance: 100 }]);
 });
 
-it("shows what the service says about the form, and the address is free again", async () => {
-  const { signUp } = await open();
-  expect(await signUp({ phone: "12" })).toMatchObject({
-    status: 422,
-    body: { message: "The phone number is not valid." },
-  });
-  expect((await signUp()).status).toBe(201);
-});
+it.each([true, false])(
+  "keeps the user whose form is refused, and issues one card to the corrected form; the service stores refusals: %s",
+  async (storeRefusals) => {
+    const { signUp, correct, issueMissing, read, service } = await open({ storeRefusals });
+    const refused = await signUp({ phone: "12" });
+    expect(refused).toMatchObject({ status: 422, body: { message: "The phone number is not valid." } });
+    const { userId } = refused.body;
+    expect(await read("SELECT id, card FROM users")).toMatchObject([{ id: userId, card: null }]);
+    await issueMissing(); // does not repeat what was refused
+
+    expect(await correct(userId)).toMatchObject({ status: 201, body: { userId } });
+    expect((await correct(userId)).status).toBe(409);
+    const [{ card }] = (await read("SELECT card FROM users")) as [{ card: string }];
+    expect(service.cards.get(card).status).toBe("active");
+  },
+);
+
+it.each([
+  { phone: "600100200", email: "" },
+  { phone: "", email: "anna@example.com" },
+  { phone: "", email: "" },
+])(
+  "issues a card to two people whose forms have phone $phone and e-mail $email",
+  async ({ phone, email }) => {
+    const { signUp, read } = await open();
+    const ben = { name: "Ben", phone: phone && "600100201", email: email && "ben@example.com" };
+    expect([(await signUp({ phone, email })).status, (await signUp(ben)).status]).toEqual([201, 201]);
+    const cards = (await read("SELECT card FROM users")) as { card: string }[];
+    expect(new Set(cards.map(({ card }) => card)).size).toBe(2);
+  },
+);
 
 it("says 409 to an address that is taken", async () => {
   const { signUp } = await open();

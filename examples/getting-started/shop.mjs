@@ -36,9 +36,9 @@ app.use(express.json());
 
 app.post("/sign-up", async (request, response) => {
   const { name, email, phone } = request.body;
-  const known = users.find((each) => each.email === email);
-  const user = known ?? { id: crypto.randomUUID(), name, email, balance: 0 };
-  if (known === undefined) users.push(user);
+  const known = email && users.find((each) => each.email === email); // without an address: always a new user
+  const user = known || { id: crypto.randomUUID(), name, email, balance: 0 };
+  if (!known) users.push(user);
   try {
     const customer = { name, email, phone, consents: { privacy: { version: "2026-01" } } };
     const fieldValues = { name };

@@ -41,6 +41,11 @@ async function openShopOf(mock: MockServer, idempotencyNamespace: string) {
   return { mock, users, send };
 }
 
+async function cardsOf({ url }: MockServer): Promise<unknown[]> {
+  const response = await fetch(`${url}/_mock/cards`);
+  return ((await response.json()) as { items: unknown[] }).items;
+}
+
 const anna = { name: "Anna", email: "anna@example.com", phone: "600100200" };
 
 it("signs a user up once, with one card", async () => {
@@ -65,12 +70,12 @@ it("gives nobody the card of somebody else", async () => {
     await send({ ...anna, email: "eve@example.com" }),
   ];
   expect(bob.body.card.id).not.toBe(eve.body.card.id);
-  expect((await send({ name: "Nobody" })).status).toBe(400);
+  expect((await send({ name: "Carl", email: "carl" })).status).toBe(400);
 });
 
 it("shows what the service says about the form", async () => {
   const { send } = await openShop();
-  expect(await send({ ...anna, phone: "12" })).toEqual({
+  expect(await send({ ...anna, phone: "12" })).toMatchObject({
     status: 422,
     body: { message: "The phone number is not valid." },
   });
@@ -100,3 +105,50 @@ it("issues a card of their own to people whose shop lost its users, and to peopl
   expect(new Set(cardIds).size).toBe(3);
   expect(mock.service.warnings()).toEqual([]);
 });
+
+it.each([
+  { phone: "600100200", email: "" },
+  { phone: "", email: "anna@example.com" },
+  { phone: "", email: "" },
+])(
+  "issues a card of their own to two people whose forms have phone $phone and e-mail $email",
+  async (contact) => {
+    const { mock, send } = await openShop();
+    const [first, second] = [
+      await send({ name: "Anna", ...contact }),
+      await send({
+        name: "Ben",
+        phone: contact.phone && "600100201",
+        email: contact.email && "ben@example.com",
+      }),
+    ];
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.body.card.id).not.toBe(first.body.card.id);
+    const response = await fetch(`${mock.url}/_mock/customers/${first.body.card.customerId}`);
+    const { phone = "", email = "" } = (await response.json()) as { phone?: string; email?: string };
+    expect({ phone, email }).toEqual({ ...contact, phone: contact.phone && "+48600100200" });
+  },
+);
+
+it("signs up while the service is down, and issues one card when the same visitor comes back", async () => {
+  const { mock, send } = await openShop();
+  // The worst case: the card is issued, and no response arrives.
+  const { id } = mock.service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
+  const first = await send(anna);
+  expect(first.status).toBe(202);
+  mock.service.faults.remove(id);
+  const second = await send(anna);
+  expect([second.status, second.body.userId]).toEqual([201, first.body.userId]);
+  expect(await cardsOf(mock)).toHaveLength(1);
+});
+
+it.each([true, false])(
+  "issues one card to the corrected form; the service stores refusals: %s",
+  async (storeRefusals) => {
+    const { mock, send } = await openShop({ storeRefusals });
+    expect((await send({ ...anna, phone: "12" })).status).toBe(422);
+    const [corrected, again] = [await send(anna), await send(anna)];
+    expect([corrected.status, again.body.card.id]).toEqual([201, corrected.body.card.id]);
+    expect(await cardsOf(mock)).toHaveLength(1);
+  },
+);

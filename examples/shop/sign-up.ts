@@ -5,27 +5,30 @@ import type { RequestHandler } from "express";
 import type { Users } from "./users.ts";
 
 export function signUp(loyalty: IssuingClient, templateId: string, users: Users): RequestHandler {
-  return async (request, response, next) => {
+  return async (request, response) => {
+    const { name, email, phone } = request.body ?? {};
+    const user = await users.signUp({ name, email, phone }); // your own sign-up: checks the form, saves the user, logs in
     try {
-      const { name, email, phone } = request.body ?? {};
-      const user = await users.signUp({ name, email }); // your own sign-up: checks the form, saves the user, logs in
       const card = user.cardId
         ? await loyalty.getCard(user.cardId)
         : await loyalty.issueCard(
             templateId,
             {
               fieldValues: { name },
-              customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } },
+              customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank ones are left out
             },
-            { userId: user.id }, // sent twice within 24 hours, it is the same card
+            { userId: user.id, ...(user.salt && { salt: user.salt }) }, // sent twice within 24 hours: the same card
           );
-      user.cardId = card.id; // from now on the card is known
+      user.cardId = card.id; // store it with your user
       response.status(201).json({ userId: user.id, card, links: cardLinks(card) });
     } catch (error) {
-      if (!isIssuingError(error)) return next(error);
-      if (error.code === "validation") return void response.status(422).json({ message: error.userMessage });
-      if (!error.retryable) console.error(error); // a wrong key, template or option: somebody has to look
-      response.status(202).json({ message: error.userMessage }); // signed up; the card is issued at the next visit
+      if (!isIssuingError(error)) throw error;
+      if (error.code === "validation") {
+        if (error.outcome === "rejected") user.salt = crypto.randomUUID(); // the corrected form needs a new key
+        return void response.status(422).json({ userId: user.id, message: error.userMessage });
+      }
+      if (!error.retryable) console.error(error); // a wrong key, template or option: it fails for every user
+      response.status(202).json({ userId: user.id, message: error.userMessage }); // signed up; the card is issued later
     }
   };
 }

@@ -4,8 +4,13 @@ export interface User {
   /** Random: no other user table, and no earlier run of the shop, has the same. */
   id: string;
   name: string;
+  /** May be blank. */
   email: string;
+  /** May be blank. */
+  phone: string;
   cardId?: string;
+  /** Part of the idempotency key. It is new after each 422, so that a stored refusal does not apply to the corrected form. */
+  salt?: string;
   balance: number;
 }
 
@@ -16,7 +21,11 @@ export interface Form {
 }
 
 export interface Users {
-  /** The user of this form, saved now if there is none. @throws what Express answers with 400. */
+  /**
+   * The user of this form, saved now if there is none. E-mail identifies a user, phone one without e-mail; a form with neither is
+   * always a new user.
+   * @throws an error to which Express responds 400.
+   */
   signUp(form: Form): Promise<User>;
   withCard(cardId: string): User | undefined;
 }
@@ -24,12 +33,14 @@ export interface Users {
 export function createUsers(): Users {
   const users: User[] = [];
   return {
-    async signUp({ name = "", email = "" }) {
-      if (!email.includes("@"))
-        throw Object.assign(new Error("The e-mail address is missing."), { status: 400 });
-      const known = users.find((user) => user.email === email);
+    async signUp({ name = "", email = "", phone = "" }) {
+      if (email !== "" && !email.includes("@"))
+        throw Object.assign(new Error("The e-mail address is not valid."), { status: 400 });
+      const known = users.find((user) =>
+        email === "" ? user.email === "" && phone !== "" && user.phone === phone : user.email === email,
+      );
       if (known !== undefined) return known;
-      const user: User = { id: crypto.randomUUID(), name, email, balance: 0 };
+      const user: User = { id: crypto.randomUUID(), name, email, phone, balance: 0 };
       users.push(user);
       return user;
     },

@@ -23,7 +23,6 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
     id: name,
     name,
     defaultValue: values[name],
-    required: true,
     "aria-invalid": faults[name] !== undefined,
     "aria-describedby": faults[name] === undefined ? undefined : `${name}-fault`,
   });
@@ -45,16 +44,20 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
       )}
       <div className="field">
         <label htmlFor="name">Name</label>
-        <input {...text("name")} autoComplete="name" maxLength={200} />
+        <input {...text("name")} required autoComplete="name" maxLength={200} />
         {fault("name")}
       </div>
       <div className="field">
-        <label htmlFor="phone">Phone number</label>
+        <label htmlFor="phone">
+          Phone number <span className="version">optional</span>
+        </label>
         <input {...text("phone")} type="tel" autoComplete="tel" maxLength={200} placeholder="600 100 200" />
         {fault("phone")}
       </div>
       <div className="field">
-        <label htmlFor="email">E-mail address</label>
+        <label htmlFor="email">
+          E-mail address <span className="version">optional</span>
+        </label>
         <input {...text("email")} type="email" autoComplete="email" maxLength={200} />
         {fault("email")}
       </div>

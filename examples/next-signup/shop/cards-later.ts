@@ -3,29 +3,30 @@ import { isIssuingError } from "@loyalty-cards/issuing-client";
 import { changed } from "./changes";
 import { inTransaction } from "./database";
 import { issueCardTo } from "./issue-card";
-import { type Member, memberColumns } from "./members";
+import { type Member, memberColumns, neverMs } from "./members";
 import { oncePerProcess } from "./once-per-process";
 
 const lookEveryMs = 1_000;
 const mostPauseMs = 300_000;
-/** The time of an attempt that somebody has to ask for. */
-const neverMs = Number.MAX_SAFE_INTEGER;
 
 export function issueCardsLater(): void {
   oncePerProcess("cards-later", () => void look());
 }
 
 async function look(): Promise<void> {
-  await issueDueCards().catch((error) => console.error("The cards that are owed could not be read:", error));
+  await issueDueCards(Date.now()).catch((error) =>
+    console.error("The cards that are owed could not be read:", error),
+  );
   setTimeout(look, lookEveryMs).unref();
 }
 
-async function issueDueCards(): Promise<void> {
+/** Issues the cards whose next attempt is due. */
+export async function issueDueCards(nowMs: number): Promise<void> {
   const owed = await inTransaction((query) =>
     query<Member>(
       `SELECT ${memberColumns}
        FROM cards_to_issue JOIN members ON members.id = member_id WHERE next_attempt_at <= ? LIMIT 20`,
-      Date.now(),
+      nowMs,
     ),
   );
   for (const member of owed) {

@@ -4,19 +4,19 @@ import { loyalty, templateId } from "./loyalty";
 import { type Member, saveCard } from "./members";
 
 /**
- * However often it is called, it is one card: the key is made of the member's id, and a day after the first attempt,
- * when the service may have forgotten that key, the client refuses.
+ * Every call returns the same card: the key is derived from the member's id and salt. 24 hours after the first attempt, when
+ * the service may have forgotten that key, the client refuses.
  */
 export async function issueCardTo(member: Member, deadlineMs: number): Promise<void> {
-  const { id, name, email, phone, privacyVersion, newsVersion, joinedAt } = member;
+  const { id, name, email, phone, privacyVersion, newsVersion, joinedAt, cardSalt } = member;
   const consents = {
     privacy: { version: privacyVersion },
     ...(newsVersion !== null && { marketing: { version: newsVersion } }),
   };
   const card = await loyalty().issueCard(
     templateId(),
-    { fieldValues: { name }, customer: { name, email, phone, consents } },
-    { userId: id, firstAttemptAt: joinedAt, deadlineMs },
+    { fieldValues: { name }, customer: { name, email, phone, consents } }, // blank ones are left out
+    { userId: id, firstAttemptAt: joinedAt, deadlineMs, ...(cardSalt !== null && { salt: cardSalt }) },
   );
   await saveCard(id, card, newsVersion !== null);
   changed(id);

@@ -4,13 +4,20 @@ import { inTransaction } from "./database";
 export interface Member {
   id: string;
   name: string;
-  email: string;
+  /** null when the form had none: any number of members may have none. */
+  email: string | null;
+  /** May be blank. */
   phone: string;
   privacyVersion: string;
   newsVersion: string | null;
-  /** In milliseconds; the first attempt at the card came right after it. */
+  /** When the form was sent, in milliseconds; the first attempt with this salt came right after it. */
   joinedAt: number;
+  /** Part of the idempotency key; another one for each corrected form. */
+  cardSalt: string | null;
 }
+
+/** What the form says of a member. */
+export type Draft = Omit<Member, "id" | "joinedAt" | "cardSalt">;
 
 export interface MemberCard {
   id: string;
@@ -22,25 +29,40 @@ export interface MemberCard {
 }
 
 export const memberColumns =
-  "members.id, name, email, phone, privacy_version AS privacyVersion, news_version AS newsVersion, joined_at AS joinedAt";
+  "members.id, name, email, phone, privacy_version AS privacyVersion, news_version AS newsVersion, joined_at AS joinedAt, card_salt AS cardSalt";
+/** The time of an attempt that does not come by itself. */
+export const neverMs = Number.MAX_SAFE_INTEGER;
 /** How long the sign-up has the card for itself, before it is issued later. */
 const signUpMayTakeMs = 15_000;
 /** Not longer: the form may still be on a screen that somebody else looks at. */
 const sentTwiceWithinMs = 60_000;
 
 /**
- * Saves a member together with the card that is owed, so that no crash forgets it. A form that is sent twice, by an impatient
- * finger, is one member.
- * @param formId of the page that was sent: nobody else has it.
- * @returns undefined when somebody has that e-mail address.
+ * Saves a member together with the card that is owed, so that no crash forgets it. A form that is submitted twice is one
+ * member, and so is a form that is submitted again after the service refused it.
+ * @param formId of the page that was submitted: no other page has it.
+ * @returns undefined when another member has that e-mail address.
  */
-export function saveMember(
-  draft: Omit<Member, "id" | "joinedAt">,
-  formId: string,
-  nowMs: number,
-): Promise<Member | undefined> {
-  const member = { id: crypto.randomUUID(), ...draft, joinedAt: nowMs };
+export function saveMember(draft: Draft, formId: string, nowMs: number): Promise<Member | undefined> {
+  const member = { id: crypto.randomUUID(), ...draft, joinedAt: nowMs, cardSalt: null };
   return inTransaction((query) => {
+    // No session began for a refused form, so its member belongs to the next form with that address. The service may have
+    // stored the refusal under its key: the corrected form has a new salt, which is safe because a 422 was received.
+    const [corrected] = query<Member>(
+      `UPDATE OR IGNORE members SET name = ?, email = ?, phone = ?, privacy_version = ?, news_version = ?, joined_at = ?,
+         form_id = ?, card_salt = ?, is_refused = 0
+       WHERE is_refused AND (form_id = ? OR email = ?) RETURNING ${memberColumns}`,
+      ...[member.name, member.email, member.phone, member.privacyVersion, member.newsVersion, nowMs],
+      ...[formId, crypto.randomUUID(), formId, member.email],
+    );
+    if (corrected !== undefined) {
+      query(
+        "UPDATE cards_to_issue SET next_attempt_at = ? WHERE member_id = ?",
+        nowMs + signUpMayTakeMs,
+        corrected.id,
+      );
+      return corrected;
+    }
     const saved = query(
       `INSERT INTO members (id, name, email, phone, privacy_version, news_version, joined_at, form_id)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
@@ -49,7 +71,7 @@ export function saveMember(
     );
     if (saved.length === 0) {
       const [same] = query<Member>(
-        `SELECT ${memberColumns} FROM members WHERE form_id = ? AND email = ? AND joined_at > ?`,
+        `SELECT ${memberColumns} FROM members WHERE form_id = ? AND email IS ? AND joined_at > ?`,
         ...[formId, member.email, nowMs - sentTwiceWithinMs],
       );
       return same;
@@ -63,11 +85,11 @@ export function saveMember(
   });
 }
 
-/** Only for somebody who has no card yet. */
-export function forgetMember(id: string): Promise<void> {
+/** The service responded 422 to the form: the member stays, and no attempt is made until the form is corrected. */
+export function awaitCorrection(id: string): Promise<void> {
   return inTransaction((query) => {
-    query("DELETE FROM cards_to_issue WHERE member_id = ?", id);
-    query("DELETE FROM members WHERE id = ? AND card_id IS NULL", id);
+    query("UPDATE cards_to_issue SET next_attempt_at = ? WHERE member_id = ?", neverMs, id);
+    query("UPDATE members SET is_refused = 1 WHERE id = ?", id);
   });
 }
 

@@ -1,6 +1,6 @@
 /** Reads the sign-up form, and says what is wrong with it. */
 import { consentVersions } from "./loyalty";
-import type { Member } from "./members";
+import type { Draft } from "./members";
 
 export const fields = ["name", "phone", "email", "privacy"] as const;
 export type Field = (typeof fields)[number];
@@ -11,9 +11,7 @@ export interface FormState {
   faults: Partial<Record<Field | "form", string>>;
 }
 
-export function readForm(
-  form: FormData,
-): FormState & { draft: Omit<Member, "id" | "joinedAt">; formId: string } {
+export function readForm(form: FormData): FormState & { draft: Draft; formId: string } {
   const text = (name: string) => {
     const value = form.get(name);
     return typeof value === "string" ? value.trim().slice(0, 200) : "";
@@ -22,12 +20,16 @@ export function readForm(
   const { name = "", phone = "", email = "", privacy = "", news = "", formId = "" } = values;
   const faults: FormState["faults"] = {};
   if (name === "") faults.name = "Please tell us your name.";
-  if (phone === "") faults.phone = "Please give us your phone number.";
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) faults.email = "This is not an e-mail address.";
+  if (email !== "" && !/^[^\s@]+@[^\s@]+$/.test(email)) faults.email = "This is not an e-mail address.";
   if (privacy !== consentVersions.privacy) faults.privacy = "Please read and accept the privacy notice.";
   if (!/^[\da-f-]{36}$/.test(formId)) faults.form = "Please load this page again.";
   const newsVersion = news === consentVersions.news ? news : null;
-  return { values, faults, draft: { name, phone, email, privacyVersion: privacy, newsVersion }, formId };
+  return {
+    values,
+    faults,
+    draft: { name, phone, email: email === "" ? null : email, privacyVersion: privacy, newsVersion },
+    formId,
+  };
 }
 
 /** Where a refusal of the service belongs. That it points at members is not promised: without, it is the form's. */
