@@ -1,7 +1,8 @@
 /** The client's examples do what the README says. */
 import { createIssuingClient, type IssuingError } from "@loyalty-cards/issuing-client";
-import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
+import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
 import { addToWalletLinks } from "./links.ts";
 import { openClient } from "./much.ts";
@@ -13,8 +14,8 @@ const template = {
   fields: [{ key: "name", type: "name", required: true }],
 } as const;
 
-async function open() {
-  const { url, service, close } = await startMockServer({ templates: [template] });
+async function open(options: MockServerOptions = {}) {
+  const { url, service, close } = await startMockServer({ ...options, templates: [template] });
   onTestFinished(close);
   return { url, service, loyalty: createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website }) };
 }
@@ -66,4 +67,32 @@ it("knows the next move after each failure", async () => {
   expect(nextMoveAfter(await failure(stranger.getCard("card_1")))).toHaveProperty("callADeveloper");
   expect(() => nextMoveAfter(new RangeError("mine"))).toThrow("mine");
   expect(service.baseUrl).toBe(url);
+});
+
+it.each([true, false])(
+  "issues one card to a form that is corrected after a 422; the service stores refusals: %s",
+  async (storeRefusals) => {
+    const { url, loyalty } = await open({ storeRefusals });
+    const user: User = { id: crypto.randomUUID(), name: "Anna", phone: "12" };
+    expect(await issueCardOrCorrect(loyalty, template.id, user)).toBe("The phone number is not valid.");
+    user.phone = "+48600100200";
+    expect(await issueCardOrCorrect(loyalty, template.id, user)).toBeUndefined();
+    const { cardId } = user;
+    expect(cardId).toEqual(expect.any(String));
+    await issueCardOrCorrect(loyalty, template.id, user);
+    expect(user.cardId).toBe(cardId);
+    const { items } = (await (await fetch(`${url}/_mock/cards`)).json()) as { items: unknown[] };
+    expect(items).toHaveLength(1);
+  },
+);
+
+it("keeps the key of a call whose outcome is unknown, so that the repeated call returns the issued card", async () => {
+  const { url, service, loyalty } = await open();
+  const user: User = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
+  const { id } = service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
+  await expect(issueCardOrCorrect(loyalty, template.id, user)).rejects.toMatchObject({ outcome: "unknown" });
+  service.faults.remove(id);
+  await issueCardOrCorrect(loyalty, template.id, user);
+  const { items } = (await (await fetch(`${url}/_mock/cards`)).json()) as { items: { id: string }[] };
+  expect(items.map((card) => card.id)).toEqual([user.cardId]);
 });

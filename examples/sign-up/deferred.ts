@@ -5,16 +5,18 @@ import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-clien
 export interface User {
   id: string; // crypto.randomUUID(): no other user table has the same
   name: string;
-  phone: string;
+  phone: string; // may be blank
   /** What was shown and accepted, and when: your evidence, whatever happens to the card. */
   privacy: { version: string; acceptedAt: Date };
   /** Undefined when the box was left empty. */
   marketing?: { version: string; acceptedAt: Date };
-  /** When the card was first asked for: saved before the first call. */
+  /** When the card was first requested with this salt: saved before the first call. */
   cardWantedAt?: Date;
+  /** Part of the idempotency key: new after each 422. */
+  salt?: string;
   cardId?: string;
   /** Why the job does not try again by itself. */
-  cardFault?: string;
+  cardError?: string;
 }
 
 export interface Users {
@@ -24,7 +26,7 @@ export interface Users {
 // #endregion
 
 // #region issue
-export async function giveCard(
+export async function issueCardTo(
   loyalty: IssuingClient,
   templateId: string,
   users: Users,
@@ -32,8 +34,9 @@ export async function giveCard(
 ): Promise<{ correct: string | undefined }> {
   let correct: string | undefined;
   user.cardWantedAt ??= new Date();
-  await users.save(user); // before the call: after a crash the job knows whom to serve
-  const { id: userId, name, phone, privacy, marketing, cardWantedAt: firstAttemptAt } = user;
+  delete user.cardError;
+  await users.save(user); // before the call: after a crash the job issues the card
+  const { id: userId, name, phone, privacy, marketing, salt, cardWantedAt: firstAttemptAt } = user;
   const consents = {
     privacy: { version: privacy.version },
     ...(marketing && { marketing: { version: marketing.version } }), // absent when not given
@@ -42,22 +45,26 @@ export async function giveCard(
     const card = await loyalty.issueCard(
       templateId,
       { fieldValues: { name }, customer: { name, phone, consents } },
-      { userId, firstAttemptAt },
+      { userId, firstAttemptAt, ...(salt !== undefined && { salt }) },
     );
     user.cardId = card.id;
-    delete user.cardFault;
   } catch (error) {
     if (!isIssuingError(error)) throw error;
-    // Trying again does not help: the form, a key or the template has to be mended, or 24 hours have passed.
-    if (!error.retryable) user.cardFault = error.code;
+    // A retry cannot succeed: the form, the API key or the template has to be corrected, or 24 hours have passed.
+    if (!error.retryable) user.cardError = error.code;
     if (error.code === "validation") correct = error.userMessage;
+    if (error.code === "validation" && error.outcome === "rejected") {
+      // A 422 was received: no card exists under this key, and the corrected form gets a new one.
+      user.salt = crypto.randomUUID();
+      delete user.cardWantedAt;
+    }
   }
   await users.save(user);
   return { correct };
 }
 
-/** Every minute, say. One process at a time is enough; two at once do no harm. */
-export async function giveWaitingCards(loyalty: IssuingClient, templateId: string, users: Users) {
-  for await (const user of users.waitingForCard()) await giveCard(loyalty, templateId, users, user);
+/** Call it every minute. Two processes that run it at the same time issue no second card. */
+export async function issueWaitingCards(loyalty: IssuingClient, templateId: string, users: Users) {
+  for await (const user of users.waitingForCard()) await issueCardTo(loyalty, templateId, users, user);
 }
 // #endregion
