@@ -1,5 +1,6 @@
 /** One process of the fleet: takes deliveries over into pg-boss, and works on them, once each. */
 // #region receiver
+// receiver.ts
 import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest, markProcessed, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";

@@ -20,3 +20,15 @@ npx @loyalty-cards/mock-server --port 4010
 # #region exec
 npx @loyalty-cards/mock-server exec -- npm test
 # #endregion
+
+# #region pack
+npm ci && npm run build
+mkdir -p ../my-shop
+npm pack --ignore-scripts --pack-destination ../my-shop \
+  --workspace packages/issuing-client --workspace packages/webhook-verify \
+  --workspace packages/webhook-inbox --workspace packages/mock-server
+# #endregion
+
+# #region install-tarballs
+npm install ./loyalty-cards-*.tgz
+# #endregion

@@ -2,6 +2,7 @@
 // #region lambda
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
+import { saveBalance } from "./balances.ts"; // yours
 
 export const handler = lambdaReceiver({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
@@ -11,9 +12,3 @@ export const handler = lambdaReceiver({
   }),
 });
 // #endregion
-
-export const saved: [cardId: string, balance: number][] = [];
-
-async function saveBalance(cardId: string, balance: number): Promise<void> {
-  saved.push([cardId, balance]);
-}

@@ -4,9 +4,10 @@
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
 import type { INestApplication } from "@nestjs/common";
+import { Balances } from "./balances.ts"; // yours
 
 export function receiveWebhooks(app: INestApplication, secret: string) {
-  const balances = app.get(Balances); // a provider of yours
+  const balances = app.get(Balances);
   app.use(
     "/webhooks/loyalty",
     nestReceiver({
@@ -22,10 +23,3 @@ export function receiveWebhooks(app: INestApplication, secret: string) {
 // receiveWebhooks(app, secret);
 // await app.listen(3000);
 // #endregion
-
-export class Balances {
-  readonly saved: [cardId: string, balance: number][] = [];
-  async save(cardId: string, balance: number): Promise<void> {
-    this.saved.push([cardId, balance]);
-  }
-}

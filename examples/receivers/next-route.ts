@@ -3,6 +3,7 @@
 // app/webhooks/loyalty/route.ts
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
+import { saveBalance } from "./balances.ts"; // yours
 
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
@@ -12,9 +13,3 @@ export const POST = nextRoute({
   }),
 });
 // #endregion
-
-export const saved: [cardId: string, balance: number][] = [];
-
-async function saveBalance(cardId: string, balance: number): Promise<void> {
-  saved.push([cardId, balance]);
-}

@@ -1,5 +1,6 @@
 /** The shop's webhook route: keeps each member's balance as the service tells it. */
 // #region receive-webhooks
+// receive-webhooks.ts
 import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import type { RequestHandler } from "express";

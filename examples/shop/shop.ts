@@ -1,5 +1,6 @@
 /** A shop's web server: the webhook route first, because it needs the bytes; then the parsers; then the rest. */
 // #region shop
+// shop.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import express, { type Express } from "express";
 import { receiveWebhooks } from "./receive-webhooks.ts";

@@ -1,5 +1,6 @@
 /** The shop's sign-up: saves the user, issues the card, and never fails because loyalty does. */
 // #region sign-up
+// sign-up.ts
 import { cardLinks, type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import type { RequestHandler } from "express";
 import type { Users } from "./users.ts";

@@ -1,4 +1,6 @@
 /** Faults after the commit: the card exists, the answer is lost, and the member still has one card. */
+// #region faults
+// faults.test.ts
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
 import { registerMember } from "./register-member.ts";
@@ -17,7 +19,6 @@ async function openShop() {
   };
 }
 
-// #region faults
 it("gives one card to a member whose first answer was cut off", async () => {
   const { service, settings } = await openShop();
   service.faults.add({

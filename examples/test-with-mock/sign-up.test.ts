@@ -1,5 +1,6 @@
 /** How a shop tests its own sign-up: against the whole service, in process, through MSW. */
 // #region test-with-mock
+// sign-up.test.ts
 import { createMockService } from "@loyalty-cards/mock-server";
 import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
 import { setupServer } from "msw/node";

@@ -1,4 +1,6 @@
 /** One server for many tests at the same time: each has a world of its own, and waits for what it caused. */
+// #region worlds
+// worlds.test.ts
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { registerMember } from "./register-member.ts";
@@ -10,7 +12,6 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 it.concurrent.each(["one", "another", "a third"])("%s test sees its own cards", async () => {
-  // #region worlds
   const service = server.service.worlds.create();
   const settings = {
     baseUrl: server.url,
@@ -23,5 +24,5 @@ it.concurrent.each(["one", "another", "a third"])("%s test sees its own cards", 
   service.cards.purchase(cardId, { points: 120 });
   const [event] = await service.waitFor({ event: { type: "tier.changed", data: { passId: cardId } } });
   expect(event).toMatchObject({ data: { tier: "Silver", previous: null } });
-  // #endregion
 });
+// #endregion

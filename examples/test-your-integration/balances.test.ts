@@ -1,4 +1,6 @@
 /** The receiver: it hears of purchases, survives bad days, and hours pass in milliseconds. */
+// #region waiting
+// balances.test.ts
 import { expect } from "vitest";
 import { join } from "./join.ts";
 import { it, type Shop } from "./shop.ts";
@@ -11,7 +13,6 @@ async function cardOf({ loyalty, templateId }: Shop): Promise<string> {
   return joined.cardId;
 }
 
-// #region waiting
 it("hears of a purchase", async ({ shop }) => {
   const { service, balances } = shop;
   const cardId = await cardOf(shop);

@@ -1,5 +1,6 @@
 /** The code under test: what this shop does with webhooks. */
 // #region balances
+// balances.ts
 import { type DedupeStore, onEvents } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 

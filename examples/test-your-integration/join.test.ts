@@ -1,11 +1,12 @@
 /** The sign-up against the whole service, behind MSW: what it does on good days, and when things go wrong. */
+// #region join
+// join.test.ts
 import { expect } from "vitest";
 import { join } from "./join.ts";
 import { it } from "./shop.ts";
 
 const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48 600 100 200" };
 
-// #region join
 it("gives a member one card, however often the form is sent", async ({ shop }) => {
   const { loyalty, templateId } = shop;
   const first = await join(loyalty, templateId, anna);

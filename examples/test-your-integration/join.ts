@@ -1,5 +1,6 @@
 /** The code under test: what this shop does when somebody joins. */
 // #region join
+// join.ts
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 
 export interface Member {

@@ -1,5 +1,6 @@
 /** What each test begins with: a service of its own, a receiver that hears of it, and a clock that stands still. */
 // #region fixture
+// shop.ts
 import { createIssuingClient, type IssuingClient } from "@loyalty-cards/issuing-client";
 import { createMockService, type MockService, manualClock } from "@loyalty-cards/mock-server";
 import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";

@@ -1,6 +1,4 @@
-/** Finds the packages of this repository in their sources. A shop of its own, where they are installed, needs no such file. */
+/** For `npm test`: the tests that run in one process. */
 import { defineConfig } from "vitest/config";
 
-const conditions = ["@loyalty-cards/source", "node", "development|production"];
-
-export default defineConfig({ resolve: { conditions }, ssr: { resolve: { conditions } } });
+export default defineConfig({ test: { include: ["*.test.ts"] } });

@@ -1,5 +1,4 @@
 /** For `npm run test:server`: the tests that need the service on a port. */
-import { mergeConfig } from "vitest/config";
-import ordinary from "./vitest.config.ts";
+import { defineConfig } from "vitest/config";
 
-export default mergeConfig(ordinary, { test: { include: ["server/**/*.spec.ts"] } });
+export default defineConfig({ test: { include: ["server/*.spec.ts"] } });

@@ -1,5 +1,6 @@
 /** The same shop against the service on a port: over real sockets, whatever language the service is written in. */
 // #region server
+// server/shop.spec.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
 import { join } from "../join.ts";
