@@ -1,4 +1,5 @@
 /** What a failed call tells: what happened, whether a card may exist, and what to do next. */
+import type { RejectedField } from "./fields.ts";
 import type { ProblemDetails } from "./problem.ts";
 
 /** `validation` is 422, `rejected` any 4xx without a name of its own, `server` 5xx, `configuration` a mistake in the call. */
@@ -35,6 +36,8 @@ export interface IssuingErrorFacts {
   idempotencyKey?: string | undefined;
   /** What may be shown to the user; a general sentence when absent. */
   userMessage?: string | undefined;
+  /** The members of the request that were rejected; none when absent. */
+  fields?: readonly RejectedField[] | undefined;
   /** How long the service asked to wait, in milliseconds. */
   retryAfterMs?: number | undefined;
   cause?: unknown;
@@ -55,6 +58,11 @@ export class IssuingError extends Error {
   readonly attempts: number;
   /** Safe to render: the `detail` of a 422 (spec 7), and a general sentence for everything else. */
   declare readonly userMessage: string;
+  /**
+   * The members of the request that were rejected, by a 422 of the service or by the schema of the template; empty when none are
+   * known, at most 50. Show each `detail` beside its input.
+   */
+  declare readonly fields: readonly RejectedField[];
   declare readonly idempotencyKey?: string;
   declare readonly retryAfterMs?: number;
 
@@ -66,6 +74,7 @@ export class IssuingError extends Error {
     this.attempts = facts.attempts ?? 0;
     // Reachable, but not printed: the service's words may quote the user.
     Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalMessage });
+    Object.defineProperty(this, "fields", { value: facts.fields ?? [] });
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
     if (facts.retryAfterMs !== undefined) this.retryAfterMs = facts.retryAfterMs;
     Object.defineProperty(this, brand, { value: true });

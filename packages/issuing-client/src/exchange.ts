@@ -155,7 +155,7 @@ export function createExchange(settings: Settings): Exchange {
   ): Running<Value> {
     const call = createCall(request.operation, request.idempotencyKey, caller);
     const ended = end(call, baseUrl + pathOf(request), outgoing(request, headers), (answer) => {
-      if (answer.status >= 400) throw refusal(call, answer);
+      if (answer.status >= 400) throw refusal(call, answer, request);
       return read(call, answer.data());
     });
     return {

@@ -12,6 +12,7 @@ export type { Clock } from "./clock.ts";
 export type { ConsentChange, ConsentState } from "./consent.ts";
 // Errors
 export { IssuingError, type IssuingErrorCode, isIssuingError, type Outcome, ProblemError } from "./errors.ts";
+export type { RejectedField } from "./fields.ts";
 export type { Operation } from "./history.ts";
 // Idempotency
 export { type DeriveInput, deriveIdempotencyKey, type UserId } from "./idempotency.ts";

@@ -2,6 +2,7 @@
 import type { components } from "@loyalty-cards/openapi";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { configurationError, IssuingError } from "./errors.ts";
+import { nameFields, toRejectedFields } from "./fields.ts";
 import { checkedId } from "./identifier.ts";
 
 /** Values of a card's fields, when nothing more is known of the template. */
@@ -51,11 +52,13 @@ export function checkedFieldValues(values: unknown): Record<string, unknown> | u
 export async function matchedBy<Fields>(schema: StandardSchemaV1<Fields>, values: unknown): Promise<unknown> {
   const result = await validated(schema, values);
   if (result.issues === undefined) return result.value;
+  const fields = toRejectedFields(result.issues);
   // Only where, not what: the texts of some libraries quote the value.
-  const paths = new Set(result.issues.map(({ path }) => (path ?? []).map(keyOf).join(".") || "fieldValues"));
-  throw new IssuingError(`Field values do not match the template's schema: ${[...paths].join(", ")}.`, {
+  const named = nameFields(fields, JSON.stringify(values)) || "/fieldValues";
+  throw new IssuingError(`Field values do not match the template's schema: ${named}.`, {
     code: "validation",
     outcome: "not-sent",
+    fields,
     userMessage: "Some details are missing or not valid. Please check them and try again.",
   });
 }
@@ -67,6 +70,3 @@ async function validated<Fields>(schema: StandardSchemaV1<Fields>, values: unkno
     throw configurationError("The template's schema threw instead of telling what is wrong.");
   }
 }
-
-const keyOf = (segment: PropertyKey | { key: PropertyKey }) =>
-  String(typeof segment === "object" ? segment.key : segment);

@@ -27,6 +27,7 @@ it("an answer's error has what the answer tells, and nothing else", async () => 
   const { client } = scripted([json({}, 404)]);
   const error = await failureOf(client.getCard("card_1"));
   expect(error).toBeInstanceOf(ProblemError);
+  expect(error.fields).toEqual([]);
   expect({ ...error }).toStrictEqual({
     name: "ProblemError",
     code: "not-found",

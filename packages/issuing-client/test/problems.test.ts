@@ -112,7 +112,7 @@ it("has a name, a message for the log and a cause", async () => {
   const error = await problemOf(json({ title: "Teapot" }, 418));
   expect([error.name, error.message, error instanceof IssuingError]).toEqual([
     "ProblemError",
-    "The service answered 418 to issueCard.",
+    "The service responded 418 to issueCard.",
     true,
   ]);
 });

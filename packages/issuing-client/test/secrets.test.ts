@@ -82,9 +82,19 @@ const issue = (client: IssuingClient, secrets: Secrets, options: CallOptions) =>
 
 const problem =
   (status: number, contentType = "application/problem+json") =>
-  ({ said, answered, email }: Secrets): Script[] => [
+  ({ said, answered, email, name }: Secrets): Script[] => [
     json(
-      { title: said, detail: `${email} ${said}`, instance: email, type: said, [`x${said}`]: [said] },
+      {
+        title: said,
+        detail: `${email} ${said}`,
+        instance: email,
+        type: said,
+        errors: [said, email, `/customer/${email}`, `/fieldValues/${name}`].map((pointer) => ({
+          pointer,
+          detail: said,
+        })),
+        [`x${said}`]: [said],
+      },
       status,
       {
         "content-type": contentType,
@@ -227,7 +237,12 @@ const mishaps: Record<string, Mishap> = {
   },
   "a schema that quotes the value": {
     code: "validation",
-    call: withSchema(({ name }) => ({ issues: [{ message: `${name} is wrong`, path: ["name"] }] })),
+    call: withSchema(({ name }) => ({
+      issues: [
+        { message: `${name} is wrong`, path: ["name"] },
+        { message: "wrong", path: [name] },
+      ],
+    })),
   },
   "a schema that throws": {
     code: "configuration",

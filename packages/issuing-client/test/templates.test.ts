@@ -23,7 +23,9 @@ describe("a template with a schema", () => {
     const fieldValues = { name: 600100200 as never, points: "hunter2" as never };
     const error = await client.issueCard(club, { customer, fieldValues }).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "validation", outcome: "not-sent", attempts: 0 });
-    expect(error.message).toBe("Field values do not match the template's schema: name, points.");
+    expect(error.message).toBe(
+      "Field values do not match the template's schema: /fieldValues/name, /fieldValues/points.",
+    );
     expect(error.userMessage).toMatch(/check them/);
     expect(requests).toEqual([]);
   });
