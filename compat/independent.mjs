@@ -55,7 +55,9 @@ async function verdictsOf(port, isValid) {
   await client.getConsent(card.id, options);
   await client.setConsent(card.id, { marketing: true, version: "1" }, options);
   // A judge who finds everything valid is none.
-  await client.issueCard("tpl_1", { customer: {} }, { ...options, userId: 2 }).catch(() => {});
+  await client
+    .issueCard("tpl_1", { customer: { ...customer, phone: 7 } }, { ...options, userId: 2 })
+    .catch(() => {});
   return verdicts;
 }
 

@@ -118,6 +118,7 @@ function draftOf(template: string | Template<unknown>, request: IssueCardRequest
       "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
     );
   }
+  checkConsents(customer.consents);
   const body = customerBody(customer);
   if (schema === undefined) {
     const values = jsonOf("fieldValues", checkedFieldValues(fieldValues) ?? {}); // spec 4.1: also when there is nothing to fill
@@ -128,6 +129,26 @@ function draftOf(template: string | Template<unknown>, request: IssueCardRequest
     body,
     unchecked: { schema, fieldValues: fieldValues === undefined ? "{}" : jsonOf("fieldValues", fieldValues) },
   };
+}
+
+/**
+ * Only the program can correct these (spec 2.4): the service would respond with a sentence for the visitor.
+ * @throws {IssuingError} `configuration`.
+ */
+function checkConsents(
+  consents: { privacy?: { version?: unknown } | null; marketing?: unknown } | null | undefined,
+): void {
+  const version = consents?.privacy?.version;
+  if (typeof version !== "string" || isBlank(version)) {
+    throw configurationError(
+      'customer.consents.privacy.version is missing or blank: give the version label of the privacy text that the user accepted, such as { privacy: { version: "2026-01" } }.',
+    );
+  }
+  const marketing = consents?.marketing;
+  if (marketing === undefined || (typeof marketing === "object" && marketing !== null)) return;
+  throw configurationError(
+    "customer.consents.marketing must be an object, { version } or {}: leave it out when the user did not opt in to news and offers.",
+  );
 }
 
 const contacts = ["phone", "email", "name"] as const;

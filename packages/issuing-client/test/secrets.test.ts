@@ -75,7 +75,7 @@ interface Mishap {
 
 const requestOf = ({ phone, email, name }: Secrets) => ({
   fieldValues: { name, note: phone },
-  customer: { phone, email, name, consents: { privacy: { version: name } } },
+  customer: { phone, email, name, consents: { privacy: { version: `v${name}` } } },
 });
 const issue = (client: IssuingClient, secrets: Secrets, options: CallOptions) =>
   client.issueCard("tpl_club", requestOf(secrets), { ...options, userId: secrets.userId });
