@@ -154,7 +154,7 @@ export class Call {
    * Waits for the end of the call's work until the caller's own deadline or abort. The last caller to leave stops the work,
    * and learns from it how the call ended.
    * @param work never rejects. What it gives makes a value of the caller's own, or throws.
-   * @throws {IssuingError} `deadline`, or the caller's `signal.reason`.
+   * @throws the caller's `signal.reason`.
    */
   waitFor<Value>(work: Promise<() => Value>, caller: Caller): Promise<() => Value> {
     const { clock } = this;
@@ -166,7 +166,11 @@ export class Call {
         return work;
       }
       this.#callers = this.#callers.filter((other) => other !== caller);
-      return Promise.reject(reason instanceof TimeUp ? this.deadlineError() : reason);
+      if (!(reason instanceof TimeUp)) return Promise.reject(reason);
+      // Made where the caller waits, so that its stack names the caller.
+      return Promise.resolve(() => {
+        throw this.deadlineError();
+      });
     });
   }
 

@@ -29,8 +29,9 @@ import type { WholeAnswer } from "./whole-answer.ts";
 export interface Running<Value> {
   /**
    * Waits for the end until the caller's own deadline.
-   * @returns what makes a value of the caller's own, or throws an error of its own.
-   * @throws {IssuingError} `deadline`, or the caller's `signal.reason`.
+   * @returns what makes a value of the caller's own, or throws an error of its own. Call it where the caller waits: the stack of an error
+   * made anywhere else does not name the caller.
+   * @throws the caller's `signal.reason`.
    */
   wait(caller: Caller): Promise<() => Value>;
   /** Whether everybody has left. */

@@ -15,7 +15,7 @@ import { checkedId } from "./identifier.ts";
 import { inFlight } from "./in-flight.ts";
 import type { Settings } from "./options.ts";
 import { checkedHeaders, jsonOf } from "./request.ts";
-import { checkedFieldValues, matchedBy, type Template } from "./template.ts";
+import { checkedFieldValues, matchedValues, type Template, validatedBy } from "./template.ts";
 
 /** What makes a repeated call the same call, and what every method takes. */
 export interface IssueCardOptions extends CallOptions {
@@ -67,10 +67,14 @@ export function cardIssuer(
     const headers = checkedHeaders(options.headers);
     const draft = draftOf(template, request);
     const { templateId, unchecked } = draft;
+    let { body } = draft;
     const keyFound = idempotencyKeyOf(templateId, options, idempotencyNamespace);
 
-    const fieldValues = unchecked && (await inTime(caller, matchedFieldValues(unchecked, keyFound)));
-    const body = withFieldValues(draft.body, fieldValues);
+    if (unchecked !== undefined) {
+      const result = await inTime(caller, validated(unchecked, keyFound));
+      const matched = matchedValues(result, unchecked.fieldValues);
+      body = withFieldValues(body, jsonOf("fieldValues", matched ?? {})); // a schema can leave nothing
+    }
     const idempotencyKey = await keyFound;
     caller.signal?.throwIfAborted();
     const nowMs = clock.monotonicMs();
@@ -164,17 +168,15 @@ function customerBody(customer: Customer): string {
   return JSON.stringify({ customer: sent });
 }
 
-const withFieldValues = (body: string, fieldValues: string | undefined) =>
-  fieldValues === undefined ? body : `${body.slice(0, -1)},"fieldValues":${fieldValues}}`;
+const withFieldValues = (body: string, fieldValues: string) =>
+  `${body.slice(0, -1)},"fieldValues":${fieldValues}}`;
 
-/** A schema can take its time, and leave nothing of the field values. */
-async function matchedFieldValues(
+async function validated(
   { schema, fieldValues }: NonNullable<Draft["unchecked"]>,
   keyFound: string | Promise<string>,
-): Promise<string> {
-  await keyFound;
-  const matched = checkedFieldValues(await matchedBy(schema, JSON.parse(fieldValues)));
-  return jsonOf("fieldValues", matched ?? {});
+) {
+  await keyFound; // a mistake in the key comes first
+  return validatedBy(schema, JSON.parse(fieldValues));
 }
 
 function idempotencyKeyOf(

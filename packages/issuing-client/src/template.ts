@@ -48,25 +48,38 @@ export function checkedFieldValues(values: unknown): Record<string, unknown> | u
   return values as Record<string, unknown>;
 }
 
-/** The values as a schema leaves them. @throws {IssuingError} `validation`, naming the fields; unsent. */
-export async function matchedBy<Fields>(schema: StandardSchemaV1<Fields>, values: unknown): Promise<unknown> {
-  const result = await validated(schema, values);
-  if (result.issues === undefined) return result.value;
+/** What the schema says about the values; undefined when it threw. It never rejects: an error made here would have a stack without the caller. */
+export async function validatedBy<Fields>(
+  schema: StandardSchemaV1<Fields>,
+  values: unknown,
+): Promise<StandardSchemaV1.Result<Fields> | undefined> {
+  try {
+    return await schema["~standard"].validate(values);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The values as a schema leaves them.
+ * @param sent the JSON of the values that it validated.
+ * @throws {IssuingError} `validation`, naming the fields; `configuration` when the schema threw.
+ */
+export function matchedValues(
+  result: StandardSchemaV1.Result<unknown> | undefined,
+  sent: string,
+): Record<string, unknown> | undefined {
+  if (result === undefined) {
+    throw configurationError("The template's schema threw instead of telling what is wrong.");
+  }
+  if (result.issues === undefined) return checkedFieldValues(result.value);
   const fields = toRejectedFields(result.issues);
   // Only where, not what: the texts of some libraries quote the value.
-  const named = nameFields(fields, JSON.stringify(values)) || "/fieldValues";
+  const named = nameFields(fields, sent) || "/fieldValues";
   throw new IssuingError(`Field values do not match the template's schema: ${named}.`, {
     code: "validation",
     outcome: "not-sent",
     fields,
     userMessage: "Some details are missing or not valid. Please check them and try again.",
   });
-}
-
-async function validated<Fields>(schema: StandardSchemaV1<Fields>, values: unknown) {
-  try {
-    return await schema["~standard"].validate(values);
-  } catch {
-    throw configurationError("The template's schema threw instead of telling what is wrong.");
-  }
 }

@@ -1,0 +1,184 @@
+/** Where an error comes from: its stack has the line of the program that called the method. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTemplate, type IssuingClient, type IssuingErrorCode } from "../src/index.ts";
+import { card, json, networkError, type Script, scripted, signUp, template } from "./scripted.ts";
+
+const limit = Error.stackTraceLimit;
+beforeEach(() => {
+  Error.stackTraceLimit = 10; // Node's default, which the test runner raises
+});
+afterEach(() => {
+  Error.stackTraceLimit = limit;
+});
+
+type Call = (client: IssuingClient, options?: object) => Promise<unknown>;
+
+/** The caller, by a name that is looked for in the stack. */
+async function joinHandler(call: Call, client: IssuingClient, options?: object): Promise<unknown> {
+  return await call(client, options);
+}
+
+async function failureOf(call: Call, client: IssuingClient, options?: object) {
+  return joinHandler(call, client, options).then(
+    () => expect.unreachable("the call succeeded"),
+    (error) => error,
+  );
+}
+
+const club = defineTemplate(
+  template.id,
+  z.object({ name: z.string().refine(async (name) => name !== "taken") }),
+);
+const methods: Record<string, Call> = {
+  issueCard: (client, options) => client.issueCard(template.id, signUp, options),
+  "issueCard for a user": (client, options) =>
+    client.issueCard(template.id, signUp, { userId: 1, ...options }),
+  "issueCard with a schema": (client, options) => client.issueCard(club, signUp, { userId: 1, ...options }),
+  getCard: (client, options) => client.getCard("card_1", options),
+  listOperations: (client, options) => client.listOperations("card_1", {}, options),
+  getConsent: (client, options) => client.getConsent("card_1", options),
+  setConsent: (client, options) => client.setConsent("card_1", { marketing: true }, options),
+};
+const never = () => new Promise<Response>(() => {});
+
+interface Failure {
+  code: IssuingErrorCode;
+  script?: Script[];
+  options?: object;
+  callOptions?: object;
+}
+const failures: Record<string, Failure> = {
+  "a mistake in the options": { code: "configuration", callOptions: { timeoutMs: -1 } },
+  "an apiKey function that fails": {
+    code: "configuration",
+    options: { apiKey: () => Promise.reject(new Error("vault")) },
+  },
+  "a 404": { code: "not-found", script: [json({}, 404)] },
+  "a 422": { code: "validation", script: [json({}, 422)] },
+  "a 503 after two retries": { code: "server", script: [503, 503, 503].map((status) => json({}, status)) },
+  "a connection that fails": { code: "network", script: [1, 2, 3].map(() => networkError("ECONNRESET")) },
+  "an attempt that takes too long": {
+    code: "timeout",
+    script: [never],
+    callOptions: { timeoutMs: 20, maxRetries: 0 },
+  },
+  "a deadline that passes": { code: "deadline", script: [never], callOptions: { deadlineMs: 20 } },
+  "a response that is not JSON": {
+    code: "invalid-response",
+    script: [new Response(null, { status: 302 })],
+  },
+};
+
+describe.each(Object.entries(failures))("the stack of %s names the caller", (_name, failure) => {
+  it.each(Object.entries(methods))("of %s", async (_method, call) => {
+    const { code, script = [], options, callOptions } = failure;
+    const responses = script.map((next) => (next instanceof Response ? next.clone() : next));
+    const { client } = scripted(responses, { clock: undefined, ...options });
+    const error = await failureOf(call, client, callOptions);
+    expect(error.code).toBe(code);
+    expect(error.stack).toContain("joinHandler");
+  });
+});
+
+const issueMistakes: [string, IssuingErrorCode, Call][] = [
+  ["an empty user id", "configuration", (client) => client.issueCard("t", signUp, { userId: "" })],
+  ["no privacy version", "configuration", (client) => client.issueCard("t", { customer: {} as never })],
+  [
+    "an expired key",
+    "idempotency-expired",
+    (client) => client.issueCard("t", signUp, { userId: 1, firstAttemptAt: Date.UTC(2026, 0, 1) }),
+  ],
+  [
+    "values that do not match the schema",
+    "validation",
+    (client) => client.issueCard(club, { ...signUp, fieldValues: { name: "taken" } }, { userId: 1 }),
+  ],
+  [
+    "a schema that throws",
+    "configuration",
+    (client) =>
+      client.issueCard(
+        defineTemplate(
+          "t",
+          z.any().refine(() => {
+            throw new Error("x");
+          }),
+        ),
+        signUp,
+      ),
+  ],
+  [
+    "a schema that takes too long",
+    "deadline",
+    (client) => client.issueCard(defineTemplate("t", z.any().refine(never)), signUp, { deadlineMs: 20 }),
+  ],
+  [
+    "a schema that leaves what is no field",
+    "configuration",
+    (client) =>
+      client.issueCard(
+        defineTemplate(
+          "t",
+          z.any().transform(() => []),
+        ),
+        signUp,
+        { userId: 1 },
+      ),
+  ],
+];
+
+it.each(issueMistakes)("the stack of issueCard with %s names the caller", async (_name, code, call) => {
+  const { client } = scripted([], { clock: undefined });
+  const error = await failureOf(call, client);
+  expect(error.code).toBe(code);
+  expect(error.stack).toContain("joinHandler");
+});
+
+describe("the stack of each call that shares a request names its own caller", () => {
+  const byKey: Call = (client, options) =>
+    client.issueCard(template.id, signUp, { idempotencyKey: "order-1", ...options });
+  async function secondHandler(client: IssuingClient, options?: object): Promise<unknown> {
+    return await byKey(client, options);
+  }
+
+  it.each([
+    ["a 422", json({}, 422), "validation"],
+    ["a connection that fails", networkError("ECONNRESET"), "network"],
+    ["a card without an id", json({}, 201), "invalid-response"],
+  ] as [string, Script, IssuingErrorCode][])("after %s", async (_name, response, code) => {
+    const { client, requests } = scripted([response], { maxRetries: 0 });
+    const second = secondHandler(client).catch((error) => error);
+    const errors = [await failureOf(byKey, client), await second];
+    expect(requests).toHaveLength(1);
+    expect(errors.map((error) => error.code)).toEqual([code, code]);
+    expect(errors[0].stack).toContain("joinHandler");
+    expect(errors[1].stack).toContain("secondHandler");
+  });
+
+  it("after its own deadline, while another waits on", async () => {
+    let respond = (_response: Response) => {};
+    const response = new Promise<Response>((resolve) => {
+      respond = resolve;
+    });
+    const { client } = scripted([() => response], { clock: undefined });
+    const second = secondHandler(client, { deadlineMs: 60_000 });
+    const error = await failureOf(byKey, client, { deadlineMs: 20 });
+    expect(error).toMatchObject({ code: "deadline", outcome: "unknown", attempts: 1 });
+    expect(error.stack).toContain("joinHandler");
+    respond(json(card, 201));
+    expect(await second).toMatchObject({ id: card.id });
+  });
+
+  it("when it asks for other content", async () => {
+    const { client } = scripted([json(card, 201)]);
+    const first = client.issueCard("tpl_first", signUp, { idempotencyKey: "order-1" });
+    const error = await failureOf(
+      (to) => to.issueCard("tpl_other", signUp, { idempotencyKey: "order-1" }),
+      client,
+    );
+    expect(error.code).toBe("idempotency-mismatch");
+    expect(error.stack).toContain("joinHandler");
+    await first;
+  });
+});
