@@ -9,16 +9,22 @@ import { join } from "node:path";
 import { faults } from "./faults.mjs";
 
 export async function startFaultServer() {
-  /** What arrived, by row and run: the keys and the bodies of all attempts. */
+  /** What arrived, by row and run: the keys, the bodies and the user agents of all attempts. */
   const seen = new Map();
   const server = createServer((request, response) => {
     const [, run, row] = request.url.split("/");
     const fault = faults[Number(row)];
     if (fault === undefined) return void response.writeHead(404).end();
     const id = `${run}/${row}`;
-    const arrived = seen.get(id) ?? { keys: new Set(), bodies: new Set(), attempts: 0 };
+    const arrived = seen.get(id) ?? {
+      keys: new Set(),
+      bodies: new Set(),
+      userAgents: new Set(),
+      attempts: 0,
+    };
     seen.set(id, arrived);
     arrived.keys.add(request.headers["idempotency-key"]);
+    arrived.userAgents.add(request.headers["user-agent"]);
     const behaviour = fault.script[arrived.attempts++];
     const chunks = [];
     request.on("data", (chunk) => chunks.push(chunk));

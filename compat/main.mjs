@@ -1,10 +1,14 @@
 /** `npm run test:runtimes`: the fault matrix against the built package on every runtime; one line each. */
-
+import { readFileSync } from "node:fs";
 import { startFaultServer } from "./fault-server.mjs";
 import { faults } from "./faults.mjs";
 import { plainRows } from "./matrix.mjs";
 import { inProcess, inWorkerd, overUndici } from "./runtimes.mjs";
 
+const { version } = JSON.parse(
+  readFileSync(new URL("../packages/issuing-client/package.json", import.meta.url), "utf8"),
+);
+const userAgent = `loyalty-cards/${version}`;
 const only = process.argv.slice(2);
 const runtimes = {
   ...inProcess("in-process.mjs"),
@@ -38,7 +42,7 @@ server.close();
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 
-/** What a row gave otherwise than expected; every attempt must have carried the same key and body. */
+/** What a row gave otherwise than expected; every attempt must have the same key and body, and the client's user agent. */
 function differences(fault, runtime, result, arrived) {
   const { name, expected, expectedOf = {}, runtimeMaySendAgain = [] } = fault;
   const { atLeastMs = 0, atMostMs = 12_000, ...members } = { ...expected, ...expectedOf[runtime] };
@@ -56,6 +60,8 @@ function differences(fault, runtime, result, arrived) {
   if (result.tookMs > atMostMs) found.push(`took ${result.tookMs} ms, more than ${atMostMs}`);
   if (arrived !== undefined && arrived.keys.size !== 1) found.push(`${arrived.keys.size} idempotency keys`);
   if (arrived !== undefined && arrived.bodies.size > 1) found.push(`${arrived.bodies.size} bodies`);
+  if (arrived !== undefined && ![...arrived.userAgents].every((agent) => agent === userAgent))
+    found.push(`the user agents are ${[...arrived.userAgents].join(", ")}`);
   if (arrived !== undefined && result.ok && arrived.attempts !== result.attempts + unseen)
     found.push(`${arrived.attempts} requests arrived`);
   return found.map((why) => ({ row: name, why }));

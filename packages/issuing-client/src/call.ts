@@ -22,7 +22,7 @@ export interface CallOptions {
   deadlineMs?: number | undefined;
   /** 0 means none. */
   maxRetries?: number | undefined;
-  /** More headers. They cannot replace the API key or the idempotency key, and not say what the body is. */
+  /** Extra headers. `authorization`, `idempotency-key` and `content-*` cannot be overridden; a `user-agent` is appended to the client's. */
   headers?: Record<string, string> | undefined;
   /** Told about the answer, also when it is a problem. */
   onResponse?: ((meta: ResponseMeta) => void) | undefined;

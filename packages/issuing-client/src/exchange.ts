@@ -64,7 +64,7 @@ export interface Exchange {
 let calls = 0;
 
 export function createExchange(settings: Settings): Exchange {
-  const { clock, random, onEvent, transport, baseUrl, apiKey, times } = settings;
+  const { clock, random, onEvent, transport, baseUrl, apiKey, userAgent, times } = settings;
   const send = retrying(attempting(transport), retryBudget(clock), random);
   const noteDeprecation = onEvent === undefined ? () => {} : deprecationsTold();
 
@@ -88,8 +88,10 @@ export function createExchange(settings: Settings): Exchange {
     return new Call({ call: ++calls, operation, idempotencyKey, clock, onEvent }, caller);
   }
 
-  /** Adds the API key here, so that nothing above this point ever holds it. @param request of this call alone: its headers are written to. */
+  /** Adds the user agent, and the API key here, so that nothing above this point ever holds it. @param request of this call alone: its headers are written to. */
   function sendWithKey(call: Call, url: string, request: OutgoingRequest): Promise<Result> {
+    const { "user-agent": callers } = request.headers;
+    request.headers["user-agent"] = callers ? `${userAgent} ${callers}` : userAgent;
     const sendWith = (key: string) => {
       request.headers["authorization"] = `Bearer ${key}`; // spec 5.1
       return send(call, url, request);

@@ -1,4 +1,5 @@
 /** How a client can be made; a mistake is refused here, before any request, with its fix. */
+import { version } from "../package.json";
 import { type CallDefaults, checkedTimes } from "./call.ts";
 import type { ClientEvent } from "./client-event.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -34,6 +35,11 @@ export interface IssuingClientOptions {
   maxRetries?: number | undefined;
   /** `http://` is refused unless the host is this machine, or this is true. */
   allowInsecureHttp?: boolean | undefined;
+  /**
+   * Your program, such as `"my-shop/1.2"`: appended to `User-Agent: loyalty-cards/<version>`, which every request has. Visible ASCII and single
+   * spaces.
+   */
+  userAgent?: string | undefined;
   /** Told about attempts, retries and answers. */
   onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Time, for tests. */
@@ -47,6 +53,8 @@ export interface Settings {
   apiKey: string | (() => Promise<string>);
   idempotencyNamespace: string;
   transport: Transport;
+  /** Value of the header. */
+  userAgent: string;
   times: CallDefaults;
   clock: Clock;
   random: () => number;
@@ -74,11 +82,20 @@ export function checkedOptions(options: IssuingClientOptions): Settings {
       typeof apiKey === "function" ? async () => checkedApiKey(await found(apiKey)) : checkedApiKey(apiKey),
     idempotencyNamespace: keyPart("idempotencyNamespace", options),
     transport: transport ?? fetchTransport(fetch),
+    userAgent: userAgentWith(options.userAgent),
     times: checkedTimes(options, defaults),
     clock,
     random,
     onEvent,
   };
+}
+
+function userAgentWith(program: unknown): string {
+  const own = `loyalty-cards/${version}`;
+  if (program === undefined) return own;
+  if (typeof program === "string" && /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(program))
+    return `${own} ${program}`;
+  throw configurationError('userAgent must be visible ASCII, such as "my-shop/1.2", or be left out.');
 }
 
 async function found(apiKey: () => string | Promise<string>): Promise<string> {

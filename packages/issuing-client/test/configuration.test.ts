@@ -73,6 +73,13 @@ describe("createIssuingClient refuses", () => {
     ["a negative deadlineMs", { deadlineMs: -1 }, /deadlineMs must be/],
     ["half a retry", { maxRetries: 0.5 }, /maxRetries must be a whole number/],
     ["fewer than no retries", { maxRetries: -1 }, /maxRetries/],
+    ...["", " ", "my shop ", "shop\nx-admin: 1", "sklep-ą", 7, null].map(
+      (userAgent): [string, object, RegExp] => [
+        `a userAgent of ${JSON.stringify(userAgent)}`,
+        { userAgent },
+        /userAgent must be visible ASCII, such as "my-shop\/1\.2"/,
+      ],
+    ),
     ["a fetch that is none", { fetch: "fetch" }, /fetch must be a function/],
     ["an onEvent that is none", { onEvent: {} }, /onEvent must be a function/],
   ])("%s", (_name, options, message) => {

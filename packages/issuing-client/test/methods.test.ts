@@ -80,6 +80,7 @@ describe("issueCard", () => {
       authorization: "Bearer key_that_nobody_may_see",
       "content-type": "application/json",
       "idempotency-key": expect.stringMatching(/^lc1_/),
+      "user-agent": expect.stringMatching(/^loyalty-cards\/\d+\.\d+\.\d+\S*$/),
       "x-shop": "praga",
     });
     expect(await request?.json()).toEqual(signUp);
