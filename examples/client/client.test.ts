@@ -4,7 +4,7 @@ import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-ser
 import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
-import { addToWalletLinks } from "./links.ts";
+import { walletButtons } from "./links.ts";
 import { openClient } from "./much.ts";
 import { joinCoffeeClub } from "./template.ts";
 
@@ -31,11 +31,23 @@ it("issues one card per user, from the environment", async () => {
   const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
   const card = await issueCardTo(anna);
   expect((await issueCardTo(anna)).id).toBe(card.id);
-  expect(addToWalletLinks(card)).toEqual({
-    qrCode: card.publicUrl,
-    addToFirstWallet: `${card.publicUrl}/pass.pkpass`,
-    addToSecondWallet: `${card.publicUrl}/google`,
+});
+
+it("shows wallet buttons whose images and links the service has", async () => {
+  const { loyalty } = await open();
+  const card = await loyalty.issueCard(template.id, {
+    fieldValues: { name: "Anna" },
+    customer: { consents: { privacy: { version: "1" } } },
   });
+  const addresses = [...walletButtons(card.publicUrl).matchAll(/(?:href|src)="([^"]+)"/g)].map(
+    ([, address = ""]) => address,
+  );
+  expect(addresses.slice(0, 2)).toEqual([
+    `${card.publicUrl}/pass.pkpass`,
+    expect.stringMatching(/\/assets\/add-to-apple-wallet\.svg$/),
+  ]);
+  const responses = await Promise.all(addresses.map((address) => fetch(address)));
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 });
 
 it("issues a card over undici", async () => {

@@ -1,11 +1,11 @@
-/** The addresses to show with a card. */
+/** The wallet buttons to show with a card. */
 // #region links
-import { type Card, cardLinks } from "@loyalty-cards/issuing-client";
+import { cardLinks } from "@loyalty-cards/issuing-client/links"; // on a server and in a browser
 
-export function addToWalletLinks(card: Card) {
-  const { page, addToFirstWallet, addToSecondWallet } = cardLinks(card, {
-    wallets: { first: "apple", second: "google" },
-  });
-  return { qrCode: page, addToFirstWallet, addToSecondWallet };
+export function walletButtons(publicUrl: string): string {
+  const links = cardLinks(publicUrl);
+  return `
+    <a href="${links.addToFirstWallet}"><img src="${links.firstWalletButton}" alt="Add to Apple Wallet"></a>
+    <a href="${links.addToSecondWallet}"><img src="${links.secondWalletButton}" alt="Add to Google Wallet"></a>`;
 }
 // #endregion

@@ -18,7 +18,6 @@ const template = {
   ],
 } as const;
 
-const wallets = { first: "apple", second: "google" };
 const anna = { name: "Anna Kowalska", email: "anna@example.com", phone: "+48 600 100 200" };
 
 interface SignedUp {
@@ -40,7 +39,7 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
   }
 
   async function story(): Promise<void> {
-    const mock = await startMockServer({ templates: [template], wallets, ...mockOptions });
+    const mock = await startMockServer({ templates: [template], ...mockOptions });
     closing.push(mock.close);
     const { service } = mock;
     const users = createUsers();
@@ -85,7 +84,7 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
       ensure("an active card", body.card.status === "active");
       signedUp = body;
       const { card } = body;
-      const links = cardLinks(card, { wallets });
+      const links = cardLinks(card);
       return {
         happened: `card ${card.id}, ${card.status}`,
         below: [

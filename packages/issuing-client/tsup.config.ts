@@ -6,6 +6,7 @@ export default defineConfig({
   entry: {
     index: "src/index.ts",
     browser: "src/browser.ts",
+    links: "src/card-links.ts",
     undici: "src/node-undici.ts",
     otel: "src/otel.ts",
   },
@@ -13,7 +14,12 @@ export default defineConfig({
   target: "node20",
   platform: "neutral",
   dts: {
-    entry: { index: "src/index.ts", undici: "src/node-undici.ts", otel: "src/otel.ts" },
+    entry: {
+      index: "src/index.ts",
+      links: "src/card-links.ts",
+      undici: "src/node-undici.ts",
+      otel: "src/otel.ts",
+    },
     resolve: ["@loyalty-cards/openapi", "@standard-schema/spec"],
   },
   splitting: true,

@@ -1,9 +1,9 @@
-/** A page's bundle throws and says why; the bundles of server runtimes, whose conditions come with `browser`, do not. */
+/** A page's bundle of the client throws and says why, that of its card links works, and so do the bundles of server runtimes. */
 import { build } from "esbuild";
 
-async function imported(conditions, platform) {
+async function imported(conditions, platform, entry = "@loyalty-cards/issuing-client") {
   const { outputFiles } = await build({
-    stdin: { contents: 'export * from "@loyalty-cards/issuing-client";', resolveDir: process.cwd() },
+    stdin: { contents: `export * from "${entry}";`, resolveDir: process.cwd() },
     bundle: true,
     write: false,
     format: "esm",
@@ -19,6 +19,8 @@ const page = await imported([], "browser").then(
   (error) => error.message,
 );
 if (!page.includes("must not run in a browser")) throw new Error(`the page's bundle threw ${page}`);
+const { cardLinks } = await imported([], "browser", "@loyalty-cards/issuing-client/links");
+cardLinks("https://cards.example.com/cards/1");
 for (const conditions of [
   ["workerd", "worker", "browser"],
   ["edge-light", "worker", "browser"],

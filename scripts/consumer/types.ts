@@ -1,5 +1,6 @@
 /** The published types, library checks on: every entry but /msw, because msw's own types do not pass them. */
 import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
+import { cardLinks } from "@loyalty-cards/issuing-client/links";
 import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
 import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
 import { createMockService } from "@loyalty-cards/mock-server";
@@ -35,6 +36,7 @@ const client = createIssuingClient(
 const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
 
 export const name: Promise<string> = client.issueCard(club, request).then((card) => card.fieldValues.name);
+export const button = (publicUrl: string): string => cardLinks(publicUrl).secondWalletButton;
 export const balance = (event: Awaited<ReturnType<typeof verifyWebhook>>): number =>
   event.type === "balance.changed" ? event.data.balance : 0;
 export const handle = onEvents({ "balance.changed": ({ data }) => void data.balance, other: () => {} });

@@ -1,10 +1,5 @@
 /** The client of the loyalty service, and the names that the shop agreed on with it. */
-import {
-  type CardLinks,
-  cardLinks,
-  createIssuingClient,
-  type IssuingClient,
-} from "@loyalty-cards/issuing-client";
+import { createIssuingClient, type IssuingClient } from "@loyalty-cards/issuing-client";
 import { oncePerProcess } from "./once-per-process";
 
 export const templateId = () => process.env.LOYALTY_TEMPLATE_ID ?? "";
@@ -20,9 +15,3 @@ export const loyalty = (): IssuingClient =>
       idempotencyNamespace: process.env.LOYALTY_NAMESPACE ?? "development", // one name for each user table
     }),
   );
-
-export const linksOf = (publicUrl: string): CardLinks =>
-  cardLinks(publicUrl, {
-    baseUrl: process.env.LOYALTY_URL,
-    wallets: { first: "apple", second: "google" },
-  });

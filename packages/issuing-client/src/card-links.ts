@@ -1,59 +1,77 @@
-/** The addresses that belong to a card, all derived from its public page (spec 2.2). */
+/** Card links: a card's page, its wallet links and wallet buttons. Runs in a browser too. */
 import { configurationError } from "./errors.ts";
 import { isPromise } from "./identifier.ts";
 
-/** Where a card is shown and added to wallets (spec 2.2). */
+/** The addresses of one card, ready for `href` and `src` (spec 2.2). */
 export interface CardLinks {
-  /** The card's page, and the target of its QR code. */
+  /** The card's public page, and the target of its QR code. */
   page: string;
+  /** Adds the card to the first wallet: `pass.pkpass` below the page. */
   addToFirstWallet: string;
-  /** Needs `wallets`: its last segment is named after the second wallet's vendor. */
-  addToSecondWallet?: string;
-  /** The button images need `baseUrl` and `wallets`. */
-  firstWalletButton?: string;
-  secondWalletButton?: string;
+  /** Adds the card to the second wallet: below the page, named after the wallet's vendor. */
+  addToSecondWallet: string;
+  /** The button image of the first wallet. */
+  firstWalletButton: string;
+  /** The button image of the second wallet. */
+  secondWalletButton: string;
 }
 
-/** What a card itself does not tell: the service's address, and the wallets' names. */
+/** What the address of a card does not show, for a service that differs from the defaults. */
 export interface CardLinksOptions {
-  /** The service's address, where the button images are. */
-  baseUrl?: string | undefined;
-  /** The vendors' names as the service writes them in addresses. */
-  wallets?: { first: string; second: string } | undefined;
+  /** The service's address, which has the button images. Default: the origin of the card's page. */
+  baseUrl?: string | URL | undefined;
+  /** The wallets' names as the service writes them in addresses. Default: `apple` and `google`. */
+  wallets?: { first?: string | undefined; second?: string | undefined } | undefined;
 }
 
 /**
+ * Returns the addresses of a card's page, of both wallets and of both wallet buttons (spec 2.2). It needs no API key and no
+ * request; import it from `@loyalty-cards/issuing-client/links` in a browser.
  * @param card a card, or its `publicUrl`.
- * @throws {IssuingError} `configuration` when there is no http(s) address: a link is put where users click.
+ * @param options names and address of a service that differs from the defaults.
+ * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
+ * @example
+ * ```ts
+ * import { cardLinks } from "@loyalty-cards/issuing-client/links";
+ *
+ * const { page, addToFirstWallet, firstWalletButton } = cardLinks("https://cards.example.com/cards/8sT2kq");
+ * ```
  */
 export function cardLinks(card: { publicUrl: string } | string, options: CardLinksOptions = {}): CardLinks {
   if (isPromise(card)) throw configurationError("cardLinks got a promise instead of a card: await it.");
-  const page = checkedAddress("publicUrl", typeof card === "string" ? card : card?.publicUrl);
-  const { baseUrl, wallets } = options;
-  const links: CardLinks = { page, addToFirstWallet: below(page, "pass.pkpass") };
-  if (wallets === undefined) return links;
-  links.addToSecondWallet = below(page, segment(wallets.second));
-  if (baseUrl === undefined) return links;
-  const assets = checkedAddress("baseUrl", baseUrl);
-  const button = (wallet: string) => below(assets, `assets/add-to-${segment(wallet)}-wallet.svg`);
-  return { ...links, firstWalletButton: button(wallets.first), secondWalletButton: button(wallets.second) };
+  const page = httpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
+  const service = httpUrl("baseUrl", options.baseUrl ?? page.origin);
+  const first = segment("wallets.first", options.wallets?.first ?? "apple");
+  const second = segment("wallets.second", options.wallets?.second ?? "google");
+  const button = (wallet: string) => below(service, `assets/add-to-${wallet}-wallet.svg`);
+  return {
+    page: page.href,
+    addToFirstWallet: below(page, "pass.pkpass"),
+    addToSecondWallet: below(page, second),
+    firstWalletButton: button(first),
+    secondWalletButton: button(second),
+  };
 }
 
-function checkedAddress(name: string, address: unknown): string {
-  if (typeof address === "string" && URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) {
-    return new URL(address).href;
+/** Only http and https: users click these links. */
+function httpUrl(name: string, address: string | URL | undefined): URL {
+  try {
+    const url = new URL(address as string);
+    if (/^https?:$/.test(url.protocol)) return url;
+  } catch {
+    // not an address
   }
   throw configurationError(`${name} is not an http or https address.`);
 }
 
-/** A vendor's name as one segment, which a dot segment is not. */
-function segment(name: string): string {
-  if (typeof name === "string" && /[^.]/.test(name)) return encodeURIComponent(name);
-  throw configurationError("wallets must name both vendors.");
+/** A vendor's name as one path segment, which a dot segment is not. */
+function segment(name: string, vendor: string): string {
+  if (typeof vendor === "string" && /[^.]/.test(vendor)) return encodeURIComponent(vendor);
+  throw configurationError(`${name} must be the name of a wallet.`);
 }
 
 /** Keeps a query where it is: behind the path. */
-function below(address: string, path: string): string {
+function below(address: URL, path: string): string {
   const url = new URL(address);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
   return url.href;

@@ -1,40 +1,62 @@
-/** The addresses of a card. */
+/** Card links: the addresses of a card's page, wallets and wallet buttons. */
 import { describe, expect, it } from "vitest";
-import { cardLinks } from "../src/index.ts";
+import { cardLinks } from "../src/card-links.ts";
 
 const page = "https://cards.test/cards/abc";
-const wallets = { first: "apple", second: "google" };
 
 describe("cardLinks", () => {
-  it("needs only the card for its page and the first wallet", () => {
-    expect(cardLinks({ publicUrl: page })).toEqual({ page, addToFirstWallet: `${page}/pass.pkpass` });
-    expect(cardLinks(page)).toEqual(cardLinks({ publicUrl: page }));
-  });
-
-  it("names the second wallet when told its name, and the buttons when told the service's address", () => {
-    expect(cardLinks(page, { wallets }).addToSecondWallet).toBe(`${page}/google`);
-    expect(cardLinks(page, { wallets, baseUrl: "https://cards.test/" })).toEqual({
+  it("returns the page, both wallet links and both buttons of a card or of its address", () => {
+    expect(cardLinks({ publicUrl: page })).toEqual({
       page,
       addToFirstWallet: `${page}/pass.pkpass`,
       addToSecondWallet: `${page}/google`,
       firstWalletButton: "https://cards.test/assets/add-to-apple-wallet.svg",
       secondWalletButton: "https://cards.test/assets/add-to-google-wallet.svg",
     });
+    expect(cardLinks(page)).toEqual(cardLinks({ publicUrl: page }));
   });
 
-  it("keeps a query behind the path, and escapes names", () => {
-    expect(cardLinks(`${page}/?lang=pl`).addToFirstWallet).toBe(`${page}/pass.pkpass?lang=pl`);
-    expect(cardLinks(page, { wallets: { first: "a", second: "../x" } }).addToSecondWallet).toBe(
-      `${page}/..%2Fx`,
-    );
+  it("writes the configured wallet names into the second link and into both buttons", () => {
+    const { addToFirstWallet, addToSecondWallet, firstWalletButton, secondWalletButton } = cardLinks(page, {
+      wallets: { first: "fruit", second: "robot" },
+    });
+    expect([addToFirstWallet, addToSecondWallet]).toEqual([`${page}/pass.pkpass`, `${page}/robot`]);
+    expect([firstWalletButton, secondWalletButton]).toEqual([
+      "https://cards.test/assets/add-to-fruit-wallet.svg",
+      "https://cards.test/assets/add-to-robot-wallet.svg",
+    ]);
   });
 
-  it("gives addresses as a browser writes them, so that nothing breaks out of an attribute", () => {
+  it("keeps the default of the wallet whose name is absent", () => {
+    const { firstWalletButton, addToSecondWallet } = cardLinks(page, { wallets: { second: "robot" } });
+    expect(firstWalletButton).toBe("https://cards.test/assets/add-to-apple-wallet.svg");
+    expect(addToSecondWallet).toBe(`${page}/robot`);
+    expect(cardLinks(page, { wallets: { first: undefined }, baseUrl: undefined })).toEqual(cardLinks(page));
+  });
+
+  it.each(["https://service.test/loyalty/", new URL("https://service.test/loyalty")])(
+    "takes the buttons from the baseUrl %s",
+    (baseUrl) => {
+      const { firstWalletButton, addToFirstWallet } = cardLinks(page, { baseUrl });
+      expect(firstWalletButton).toBe("https://service.test/loyalty/assets/add-to-apple-wallet.svg");
+      expect(addToFirstWallet).toBe(`${page}/pass.pkpass`);
+    },
+  );
+
+  it("keeps a query behind the path, out of the buttons, and escapes names", () => {
+    const links = cardLinks(`${page}/?lang=pl`, { wallets: { first: "a", second: "../x" } });
+    expect(links.addToFirstWallet).toBe(`${page}/pass.pkpass?lang=pl`);
+    expect(links.addToSecondWallet).toBe(`${page}/..%2Fx?lang=pl`);
+    expect(links.secondWalletButton).toBe("https://cards.test/assets/add-to-..%2Fx-wallet.svg");
+  });
+
+  it("returns addresses as a browser writes them, so that nothing breaks out of an attribute", () => {
     expect(cardLinks('  https://cards.test/"><script>').page).toBe("https://cards.test/%22%3E%3Cscript%3E");
   });
 
-  it.each(["", ".", ".."])("refuses the wallet name %j", (second) => {
-    expect(() => cardLinks(page, { wallets: { first: "apple", second } })).toThrow(/wallets/);
+  it.each(["", ".", ".."])("rejects the wallet name %j", (name) => {
+    expect(() => cardLinks(page, { wallets: { first: name } })).toThrow(/wallets\.first must be/);
+    expect(() => cardLinks(page, { wallets: { second: name } })).toThrow(/wallets\.second must be/);
   });
 
   it("says of a promise that it has to be awaited", () => {
@@ -44,10 +66,11 @@ describe("cardLinks", () => {
   });
 
   it.each(["javascript:alert(1)", "data:text/html,x", "cards.test", "", undefined, null, {}])(
-    "refuses %s, which a page would turn into a link",
-    (publicUrl) => {
-      expect(() => cardLinks(publicUrl as string)).toThrow(/publicUrl is not an http or https address/);
-      expect(() => cardLinks(page, { wallets, baseUrl: "javascript:alert(1)" })).toThrow(/baseUrl/);
+    "rejects %s, which a page would turn into a link",
+    (address) => {
+      expect(() => cardLinks(address as string)).toThrow(/publicUrl is not an http or https address/);
+      const baseUrl = address ?? "undefined";
+      expect(() => cardLinks(page, { baseUrl: baseUrl as string })).toThrow(/baseUrl is not an http/);
     },
   );
 });

@@ -15,7 +15,8 @@ it("exports from .", async () => {
   `);
 });
 
-it("exports from ./undici and ./otel", async () => {
+it("exports from ./links, ./undici and ./otel", async () => {
+  expect(Object.keys(await import("@loyalty-cards/issuing-client/links"))).toEqual(["cardLinks"]);
   expect(Object.keys(await import("@loyalty-cards/issuing-client/undici"))).toEqual(["undiciTransport"]);
   expect(Object.keys(await import("@loyalty-cards/issuing-client/otel"))).toEqual(["withOpenTelemetry"]);
 });

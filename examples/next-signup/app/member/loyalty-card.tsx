@@ -1,11 +1,11 @@
 /** The card as its member sees it: balance and level, the code for the counter, and the ways into a wallet. */
+import { cardLinks } from "@loyalty-cards/issuing-client/links";
 import { renderSVG } from "uqr";
-import { linksOf } from "../../shop/loyalty";
 import type { MemberCard } from "../../shop/members";
 import { Mark } from "../mark";
 
 export function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
-  const links = linksOf(card.publicUrl);
+  const links = cardLinks(card.publicUrl);
   const code = renderSVG(links.page, { border: 2, ecc: "M" });
   return (
     <section className="holder" aria-label="Your card">
