@@ -223,15 +223,13 @@ export interface components {
             status: "active" | (string & {});
             /** Identifier of the customer the card belongs to. */
             customerId: string;
-            /** Points or stamps; 0 on a newly issued card. */
+            /** The current balance in points or stamps; 0 on a newly issued card. */
             loyaltyBalance: number;
-            /** The level; null on a newly issued card. */
+            /** The name of the current level; null on a newly issued card. */
             loyaltyTier: string | null;
             /** `website` when the card was issued with a Website key. */
             issuedVia: "website" | "api" | (string & {});
             fieldValues: components["schemas"]["FieldValues"];
-        } & {
-            [key: string]: unknown;
         };
         /** Map from a field key of the template to its value. */
         FieldValues: {
@@ -270,17 +268,15 @@ export interface components {
             /** Identifier of the operation. */
             id: string;
             type: components["schemas"]["OperationType"];
-            /** Signed difference to the balance, where the service tells it. */
+            /** Signed difference to the balance, in points or stamps. Absent when the service does not send it. */
             change?: number;
-            /** Balance after the operation, where the service tells it. */
+            /** Balance after the operation, in points or stamps. Absent when the service does not send it. */
             balance?: number;
             /**
              * Format: date-time
-             * When it happened, where the service tells it.
+             * When it happened, as the service wrote it. Absent when the service does not send it.
              */
             createdAt?: string;
-        } & {
-            [key: string]: unknown;
         };
         /** Why the balance changed. */
         OperationType: "purchase" | "redemption" | "reward" | "correction" | "cancellation" | (string & {});
@@ -288,8 +284,6 @@ export interface components {
         OperationList: {
             /** The newest operations, newest first. */
             items: components["schemas"]["Operation"][];
-        } & {
-            [key: string]: unknown;
         };
         /** The news-and-offers consent of a card holder. */
         ConsentState: {
@@ -297,10 +291,8 @@ export interface components {
             customer: {
                 [key: string]: unknown;
             };
-            /** true when given, false when withdrawn or never given. */
+            /** Whether news and offers may be sent; false when withdrawn or never given. */
             marketingConsent: boolean;
-        } & {
-            [key: string]: unknown;
         };
         /** A change of the news-and-offers consent. */
         ConsentChange: {
@@ -320,12 +312,10 @@ export interface components {
             type: "card.added";
             /**
              * Format: date-time
-             * When it happened, UTC with milliseconds.
+             * When it happened: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
             data: components["schemas"]["WalletChange"];
-        } & {
-            [key: string]: unknown;
         };
         /** A card was removed from a wallet. */
         CardRemovedEvent: {
@@ -338,12 +328,10 @@ export interface components {
             type: "card.removed";
             /**
              * Format: date-time
-             * When it happened, UTC with milliseconds.
+             * When it happened: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
             data: components["schemas"]["WalletChange"];
-        } & {
-            [key: string]: unknown;
         };
         /** Which card, and which wallet. */
         WalletChange: {
@@ -353,8 +341,6 @@ export interface components {
             customerId: string;
             /** Which wallet kind; the mock service sends `apple` and `google`. Its values are not specified, so any JSON value may come. */
             wallet?: unknown;
-        } & {
-            [key: string]: unknown;
         };
         /** Points or stamps changed. */
         BalanceChangedEvent: {
@@ -367,7 +353,7 @@ export interface components {
             type: "balance.changed";
             /**
              * Format: date-time
-             * When it happened, UTC with milliseconds.
+             * When it happened: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
             /** The new balance and why. */
@@ -376,23 +362,17 @@ export interface components {
                 passId: string;
                 /** Identifier of its customer. */
                 customerId: string;
-                /** The new balance. */
+                /** The new balance, in points or stamps. */
                 balance: number;
-                /** Signed difference to the balance before. */
+                /** Signed difference to the balance before, in points or stamps. */
                 change: number;
                 /** The operation that changed it. */
                 operation: {
                     /** Identifier of the operation. */
                     id: string;
                     type: components["schemas"]["OperationType"];
-                } & {
-                    [key: string]: unknown;
                 };
-            } & {
-                [key: string]: unknown;
             };
-        } & {
-            [key: string]: unknown;
         };
         /** The card moved to another level. */
         TierChangedEvent: {
@@ -405,7 +385,7 @@ export interface components {
             type: "tier.changed";
             /**
              * Format: date-time
-             * When it happened, UTC with milliseconds.
+             * When it happened: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
             /** The new level and the one before. */
@@ -418,11 +398,7 @@ export interface components {
                 tier?: unknown;
                 /** The level before; the mock service sends its name, or null when there was none. Any JSON value may come. */
                 previous?: unknown;
-            } & {
-                [key: string]: unknown;
             };
-        } & {
-            [key: string]: unknown;
         };
         /** News-and-offers consent was given or withdrawn. */
         ConsentChangedEvent: {
@@ -435,7 +411,7 @@ export interface components {
             type: "consent.changed";
             /**
              * Format: date-time
-             * When it happened, UTC with milliseconds.
+             * When it happened: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
             /** The consent as it is now. */
@@ -446,11 +422,7 @@ export interface components {
                 marketingConsent?: unknown;
                 /** All cards of the customer. */
                 passIds: string[];
-            } & {
-                [key: string]: unknown;
             };
-        } & {
-            [key: string]: unknown;
         };
         /** A test sent from the console. */
         PingEvent: {
@@ -463,13 +435,11 @@ export interface components {
             type: "ping";
             /**
              * Format: date-time
-             * When it happened, UTC with milliseconds.
+             * When it happened: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
             /** Not specified, so any JSON value may come, or none. */
             data?: unknown;
-        } & {
-            [key: string]: unknown;
         };
         /** RFC 9457 problem details. */
         Problem: {
@@ -485,16 +455,12 @@ export interface components {
             /** What happened this time. Of a 422 it is suitable to show to the user. */
             detail: string;
             /** The members at fault, where the service tells them. */
-            errors?: ({
+            errors?: {
                 /** JSON Pointer into the request body. */
                 pointer: string;
                 /** What is wrong with it. */
                 detail: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-        } & {
-            [key: string]: unknown;
+            }[];
         };
     };
     responses: {

@@ -3,12 +3,10 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { compilerOptions, errorsOf, inMemoryProgram } from "../../scripts/in-memory-program.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const packages = ["webhook-verify", "webhook-inbox"];
-
-const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
-const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
 
 /** The functions of every entry point, by "package/entry name". */
 function exportedFunctions(): Map<string, { folder: string; symbol: ts.Symbol; checker: ts.TypeChecker }> {
@@ -24,7 +22,7 @@ function exportedFunctions(): Map<string, { folder: string; symbol: ts.Symbol; c
   });
   const program = ts.createProgram(
     entries.map(({ path }) => path),
-    options,
+    compilerOptions,
   );
   const checker = program.getTypeChecker();
   const found = new Map();
@@ -64,24 +62,10 @@ describe("every exported function", () => {
         exampleOf(name) ?? "",
       ]),
     );
-    const host = ts.createCompilerHost(options);
-    const { getSourceFile, fileExists } = host;
-    host.fileExists = (path) => examples.has(path) || fileExists(path);
-    host.getSourceFile = (path, language, ...more) => {
-      const text = examples.get(path);
-      return text === undefined
-        ? getSourceFile(path, language, ...more)
-        : ts.createSourceFile(path, text, language, true);
-    };
-    const program = ts.createProgram([...examples.keys()], options, host);
-    const errors = [...examples.keys()].flatMap((path) => {
-      const file = program.getSourceFile(path) as ts.SourceFile;
-      const found = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
-      return found.map(({ messageText }) => ({
-        message: ts.flattenDiagnosticMessageText(messageText, "\n"),
-        example: file.text,
-      }));
-    });
+    const program = inMemoryProgram(examples);
+    const errors = [...examples].flatMap(([path, example]) =>
+      errorsOf(program, path).map((message) => ({ message, example })),
+    );
     expect(errors).toEqual([]);
   }, 60_000);
 });

@@ -13,10 +13,27 @@ export async function schemaTypes(yaml: string): Promise<string> {
         (schema as { "x-extensible-enum"?: unknown })["x-extensible-enum"],
         [schema.type].flat().includes("null"),
       ),
+    postTransform: withoutUnknownMembers,
   });
   // The tag is not one that editors know; without it they show the text.
   return banner + astToString(nodes).replaceAll("@description ", "");
 }
+
+/**
+ * `{ id: string } & { [key: string]: unknown }` as `{ id: string }`. Members that the document does not name arrive all the same; with
+ * the index signature a misspelt member would compile.
+ */
+function withoutUnknownMembers(type: ts.TypeNode): ts.TypeNode {
+  if (!ts.isIntersectionTypeNode(type)) return type;
+  const named = type.types.filter(
+    (part) =>
+      !(ts.isTypeLiteralNode(part) && part.members.length === 1 && part.members.every(isUnknownMember)),
+  );
+  return named.length === 1 && named[0] !== undefined ? named[0] : type;
+}
+
+const isUnknownMember = (member: ts.TypeElement) =>
+  ts.isIndexSignatureDeclaration(member) && member.type.kind === ts.SyntaxKind.UnknownKeyword;
 
 /** `"active" | (string & {})`: a plain union with string would swallow the known values. */
 function openSet(values: unknown, mayBeNull: boolean): ts.TypeNode | undefined {

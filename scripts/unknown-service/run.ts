@@ -308,8 +308,9 @@ function storyOf({ service, hooks, draw, violations, baseUrl }: StoryOptions) {
     if (truth === undefined)
       return void violations.push(`${step} gives a card that there is not: ${told.id}`);
     const isReplay = signUps.includes(step);
+    const members: Members = { ...told };
     for (const [member, value] of Object.entries(truth)) {
-      const given = (told as Members)[member];
+      const given = members[member];
       const isAsIssued = isReplay && ["loyaltyBalance", "loyaltyTier", "fieldValues"].includes(member);
       if (given === undefined || isAsIssued || isDeepStrictEqual(given, value)) continue;
       violations.push(`${step} gives ${member} = ${inspect(given)}, and the service has ${inspect(value)}`);
@@ -318,12 +319,13 @@ function storyOf({ service, hooks, draw, violations, baseUrl }: StoryOptions) {
 
   function compareHistory(step: Step, told: readonly HistoryEntry[]): void {
     let place = -1;
-    for (const entry of told) {
-      const found = history.findIndex(({ id }) => id === entry.id);
+    for (const operation of told) {
+      const entry: Members = { ...operation };
+      const found = history.findIndex(({ id }) => id === entry["id"]);
       const wrong = Object.entries(history[found] ?? {}).filter(
         ([member, value]) => entry[member] !== undefined && !isDeepStrictEqual(entry[member], value),
       );
-      if (found <= place) violations.push(`${step} gives an operation at a wrong place: ${entry.id}`);
+      if (found <= place) violations.push(`${step} gives an operation at a wrong place: ${entry["id"]}`);
       for (const [member] of wrong) violations.push(`${step} gives ${member} = ${inspect(entry[member])}`);
       place = found;
     }

@@ -1,38 +1,74 @@
 /** Cards: what is sent to issue one, and what comes back. */
-import type { components } from "@loyalty-cards/openapi";
 import type { Call } from "./call.ts";
 import type { FieldValues } from "./template.ts";
 
-type Schemas = components["schemas"];
-
-/** A card, with the template's own fields in `fieldValues`. Members that this version does not know are kept. */
-export type Card<Fields = FieldValues> = Schemas["Card"] & { fieldValues: Fields };
-
-/** Undefined where a member may be absent: what forms and databases give. */
-type OrUndefined<Value> = Value extends object
-  ? {
-      [Name in keyof Value]: Record<string, never> extends Pick<Value, Name>
-        ? OrUndefined<Value[Name]> | undefined
-        : OrUndefined<Value[Name]>;
-    }
-  : Value;
-
-/** Nothing where a member is optional text: what empty form fields and columns give. */
-type OrBlank<Value> = { [Name in keyof Value]: Value[Name] | null | undefined };
-
-type Contact = "phone" | "email" | "name";
+/**
+ * A card (spec 2.1). Members that this version does not know are kept at run time; read one with `"name" in card`.
+ * @typeParam Fields the fields of the card's template, as `defineTemplate` has them.
+ */
+export interface Card<Fields = FieldValues> {
+  /** Identifier of the card. Store it with your user (spec 2.1). */
+  id: string;
+  /** Address of the public card page, and target of the QR code (spec 2.1). */
+  publicUrl: string;
+  /** The state of the card; `active` on a newly issued one (spec 3.1). */
+  status: "active" | (string & {});
+  /** Identifier of the customer the card belongs to (spec 2.1). */
+  customerId: string;
+  /** The current balance in points or stamps; 0 on a newly issued card (spec 2.1). */
+  loyaltyBalance: number;
+  /** The name of the current level; null on a newly issued card (spec 2.1). */
+  loyaltyTier: string | null;
+  /** `website` when the card was issued with a Website key (spec 2.1). */
+  issuedVia: "website" | "api" | (string & {});
+  /** Map from a field key of the template to its value (spec 2.1). */
+  fieldValues: Fields;
+}
 
 /**
  * Whom a card is issued to: found by phone, then by e-mail, else created (spec 2.3). A `phone`, `email` or `name` that is
  * `""`, blank or `null` is left out of the request.
  */
-export type Customer = OrBlank<Pick<Schemas["Customer"], Contact>> &
-  OrUndefined<Omit<Schemas["Customer"], Contact>>;
+export interface Customer {
+  /** In E.164 or local format (spec 2.3). */
+  phone?: string | null | undefined;
+  /** Identifies the customer when no phone matches (spec 2.3). */
+  email?: string | null | undefined;
+  /** The customer's name (spec 2.3). */
+  name?: string | null | undefined;
+  /** What the customer agreed to while signing up (spec 2.4). */
+  consents: Consents;
+}
 
-/** What a card is issued from. `fieldValues` may be left out when the template requires none. */
+/** What the customer agreed to while signing up (spec 2.4). */
+export interface Consents {
+  /** The privacy text the customer accepted (spec 2.4). */
+  privacy: {
+    /** Version label of that text; not blank (spec 2.4). */
+    version: string;
+  };
+  /** Present only if the customer opted in to news and offers; may be empty (spec 2.4). */
+  marketing?:
+    | {
+        /** Version label of the marketing text (spec 2.4). */
+        version?: string | undefined;
+      }
+    | undefined;
+}
+
+/** What a card is issued from (spec 4.1). `fieldValues` may be left out when the template requires none. */
 export type IssueCardRequest<Fields = FieldValues> = {
+  /** The customer, identified by phone first, then by e-mail (spec 2.3). */
   customer: Customer;
-} & (Record<string, never> extends Fields ? { fieldValues?: Fields | undefined } : { fieldValues: Fields });
+} & (Record<string, never> extends Fields
+  ? {
+      /** Map from a field key of the template to its value (spec 4.1). */
+      fieldValues?: Fields | undefined;
+    }
+  : {
+      /** Map from a field key of the template to its value (spec 4.1). */
+      fieldValues: Fields;
+    });
 
 /**
  * What the specification promises about the members of a card (spec 2.1), beside its id. A member may be absent, but a value of another
@@ -46,9 +82,7 @@ const expected = {
   loyaltyTier: (value) => value === null || isString(value),
   issuedVia: isString,
   fieldValues: isObject,
-} satisfies Record<Exclude<KnownMember, "id">, (value: unknown) => boolean>;
-
-type KnownMember = keyof { [Name in keyof Schemas["Card"] as string extends Name ? never : Name]: unknown };
+} satisfies Record<Exclude<keyof Card, "id">, (value: unknown) => boolean>;
 
 /**
  * Validates a card.
@@ -62,7 +96,7 @@ export function readCard<Fields>(call: Call, body: unknown): Card<Fields> {
   if (present.length === 0 && Object.values(body).some(hasId))
     throw call.unpromised("a card: it is inside of a wrapper");
   const wrong = present.filter(([name, isExpected]) => !isExpected(body[name]));
-  if (wrong.length === 0) return body as Card<Fields>;
+  if (wrong.length === 0) return body as typeof body & Card<Fields>;
   throw call.unpromised(
     `a card: the value of ${wrong.map(([name]) => `/${name}`).join(", ")} is of another kind`,
   );

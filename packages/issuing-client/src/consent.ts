@@ -1,16 +1,22 @@
 /** The marketing consent of a card holder. */
-import type { components } from "@loyalty-cards/openapi";
 import type { Call } from "./call.ts";
 import { configurationError } from "./errors.ts";
 
-/** Whether news and offers may be sent. What is inside `customer` is not shown (spec 2.6). */
-export type ConsentState = components["schemas"]["ConsentState"];
+/** The news-and-offers consent of a card holder (spec 2.6). */
+export interface ConsentState {
+  /** The card holder (spec 2.6). */
+  customer: {
+    [member: string]: unknown;
+  };
+  /** Whether news and offers may be sent; false when withdrawn or never given (spec 2.6). */
+  marketingConsent: boolean;
+}
 
-/** The news-and-offers consent, given or withdrawn (spec 4.5). */
+/** A change of the news-and-offers consent (spec 4.5). */
 export interface ConsentChange {
-  /** true gives, false withdraws. */
+  /** true gives, false withdraws (spec 4.5). */
   marketing: boolean;
-  /** Version label of the consent text, when known. */
+  /** Version label of the consent text, sent only when known (spec 4.5). */
   version?: string | undefined;
 }
 

@@ -1,10 +1,23 @@
 /** The history of a card. */
-import type { components } from "@loyalty-cards/openapi";
 import type { Call } from "./call.ts";
 import { configurationError } from "./errors.ts";
 
-/** One entry. Besides `id` and `type` the service may tell nothing, or more than we know (spec 2.5). */
-export type Operation = components["schemas"]["Operation"];
+/**
+ * One entry of a card's history (spec 2.5). Only `id` and `type` are specified. Members that this version does not know are kept
+ * at run time; read one with `"name" in operation`.
+ */
+export interface Operation {
+  /** Identifier of the operation (spec 2.5). */
+  id: string;
+  /** Why the balance changed (spec 2.5). */
+  type: "purchase" | "redemption" | "reward" | "correction" | "cancellation" | (string & {});
+  /** Signed difference to the balance, in points or stamps. Absent when the service does not send it (spec 2.5). */
+  change?: number;
+  /** Balance after the operation, in points or stamps. Absent when the service does not send it (spec 2.5). */
+  balance?: number;
+  /** When it happened, as the service wrote it. Absent when the service does not send it (spec 2.5). */
+  createdAt?: string;
+}
 
 /** How other services call the list inside its wrapper; which name ours uses is not shown (spec 4.3). */
 const wrappers = ["items", "operations", "data", "results"];

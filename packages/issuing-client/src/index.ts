@@ -4,7 +4,7 @@ export type { Api } from "./api.ts";
 export type { CallOptions, ResponseMeta } from "./call.ts";
 export { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
 // Cards and what belongs to them
-export type { Card, Customer, IssueCardRequest } from "./cards.ts";
+export type { Card, Consents, Customer, IssueCardRequest } from "./cards.ts";
 // The client
 export { createIssuingClient, type IssuingClient } from "./client.ts";
 export type { ClientEvent, OperationName, RetryReason } from "./client-event.ts";

@@ -1,12 +1,13 @@
 /** Templates as types: which field values a card takes and gives back. */
-import type { components } from "@loyalty-cards/openapi";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { configurationError, IssuingError } from "./errors.ts";
 import { nameFields, toRejectedFields } from "./fields.ts";
 import { checkedId } from "./identifier.ts";
 
-/** Values of a card's fields, when nothing more is known of the template. */
-export type FieldValues = components["schemas"]["FieldValues"];
+/** Values of a card's fields by their keys, when nothing more is known of the template (spec 2.1). */
+export interface FieldValues {
+  [fieldKey: string]: string | number;
+}
 
 /** A template's id, and what its fields are. */
 export interface Template<Fields> {

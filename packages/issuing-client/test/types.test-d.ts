@@ -1,13 +1,20 @@
 /** The types an integrator meets: fields of a template, both ways, and what the compiler refuses. */
+import type { components } from "@loyalty-cards/openapi";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import {
   type Card,
+  type ConsentChange,
+  type ConsentState,
+  type Consents,
+  type Customer,
   createIssuingClient,
   defineTemplate,
   type FieldValues,
+  type IssueCardRequest,
   type IssuingErrorCode,
   isIssuingError,
+  type Operation,
 } from "../src/index.ts";
 
 const client = createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" });
@@ -19,9 +26,40 @@ test("a card has the members of the contract, typed", async () => {
   expectTypeOf(card.id).toEqualTypeOf<string>();
   expectTypeOf(card.loyaltyBalance).toEqualTypeOf<number>();
   expectTypeOf(card.loyaltyTier).toEqualTypeOf<string | null>();
-  expectTypeOf(card.somethingNew).toEqualTypeOf<unknown>();
+  // @ts-expect-error a misspelt member
+  card.loyaltyBalanse;
+  if ("somethingNew" in card) expectTypeOf(card.somethingNew).toEqualTypeOf<unknown>();
   const other: typeof card.status = "frozen";
   expectTypeOf(other).toExtend<string>();
+});
+
+type Schemas = components["schemas"];
+
+/** Undefined where a member may be absent: what forms and databases give. */
+type OrUndefined<Value> = Value extends object
+  ? {
+      [Name in keyof Value]: Record<string, never> extends Pick<Value, Name>
+        ? OrUndefined<Value[Name]> | undefined
+        : OrUndefined<Value[Name]>;
+    }
+  : Value;
+/** Null too where a member is optional text of the customer: what empty form fields and columns give. */
+type OrNull<Value> = { [Name in keyof Value]: Value[Name] | null };
+type Contact = "phone" | "email" | "name";
+
+test("responses and requests are those of the service's document, member by member", () => {
+  expectTypeOf<Card>().toEqualTypeOf<Schemas["Card"]>();
+  expectTypeOf<Operation>().toEqualTypeOf<Schemas["Operation"]>();
+  expectTypeOf<ConsentState>().toEqualTypeOf<Schemas["ConsentState"]>();
+  expectTypeOf<ConsentChange>().toEqualTypeOf<OrUndefined<Schemas["ConsentChange"]>>();
+  expectTypeOf<Consents>().toEqualTypeOf<OrUndefined<Schemas["Consents"]>>();
+  expectTypeOf<Pick<Customer, Contact>>().toEqualTypeOf<
+    OrNull<OrUndefined<Pick<Schemas["Customer"], Contact>>>
+  >();
+  expectTypeOf<keyof Customer>().toEqualTypeOf<keyof Schemas["Customer"]>();
+  expectTypeOf<Customer["consents"]>().toEqualTypeOf<Consents>();
+  expectTypeOf<keyof IssueCardRequest>().toEqualTypeOf<keyof Schemas["IssueCardRequest"]>();
+  expectTypeOf<IssueCardRequest["fieldValues"]>().toEqualTypeOf<FieldValues | undefined>();
 });
 
 test("a template by its id takes and gives any fields", async () => {

@@ -1,55 +1,56 @@
 /** The events of the contract, and the first and only JSON.parse of a delivery: after its signature matched. */
 /** What every event has. */
 interface EventEnvelope<Type extends string> {
-  /** Identical across repeated deliveries of the same event; deduplicate by it. */
+  /** Identical across repeated deliveries of the same event; deduplicate by it (spec 6.1). */
   id: string;
-  /** The event type. */
+  /** The event type (spec 6.2). */
   type: Type;
-  /** When it happened, UTC with milliseconds. */
+  /** When it happened: ISO 8601, UTC with milliseconds (spec 6.1). */
   createdAt: string;
 }
 
 /** Which card, and which wallet: the `data` of `card.added` and `card.removed`. */
 export interface WalletChange {
-  /** Identifier of the card. */
+  /** Identifier of the card (spec 6.2). */
   passId: string;
-  /** Identifier of its customer. */
+  /** Identifier of its customer (spec 6.2). */
   customerId: string;
   /**
-   * Which wallet kind; the mock service sends `apple` and `google`. Its values are not specified, so any JSON value may come.
+   * Which wallet kind; the mock service sends `apple` and `google`. Its values are not specified, so any JSON value may
+   * come (spec 6.2).
    */
   wallet?: unknown;
 }
 
 /** A card was added to a wallet of either kind (spec 6.2). */
 export interface CardAdded extends EventEnvelope<"card.added"> {
-  /** Which card, and which wallet. */
+  /** Which card, and which wallet (spec 6.2). */
   data: WalletChange;
 }
 
 /** A card was removed from a wallet (spec 6.2). */
 export interface CardRemoved extends EventEnvelope<"card.removed"> {
-  /** Which card, and which wallet. */
+  /** Which card, and which wallet (spec 6.2). */
   data: WalletChange;
 }
 
 /** Points or stamps changed. Use `data.balance`, not sums of `data.change` (spec 6.2, 6.3.4). */
 export interface BalanceChanged extends EventEnvelope<"balance.changed"> {
-  /** The new balance and why. */
+  /** The new balance and why (spec 6.2). */
   data: {
-    /** Identifier of the card. */
+    /** Identifier of the card (spec 6.2). */
     passId: string;
-    /** Identifier of its customer. */
+    /** Identifier of its customer (spec 6.2). */
     customerId: string;
-    /** The new balance. */
+    /** The new balance, in points or stamps (spec 6.2). */
     balance: number;
-    /** Signed difference to the balance before. */
+    /** Signed difference to the balance before, in points or stamps (spec 6.2). */
     change: number;
-    /** The operation that changed it. */
+    /** The operation that changed it (spec 6.2). */
     operation: {
-      /** Identifier of the operation. */
+      /** Identifier of the operation (spec 2.5). */
       id: string;
-      /** Why the balance changed. */
+      /** Why the balance changed (spec 2.5). */
       type: "purchase" | "redemption" | "reward" | "correction" | "cancellation" | (string & {});
     };
   };
@@ -57,38 +58,38 @@ export interface BalanceChanged extends EventEnvelope<"balance.changed"> {
 
 /** The card moved to another level (spec 6.2). */
 export interface TierChanged extends EventEnvelope<"tier.changed"> {
-  /** The new level and the one before. */
+  /** The new level and the one before (spec 6.2). */
   data: {
-    /** Identifier of the card. */
+    /** Identifier of the card (spec 6.2). */
     passId: string;
-    /** Identifier of its customer. */
+    /** Identifier of its customer (spec 6.2). */
     customerId: string;
     /**
      * The new level; the mock service sends its name, or null when below all levels. Its form is not specified, so any JSON value
-     * may come.
+     * may come (spec 6.2).
      */
     tier?: unknown;
-    /** The level before; the mock service sends its name, or null when there was none. Any JSON value may come. */
+    /** The level before; the mock service sends its name, or null when there was none. Any JSON value may come (spec 6.2). */
     previous?: unknown;
   };
 }
 
 /** News-and-offers consent was given or withdrawn (spec 6.2). */
 export interface ConsentChanged extends EventEnvelope<"consent.changed"> {
-  /** The consent as it is now. */
+  /** The consent as it is now (spec 6.2). */
   data: {
-    /** Identifier of the customer. */
+    /** Identifier of the customer (spec 6.2). */
     customerId: string;
-    /** true when given, false when withdrawn. Its form is not specified, so compare with `=== true`. */
+    /** true when given, false when withdrawn. Its form is not specified, so compare with `=== true` (spec 6.2). */
     marketingConsent?: unknown;
-    /** All cards of the customer. */
+    /** All cards of the customer (spec 6.2). */
     passIds: string[];
   };
 }
 
 /** A test sent from the console (spec 6.2). */
 export interface Ping extends EventEnvelope<"ping"> {
-  /** Not specified, so any JSON value may come, or none. */
+  /** Not specified, so any JSON value may come, or none (spec 6.2). */
   data?: unknown;
 }
 
@@ -97,7 +98,7 @@ export interface Ping extends EventEnvelope<"ping"> {
  * {@link isKnownEvent} is false for. It is verified like any other.
  */
 export interface UnknownEvent {
-  /** Identical across repeated deliveries of the same event; deduplicate by it. */
+  /** Identical across repeated deliveries of the same event; deduplicate by it (spec 6.1). */
   id: string;
   /**
    * Any string at run time; read it as `String(event.type)`. To the compiler it is this one literal, because a plain

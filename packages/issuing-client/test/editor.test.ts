@@ -1,0 +1,117 @@
+/** What the compiler prints about mistakes, and what an editor shows about the members of responses and requests. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import { errorsOf, inMemoryProgram } from "../../../scripts/in-memory-program.ts";
+
+const open = `
+  import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
+  const client = createIssuingClient();
+  const club = defineTemplate<{ name: string; points?: number }>("tpl_club");
+  const privacy = { version: "2026-01" };`;
+
+/** Programs of a user, by name. */
+const programs = {
+  "misspelt members": `${open}
+    const card = await client.getCard("card_1");
+    card.loyaltyBalanse;
+    (await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents: { privacy } } })).fieldValues.nam;
+    (await client.listOperations("card_1")).map((operation) => operation.blance);
+    (await client.getConsent("card_1")).marketingConcent;
+    (await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } })).data?.loyaltyTeir;`,
+  "members that are new": `${open}
+    const card = await client.getCard("card_1");
+    if ("stampsLeft" in card) console.log(card.stampsLeft);
+    console.log(Object.entries(card));
+    const status: string = card.status === "active" ? "" : card.status;`,
+  hover: `${open}
+    import type { Card, ConsentChange, ConsentState, Customer, Operation } from "@loyalty-cards/issuing-client";
+    const card = await client.getCard("card_1");
+    const clubCard = await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents: { privacy } } });
+    const operations = await client.listOperations("card_1");
+    const consent = await client.getConsent("card_1");
+    export declare const named: {
+      Card: Card; Customer: Customer; Operation: Operation; ConsentState: ConsentState; ConsentChange: ConsentChange
+    };`,
+};
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const pathOf = (name: string) => `${here}${name.replaceAll(" ", "-")}.ts`;
+const program = inMemoryProgram(
+  new Map(Object.entries(programs).map(([name, text]) => [pathOf(name), `${text}\nexport {};`])),
+);
+const checker = program.getTypeChecker();
+const errors = (name: keyof typeof programs) => errorsOf(program, pathOf(name));
+
+describe("the compiler", () => {
+  it("rejects a misspelt member of a response, and suggests the right one", () => {
+    expect(errors("misspelt members")).toEqual([
+      expect.stringMatching(/'loyaltyBalanse' .* type 'Card<FieldValues>'\. Did you mean 'loyaltyBalance'\?/),
+      expect.stringMatching(/'nam' .* Did you mean 'name'\?/s),
+      expect.stringMatching(/'blance' .* type 'Operation'\. Did you mean 'balance'\?/),
+      expect.stringMatching(/'marketingConcent' .* type 'ConsentState'\. Did you mean 'marketingConsent'\?/),
+      expect.stringMatching(/'loyaltyTeir' .* Did you mean 'loyaltyTier'\?/s),
+    ]);
+  });
+
+  it("lets a program read members that this version does not know, and values of open sets", () => {
+    expect(errors("members that are new")).toEqual([]);
+  });
+});
+
+type Schema = { $ref?: string; description?: string; properties?: Record<string, Schema> };
+
+describe("an editor", () => {
+  const variables = (program.getSourceFile(pathOf("hover")) as ts.SourceFile).statements
+    .filter(ts.isVariableStatement)
+    .flatMap(({ declarationList }) => declarationList.declarations);
+  const typeOf = (variable: string) =>
+    checker.getTypeAtLocation(variables.find(({ name }) => name.getText() === variable) as ts.Node);
+
+  it("shows each response by its name", () => {
+    const shown = ["card", "clubCard", "operations", "consent"].map((name) =>
+      checker.typeToString(typeOf(name)),
+    );
+    expect(shown).toEqual([
+      "Card<FieldValues>",
+      "Card<{ name: string; points?: number; }>",
+      "Operation[]",
+      "ConsentState",
+    ]);
+  });
+
+  it("shows for every member what the service's document says about it, and the clause of the specification", () => {
+    const document = JSON.parse(
+      readFileSync(new URL("../../../openapi/openapi.json", import.meta.url), "utf8"),
+    );
+    const schemas: Record<string, Schema> = document.components.schemas;
+    const ofDocument: Record<string, string> = {};
+    const collect = (path: string, schema: Schema): void => {
+      for (const [name, member] of Object.entries(schema.properties ?? {})) {
+        const whole = schemas[member.$ref?.split("/").at(-1) ?? ""] ?? member;
+        ofDocument[`${path}.${name}`] = whole.description ?? "";
+        collect(`${path}.${name}`, whole);
+      }
+    };
+
+    const shown: Record<string, string> = {};
+    const clause = /\s\(spec \d+\.\d+\)(?=\.$)/;
+    const show = (path: string, type: ts.Type): void => {
+      for (const member of checker.getNonNullableType(type).getProperties()) {
+        const [declaration] = member.getDeclarations() ?? [];
+        if (!declaration?.getSourceFile().fileName.includes("/issuing-client/")) continue; // of arrays and strings
+        const text = ts.displayPartsToString(member.getDocumentationComment(checker));
+        expect(text, `${path}.${member.name}`).toMatch(clause);
+        shown[`${path}.${member.name}`] = text.replace(clause, "").replaceAll(/\s+/g, " ");
+        show(`${path}.${member.name}`, checker.getTypeOfSymbol(member));
+      }
+    };
+    for (const named of typeOf("named").getProperties()) {
+      collect(named.name, schemas[named.name] ?? {});
+      show(named.name, checker.getTypeOfSymbol(named));
+    }
+    expect(Object.keys(shown).length).toBeGreaterThan(20);
+    expect(shown).toEqual(ofDocument);
+  });
+});
