@@ -16,7 +16,7 @@ export type { RejectedField } from "./fields.ts";
 export type { Operation } from "./history.ts";
 // Idempotency
 export { type DeriveInput, deriveIdempotencyKey, type UserId } from "./idempotency.ts";
-export type { IssueCard, IssueCardOptions } from "./issue-card.ts";
+export type { IssueCardOptions } from "./issue-card.ts";
 export type { IssuingClientOptions } from "./options.ts";
 export type { ProblemDetails } from "./problem.ts";
 export { defineTemplate, type FieldValues, type Template } from "./template.ts";

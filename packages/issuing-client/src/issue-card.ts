@@ -15,7 +15,13 @@ import { checkedId } from "./identifier.ts";
 import { inFlight } from "./in-flight.ts";
 import type { Settings } from "./options.ts";
 import { checkedHeaders, jsonOf } from "./request.ts";
-import { checkedFieldValues, matchedValues, type Template, validatedBy } from "./template.ts";
+import {
+  checkedFieldValues,
+  type FieldValues,
+  matchedValues,
+  type Template,
+  validatedBy,
+} from "./template.ts";
 
 /** What makes a repeated call the same call, and what every method takes. */
 export interface IssueCardOptions extends CallOptions {
@@ -32,34 +38,15 @@ export interface IssueCardOptions extends CallOptions {
   firstAttemptAt?: Date | number;
 }
 
-/**
- * Issues a card (spec 4.1). Calls with the same key, template and body share one request while it is under way. Each keeps
- * its own `deadlineMs` and `signal`, and gets a card or an error of its own. The request has the `headers` of the first
- * caller, and the longest `timeoutMs` and greatest `maxRetries` of those who wait; it ends when the last of them has left.
- * @throws {IssuingError} `idempotency-mismatch` when a call with the same key and other content is under way.
- */
-export interface IssueCard {
-  /** A template by its id: any fields. */
-  (template: string, request: IssueCardRequest, options?: IssueCardOptions): Promise<Card>;
-  /** A template made by `defineTemplate`: its own fields, in and out. */
-  <Fields>(
-    template: Template<Fields>,
-    request: IssueCardRequest<Fields>,
-    options?: IssueCardOptions,
-  ): Promise<Card<Fields>>;
-}
-
-export function cardIssuer(
-  { createCaller, start }: Exchange,
-  { clock, idempotencyNamespace }: Settings,
-): IssueCard {
+/** The method `issueCard` of a client. */
+export function cardIssuer({ createCaller, start }: Exchange, { clock, idempotencyNamespace }: Settings) {
   const share = inFlight<Card<unknown>>();
 
-  async function issueCard(
-    template: string | Template<unknown>,
-    request: IssueCardRequest<unknown>,
+  async function issueCard<Fields = FieldValues>(
+    template: string | Template<Fields>,
+    request: IssueCardRequest<NoInfer<Fields>>,
     given?: IssueCardOptions,
-  ): Promise<Card<unknown>> {
+  ): Promise<Card<Fields>> {
     const options = checkedObject("options", given);
     // What is read before the first await is as it is now; what the caller changes later changes nothing.
     const { firstAttemptAt } = options;
@@ -92,7 +79,7 @@ export function cardIssuer(
     );
     if (running === undefined) throw mismatch(idempotencyKey);
     const make = await running.wait(caller);
-    return make();
+    return make() as Card<Fields>;
   }
 
   /** The schema's time counts into the call's. */
@@ -101,7 +88,7 @@ export function cardIssuer(
       throw error instanceof TimeUp ? deadlineError({ outcome: "not-sent" }) : error;
     });
   }
-  return issueCard as IssueCard;
+  return issueCard;
 }
 
 /** A request as it was given, in text. */

@@ -9,14 +9,14 @@ const open = `
   import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
   const client = createIssuingClient();
   const club = defineTemplate<{ name: string; points?: number }>("tpl_club");
-  const privacy = { version: "2026-01" };`;
+  const consents = { privacy: { version: "2026-01" } };`;
 
 /** Programs of a user, by name. */
 const programs = {
   "misspelt members": `${open}
     const card = await client.getCard("card_1");
     card.loyaltyBalanse;
-    (await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents: { privacy } } })).fieldValues.nam;
+    (await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents } })).fieldValues.nam;
     (await client.listOperations("card_1")).map((operation) => operation.blance);
     (await client.getConsent("card_1")).marketingConcent;
     (await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } })).data?.loyaltyTeir;`,
@@ -28,7 +28,7 @@ const programs = {
   hover: `${open}
     import type { Card, ConsentChange, ConsentState, Customer, Operation } from "@loyalty-cards/issuing-client";
     const card = await client.getCard("card_1");
-    const clubCard = await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents: { privacy } } });
+    const clubCard = await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents } });
     const operations = await client.listOperations("card_1");
     const consent = await client.getConsent("card_1");
     export declare const named: {
@@ -36,13 +36,62 @@ const programs = {
     };`,
 };
 
+/** Calls of `issueCard` with one mistake each, and what names the mistake. */
+const mistakes: Record<string, [call: string, named: RegExp]> = {
+  "a misspelt member of the customer": [
+    `client.issueCard("tpl_club", { customer: { phon: "600100200", consents } });`,
+    /'phon' does not exist in type 'Customer'\. Did you mean to write 'phone'\?/,
+  ],
+  "a misspelt member of the customer with a defined template": [
+    `client.issueCard(club, { fieldValues: { name: "" }, customer: { phon: "600100200", consents } });`,
+    /'phon' does not exist in type 'Customer'\. Did you mean to write 'phone'\?/,
+  ],
+  "a required field that is missing": [
+    `client.issueCard(club, { fieldValues: { points: 1 }, customer: { consents } });`,
+    /Property 'name' is missing/,
+  ],
+  "required fields that are all missing": [
+    `client.issueCard(club, { customer: { consents } });`,
+    /Property 'fieldValues' is missing/,
+  ],
+  "a misspelt field": [
+    `client.issueCard(club, { fieldValues: { name: "", pionts: 1 }, customer: { consents } });`,
+    /'pionts' does not exist .* Did you mean to write 'points'\?/,
+  ],
+  "a phone that is a number": [
+    `client.issueCard("tpl_club", { customer: { phone: 600100200, consents } });`,
+    /Type 'number' is not assignable to type 'string'\.\n.* property 'phone' .* type 'Customer'/,
+  ],
+  "a phone that is a number in a request made before": [
+    `const request = { customer: { phone: 600100200, consents } }; client.issueCard("tpl_club", request);`,
+    /'customer\.phone' are incompatible/,
+  ],
+  "consents that are missing": [
+    `client.issueCard("tpl_club", { customer: { phone: "600100200" } });`,
+    /Property 'consents' is missing .* required in type 'Customer'/,
+  ],
+  "consents that are missing with a defined template": [
+    `client.issueCard(club, { fieldValues: { name: "" }, customer: { phone: "600100200" } });`,
+    /Property 'consents' is missing .* required in type 'Customer'/,
+  ],
+  "a misspelt option": [
+    `client.issueCard("tpl_club", { customer: { consents } }, { userID: 1 });`,
+    /'userID' does not exist in type 'IssueCardOptions'\. Did you mean to write 'userId'\?/,
+  ],
+};
+
+const allPrograms: Record<string, string> = {
+  ...programs,
+  ...Object.fromEntries(Object.entries(mistakes).map(([name, [call]]) => [name, `${open}\n${call}`])),
+};
+
 const here = fileURLToPath(new URL(".", import.meta.url));
 const pathOf = (name: string) => `${here}${name.replaceAll(" ", "-")}.ts`;
 const program = inMemoryProgram(
-  new Map(Object.entries(programs).map(([name, text]) => [pathOf(name), `${text}\nexport {};`])),
+  new Map(Object.entries(allPrograms).map(([name, text]) => [pathOf(name), `${text}\nexport {};`])),
 );
 const checker = program.getTypeChecker();
-const errors = (name: keyof typeof programs) => errorsOf(program, pathOf(name));
+const errors = (name: string) => errorsOf(program, pathOf(name));
 
 describe("the compiler", () => {
   it("rejects a misspelt member of a response, and suggests the right one", () => {
@@ -57,6 +106,14 @@ describe("the compiler", () => {
 
   it("lets a program read members that this version does not know, and values of open sets", () => {
     expect(errors("members that are new")).toEqual([]);
+  });
+});
+
+describe("issueCard", () => {
+  it.each(Object.entries(mistakes))("prints one error of the compiler, which names %s", (name, [, named]) => {
+    const printed = errors(name);
+    expect(printed).toEqual([expect.stringMatching(named)]);
+    expect(printed[0]).not.toMatch(/overload/i);
   });
 });
 

@@ -15,6 +15,7 @@ import {
   type IssuingErrorCode,
   isIssuingError,
   type Operation,
+  type Template,
 } from "../src/index.ts";
 
 const client = createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" });
@@ -86,6 +87,14 @@ test("a defined template types the fields in and out", async () => {
   await client.issueCard(club, { customer });
   // @ts-expect-error a field of another type
   await client.issueCard(club, { customer, fieldValues: { name: 1 } });
+});
+
+test("a template that is an id or a defined one types the fields as the defined one", async () => {
+  const either = {} as string | Template<{ name: string }>;
+  const card = await client.issueCard(either, { customer, fieldValues: { name: "Anna" } });
+  expectTypeOf(card).toEqualTypeOf<Card<{ name: string }>>();
+  // @ts-expect-error a required field is missing
+  await client.issueCard(either, { customer, fieldValues: {} });
 });
 
 test("a schema's types are the template's", async () => {
