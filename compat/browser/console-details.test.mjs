@@ -177,3 +177,76 @@ describe("Copy as .env", { concurrency: false }, () => {
     assert.equal(printed.trim(), secret);
   });
 });
+
+describe("warnings in the console", { concurrency: false }, () => {
+  it("are listed and counted while the page is open, and are gone after a reset", async (test) => {
+    const shop = await openShop(test);
+    const { page, visit, text, cleanly } = await openConsole(test, opened.browser, shop);
+    await visit("Warnings");
+    await text("No warnings");
+    const badge = () => page.$eval("#warning-count", (element) => element.checkVisibility());
+    assert.equal(await badge(), false);
+
+    const issue = (name) => shop.issue({ name, phone: "+48600100200" }, {}, undefined, "user-7-secret-key");
+    const card = await issue("Anna");
+    await issue("Bernd");
+    await text("Idempotency key repeated with other content");
+    await page.locator("#warning-count::-p-text(1)").wait();
+    assert.equal(await page.$eval(`main a[href="#/card/${card.id}"]`, (link) => link.innerText), card.id);
+    await issue("Celine");
+    await page.waitForFunction(() => document.querySelectorAll("main li.panel").length === 2);
+    await page.locator("#warning-count::-p-text(2)").wait();
+    const shown = await page.$eval("main", (main) => main.innerText);
+    for (const hidden of ["Anna", "Bernd", "+48600100200", "user-7"]) assert.ok(!shown.includes(hidden));
+
+    await shop.control("POST", "reset");
+    await text("No warnings");
+    await page.waitForFunction(() => !document.querySelector("#warning-count").checkVisibility());
+    cleanly();
+  });
+});
+
+describe("webhook endpoints in the console", { concurrency: false }, () => {
+  it("are edited and deleted, with errors beside the form and a confirmation", async (test) => {
+    const shop = await openShop(test);
+    const [url, moved] = [await openReceiver(test), await openReceiver(test)];
+    const { id } = await shop.control("POST", "webhooks/endpoints", { url, events: ["card.added", "ping"] });
+    const endpoints = async () => (await shop.control("GET", "webhooks/endpoints")).items;
+    const { page, press, text, field, gone } = await openConsole(test, opened.browser, shop, {
+      address: "#/webhooks",
+    });
+    await press(`Edit ${url}`);
+    await page.locator('[name="events"]').wait();
+    const chosen = await page.$$eval('[name="events"]:checked', (all) => all.map(({ value }) => value));
+    assert.deepEqual(chosen, ["card.added", "ping"]);
+    await field("url", "http://example.com/hook");
+    await press("Save the changes");
+    await page.locator("li.panel .fault::-p-text(https://)").wait();
+    assert.deepEqual(await endpoints(), [{ id, url, events: ["card.added", "ping"] }]);
+    await press(`Cancel the changes of ${url}`);
+
+    await press(`Edit ${url}`);
+    const kept = await page
+      .locator('[name="url"]')
+      .map((input) => input.value)
+      .wait();
+    assert.equal(kept, url);
+    await field("url", moved);
+    await page.locator('[name="events"][value="card.added"]').click();
+    await page.locator('[name="events"][value="balance.changed"]').click();
+    await press("Save the changes");
+    await text("The endpoint was changed.");
+    await page.locator(`h2::-p-text(${moved})`).wait();
+    assert.deepEqual(await endpoints(), [{ id, url: moved, events: ["balance.changed", "ping"] }]);
+
+    await press(`Delete ${moved}`);
+    await press("Keep as it is");
+    assert.equal((await endpoints()).length, 1);
+    await press(`Delete ${moved}`);
+    await press("Delete the endpoint");
+    await text("The endpoint was deleted.");
+    await text("No endpoints yet");
+    await gone(moved);
+    assert.deepEqual(await endpoints(), []);
+  });
+});

@@ -29,6 +29,8 @@ describe("the console", { concurrency: false }, () => {
     await press("Copy the Website key");
     await text("Copied.");
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), shop.apiKeys.website);
+    await press("Copy as .env");
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith("LOYALTY_URL="));
 
     // A template with two fields and two levels
     await visit("Templates");
@@ -66,7 +68,7 @@ describe("the console", { concurrency: false }, () => {
     await press("I have copied it");
     await gone(secret);
     await press(`New secret for ${url}`);
-    await press("Make a new secret");
+    await press("Create a new secret");
     const renewed = await page
       .locator("dialog .secret code")
       .map((code) => code.textContent)
@@ -76,7 +78,16 @@ describe("the console", { concurrency: false }, () => {
     await press("Add an endpoint");
     await page.locator('input[name="url"]').wait();
     await press(`Send test to ${url}`);
-    await text("A ping is on its way");
+    await text("A ping was sent");
+    await press(`Edit ${url}`);
+    await page.locator('[data-submit="update"] [name="events"][value="ping"]').click();
+    await press("Save the changes");
+    await text("The endpoint was changed.");
+    const other = "http://localhost:1/other";
+    await shop.control("POST", "webhooks/endpoints", { url: other, events: ["ping"] });
+    await press(`Delete ${other}`);
+    await press("Delete the endpoint");
+    await text("The endpoint was deleted.");
 
     // A card, and everything that happens to it
     await visit("Cards");
@@ -346,7 +357,7 @@ describe("the console", { concurrency: false }, () => {
     await page.locator("main h1::-p-text(Webhooks)").wait();
     await tabTo(`Send test to ${url}`);
     await page.keyboard.press("Enter");
-    await text("A ping is on its way");
+    await text("A ping was sent");
     assert.equal((await where()).name, `Send test to ${url}`);
     cleanly();
   });

@@ -33,14 +33,12 @@ describe("every page", { concurrency: false }, () => {
         const { page, seen } = await opensAt(shop, place, { scheme, width, height });
         // Everything that can be opened is looked at, too.
         await page.$$eval(
-          'main details:not([open]) > summary, [data-action="open-form"][aria-expanded="false"], .opblock-post .opblock-summary-control, .opblock-put .opblock-summary-control',
+          'main details:not([open]) > summary, [data-action][aria-expanded="false"], .opblock-post .opblock-summary-control, .opblock-put .opblock-summary-control',
           (all) => {
             for (const element of all) element.click();
           },
         );
-        await page.waitForFunction(
-          () => !document.querySelector('[data-action="open-form"][aria-expanded="false"]'),
-        );
+        await page.waitForFunction(() => !document.querySelector('[data-action][aria-expanded="false"]'));
         await page.evaluate(axe);
         const { violations } = await page.evaluate(() =>
           globalThis.axe.run(document, { resultTypes: ["violations"] }),

@@ -17,11 +17,12 @@ export async function openShop(test, ...args) {
   const [line] = await once(child.stdout, "data");
   const { baseUrl, apiKeys, templateId } = JSON.parse(line);
 
-  async function call(method, path, body, key) {
+  async function call(method, path, body, key, idempotencyKey) {
     const response = await fetch(baseUrl + path, {
       method,
       headers: {
         ...(key && { authorization: `Bearer ${key}` }),
+        ...(idempotencyKey && { "idempotency-key": idempotencyKey }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -36,12 +37,13 @@ export async function openShop(test, ...args) {
     apiKeys,
     templateId,
     control: (method, path, body) => call(method, `/_mock/${path}`, body),
-    issue: (customer = {}, fieldValues = {}, template = templateId) =>
+    issue: (customer = {}, fieldValues = {}, template = templateId, idempotencyKey = undefined) =>
       call(
         "POST",
         `/api/v1/templates/${template}/passes`,
         { fieldValues, customer: { consents: { privacy: { version: "1" } }, ...customer } },
         apiKeys.website,
+        idempotencyKey,
       ),
   };
 }
@@ -61,7 +63,17 @@ export async function openReceiver(test, answer = () => 204) {
   return `http://127.0.0.1:${server.address().port}/webhooks`;
 }
 
-const consolePages = ["", "cards", "templates", "webhooks", "deliveries", "clock", "faults", "keys"];
+const consolePages = [
+  "",
+  "cards",
+  "templates",
+  "webhooks",
+  "deliveries",
+  "warnings",
+  "clock",
+  "faults",
+  "keys",
+];
 
 /** A shop with something on every page. @returns the address of each page, and a selector of what appears when it is complete. */
 export async function openFilledShop(test, words = "Anna") {
@@ -79,7 +91,9 @@ export async function openFilledShop(test, words = "Anna") {
     ],
   });
   const customer = { name: words, phone: "+48600100200", email: "anna@shop.test" };
-  const card = await shop.issue(customer, { [words]: words, name: words }, template.id);
+  const fieldValues = { [words]: words, name: words };
+  const card = await shop.issue(customer, fieldValues, template.id, "user-7");
+  await shop.issue({ ...customer, name: "Somebody else" }, fieldValues, template.id, "user-7"); // a warning
   const endpoint = await shop.control("POST", "webhooks/endpoints", {
     url: `${url}?${words}`,
     events: ["card.added", "balance.changed", "tier.changed"],

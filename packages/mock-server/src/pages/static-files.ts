@@ -371,6 +371,7 @@ export function controlUrl(path, query = {}) {
 export const get = (path, query) => exchange("GET", controlUrl(path, query));
 export const post = (path, body) => exchange("POST", controlUrl(path), body);
 export const put = (path, body) => exchange("PUT", controlUrl(path), body);
+export const update = (path, body) => exchange("PATCH", controlUrl(path), body);
 export const remove = (path) => exchange("DELETE", controlUrl(path));
 
 /** A call as a website's server makes it. */
@@ -1213,6 +1214,24 @@ main:focus {
   font-weight: 620;
 }
 
+.badge {
+  display: inline-block;
+  min-width: 22px;
+  margin-left: 4px;
+  padding: 0 6px;
+  border-radius: 99px;
+  background: var(--wait-soft);
+  color: var(--wait);
+  font-size: 0.8rem;
+  font-weight: 640;
+  text-align: center;
+  font-variant-numeric: tabular-nums;
+}
+
+[hidden] {
+  display: none;
+}
+
 .elsewhere {
   margin-top: auto;
   padding: 0 12px;
@@ -1354,7 +1373,8 @@ main {
 }
 
 .panel > header > button,
-.panel > header > .pill {
+.panel > header > .pill,
+.panel > header > time {
   flex: none;
 }
 
@@ -3000,6 +3020,7 @@ function forgive(form) {
           <a href="#/templates">Templates</a>
           <a href="#/webhooks">Webhooks</a>
           <a href="#/deliveries">Deliveries</a>
+          <a href="#/warnings">Warnings <span id="warning-count" class="badge" hidden></span></a>
           <a href="#/clock">Clock</a>
           <a href="#/faults">Faults</a>
           <a href="#/keys">API keys</a>
@@ -3119,6 +3140,7 @@ const types = [
   "delivery",
   "clock",
   "fault",
+  "warning",
 ];
 const pauseMs = 2000;
 
@@ -3160,6 +3182,7 @@ import { heading } from "./parts.js";
 import { tick } from "./service-clock.js";
 import { startRoom } from "./start.js";
 import { templatesRoom } from "./templates.js";
+import { showWarningCount, warningsPage } from "./warnings.js";
 import { webhooksRoom } from "./webhooks.js";
 import { showWorlds } from "./worlds.js";
 
@@ -3171,6 +3194,7 @@ const rooms = {
   webhooks: webhooksRoom,
   deliveries: deliveriesRoom,
   delivery: deliveryPage,
+  warnings: warningsPage,
   clock: clockRoom,
   faults: faultsRoom,
   keys: keysRoom,
@@ -3279,6 +3303,7 @@ function look() {
   unseen.clear();
   const concerns = (wanted) => types.some((type) => type === undefined || wanted.includes(type));
   if (concerns(["clock", "delivery"])) void showClockBar();
+  if (concerns(["warning"])) void showWarningCount();
   if (concerns(visit.room.concerns)) void refresh();
 }
 
@@ -3290,6 +3315,7 @@ setInterval(tick, 1000);
 void enter();
 void showClockBar();
 void showWorlds();
+void showWarningCount();
 listen(changed, showConnection);
 obey(() => visit, refresh);
 `,
@@ -3832,14 +3858,69 @@ const templateCard = ({ id, name, fields, tiers, isArchived }) =>
 `,
   ],
   [
+    "console/warnings.js",
+    `/** Warnings: what the service accepted although it is probably a mistake of the website. */
+import { get } from "./api.js";
+import { h } from "./dom.js";
+import { copyable, empty, facts, heading, pager, pageSize } from "./parts.js";
+import { timeOf } from "./service-clock.js";
+
+const titles = { "replay-with-other-content": "Idempotency key repeated with other content" };
+
+export const warningsPage = {
+  title: "Warnings",
+  concerns: ["warning"],
+  load: ({ offset }) => get("warnings", { offset, limit: pageSize }),
+
+  show({ items, total }, { offset }) {
+    return [
+      heading("Warnings", "What the service accepts although it is probably a mistake of your website."),
+      total === 0
+        ? empty(
+            "No warnings",
+            "A warning appears when a request repeats an Idempotency-Key with another template or body: usually two people share a key, and the second one gets the first one’s card.",
+          )
+        : h("ul", { class: "cards", "data-key": "list" }, items.map(warningPanel)),
+      pager({ total, offset, noun: "warnings" }),
+    ];
+  },
+};
+
+/** Shows the number of warnings in the navigation. */
+export async function showWarningCount() {
+  const { total } = await get("warnings", { limit: 1 }).catch(() => ({ total: 0 })); // the page shows the error
+  const badge = document.getElementById("warning-count");
+  badge.textContent = String(total);
+  badge.hidden = total === 0;
+}
+
+const warningPanel = ({ id, type, at, message, keyHash, templateId, cardId }) =>
+  h(
+    "li",
+    { class: "panel", "data-key": id },
+    h("header", {}, h("h2", {}, titles[type] ?? type), timeOf(at)),
+    h("p", {}, message),
+    facts(
+      cardId && [
+        "Card in the response",
+        h("a", { href: \`#/card/\${encodeURIComponent(cardId)}\` }, h("code", {}, cardId)),
+      ],
+      templateId && ["Template in the request", h("code", {}, templateId)],
+      ["Hash of the key", copyable(keyHash, "the hash of the key")],
+    ),
+  );
+`,
+  ],
+  [
     "console/webhooks.js",
-    `/** Webhook endpoints: where events go, which ones, and under which secret. */
-import { get, post } from "./api.js";
+    `/** Webhook endpoints: their addresses, their events and their signing secrets. */
+import { get, post, remove, update } from "./api.js";
 import { confirmed, shownOnce, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
 
-const keepIt = "This signing secret is shown once. Give it to your receiver now; “New secret” replaces it.";
+const secretHint =
+  "This signing secret is shown once. Put it into the settings of your receiver now; “New secret” replaces it.";
 
 export const webhooksRoom = {
   title: "Webhooks",
@@ -3855,16 +3936,20 @@ export const webhooksRoom = {
     return [
       heading(
         "Webhooks",
-        "Where events are sent, signed, and again when nobody answers.",
+        "The addresses that events are sent to, signed, and retried until the receiver responds with 2xx.",
         button("Add an endpoint", "open-form", { kind: "primary", "aria-expanded": String(isOpen) }),
       ),
-      isOpen && createForm(events),
+      isOpen && panel("Add an endpoint", endpointForm("create", "Add the endpoint", events)),
       endpoints.length === 0
         ? empty(
             "No endpoints yet",
-            "Add the address of your receiver above. It needs HTTPS, or to be on this machine.",
+            "Add the address of your receiver above. It must use HTTPS or be on this machine.",
           )
-        : h("ul", { class: "cards", "data-key": "list" }, endpoints.map(endpointCard)),
+        : h(
+            "ul",
+            { class: "cards", "data-key": "list" },
+            endpoints.map((endpoint) => endpointPanel(endpoint, events, endpoint.id === state.edited)),
+          ),
     ];
   },
 
@@ -3873,18 +3958,31 @@ export const webhooksRoom = {
       state.isOpen = element.getAttribute("aria-expanded") !== "true";
     },
     async test(id) {
-      await post(\`webhooks/endpoints/\${encodeURIComponent(id)}/test\`);
-      showToast("A ping is on its way; the delivery log shows the answer.");
+      await post(\`\${pathOf(id)}/test\`);
+      showToast("A ping was sent; the delivery log shows the response.");
     },
     async "new-secret"(id) {
       const isSure = await confirmed(
-        "Make a new secret?",
-        "The old one ends at once, also for deliveries that are still being retried.",
-        "Make a new secret",
+        "Create a new secret?",
+        "The old one is invalid at once, also for deliveries that are still being retried.",
+        "Create a new secret",
       );
       if (!isSure) return;
-      const { secret } = await post(\`webhooks/endpoints/\${encodeURIComponent(id)}/new-secret\`);
-      await shownOnce("The new secret", secret, keepIt);
+      const { secret } = await post(\`\${pathOf(id)}/new-secret\`);
+      await shownOnce("The new secret", secret, secretHint);
+    },
+    edit(id, { state }) {
+      state.edited = state.edited === id ? undefined : id;
+    },
+    async delete(id) {
+      const isSure = await confirmed(
+        "Delete this endpoint?",
+        "Its pending deliveries become failed and are not attempted again. The delivery log stays.",
+        "Delete the endpoint",
+      );
+      if (!isSure) return;
+      await remove(pathOf(id));
+      showToast("The endpoint was deleted.");
     },
   },
 
@@ -3895,32 +3993,48 @@ export const webhooksRoom = {
         events: values.getAll("events"),
       });
       state.isOpen = false;
-      await shownOnce("The endpoint’s secret", secret, keepIt);
+      await shownOnce("The endpoint’s secret", secret, secretHint);
+    },
+    async update(values, { state }) {
+      await update(pathOf(state.edited), { url: values.get("url"), events: values.getAll("events") });
+      state.edited = undefined;
+      showToast("The endpoint was changed.");
     },
   },
 };
 
-const createForm = (events) =>
-  panel(
-    "Add an endpoint",
-    form("create", "Add the endpoint", [
-      field("Address", "url", { type: "url", placeholder: "http://localhost:3000/webhooks" }),
-      h(
-        "fieldset",
-        {},
-        h("legend", {}, "Events"),
-        h(
-          "div",
-          { class: "checks" },
-          events.map((type) => checkbox(type, "events", { value: type, checked: type !== "ping" })),
-        ),
-        h("span", { class: "fault", "data-fault": "events", "data-keep": true }),
-      ),
-    ]),
-  );
+const pathOf = (id) => \`webhooks/endpoints/\${encodeURIComponent(id)}\`;
 
-const endpointCard = ({ id, url, events }) =>
-  h(
+/** @param endpoint whose values the form starts with; none in a new one. */
+const endpointForm = (submit, label, eventTypes, endpoint) =>
+  form(submit, label, [
+    field("Address", "url", {
+      type: "url",
+      id: \`url-\${endpoint?.id ?? "new"}\`,
+      value: endpoint?.url,
+      placeholder: "http://localhost:3000/webhooks",
+    }),
+    h(
+      "fieldset",
+      {},
+      h("legend", {}, "Events"),
+      h(
+        "div",
+        { class: "checks" },
+        eventTypes.map((type) =>
+          checkbox(type, "events", {
+            value: type,
+            checked: endpoint ? endpoint.events.includes(type) : type !== "ping",
+          }),
+        ),
+      ),
+      h("span", { class: "fault", "data-fault": "events", "data-keep": true }),
+    ),
+  ]);
+
+const endpointPanel = (endpoint, eventTypes, isEdited) => {
+  const { id, url, events } = endpoint;
+  return h(
     "li",
     { class: "panel", "data-key": id },
     h(
@@ -3931,16 +4045,25 @@ const endpointCard = ({ id, url, events }) =>
         "div",
         { class: "actions" },
         button("Send test", "test", { id, "aria-label": \`Send test to \${url}\` }),
-        button("New secret", "new-secret", { id, "aria-label": \`New secret for \${url}\` }),
         h("a", { class: "button", href: \`#/deliveries/\${encodeURIComponent(id)}\` }, "Deliveries"),
+        button("New secret", "new-secret", { id, "aria-label": \`New secret for \${url}\` }),
+        button(isEdited ? "Cancel" : "Edit", "edit", {
+          id,
+          "aria-expanded": String(isEdited),
+          "aria-label": isEdited ? \`Cancel the changes of \${url}\` : \`Edit \${url}\`,
+        }),
+        button("Delete", "delete", { id, kind: "danger", "aria-label": \`Delete \${url}\` }),
       ),
     ),
-    h(
-      "ul",
-      { class: "chips", "aria-label": "Chosen events" },
-      events.map((type) => h("li", {}, type)),
-    ),
+    isEdited
+      ? h("div", { "data-key": "edit" }, endpointForm("update", "Save the changes", eventTypes, endpoint))
+      : h(
+          "ul",
+          { class: "chips", "aria-label": "Chosen events", "data-key": "events" },
+          events.map((type) => h("li", {}, type)),
+        ),
   );
+};
 `,
   ],
   [

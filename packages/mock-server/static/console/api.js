@@ -28,6 +28,7 @@ export function controlUrl(path, query = {}) {
 export const get = (path, query) => exchange("GET", controlUrl(path, query));
 export const post = (path, body) => exchange("POST", controlUrl(path), body);
 export const put = (path, body) => exchange("PUT", controlUrl(path), body);
+export const update = (path, body) => exchange("PATCH", controlUrl(path), body);
 export const remove = (path) => exchange("DELETE", controlUrl(path));
 
 /** A call as a website's server makes it. */

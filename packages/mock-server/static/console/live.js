@@ -11,6 +11,7 @@ const types = [
   "delivery",
   "clock",
   "fault",
+  "warning",
 ];
 const pauseMs = 2000;
 

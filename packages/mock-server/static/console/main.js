@@ -14,6 +14,7 @@ import { heading } from "./parts.js";
 import { tick } from "./service-clock.js";
 import { startRoom } from "./start.js";
 import { templatesRoom } from "./templates.js";
+import { showWarningCount, warningsPage } from "./warnings.js";
 import { webhooksRoom } from "./webhooks.js";
 import { showWorlds } from "./worlds.js";
 
@@ -25,6 +26,7 @@ const rooms = {
   webhooks: webhooksRoom,
   deliveries: deliveriesRoom,
   delivery: deliveryPage,
+  warnings: warningsPage,
   clock: clockRoom,
   faults: faultsRoom,
   keys: keysRoom,
@@ -133,6 +135,7 @@ function look() {
   unseen.clear();
   const concerns = (wanted) => types.some((type) => type === undefined || wanted.includes(type));
   if (concerns(["clock", "delivery"])) void showClockBar();
+  if (concerns(["warning"])) void showWarningCount();
   if (concerns(visit.room.concerns)) void refresh();
 }
 
@@ -144,5 +147,6 @@ setInterval(tick, 1000);
 void enter();
 void showClockBar();
 void showWorlds();
+void showWarningCount();
 listen(changed, showConnection);
 obey(() => visit, refresh);

@@ -1,10 +1,11 @@
-/** Webhook endpoints: where events go, which ones, and under which secret. */
-import { get, post } from "./api.js";
+/** Webhook endpoints: their addresses, their events and their signing secrets. */
+import { get, post, remove, update } from "./api.js";
 import { confirmed, shownOnce, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
 
-const keepIt = "This signing secret is shown once. Give it to your receiver now; “New secret” replaces it.";
+const secretHint =
+  "This signing secret is shown once. Put it into the settings of your receiver now; “New secret” replaces it.";
 
 export const webhooksRoom = {
   title: "Webhooks",
@@ -20,16 +21,20 @@ export const webhooksRoom = {
     return [
       heading(
         "Webhooks",
-        "Where events are sent, signed, and again when nobody answers.",
+        "The addresses that events are sent to, signed, and retried until the receiver responds with 2xx.",
         button("Add an endpoint", "open-form", { kind: "primary", "aria-expanded": String(isOpen) }),
       ),
-      isOpen && createForm(events),
+      isOpen && panel("Add an endpoint", endpointForm("create", "Add the endpoint", events)),
       endpoints.length === 0
         ? empty(
             "No endpoints yet",
-            "Add the address of your receiver above. It needs HTTPS, or to be on this machine.",
+            "Add the address of your receiver above. It must use HTTPS or be on this machine.",
           )
-        : h("ul", { class: "cards", "data-key": "list" }, endpoints.map(endpointCard)),
+        : h(
+            "ul",
+            { class: "cards", "data-key": "list" },
+            endpoints.map((endpoint) => endpointPanel(endpoint, events, endpoint.id === state.edited)),
+          ),
     ];
   },
 
@@ -38,18 +43,31 @@ export const webhooksRoom = {
       state.isOpen = element.getAttribute("aria-expanded") !== "true";
     },
     async test(id) {
-      await post(`webhooks/endpoints/${encodeURIComponent(id)}/test`);
-      showToast("A ping is on its way; the delivery log shows the answer.");
+      await post(`${pathOf(id)}/test`);
+      showToast("A ping was sent; the delivery log shows the response.");
     },
     async "new-secret"(id) {
       const isSure = await confirmed(
-        "Make a new secret?",
-        "The old one ends at once, also for deliveries that are still being retried.",
-        "Make a new secret",
+        "Create a new secret?",
+        "The old one is invalid at once, also for deliveries that are still being retried.",
+        "Create a new secret",
       );
       if (!isSure) return;
-      const { secret } = await post(`webhooks/endpoints/${encodeURIComponent(id)}/new-secret`);
-      await shownOnce("The new secret", secret, keepIt);
+      const { secret } = await post(`${pathOf(id)}/new-secret`);
+      await shownOnce("The new secret", secret, secretHint);
+    },
+    edit(id, { state }) {
+      state.edited = state.edited === id ? undefined : id;
+    },
+    async delete(id) {
+      const isSure = await confirmed(
+        "Delete this endpoint?",
+        "Its pending deliveries become failed and are not attempted again. The delivery log stays.",
+        "Delete the endpoint",
+      );
+      if (!isSure) return;
+      await remove(pathOf(id));
+      showToast("The endpoint was deleted.");
     },
   },
 
@@ -60,32 +78,48 @@ export const webhooksRoom = {
         events: values.getAll("events"),
       });
       state.isOpen = false;
-      await shownOnce("The endpoint’s secret", secret, keepIt);
+      await shownOnce("The endpoint’s secret", secret, secretHint);
+    },
+    async update(values, { state }) {
+      await update(pathOf(state.edited), { url: values.get("url"), events: values.getAll("events") });
+      state.edited = undefined;
+      showToast("The endpoint was changed.");
     },
   },
 };
 
-const createForm = (events) =>
-  panel(
-    "Add an endpoint",
-    form("create", "Add the endpoint", [
-      field("Address", "url", { type: "url", placeholder: "http://localhost:3000/webhooks" }),
-      h(
-        "fieldset",
-        {},
-        h("legend", {}, "Events"),
-        h(
-          "div",
-          { class: "checks" },
-          events.map((type) => checkbox(type, "events", { value: type, checked: type !== "ping" })),
-        ),
-        h("span", { class: "fault", "data-fault": "events", "data-keep": true }),
-      ),
-    ]),
-  );
+const pathOf = (id) => `webhooks/endpoints/${encodeURIComponent(id)}`;
 
-const endpointCard = ({ id, url, events }) =>
-  h(
+/** @param endpoint whose values the form starts with; none in a new one. */
+const endpointForm = (submit, label, eventTypes, endpoint) =>
+  form(submit, label, [
+    field("Address", "url", {
+      type: "url",
+      id: `url-${endpoint?.id ?? "new"}`,
+      value: endpoint?.url,
+      placeholder: "http://localhost:3000/webhooks",
+    }),
+    h(
+      "fieldset",
+      {},
+      h("legend", {}, "Events"),
+      h(
+        "div",
+        { class: "checks" },
+        eventTypes.map((type) =>
+          checkbox(type, "events", {
+            value: type,
+            checked: endpoint ? endpoint.events.includes(type) : type !== "ping",
+          }),
+        ),
+      ),
+      h("span", { class: "fault", "data-fault": "events", "data-keep": true }),
+    ),
+  ]);
+
+const endpointPanel = (endpoint, eventTypes, isEdited) => {
+  const { id, url, events } = endpoint;
+  return h(
     "li",
     { class: "panel", "data-key": id },
     h(
@@ -96,13 +130,22 @@ const endpointCard = ({ id, url, events }) =>
         "div",
         { class: "actions" },
         button("Send test", "test", { id, "aria-label": `Send test to ${url}` }),
-        button("New secret", "new-secret", { id, "aria-label": `New secret for ${url}` }),
         h("a", { class: "button", href: `#/deliveries/${encodeURIComponent(id)}` }, "Deliveries"),
+        button("New secret", "new-secret", { id, "aria-label": `New secret for ${url}` }),
+        button(isEdited ? "Cancel" : "Edit", "edit", {
+          id,
+          "aria-expanded": String(isEdited),
+          "aria-label": isEdited ? `Cancel the changes of ${url}` : `Edit ${url}`,
+        }),
+        button("Delete", "delete", { id, kind: "danger", "aria-label": `Delete ${url}` }),
       ),
     ),
-    h(
-      "ul",
-      { class: "chips", "aria-label": "Chosen events" },
-      events.map((type) => h("li", {}, type)),
-    ),
+    isEdited
+      ? h("div", { "data-key": "edit" }, endpointForm("update", "Save the changes", eventTypes, endpoint))
+      : h(
+          "ul",
+          { class: "chips", "aria-label": "Chosen events", "data-key": "events" },
+          events.map((type) => h("li", {}, type)),
+        ),
   );
+};

@@ -1,0 +1,50 @@
+/** Warnings: what the service accepted although it is probably a mistake of the website. */
+import { get } from "./api.js";
+import { h } from "./dom.js";
+import { copyable, empty, facts, heading, pager, pageSize } from "./parts.js";
+import { timeOf } from "./service-clock.js";
+
+const titles = { "replay-with-other-content": "Idempotency key repeated with other content" };
+
+export const warningsPage = {
+  title: "Warnings",
+  concerns: ["warning"],
+  load: ({ offset }) => get("warnings", { offset, limit: pageSize }),
+
+  show({ items, total }, { offset }) {
+    return [
+      heading("Warnings", "What the service accepts although it is probably a mistake of your website."),
+      total === 0
+        ? empty(
+            "No warnings",
+            "A warning appears when a request repeats an Idempotency-Key with another template or body: usually two people share a key, and the second one gets the first one’s card.",
+          )
+        : h("ul", { class: "cards", "data-key": "list" }, items.map(warningPanel)),
+      pager({ total, offset, noun: "warnings" }),
+    ];
+  },
+};
+
+/** Shows the number of warnings in the navigation. */
+export async function showWarningCount() {
+  const { total } = await get("warnings", { limit: 1 }).catch(() => ({ total: 0 })); // the page shows the error
+  const badge = document.getElementById("warning-count");
+  badge.textContent = String(total);
+  badge.hidden = total === 0;
+}
+
+const warningPanel = ({ id, type, at, message, keyHash, templateId, cardId }) =>
+  h(
+    "li",
+    { class: "panel", "data-key": id },
+    h("header", {}, h("h2", {}, titles[type] ?? type), timeOf(at)),
+    h("p", {}, message),
+    facts(
+      cardId && [
+        "Card in the response",
+        h("a", { href: `#/card/${encodeURIComponent(cardId)}` }, h("code", {}, cardId)),
+      ],
+      templateId && ["Template in the request", h("code", {}, templateId)],
+      ["Hash of the key", copyable(keyHash, "the hash of the key")],
+    ),
+  );
