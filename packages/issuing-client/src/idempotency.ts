@@ -22,13 +22,18 @@ const version = "lc1";
 const retentionMs = 24 * 3_600_000;
 
 /**
- * Derives the Idempotency-Key (spec 4.1): stable across processes and runtimes, and without personal data.
+ * Derives the Idempotency-Key (spec 4.1): stable across processes and runtimes, and without personal data. `issueCard` calls it when
+ * it has a `userId`.
+ * @param input the template's id, your own user's id, and optionally `salt` and `namespace`.
  * @returns `lc1_` and 43 characters of base64url.
  * @throws {IssuingError} `configuration` for a `userId` that is empty or no id, and for a `salt` or `namespace` that is
  * present but undefined, blank or not a string.
  * @example
  * ```ts
- * const key = await deriveIdempotencyKey({ templateId: "tpl_club", userId: user.id, namespace: "production" });
+ * import { deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
+ *
+ * const idempotencyKey = await deriveIdempotencyKey({ templateId: "tpl_coffee", userId: 42, namespace: "production" });
+ * console.log(idempotencyKey); // the key that issueCard sends for this user
  * ```
  */
 export async function deriveIdempotencyKey(input: DeriveInput): Promise<string> {

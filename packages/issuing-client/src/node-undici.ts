@@ -34,9 +34,19 @@ interface UndiciAnswer {
 }
 
 /**
- * `createIssuingClient({ …, transport: undiciTransport(new Agent()) })`. The dispatcher decides about connections, proxies
- * and TLS, and stays the caller's to close.
- * @throws {IssuingError} `configuration` for what is no dispatcher.
+ * Creates a transport that sends through undici's `request` instead of fetch. The dispatcher decides about connections, proxies and
+ * TLS; the client never closes it.
+ * @param dispatcher an `Agent`, `Pool`, `Client` or `ProxyAgent` of undici 6, 7 or 8.
+ * @throws {IssuingError} `configuration` for a value that is no dispatcher.
+ * @example
+ * ```ts
+ * import { createIssuingClient } from "@loyalty-cards/issuing-client";
+ * import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
+ * import { Agent } from "undici";
+ *
+ * const agent = new Agent({ connections: 32 });
+ * const loyalty = createIssuingClient({ transport: undiciTransport(agent) });
+ * ```
  */
 export function undiciTransport(dispatcher: UndiciDispatcher): Transport {
   if (typeof dispatcher?.request !== "function") {

@@ -22,8 +22,17 @@ export interface OpenTelemetryOptions {
 }
 
 /**
- * `createIssuingClient(withOpenTelemetry({ baseUrl, apiKey }))`. A span covers the whole call with its retries, and is active
- * while a request goes out, so that the spans of an instrumented fetch are inside. What fails in telemetry fails no call.
+ * Returns the options of a client with one CLIENT span for each call. A span covers the whole call with its retries, and is active
+ * while a request is sent, so that the spans of an instrumented fetch are inside. An error in telemetry fails no call.
+ * @param options the options of the client; its `onEvent` and `transport` stay in use.
+ * @param telemetry `tracer`: default, the tracer of the global provider.
+ * @example
+ * ```ts
+ * import { createIssuingClient } from "@loyalty-cards/issuing-client";
+ * import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
+ *
+ * const loyalty = createIssuingClient(withOpenTelemetry({ baseUrl: "https://cards.example.com" }));
+ * ```
  */
 export function withOpenTelemetry(
   options: IssuingClientOptions = {},

@@ -74,8 +74,14 @@ export interface MockService {
      * Without it the points leave the balance, by a correction that emits `balance.changed`.
      * @throws {RangeError} for an unknown card, and for more points than count for the level.
      * @example
-     * service.cards.purchase(card.id, { points: 120 }); // Silver from 100
-     * service.cards.expire(card.id, { points: 50, keepBalance: true }); // loyaltyBalance 120, loyaltyTier null
+     * ```ts
+     * import type { Card, MockService } from "@loyalty-cards/mock-server";
+     *
+     * export function loseLevel(service: MockService, cardId: string): Card {
+     *   service.cards.purchase(cardId, { points: 120 }); // Silver from 100
+     *   return service.cards.expire(cardId, { points: 50, keepBalance: true }); // loyaltyBalance 120, loyaltyTier null
+     * }
+     * ```
      */
     expire(id: string, expiry: Expiry): Card;
     /**
@@ -113,7 +119,13 @@ export interface MockService {
   /**
    * The newest 100 warnings, oldest first: what was accepted, although it is probably a mistake of the caller.
    * @example
-   * expect(service.warnings()).toEqual([]); // no two users of the test shared an idempotency key
+   * ```ts
+   * import { createMockService } from "@loyalty-cards/mock-server";
+   * import { afterEach, expect } from "vitest";
+   *
+   * const service = createMockService();
+   * afterEach(() => expect(service.warnings()).toEqual([])); // no two users of the test shared an idempotency key
+   * ```
    */
   warnings(): Warning[];
   readonly clock: ServiceClock;
@@ -148,7 +160,31 @@ export interface ServiceCore {
 /** Where the core is: found by hosts that were loaded in another format, and in copies too. */
 const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
 
-/** @throws {TypeError} for an option that makes no sense; the message names it. */
+/**
+ * Creates the whole service in this process: its API, its card pages, its webhooks and a clock that you can move. `startMockServer` of
+ * `/node` puts it on a port, `mockHandlers` of `/msw` behind MSW.
+ * @param options templates, endpoints, clock and limits. Default: one template, no endpoint, the clock of the machine.
+ * @throws {TypeError} for an option that makes no sense; the message names it.
+ * @example
+ * ```ts
+ * import { createMockService } from "@loyalty-cards/mock-server";
+ *
+ * const service = createMockService({
+ *   templates: [{ id: "tpl_coffee", name: "Coffee club", fields: [{ key: "name", type: "name", required: true }] }],
+ * });
+ * const response = await service.fetch(
+ *   new Request(`${service.baseUrl}/api/v1/templates/tpl_coffee/passes`, {
+ *     method: "POST",
+ *     headers: { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" },
+ *     body: JSON.stringify({
+ *       fieldValues: { name: "Anna" },
+ *       customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
+ *     }),
+ *   }),
+ * );
+ * console.log(response.status); // 201
+ * ```
+ */
 export function createMockService(options: MockServiceOptions = {}): MockService {
   const checked = checkedOptions(options);
   const inspect = checked.strict ? inspectEvent : undefined;

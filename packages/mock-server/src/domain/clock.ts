@@ -41,12 +41,31 @@ export const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
 const longestTimerMs = 2 ** 31 - 1;
 const largestFactor = 1_000_000;
 
-/** The machine's clock. Its timers do not keep a process alive. */
+/**
+ * Creates a clock that shows the time of the machine. Its timers do not keep a process alive.
+ * @example
+ * ```ts
+ * import { createMockService, systemClock } from "@loyalty-cards/mock-server";
+ *
+ * const service = createMockService({ clock: systemClock() });
+ * ```
+ */
 export function systemClock(): Clock {
   return { now: Date.now, wakeAt: (atMs, wake) => timer(atMs - Date.now(), wake) };
 }
 
-/** A clock that stands at `startAt` (the present when absent) until `service.clock` moves it. */
+/**
+ * Creates a clock that stands still until `service.clock` moves it.
+ * @param startAt the first time it shows. Default: the current time.
+ * @throws {RangeError} when that is no date, or one after the year 9999.
+ * @example
+ * ```ts
+ * import { createMockService, manualClock } from "@loyalty-cards/mock-server";
+ *
+ * const service = createMockService({ clock: manualClock("2026-01-01T00:00:00Z") });
+ * await service.clock.advance("6h"); // makes every delivery attempt of these six hours
+ * ```
+ */
 export function manualClock(startAt: Date | number | string = Date.now()): ManualClock {
   let nowMs = startMs("manualClock", startAt);
   return {
@@ -57,7 +76,17 @@ export function manualClock(startAt: Date | number | string = Date.now()): Manua
   };
 }
 
-/** A clock that runs `factor` times as fast as the machine's, and can be moved forward besides. */
+/**
+ * Creates a clock that runs `factor` times as fast as the machine's, and that `service.clock` can also move forward.
+ * @param options `factor`, more than 0 and at most 1 000 000, default 1; `startAt`, default: the current time.
+ * @throws {RangeError} for another factor or start.
+ * @example
+ * ```ts
+ * import { createMockService, scaledClock } from "@loyalty-cards/mock-server";
+ *
+ * const service = createMockService({ clock: scaledClock({ factor: 60 }) }); // a minute of the service in a second
+ * ```
+ */
 export function scaledClock({ factor = 1, startAt = Date.now() }: ScaledClockOptions = {}): ScaledClock {
   if (!(factor > 0 && factor <= largestFactor)) {
     throw new RangeError(`A clock's factor must be more than 0 and at most ${largestFactor}, not ${factor}.`);

@@ -29,7 +29,11 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
    * Called with one line per API request and per delivery attempt, and for pages and the control API per request that
    * failed. The lines have no bodies, queries, keys or secrets. Default: not called.
    * @example
+   * ```ts
+   * import { startMockServer } from "@loyalty-cards/mock-server/node";
+   *
    * await startMockServer({ onTraffic: console.error });
+   * ```
    */
   onTraffic?: (line: string) => void;
 }
@@ -43,9 +47,23 @@ export interface MockServer {
 }
 
 /**
- * Starts the service, on a clock that runs and can be moved.
+ * Starts the service on a port, on a clock that runs and can be moved.
+ * @param options those of `createMockService`, and `port` (default 0: any free port), `host` (default `127.0.0.1`) and `data`, a file.
  * @throws the system's error when the port is taken.
  * @throws {Error} when the `data` file cannot be used, or another server has it; the message names which.
+ * @example
+ * ```ts
+ * import { createIssuingClient } from "@loyalty-cards/issuing-client";
+ * import { startMockServer } from "@loyalty-cards/mock-server/node";
+ *
+ * const { url, service, close } = await startMockServer();
+ * const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
+ * await loyalty.issueCard(service.templateId, {
+ *   fieldValues: { name: "Anna" },
+ *   customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
+ * });
+ * await close();
+ * ```
  */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   const { data, ...others } = options;
