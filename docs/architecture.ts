@@ -28,7 +28,7 @@ export interface SourceFile {
 
 /** Who alone may import what. */
 const reserved: [what: RegExp, mayImport: RegExp][] = [
-  [/^openapi-fetch$/, /^packages\/issuing-client\/src\/api\.ts$/],
+  [/^openapi-(fetch|typescript-helpers)(\/|$)/, /^packages\/issuing-client\/src\/api\.ts$/],
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/hosts\/msw\.ts$/],
   [/^@opentelemetry\//, /^packages\/[\w-]+\/src\/otel\.ts$/],
   [/^libsql$/, /^packages\/webhook-inbox\/src\/sqlite\/database-node\.ts$/],

@@ -14,6 +14,8 @@ export interface Consumer {
   npx(...args: string[]): string;
   /** Installs the packages that are published, as they were built, and others beside them. */
   install(...others: string[]): void;
+  /** Installs one of them and nothing beside it. @returns the names of all packages that are there then. */
+  installAlone(name: string): string[];
   close(): void;
 }
 
@@ -36,9 +38,26 @@ export function openConsumer(node = process.execPath): Consumer {
       const tarballs = published.map((one) => pack(one.folder, folder).file);
       run(node, npm, "install", "--no-audit", "--no-fund", ...tarballs, ...others);
     },
+    installAlone(name) {
+      const tarball = pack(join(root, "packages", name), folder).file;
+      run(node, npm, "install", "--no-audit", "--no-fund", tarball);
+      const tree = JSON.parse(run(node, npm, "ls", "--omit=dev", "--all", "--json")) as Tree;
+      return namesIn(tree);
+    },
     close: () => rmSync(folder, { recursive: true }),
   };
 }
+
+/** What `npm ls --json` says. An optional peer that is not installed is listed too, without a version. */
+interface Tree {
+  version?: string;
+  dependencies?: Record<string, Tree>;
+}
+
+const namesIn = ({ dependencies = {} }: Tree): string[] =>
+  Object.entries(dependencies).flatMap(([name, tree]) =>
+    tree.version === undefined ? [] : [name, ...namesIn(tree)],
+  );
 
 /** A program of the consumer's has to say exactly this. */
 export function expectSaid(expected: string, said: string, program: string): void {

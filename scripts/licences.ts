@@ -17,7 +17,7 @@ interface Software {
 
 /** Inside a package, though no source map of it tells: types have none, and assets neither. */
 const insideBesides: Readonly<Record<string, readonly string[]>> = {
-  "issuing-client": ["@standard-schema/spec"], // its types, in ours
+  "issuing-client": ["@standard-schema/spec", "openapi-typescript-helpers"], // their types, in ours
   "mock-server": ["swagger-ui-dist"], // dist/reference
 };
 /** Where a licence's text is a file of the tarball already, or needs a word more than the text. */

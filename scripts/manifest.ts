@@ -2,6 +2,8 @@
 import type { Exports, Manifest, Published } from "./published.ts";
 
 const repository = "https://github.com/loyalty-cards/loyalty-cards";
+/** What these use is bundled, so that nobody else's release reaches their users. */
+const withoutDependencies = ["issuing-client", "webhook-verify"];
 /** What npm publishes must be among these; the last comes with the first release. */
 const inEveryTarball = ["dist", "src", "README.md", "LICENSE", "CHANGELOG.md"];
 
@@ -26,6 +28,10 @@ export function manifestFaults({ name, manifest }: Pick<Published, "name" | "man
     [manifest.type === "module", "needs `type`: module"],
     [manifest.engines?.node === ">=20", "needs `engines.node`: >=20"],
     [manifest.sideEffects === false, "needs `sideEffects`: false, or bundlers keep what nobody uses"],
+    [
+      !withoutDependencies.includes(name) || Object.keys(manifest.dependencies ?? {}).length === 0,
+      "may have no `dependencies`: bundle what it uses",
+    ],
     ...inEveryTarball.map((file): [boolean, string] => [files.includes(file), `needs ${file} in \`files\``]),
     [!files.some((file) => /[*!]/.test(file)), "names files in `files`, not patterns"],
     [manifest.publishConfig?.access === "public", "needs `publishConfig.access`: public"],

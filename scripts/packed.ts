@@ -3,6 +3,14 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expectSaid, openConsumer } from "./consumer.ts";
 
+for (const name of ["issuing-client", "webhook-verify"]) {
+  const alone = openConsumer();
+  try {
+    expectSaid(`@loyalty-cards/${name}`, alone.installAlone(name).join(" "), `npm ls of ${name} alone`);
+  } finally {
+    alone.close();
+  }
+}
 const consumer = openConsumer();
 
 try {

@@ -26,6 +26,7 @@ export interface Manifest {
   exports?: Exports;
   typesVersions?: { "*"?: Record<string, string[]> };
   dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
   publishConfig?: { access?: string; provenance?: boolean };
 }
 

@@ -1,5 +1,6 @@
 /** Looks at what each tarball has inside: everything that is needed, and nothing that nothing leads to. */
 import { readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { isAbsolute, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -12,7 +13,7 @@ const readByPeople = [...always, "CHANGELOG.md", "THIRD-PARTY.md"];
 /** Found by name when the mock server runs, so no import leads there. */
 const foundByName = /^dist\/reference\//;
 
-/** One sentence per file that is missing, or that nothing leads to. */
+/** One sentence per file that is missing or that nothing leads to, and per import of a package that npm does not install. */
 export function tarballFaults(
   name: string,
   manifest: Manifest,
@@ -24,7 +25,13 @@ export function tarballFaults(
   const missing = [...new Set([...always, ...needed])].filter((path) => !inside.has(path));
   const spare = paths.filter((path) => !needed.has(path) && !readByPeople.includes(path));
   const machines = paths.filter((path) => path.endsWith(".map") && namedIn(read(path)).some(isAbsolute));
+  const built = paths.filter((path) => /^dist\/.*\.c?[jt]s$/.test(path) && needed.has(path));
   return [
+    ...built.flatMap((path) =>
+      strangersIn(read(path), manifest).map(
+        (other) => `packages/${name}: ${path} imports ${other}, which is no dependency and no peer`,
+      ),
+    ),
     ...machines.map((path) => `packages/${name}: ${path} has a path of the machine that built it`),
     ...missing.map((path) => `packages/${name} has no ${path}: its tarball would be without it`),
     ...spare
@@ -53,6 +60,18 @@ function reached(manifest: Manifest, paths: readonly string[], read: (path: stri
   return found;
 }
 
+/** Packages that a built file imports, its declarations included, and that npm does not install with it. */
+function strangersIn(text: string, { name, dependencies, peerDependencies }: Manifest): string[] {
+  const installed = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })]);
+  return importsOf(text)
+    .filter((specifier) => !specifier.startsWith(".") && !isBuiltin(specifier))
+    .map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
+    .filter((other) => !installed.has(other));
+}
+
+const importsOf = (text: string) =>
+  ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+
 function namedIn(map: string): string[] {
   const { file, sources } = JSON.parse(map) as { file?: string; sources: string[] };
   return file === undefined ? sources : [file, ...sources];
@@ -78,10 +97,9 @@ function targetsIn(path: string, text: string, paths: readonly string[]): string
       .filter((target) => !target.startsWith(".."));
   }
   const isTypes = /\.d\.c?ts$/.test(path);
-  const imports = ts
-    .preProcessFile(text, true, true)
-    .importedFiles.filter(({ fileName }) => fileName.startsWith("."))
-    .map(({ fileName }) => beside(fileName))
+  const imports = importsOf(text)
+    .filter((specifier) => specifier.startsWith("."))
+    .map(beside)
     .map((target) => (isTypes ? target.replace(/\.(c?)js$/, ".d.$1ts") : target));
   const map = /^\/\/# sourceMappingURL=(\S+)$/m.exec(text)?.[1];
   return [...imports, ...(map === undefined ? [] : [beside(map)])];

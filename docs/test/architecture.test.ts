@@ -35,6 +35,11 @@ describe("a broken rule is named:", () => {
       [file(`${client}/client.ts`, "openapi-fetch")],
       /may not import openapi-fetch/,
     ],
+    [
+      "types of openapi-fetch elsewhere",
+      [file(`${client}/client.ts`, "type openapi-fetch/dist/index.d.mts")],
+      /may not import openapi-fetch/,
+    ],
     ["msw elsewhere", [file("packages/mock-server/src/hosts/node.ts", "msw")], /may not import msw/],
     ["node: in a room of everywhere", [file(`${client}/a.ts`, "type node:http")], /may not import node:http/],
     [

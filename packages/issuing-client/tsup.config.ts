@@ -1,4 +1,4 @@
-/** Builds each entry twice, ESM and CommonJS, with the contract's types inlined, and what browsers get instead. */
+/** Builds each entry twice, ESM and CommonJS, with the contract's types and openapi-fetch inlined, and what browsers get instead. */
 import { defineConfig } from "tsup";
 import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 
@@ -20,7 +20,10 @@ export default defineConfig({
       undici: "src/node-undici.ts",
       otel: "src/otel.ts",
     },
-    resolve: ["@loyalty-cards/openapi", "@standard-schema/spec"],
+    resolve: ["@loyalty-cards/openapi", "@standard-schema/spec", /^openapi-.*\.d\.mts$/],
+    compilerOptions: {
+      paths: { "openapi-typescript-helpers": ["./openapi-typescript-helpers.d.ts"] },
+    },
   },
   splitting: true,
   treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names

@@ -37,6 +37,13 @@ const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy
 
 export const name: Promise<string> = client.issueCard(club, request).then((card) => card.fieldValues.name);
 export const button = (publicUrl: string): string => cardLinks(publicUrl).secondWalletButton;
+export const page: Promise<string | undefined> = client.api
+  .GET("/passes/{id}", { params: { path: { id: "card_1" } } })
+  .then(({ data }) => data?.publicUrl);
+// @ts-expect-error a path that the contract does not have
+export const other = client.api.GET("/passes/{id}/history", { params: { path: { id: "card_1" } } });
+// @ts-expect-error a path parameter of another kind
+export const numbered = client.api.GET("/passes/{id}", { params: { path: { id: 1 } } });
 export const balance = (event: Awaited<ReturnType<typeof verifyWebhook>>): number =>
   event.type === "balance.changed" ? event.data.balance : 0;
 export const handle = onEvents({ "balance.changed": ({ data }) => void data.balance, other: () => {} });

@@ -33,6 +33,7 @@ describe("what is missing is named:", () => {
     ["a pattern", { files: [...(one.manifest.files ?? []), "test/**"] }, /not patterns/],
     ["public access", { publishConfig: { provenance: true } }, /`publishConfig.access`/],
     ["provenance", { publishConfig: { access: "public" } }, /`publishConfig.provenance`/],
+    ["dependencies of the client", { dependencies: { "openapi-fetch": "0.17.0" } }, /no `dependencies`/],
     ["another main", { main: "./dist/index.js" }, /`main`/],
     ["no module", { module: undefined }, /`module`/],
     ["no types", { types: undefined }, /`types`/],

@@ -5,6 +5,8 @@ import { tarballFaults } from "../tarball.ts";
 
 const manifest: Manifest = {
   name: "@loyalty-cards/small",
+  dependencies: { needed: "^1.0.0" },
+  peerDependencies: { "@scope/peer": "^1.0.0" },
   main: "./dist/index.cjs",
   exports: {
     ".": { import: { types: "./dist/index.d.ts", default: "./dist/index.js" }, require: "./dist/index.cjs" },
@@ -21,7 +23,7 @@ const files: Record<string, string> = {
   "dist/index.js.map": '{"sources":["../src/index.ts","../../../node_modules/other/index.js"]}',
   "dist/chunk.js": 'await import("./late.js")',
   "dist/late.js": "",
-  "dist/index.cjs": "",
+  "dist/index.cjs": 'require("needed/sub"); require("node:fs"); require("@scope/peer")',
   "dist/index.d.ts": 'export { type A } from "./a.js"',
   "dist/a.d.ts": "",
   "src/index.ts": 'export type { A } from "./a.ts"',
@@ -59,3 +61,13 @@ it.each(['{"sources":["/home/anna/src/index.ts"]}', '{"file":"/home/anna/dist/in
     );
   },
 );
+
+it.each([
+  ["dist/index.js", 'import "./chunk.js";\n//# sourceMappingURL=index.js.map\nimport "stranger"', "stranger"],
+  ["dist/index.cjs", 'require("stranger/sub")', "stranger"],
+  ["dist/a.d.ts", 'import type { A } from "@other/stranger/sub";', "@other/stranger"],
+])("%s may not import a package that npm does not install with it", (path, text, stranger) => {
+  expect(faultsOf({ ...files, [path]: text })).toEqual([
+    `packages/small: ${path} imports ${stranger}, which is no dependency and no peer`,
+  ]);
+});

@@ -1,6 +1,7 @@
 /** The escape hatch: the contract's typed client. The only file that knows openapi-fetch. */
 import type { paths } from "@loyalty-cards/openapi";
-import createClient, { type Client, defaultPathSerializer } from "openapi-fetch";
+import createClient, { defaultPathSerializer } from "openapi-fetch";
+import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
 import { configurationError } from "./errors.ts";
 import { checkedId } from "./identifier.ts";
 import { checkedHeaders } from "./request.ts";
