@@ -1,10 +1,10 @@
-/** Reads the imports of the house and names what breaks its rules. */
+/** Import rules: reads the imports of every source file and reports violations. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import ts from "typescript";
 
-/** Arrows go down only: a package imports packages of lower floors, `import type` included. */
-export const floors: Readonly<Record<string, number>> = {
+/** A package imports packages of lower layers only, `import type` included. */
+export const layers: Readonly<Record<string, number>> = {
   openapi: 1,
   "issuing-client": 2,
   "webhook-verify": 2,
@@ -26,7 +26,7 @@ export interface SourceFile {
   imports: readonly Import[];
 }
 
-/** Who alone may import what. */
+/** Modules that only certain files may import. */
 const reserved: [what: RegExp, mayImport: RegExp][] = [
   [/^openapi-(fetch|typescript-helpers)(\/|$)/, /^packages\/issuing-client\/src\/api\.ts$/],
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/hosts\/msw\.ts$/],
@@ -35,10 +35,10 @@ const reserved: [what: RegExp, mayImport: RegExp][] = [
   [/^node:/, /(^|\/)(bin|pg-boss|[\w-]*node[\w-]*)\.ts$/],
 ];
 
-/** Frameworks and engines are the user's: they come in as arguments, and what is not installed costs nothing. */
+/** Frameworks and engines are arguments of the user; only their types are imported, so that they stay optional. */
 const onlyAsTypes =
   /^(express|fastify|koa|next|undici|@nestjs\/.*|pg|postgres|drizzle-orm|kysely|@prisma\/.*|pg-boss|bullmq|ioredis)(\/|$)/;
-const drawers = /(^|\/)(utils|helpers|types|constants|interfaces|common)\.ts$/;
+const vagueNames = /(^|\/)(utils|helpers|types|constants|interfaces|common)\.ts$/;
 
 export function sourceFiles(root: string): SourceFile[] {
   const folders = ["examples", "openapi/scripts"];
@@ -82,19 +82,19 @@ function read(root: string, file: string): SourceFile {
 
 const textOf = (node: ts.Node) => (ts.isStringLiteralLike(node) ? node.text : node.getText());
 
-/** One sentence per broken rule; none when the house is in order. */
+/** One sentence per violation. */
 export function violations(files: readonly SourceFile[]): string[] {
-  return [...files.flatMap(violationsOf), ...loops(files).map((loop) => `${loop.join(" → ")} is a loop`)];
+  return [...files.flatMap(violationsOf), ...cycles(files).map((cycle) => `${cycle.join(" → ")} is a cycle`)];
 }
 
 function violationsOf({ path, firstLine, imports }: SourceFile): string[] {
   const found: string[] = [];
-  if (!/^\/\*\* .+/.test(firstLine)) found.push(`${path} does not open with a sentence`);
-  if (drawers.test(path)) found.push(`${path} is a drawer, not a room`);
-  const own = roomOf(path);
+  if (!/^\/\*\* .+/.test(firstLine)) found.push(`${path} does not begin with a sentence about its purpose`);
+  if (vagueNames.test(path)) found.push(`${path} needs a name that says what it contains`);
+  const own = packageOf(path);
   for (const { specifier, isTypeOnly } of imports) {
     const other = /^@loyalty-cards\/([\w-]+)/.exec(specifier)?.[1];
-    if (other !== undefined && floorOf(other) >= floorOf(own))
+    if (other !== undefined && layerOf(other) >= layerOf(own))
       found.push(`${path} imports ${specifier}, which is not below`);
     if (!path.startsWith("packages/")) continue;
     for (const [what, mayImport] of reserved) {
@@ -106,25 +106,25 @@ function violationsOf({ path, firstLine, imports }: SourceFile): string[] {
   return found;
 }
 
-const roomOf = (path: string) => path.replace(/^packages\//, "").split("/")[0] ?? "";
+const packageOf = (path: string) => path.replace(/^packages\//, "").split("/")[0] ?? "";
 
-function floorOf(name: string): number {
-  const floor = floors[name];
-  if (floor === undefined) throw new Error(`${name} has no floor: add it to docs/architecture.ts`);
-  return floor;
+function layerOf(name: string): number {
+  const layer = layers[name];
+  if (layer === undefined) throw new Error(`${name} has no layer: add it to docs/architecture.ts`);
+  return layer;
 }
 
-/** Every loop of relative imports, once, from its first file in the alphabet. */
-function loops(files: readonly SourceFile[]): string[][] {
+/** Every cycle of relative imports, once, beginning with its first file in alphabetical order. */
+function cycles(files: readonly SourceFile[]): string[][] {
   const targets = new Map(files.map((file) => [file.path, relativeTargets(file)]));
   const found = new Map<string, string[]>();
   const walk = (path: string, trail: readonly string[]): void => {
     const start = trail.indexOf(path);
     if (start >= 0) {
-      const loop = trail.slice(start);
-      const first = loop.indexOf([...loop].sort()[0] ?? "");
-      const turned = [...loop.slice(first), ...loop.slice(0, first)];
-      found.set(turned.join(), [...turned, turned[0] ?? ""]);
+      const cycle = trail.slice(start);
+      const first = cycle.indexOf([...cycle].sort()[0] ?? "");
+      const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
+      found.set(rotated.join(), [...rotated, rotated[0] ?? ""]);
       return;
     }
     for (const target of targets.get(path) ?? []) walk(target, [...trail, path]);

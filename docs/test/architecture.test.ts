@@ -1,4 +1,4 @@
-/** The house keeps its rules, and the reader of the rules notices when it does not. */
+/** The source files follow the import rules, and each violation is reported. */
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type SourceFile, sourceFiles, violations } from "../architecture.ts";
@@ -6,16 +6,16 @@ import { type SourceFile, sourceFiles, violations } from "../architecture.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 // Parses every source file of the repository, which takes longer than five seconds on a busy machine.
-it("the house is in order", { timeout: 60_000 }, () => {
+it("finds no violation of the import rules", { timeout: 60_000 }, () => {
   const files = sourceFiles(root);
   expect(files.length).toBeGreaterThan(60);
   expect(violations(files)).toEqual([]);
 });
 
-describe("a broken rule is named:", () => {
+describe("reports", () => {
   const file = (path: string, ...specifiers: string[]): SourceFile => ({
     path,
-    firstLine: "/** A room. */",
+    firstLine: "/** A file. */",
     imports: specifiers.map((specifier) => ({
       specifier: specifier.replace(/^type /, ""),
       isTypeOnly: specifier.startsWith("type "),
@@ -24,24 +24,24 @@ describe("a broken rule is named:", () => {
   const client = "packages/issuing-client/src";
 
   it.each([
-    ["an upward arrow", [file(`${client}/a.ts`, "@loyalty-cards/mock-server")], /not below/],
+    ["an import of a higher layer", [file(`${client}/a.ts`, "@loyalty-cards/mock-server")], /not below/],
+    ["an import within a layer", [file(`${client}/a.ts`, "type @loyalty-cards/webhook-verify")], /not below/],
     [
-      "an arrow between neighbours",
-      [file(`${client}/a.ts`, "type @loyalty-cards/webhook-verify")],
-      /not below/,
-    ],
-    [
-      "openapi-fetch elsewhere",
+      "openapi-fetch in another file",
       [file(`${client}/client.ts`, "openapi-fetch")],
       /may not import openapi-fetch/,
     ],
     [
-      "types of openapi-fetch elsewhere",
+      "types of openapi-fetch in another file",
       [file(`${client}/client.ts`, "type openapi-fetch/dist/index.d.mts")],
       /may not import openapi-fetch/,
     ],
-    ["msw elsewhere", [file("packages/mock-server/src/hosts/node.ts", "msw")], /may not import msw/],
-    ["node: in a room of everywhere", [file(`${client}/a.ts`, "type node:http")], /may not import node:http/],
+    ["msw in another file", [file("packages/mock-server/src/hosts/node.ts", "msw")], /may not import msw/],
+    [
+      "a Node API in a file for every runtime",
+      [file(`${client}/a.ts`, "type node:http")],
+      /may not import node:http/,
+    ],
     [
       "a framework at run time",
       [file("packages/webhook-verify/src/adapters/express.ts", "express")],
@@ -53,32 +53,32 @@ describe("a broken rule is named:", () => {
       /more than its types/,
     ],
     [
-      "a SQLite binding elsewhere",
+      "a SQLite binding in another file",
       [file("packages/webhook-inbox/src/sqlite/store.ts", "libsql")],
       /may not import libsql/,
     ],
-    ["a drawer", [file(`${client}/utils.ts`)], /is a drawer/],
+    ["a vague file name", [file(`${client}/utils.ts`)], /needs a name that says what it contains/],
     [
-      "no opening sentence",
+      "a missing first sentence",
       [{ ...file(`${client}/a.ts`), firstLine: "import x" }],
-      /does not open with a sentence/,
+      /does not begin with a sentence/,
     ],
     [
-      "a loop, types included",
+      "a cycle, types included",
       [
         file(`${client}/a.ts`, "type ./b.ts"),
         file(`${client}/b.ts`, "./c.ts"),
         file(`${client}/c.ts`, "./a.ts"),
       ],
-      /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts is a loop/,
+      /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts is a cycle/,
     ],
   ] as [string, SourceFile[], RegExp][])("%s", (_name, files, message) => {
     expect(violations(files)).toEqual([expect.stringMatching(message)]);
   });
 
-  it("a package without a floor", () => {
+  it("a package without a layer", () => {
     expect(() => violations([file("packages/novelty/src/a.ts", "@loyalty-cards/openapi")])).toThrow(
-      /has no floor/,
+      /has no layer/,
     );
   });
 });

@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { pausesMs } from "../../packages/mock-server/src/delivery/schedule.ts";
-import { floors } from "../architecture.ts";
+import { layers } from "../architecture.ts";
 import { isMadeOf, messages, textsOf } from "../messages.ts";
 import { readFromRoot } from "../snippets.ts";
 
@@ -64,19 +64,19 @@ describe("the capacity table", () => {
   });
 });
 
-describe("the drawings", () => {
+describe("diagrams", () => {
   const drawing = (name: string) => readFromRoot(`docs/diagrams/${name}.svg`);
 
-  it("the ladder has the pauses of the service", () => {
+  it("the diagram of the retries has the delays of the schedule", () => {
     const named = [...drawing("delivery-ladder").matchAll(/\+ (\d+) (minute|hour)s?</g)];
     const ms = named.map(([, count, unit]) => Number(count) * (unit === "hour" ? 3_600_000 : 60_000));
     expect(ms).toEqual(pausesMs);
   });
 
-  it("the floors are those of the rules", () => {
-    const named = [...drawing("floors").matchAll(/class="title"[^>]*>([\w-]+)</g)].map(([, name]) => name);
+  it("the diagram of the layers agrees with the import rules", () => {
+    const named = [...drawing("layers").matchAll(/class="title"[^>]*>([\w-]+)</g)].map(([, name]) => name);
     expect(named.sort()).toEqual(
-      Object.keys(floors)
+      Object.keys(layers)
         .filter((name) => name !== "cli")
         .sort(),
     );
