@@ -192,7 +192,7 @@ describe("warnings in the console", { concurrency: false }, () => {
     await issue("Bernd");
     await text("Idempotency key repeated with other content");
     await page.locator("#warning-count::-p-text(1)").wait();
-    assert.equal(await page.$eval(`main a[href="#/card/${card.id}"]`, (link) => link.innerText), card.id);
+    await page.locator(`main a[href="#/card/${card.id}"]`).wait();
     await issue("Celine");
     await page.waitForFunction(() => document.querySelectorAll("main li.panel").length === 2);
     await page.locator("#warning-count::-p-text(2)").wait();
@@ -221,7 +221,7 @@ describe("webhook endpoints in the console", { concurrency: false }, () => {
     assert.deepEqual(chosen, ["card.added", "ping"]);
     await field("url", "http://example.com/hook");
     await press("Save the changes");
-    await page.locator("li.panel .fault::-p-text(https://)").wait();
+    await page.locator("li.panel .form-error::-p-text(https://)").wait();
     assert.deepEqual(await endpoints(), [{ id, url, events: ["card.added", "ping"] }]);
     await press(`Cancel the changes of ${url}`);
 

@@ -14,8 +14,8 @@ export async function openConsole(test, browser, shop, { address = "", ...option
     Object.assign(window, { offered, pressed });
     const nameOf = (element) => {
       const name = element.dataset.action ?? `form ${element.dataset.submit}`;
-      const isOfTheRoom = name !== "copy" && element.closest("main") !== null;
-      return isOfTheRoom ? `${document.title.split(" – ")[0]}: ${name}` : name;
+      const isOfThePage = name !== "copy" && element.closest("main") !== null;
+      return isOfThePage ? `${document.title.split(" – ")[0]}: ${name}` : name;
     };
     const look = () => {
       for (const element of document.querySelectorAll("[data-action], [data-submit]"))
@@ -46,7 +46,7 @@ export async function openConsole(test, browser, shop, { address = "", ...option
     field: (name, value) => page.locator(`[name="${name}"]`).fill(value),
     /** Clicks the link in the navigation and waits for its page. */
     async visit(name) {
-      await page.locator(`#rooms a::-p-text(${name})`).click();
+      await page.locator(`#pages a::-p-text(${name})`).click();
       await page.locator(`main h1::-p-text(${name})`).wait();
     },
     gone: (words) => page.waitForFunction((wanted) => !document.body.innerText.includes(wanted), {}, words),

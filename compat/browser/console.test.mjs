@@ -115,11 +115,11 @@ describe("the console", { concurrency: false }, () => {
       await press("Record it");
       await page.waitForFunction(() => document.querySelector('[name="amount"]').value === "");
     }
-    await page.locator(".face-balance::-p-text(99)").wait();
+    await page.locator(".card-preview-balance::-p-text(99)").wait();
     await press("Cancel the purchase of +120");
     await text("The balance is 99; it cannot change by -120.");
     await press("Cancel the redemption of −50");
-    await page.locator(".face-balance::-p-text(149)").wait();
+    await page.locator(".card-preview-balance::-p-text(149)").wait();
     const { items: cards } = await shop.control("GET", "cards");
     assert.deepEqual([cards[0].loyaltyBalance, cards[0].loyaltyTier], [149, "Silver"]);
 
@@ -145,7 +145,7 @@ describe("the console", { concurrency: false }, () => {
 
     // Time
     await press("Next delivery: move the clock there");
-    await text("fired.");
+    await text("made.");
     await visit("Clock");
     await press("To the next delivery");
     await press("+1 h: move the clock forward");
@@ -153,7 +153,7 @@ describe("the console", { concurrency: false }, () => {
     await text("nothing is waiting");
     const before = Date.parse((await shop.control("GET", "clock")).now);
     await press("+1 day");
-    await text("No attempt was due.");
+    await text("No delivery attempt was due.");
     assert.ok(Date.parse((await shop.control("GET", "clock")).now) - before >= 86_400_000);
     await page.locator('select[name="mode"]').fill("manual");
     await press("Set the clock");
@@ -161,12 +161,12 @@ describe("the console", { concurrency: false }, () => {
 
     // Faults of both sorts
     await visit("Faults");
-    await text("Everything works");
+    await text("No faults");
     await field("times", "2");
     await page.locator('select[name="operation"]').fill("issueCard");
     await press("Add the fault");
     await press("Remove the fault: An error status");
-    await text("Everything works");
+    await text("No faults");
     await page.locator('select[name="kind"]').fill("duplicate");
     await page.locator('select[name="event"]').fill("balance.changed");
     await press("Add the fault");
@@ -174,7 +174,7 @@ describe("the console", { concurrency: false }, () => {
     await press("Remove all");
     await page.locator("dialog ::-p-text(Remove all)").wait();
     await page.locator('dialog button[value="yes"]').click();
-    await text("Everything works");
+    await text("No faults");
 
     // Keys
     await visit("API keys");
@@ -245,7 +245,7 @@ describe("the console", { concurrency: false }, () => {
     await field("customer/phone", "12");
     await field("customer/name", "Anna");
     await press("Issue the card");
-    await page.locator('[data-fault="customer/phone"]::-p-text(The phone number is not valid.)').wait();
+    await page.locator('[data-error="customer/phone"]::-p-text(The phone number is not valid.)').wait();
     const { focused, isInvalid, name } = await page.evaluate(() => ({
       focused: document.activeElement.name,
       isInvalid: document.activeElement.getAttribute("aria-invalid"),
@@ -256,7 +256,7 @@ describe("the console", { concurrency: false }, () => {
     await visit("Webhooks");
     await field("url", "http://example.com/hook");
     await press("Add the endpoint");
-    await page.locator(".fault::-p-text(https://)").wait();
+    await page.locator(".form-error::-p-text(https://)").wait();
   });
 
   it("shows at once what others do, without moving what is on the page or losing what is typed", async (test) => {
@@ -273,7 +273,7 @@ describe("the console", { concurrency: false }, () => {
     await page.locator("td a::-p-text(Anna)").click();
     await page.locator('[name="amount"]').fill("7");
     await shop.control("POST", `cards/${id}/purchase`, { points: 250 });
-    await page.locator(".face-balance::-p-text(250)").wait();
+    await page.locator(".card-preview-balance::-p-text(250)").wait();
     await page.locator(".tier::-p-text(Silver)").wait();
     assert.equal(await page.$eval('[name="amount"]', (input) => input.value), "7");
 
@@ -317,11 +317,11 @@ describe("the console", { concurrency: false }, () => {
     const { page } = await openConsole(test, opened.browser, shop);
     await page.locator("#connection::-p-text(Live)").wait();
     await page.setOfflineMode(true);
-    await page.locator('#rooms a[href="#/cards"]').click();
-    await page.locator("::-p-text(The service does not answer)").wait();
+    await page.locator('#pages a[href="#/cards"]').click();
+    await page.locator("::-p-text(The service does not respond)").wait();
     await page.setOfflineMode(false);
-    await page.locator('#rooms a[href="#/faults"]').click();
-    await page.locator("::-p-text(Everything works)").wait();
+    await page.locator('#pages a[href="#/faults"]').click();
+    await page.locator("::-p-text(No faults)").wait();
   });
 
   it("can be used with the keyboard alone, and always shows where one is", async (test) => {

@@ -115,7 +115,7 @@ export async function openFilledShop(test, words = "Anna") {
     card,
     pages: [
       ...consolePages.map((page) => [`${shop.baseUrl}/console#/${page}`, "main h1"]),
-      [`${shop.baseUrl}/console#/card/${card.id}`, ".face"],
+      [`${shop.baseUrl}/console#/card/${card.id}`, ".card-preview"],
       [`${shop.baseUrl}/console#/delivery/${deliveries[0].id}`, ".marks"],
       [`${shop.baseUrl}/console#/card/nobody`, "main h1"],
       [card.publicUrl, ".qr"],

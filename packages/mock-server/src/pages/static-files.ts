@@ -2,7 +2,7 @@
 export const staticFiles: ReadonlyMap<string, string> = new Map([
   [
     "assets/card.css",
-    `/* The pages that customers see: a card in the hand. */
+    `/* The styles of the pages that customers see. */
 
 :root {
   color-scheme: light dark;
@@ -75,7 +75,7 @@ a {
   box-shadow:
     0 1px 0 rgb(255 255 255 / 0.18) inset,
     0 2px 4px rgb(15 17 30 / 0.16),
-    0 22px 48px -12px rgb(15 17 30 / 0.45);
+    0 14px 28px -14px rgb(15 17 30 / 0.5);
 }
 
 .card::before {
@@ -340,8 +340,108 @@ code {
 `,
   ],
   [
+    "console/actions.js",
+    `/** Calls the functions of the open page for clicks (\`data-action\`), forms (\`data-submit\`) and filters (\`data-filter\`). */
+import { RequestError } from "./api.js";
+import { moveClock } from "./clock.js";
+import { copyBeside, showToast } from "./dialogs.js";
+
+/** The actions of every page. */
+const commonActions = {
+  skip: () => document.getElementById("main").focus(),
+  copy: (_id, { element }) => copyBeside(element),
+  advance: (duration) => moveClock("advance", { duration }),
+  "to-next-delivery": () => moveClock("advance-to-next-delivery"),
+  page: (offset, { state }) => {
+    state.offset = Number(offset);
+    scrollTo(0, 0);
+  },
+};
+
+const typingPauseMs = 150;
+
+/**
+ * @param getVisit returns the open page and its state.
+ * @param refresh updates the page after an action.
+ */
+export function handleActions(getVisit, refresh) {
+  let filterTimer;
+
+  document.addEventListener("click", (event) => {
+    const element = event.target.closest("[data-action]");
+    if (element === null || element.ariaBusy === "true") return;
+    if (element.localName === "a") event.preventDefault();
+    const { action, id } = element.dataset;
+    const { page, state } = getVisit();
+    perform(element, () => (page.actions?.[action] ?? commonActions[action])(id, { element, state }));
+  });
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("[data-submit]");
+    if (form === null) return;
+    event.preventDefault();
+    clearErrors(form);
+    const submit = form.querySelector("button.primary");
+    if (submit.ariaBusy === "true") return;
+    const { page, state } = getVisit();
+    perform(submit, async () => {
+      try {
+        await page.submits[form.dataset.submit](new FormData(form), { form, state });
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error;
+        showErrors(form, error);
+      }
+    });
+  });
+
+  document.addEventListener("input", (event) => {
+    const input = event.target.closest("[data-filter]");
+    if (input === null) return;
+    Object.assign(getVisit().state, { [input.dataset.filter]: input.value, offset: 0 });
+    clearTimeout(filterTimer);
+    filterTimer = setTimeout(refresh, input.type === "search" ? typingPauseMs : 0);
+  });
+
+  async function perform(element, act) {
+    element.ariaBusy = "true";
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      showToast(error.message, "error");
+    } finally {
+      element.ariaBusy = null;
+    }
+    await refresh();
+  }
+}
+
+/** Shows each error beside its field, and the others below the form. */
+function showErrors(form, { message, errors }) {
+  const unplaced = [];
+  for (const { pointer, detail } of errors) {
+    const name = pointer.slice(1);
+    const place = form.querySelector(\`[data-error="\${CSS.escape(name)}"]\`);
+    if (name === "" || place === null) unplaced.push(detail);
+    else {
+      place.textContent = detail;
+      form.elements.namedItem(name)?.setAttribute?.("aria-invalid", "true");
+    }
+  }
+  if (errors.length === 0) unplaced.push(message);
+  form.querySelector('[data-error=""]').textContent = unplaced.join(" ");
+  form.querySelector("[aria-invalid]")?.focus();
+}
+
+function clearErrors(form) {
+  for (const place of form.querySelectorAll("[data-error]")) place.textContent = "";
+  for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+}
+`,
+  ],
+  [
     "console/api.js",
-    `/** Talks to the control API, and to the public one where the console does what a website does. */
+    `/** Calls the control API, and the public API where the console acts as a website. */
 
 const control = new URL("../_mock/", import.meta.url);
 const publicApi = new URL("../api/v1/", import.meta.url);
@@ -349,11 +449,11 @@ const publicApi = new URL("../api/v1/", import.meta.url);
 /** The world that the console shows; the service's default one when absent. */
 export const worldId = new URLSearchParams(location.search).get("world");
 
-/** What the service refused, in its own words. */
-export class Refusal extends Error {
+/** An error response of the service, with its message. */
+export class RequestError extends Error {
   constructor(problem) {
-    super(problem.detail ?? problem.title ?? "The service refused.");
-    /** \`[{ pointer, detail }]\` of the members at fault. */
+    super(problem.detail ?? problem.title ?? "The service responded with an error.");
+    /** \`[{ pointer, detail }]\` of the invalid members. */
     this.errors = problem.errors ?? [];
     this.status = problem.status;
   }
@@ -374,11 +474,11 @@ export const put = (path, body) => exchange("PUT", controlUrl(path), body);
 export const update = (path, body) => exchange("PATCH", controlUrl(path), body);
 export const remove = (path) => exchange("DELETE", controlUrl(path));
 
-/** A call as a website's server makes it. */
-export const asWebsite = (method, path, apiKey, body) =>
+/** A call of the public API, as the server of a website makes it. */
+export const callAsWebsite = (method, path, apiKey, body) =>
   exchange(method, new URL(path, publicApi), body, { authorization: \`Bearer \${apiKey}\` });
 
-export const thisWorld = () => get(\`worlds/\${encodeURIComponent(worldId ?? "default")}\`);
+export const getWorld = () => get(\`worlds/\${encodeURIComponent(worldId ?? "default")}\`);
 
 async function exchange(method, url, body, headers = {}) {
   const response = await fetch(url, {
@@ -386,12 +486,12 @@ async function exchange(method, url, body, headers = {}) {
     headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch(() => {
-    throw new Refusal({ detail: "The service does not answer. Is it still running?" });
+    throw new RequestError({ detail: "The service does not respond. Is it still running?" });
   });
   const text = await response.text();
-  const answer = text === "" ? undefined : parsed(text);
-  if (!response.ok) throw new Refusal({ status: response.status, ...answer });
-  return answer;
+  const content = text === "" ? undefined : parsed(text);
+  if (!response.ok) throw new RequestError({ status: response.status, ...content });
+  return content;
 }
 
 function parsed(text) {
@@ -405,16 +505,16 @@ function parsed(text) {
   ],
   [
     "console/card-customer.js",
-    `/** Whose a card is: what is known of them, and whether they want news and offers. */
-import { asWebsite, thisWorld } from "./api.js";
+    `/** The customer of a card, and the consent to news and offers. */
+import { callAsWebsite, getWorld } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, facts, panel } from "./parts.js";
 
-/** By the public API, as a website does it: the control API has no consents. */
+/** Uses the public API: the control API has no consents. */
 export async function changeConsent(id, marketing) {
-  const { apiKeys } = await thisWorld();
-  await asWebsite("PUT", \`passes/\${encodeURIComponent(id)}/consent\`, apiKeys.website, { marketing });
+  const { apiKeys } = await getWorld();
+  await callAsWebsite("PUT", \`passes/\${encodeURIComponent(id)}/consent\`, apiKeys.website, { marketing });
   showToast(marketing ? "Consent given." : "Consent withdrawn.");
 }
 
@@ -452,7 +552,7 @@ export function customerPanel({ customer }, others) {
   ],
   [
     "console/card-history.js",
-    `/** What happened to a card's balance, newest first, and how to take it back. */
+    `/** The operations of a card, newest first, and the button that cancels one. */
 import { h } from "./dom.js";
 import { numberText, signed } from "./format.js";
 import { button, empty, table } from "./parts.js";
@@ -469,12 +569,12 @@ const typeNames = {
 export function historyOf({ items, total }) {
   if (total === 0)
     return empty(
-      "Nothing has happened yet",
-      "Record a purchase above; it appears here and goes out as balance.changed.",
+      "No operations yet",
+      "Record a purchase above. It appears here, and balance.changed is sent.",
     );
   return table(
     "History, newest first",
-    [["When"], ["What"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
+    [["Time"], ["Operation"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
     items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
       id,
       timeOf(createdAt),
@@ -495,7 +595,7 @@ export function historyOf({ items, total }) {
   ],
   [
     "console/card.js",
-    `/** One card: what is on it, whose it is, its history, and everything the shop can do with it. */
+    `/** One card: its balance, customer and history, and everything that a shop can do with it. */
 import { get, post, put, remove } from "./api.js";
 import { changeConsent, customerPanel } from "./card-customer.js";
 import { historyOf } from "./card-history.js";
@@ -508,13 +608,13 @@ import { timeOf } from "./service-clock.js";
 const kinds = [
   ["purchase", "Purchase: adds points"],
   ["reward", "Reward: adds points"],
-  ["redeem", "Redemption: takes points"],
-  ["correct", "Correction: adds or takes"],
+  ["redeem", "Redemption: subtracts points"],
+  ["correct", "Correction: adds or subtracts"],
 ];
 
 const pathOf = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent).join("/");
 
-export const cardRoom = {
+export const cardPage = {
   title: "Card",
   concerns: ["card", "operation", "customer"],
 
@@ -552,7 +652,7 @@ export const cardRoom = {
       h(
         "div",
         { class: "columns" },
-        h("div", { class: "stack" }, face(card, template), recordPanel(state)),
+        h("div", { class: "stack" }, cardPreview(card, template), recordPanel(state)),
         h(
           "div",
           { class: "stack" },
@@ -566,7 +666,7 @@ export const cardRoom = {
         pager({ total: operations.total, offset: state.offset, noun: "the history" }),
       ),
       panel(
-        "On record",
+        "Details",
         facts(
           ["Card id", copyable(card.id, "the card's id")],
           ["Card page", copyable(card.publicUrl, "the address of the card's page")],
@@ -603,7 +703,7 @@ export const cardRoom = {
       const { change } = await post(
         pathOf(state.id, kind),
         kind === "correct" ? { change: amount } : { points: amount },
-      ).catch(aboutTheAmount);
+      ).catch(asErrorOfAmount);
       filled.elements.amount.value = "";
       showToast(\`Recorded: \${signed(change)} points.\`);
     },
@@ -611,23 +711,23 @@ export const cardRoom = {
 };
 
 /** The form has one field for what the service calls points or change. */
-function aboutTheAmount(refusal) {
-  for (const fault of refusal.errors ?? []) fault.pointer = "/amount";
-  throw refusal;
+function asErrorOfAmount(error) {
+  for (const invalid of error.errors ?? []) invalid.pointer = "/amount";
+  throw error;
 }
 
-const face = ({ loyaltyBalance, loyaltyTier, customer }, template) =>
+const cardPreview = ({ loyaltyBalance, loyaltyTier, customer }, template) =>
   h(
     "div",
-    { class: "face" },
+    { class: "card-preview" },
     h(
       "p",
-      { class: "face-top" },
+      { class: "card-preview-top" },
       h("span", {}, template?.name ?? ""),
       loyaltyTier !== null && h("span", { class: "tier" }, loyaltyTier),
     ),
-    h("p", { class: "face-balance" }, h("strong", {}, numberText(loyaltyBalance)), " points"),
-    h("p", { class: "face-name" }, customer.name ?? ""),
+    h("p", { class: "card-preview-balance" }, h("strong", {}, numberText(loyaltyBalance)), " points"),
+    h("p", { class: "card-preview-name" }, customer.name ?? ""),
   );
 
 const walletRows = ({ wallets: isIn }, { first, second }) =>
@@ -642,7 +742,7 @@ const walletRows = ({ wallets: isIn }, { first, second }) =>
           "span",
           {},
           h("strong", {}, walletTitle(wallet)),
-          h("small", {}, isIn.includes(wallet) ? "The card is in it" : "Not in it"),
+          h("small", {}, isIn.includes(wallet) ? "Contains the card" : "Does not contain the card"),
         ),
         isIn.includes(wallet)
           ? button("Remove", "remove-from-wallet", {
@@ -671,7 +771,7 @@ const recordPanel = ({ kind = "purchase" }) =>
           type: "number",
           step: "any",
           inputmode: "decimal",
-          hint: kind === "correct" ? "Below 0 takes points away." : "More than 0.",
+          hint: kind === "correct" ? "A negative number subtracts points." : "More than 0.",
         }),
       ),
     ]),
@@ -680,14 +780,14 @@ const recordPanel = ({ kind = "purchase" }) =>
   ],
   [
     "console/cards.js",
-    `/** Customers and their cards: found by what is known of them, or issued by hand. */
-import { asWebsite, get, thisWorld } from "./api.js";
+    `/** Customers and their cards: search, and a form that issues a card. */
+import { callAsWebsite, get, getWorld } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, walletTitle } from "./format.js";
 import { button, checkbox, empty, field, form, heading, pager, pageSize, panel, table } from "./parts.js";
 
-export const cardsRoom = {
+export const cardsPage = {
   title: "Cards",
   concerns: ["card", "operation", "customer", "template"],
 
@@ -737,7 +837,7 @@ export const cardsRoom = {
 
   submits: {
     async issue(values, { form: filled, state }) {
-      const { apiKeys } = await thisWorld();
+      const { apiKeys } = await getWorld();
       const template = values.get("template");
       const fieldValues = Object.fromEntries(
         [...values]
@@ -756,7 +856,7 @@ export const cardsRoom = {
       };
       const path = \`templates/\${encodeURIComponent(template)}/passes\`;
       const customer = { ...Object.fromEntries(contact), consents };
-      const card = await asWebsite("POST", path, apiKeys.website, { fieldValues, customer });
+      const card = await callAsWebsite("POST", path, apiKeys.website, { fieldValues, customer });
       state.isOpen = false;
       showToast("The card was issued.");
       location.hash = \`#/card/\${encodeURIComponent(card.id)}\`;
@@ -810,7 +910,7 @@ function listOf({ items, total }, templates, { query }) {
   if (total === 0 && query) {
     return empty(
       \`No card matches “\${query}”\`,
-      "Look for a part of a name, a phone number, an e-mail address or an id.",
+      "Search for a part of a name, a phone number, an e-mail address or an id.",
     );
   }
   if (total === 0) {
@@ -874,13 +974,13 @@ export async function moveClock(how, body) {
   const { fired } = await post(\`clock/\${how}\`, body);
   showToast(
     fired.length === 0
-      ? "The clock was moved. No attempt was due."
-      : \`The clock was moved; \${plural(fired.length, "attempt")} fired.\`,
+      ? "The clock was moved. No delivery attempt was due."
+      : \`The clock was moved; \${plural(fired.length, "delivery attempt")} made.\`,
   );
   await showClockBar();
 }
 
-/** The clock in the frame of every room. */
+/** The clock in the top bar of every page. */
 export async function showClockBar() {
   const clock = await readClock().catch(() => undefined);
   if (clock === undefined) return;
@@ -922,7 +1022,7 @@ const moves = [
 
 const nowText = () => h("span", { class: "now", "data-now": true }, dateTimeText(serviceNowMs()));
 
-export const clockRoom = {
+export const clockPage = {
   title: "Clock",
   concerns: ["clock", "delivery"],
   load: readClock,
@@ -931,7 +1031,7 @@ export const clockRoom = {
     const chosenMode = state.mode ?? mode;
     const cannotMove = mode === "system";
     return [
-      heading("Clock", "The service’s own time: retries, idempotency keys and events go by it."),
+      heading("Clock", "The service’s own time. Retries, idempotency keys and events use it."),
       panel(
         "Now",
         h("p", { class: "big-now" }, nowText()),
@@ -965,11 +1065,11 @@ export const clockRoom = {
         h(
           "p",
           { class: "quiet" },
-          "What is due on the way is delivered, in order, before the clock arrives. Time does not go back.",
+          "Deliveries that become due are sent, in order, before the clock reaches the new time. Time never goes back.",
         ),
       ),
       panel(
-        "How it runs",
+        "Mode of the clock",
         form("change", "Set the clock", [
           h(
             "div",
@@ -980,7 +1080,7 @@ export const clockRoom = {
                 type: "number",
                 step: "any",
                 value: String(factor ?? 1),
-                hint: "60 makes a minute of every second.",
+                hint: "With 60, one second is a minute of the service.",
               }),
           ),
         ]),
@@ -1005,7 +1105,7 @@ export const clockRoom = {
   ],
   [
     "console/console.css",
-    `/* The console: calm, readable, and the same at every width. */
+    `/* The styles of the console. */
 
 :root {
   color-scheme: light dark;
@@ -1015,6 +1115,7 @@ export const clockRoom = {
   --text: light-dark(#191c24, #e8eaf1);
   --quiet: light-dark(#545b6b, #a3a9ba);
   --line: light-dark(#dfe3ea, #2b303d);
+  --control: light-dark(#d3d8e2, #3b4152);
   --field: light-dark(#8a92a3, #6b7387);
   --accent: light-dark(#4338ca, #a5b4fc);
   --on-accent: light-dark(#ffffff, #14121f);
@@ -1025,7 +1126,7 @@ export const clockRoom = {
   --wait-soft: light-dark(#fdf1d8, #352a10);
   --bad: light-dark(#b01c2e, #ff9aa5);
   --bad-soft: light-dark(#fde8ea, #3a171c);
-  --edge: light-dark(rgb(16 18 24 / 0.24), rgb(0 0 0 / 0.75));
+  --edge: light-dark(rgb(16 18 24 / 0.17), rgb(0 0 0 / 0.75));
   --shadow: 0 1px 2px rgb(16 18 24 / 0.05), 0 1px 8px rgb(16 18 24 / 0.04);
   --round: 12px;
   --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;
@@ -1085,6 +1186,12 @@ h3 {
 a {
   color: var(--accent);
   text-underline-offset: 3px;
+}
+
+/* Below the underscores of identifiers. */
+code a,
+a code {
+  text-underline-offset: 5px;
 }
 
 code,
@@ -1153,7 +1260,7 @@ main:focus {
   transform: none;
 }
 
-/* The frame */
+/* Navigation and top bar */
 
 .shell {
   min-height: 100svh;
@@ -1190,12 +1297,12 @@ main:focus {
   font-weight: 400;
 }
 
-#rooms {
+#pages {
   display: grid;
   gap: 2px;
 }
 
-#rooms a {
+#pages a {
   padding: 8px 12px;
   border-radius: 8px;
   color: var(--quiet);
@@ -1203,12 +1310,12 @@ main:focus {
   text-decoration: none;
 }
 
-#rooms a:hover {
+#pages a:hover {
   background: var(--sunken);
   color: var(--text);
 }
 
-#rooms a[aria-current] {
+#pages a[aria-current] {
   background: var(--accent-soft);
   color: var(--accent);
   font-weight: 620;
@@ -1372,6 +1479,10 @@ main {
   flex-wrap: wrap;
 }
 
+.panel > header:has(.actions) > div:first-child {
+  flex: 1 1 260px;
+}
+
 .panel > header > button,
 .panel > header > .pill,
 .panel > header > time {
@@ -1417,7 +1528,7 @@ main {
 
 .facts > div {
   display: grid;
-  grid-template-columns: minmax(110px, 34%) minmax(0, 1fr);
+  grid-template-columns: minmax(110px, min(34%, 200px)) minmax(0, 1fr);
   gap: 16px;
   align-items: center;
   min-height: 42px;
@@ -1575,7 +1686,7 @@ td .pill {
 
 /* What scrolls sideways has a shadow at each edge; the covers scroll with the content and hide it at the end. */
 .scroll,
-#rooms {
+#pages {
   --ground: var(--panel);
   overflow-x: auto;
   background:
@@ -1586,12 +1697,8 @@ td .pill {
     var(--ground);
 }
 
-.scroll {
-  border-radius: 8px;
-}
-
 @media (min-width: 821px) {
-  #rooms {
+  #pages {
     overflow: visible;
     background: none;
   }
@@ -1673,7 +1780,7 @@ button,
   justify-content: center;
   min-height: 38px;
   padding: 0 15px;
-  border: 1px solid var(--line);
+  border: 1px solid var(--control);
   border-radius: 9px;
   background: var(--panel);
   color: var(--text);
@@ -1715,7 +1822,7 @@ button.danger {
 button:disabled {
   cursor: default;
   opacity: 0.5;
-  border-color: var(--line);
+  border-color: var(--control);
 }
 
 button[aria-busy] {
@@ -1783,12 +1890,12 @@ legend {
   font-weight: 580;
 }
 
-.fault {
+.form-error {
   color: var(--bad);
   font-size: 0.9rem;
 }
 
-.fault:empty {
+.form-error:empty {
   display: none;
 }
 
@@ -1950,9 +2057,9 @@ legend {
   font-size: 0.88rem;
 }
 
-/* A card */
+/* The preview of a card */
 
-.face {
+.card-preview {
   min-height: 208px;
   display: flex;
   flex-direction: column;
@@ -1967,14 +2074,14 @@ legend {
   overflow-wrap: anywhere;
 }
 
-.face-top {
+.card-preview-top {
   display: flex;
   justify-content: space-between;
   gap: 12px;
   font-weight: 600;
 }
 
-.face .tier {
+.card-preview .tier {
   flex: none;
   max-width: 50%;
   padding: 1px 12px;
@@ -1984,14 +2091,14 @@ legend {
   font-size: 0.86rem;
 }
 
-.face-balance strong {
+.card-preview-balance strong {
   font-size: 2.9rem;
   line-height: 1;
   letter-spacing: -0.03em;
   font-variant-numeric: tabular-nums;
 }
 
-.face-name {
+.card-preview-name {
   margin-top: auto;
   font-weight: 600;
   min-height: 1.5em;
@@ -2013,7 +2120,7 @@ legend {
 
 .entry summary {
   display: grid;
-  grid-template-columns: 92px minmax(120px, 0.8fr) minmax(120px, 1.4fr) 84px 118px 178px;
+  grid-template-columns: 92px minmax(136px, 0.7fr) minmax(120px, 1.6fr) 80px 104px 158px;
   gap: 14px;
   align-items: center;
   min-height: 52px;
@@ -2161,7 +2268,7 @@ dialog form {
   overflow-wrap: anywhere;
 }
 
-.toast.refused {
+.toast.error {
   background: light-dark(#8f1524, #ffd3d8);
   color: light-dark(#ffffff, #3a070e);
 }
@@ -2215,14 +2322,14 @@ dialog form {
   .elsewhere {
     display: none;
   }
-  #rooms {
+  #pages {
     --ground: var(--page);
     display: flex;
     gap: 4px;
     padding: 6px 12px 10px;
     scrollbar-width: none;
   }
-  #rooms a {
+  #pages a {
     white-space: nowrap;
   }
   main {
@@ -2271,7 +2378,7 @@ import { stateNames, statePill } from "./format.js";
 import { empty, heading, pager, pageSize } from "./parts.js";
 import { timeOf } from "./service-clock.js";
 
-export const deliveriesRoom = {
+export const deliveriesPage = {
   title: "Deliveries",
   concerns: ["delivery", "endpoint", "clock"],
 
@@ -2435,6 +2542,9 @@ export function detailsOf(delivery, url) {
           ]),
         ),
     nextAttemptAt && h("p", {}, "Next attempt ", until(nextAttemptAt), " at ", timeOf(nextAttemptAt), "."),
+    url === undefined
+      ? h("p", { class: "quiet" }, "The endpoint was deleted, so this delivery cannot be sent again.")
+      : h("p", { class: "actions" }, button("Resend", "resend", { id })),
     facts(
       [
         "Link to this delivery",
@@ -2449,9 +2559,6 @@ export function detailsOf(delivery, url) {
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Body" },
       h("code", {}, indented(body)),
     ),
-    url === undefined
-      ? h("p", { class: "quiet" }, "The endpoint was deleted, so this delivery cannot be sent again.")
-      : h("p", { class: "actions" }, button("Resend", "resend", { id })),
   ];
 }
 
@@ -2493,13 +2600,13 @@ function indented(body) {
   ],
   [
     "console/dialogs.js",
-    `/** Asks before what cannot be undone, shows once what is shown once, and says in passing what was done. */
+    `/** Confirmations, secrets that are shown once, short messages, and the clipboard. */
 import { h } from "./dom.js";
 import { copyable } from "./parts.js";
 
-/** @returns whether the person agreed. */
-export const confirmed = (question, consequence, label) =>
-  opened(
+/** @returns whether the user confirmAction. */
+export const confirmAction = (question, consequence, label) =>
+  openDialog(
     h("h2", {}, question),
     h("p", {}, consequence),
     h(
@@ -2508,18 +2615,18 @@ export const confirmed = (question, consequence, label) =>
       h("button", { value: "no", autofocus: true }, "Keep as it is"),
       h("button", { value: "yes", class: "danger" }, label),
     ),
-  ).then((answer) => answer === "yes");
+  ).then((value) => value === "yes");
 
 /** A secret: on the page only as long as the dialog is open. */
-export const shownOnce = (title, text, explanation) =>
-  opened(
+export const showSecret = (title, text, explanation) =>
+  openDialog(
     h("h2", {}, title),
     h("p", {}, explanation),
     h("p", { class: "secret" }, copyable(text, "it")),
     h("form", { method: "dialog", class: "actions" }, h("button", { class: "primary" }, "I have copied it")),
   );
 
-function opened(...content) {
+function openDialog(...content) {
   const dialog = h("dialog", {}, content);
   const title = dialog.querySelector("h2");
   title.id = "dialog-title";
@@ -2539,7 +2646,7 @@ const toastMs = 5000;
 export function showToast(text, kind = "done") {
   const toast = h("p", { class: \`toast \${kind}\` }, text);
   document.getElementById("toasts").append(toast);
-  setTimeout(() => toast.remove(), kind === "refused" ? 2 * toastMs : toastMs);
+  setTimeout(() => toast.remove(), kind === "error" ? 2 * toastMs : toastMs);
 }
 
 /** Copies the text beside the button. */
@@ -2553,7 +2660,7 @@ export async function copyBeside(pressed) {
 /** Copies a text that is not on the page; shows it when the browser does not allow copying. */
 export async function copyText(text, title) {
   if (await copied(text)) return;
-  await shownOnce(title, text, "The browser does not allow this page to copy. Select the text and copy it.");
+  await showSecret(title, text, "The browser does not allow this page to copy. Select the text and copy it.");
 }
 
 async function copied(text) {
@@ -2618,8 +2725,8 @@ function morphChildren(target, wanted) {
 
 const areAlike = (a, b) => a.nodeName === b.nodeName && a.dataset?.key === b.dataset?.key;
 
-/** What people and answers did to an element, which the next look at the service does not undo. */
-const ofThePerson = new Set(["open", "aria-invalid", "aria-busy"]);
+/** Attributes that the user or an error response has set; an update of the page leaves them. */
+const keptAttributes = new Set(["open", "aria-invalid", "aria-busy"]);
 
 function morph(element, wanted) {
   if (!(element instanceof Element)) {
@@ -2627,44 +2734,44 @@ function morph(element, wanted) {
     return;
   }
   for (const { name } of [...element.attributes]) {
-    if (!wanted.hasAttribute(name) && !ofThePerson.has(name)) element.removeAttribute(name);
+    if (!wanted.hasAttribute(name) && !keptAttributes.has(name)) element.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
-  // Rows that people add to a form, and what says why it was refused, are the form's own.
+  // Rows that the user added to a form, and its error messages, stay as they are.
   if (!element.hasAttribute("data-keep")) morphChildren(element, [...wanted.childNodes]);
 }
 `,
   ],
   [
     "console/faults.js",
-    `/** Faults: what goes wrong on purpose, so that a website or a receiver can show how it copes. */
+    `/** Faults: errors that are injected to test a website or a receiver. */
 import { get, post, remove } from "./api.js";
-import { confirmed, showToast } from "./dialogs.js";
+import { confirmAction, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { plural } from "./format.js";
 import { button, empty, field, form, heading, panel } from "./parts.js";
 
-/** What each kind is called, what it has to be showToast, and whom it hits. */
+/** The title of each kind, its own fields in the form, and whether it applies to requests or to deliveries. */
 const kinds = {
-  status: { title: "An error status", asks: ["status", "retryAfterSeconds"], hits: "requests" },
-  latency: { title: "A late answer", asks: ["delayMs"], hits: "requests" },
-  reset: { title: "The connection is reset", asks: [], hits: "requests" },
-  destroy: { title: "The connection is closed", asks: [], hits: "requests" },
-  truncate: { title: "Half of the body", asks: [], hits: "requests" },
-  malformed: { title: "A malformed chunk", asks: [], hits: "requests" },
-  hang: { title: "No answer at all", asks: [], hits: "requests" },
-  html: { title: "A gateway’s HTML page", asks: ["status"], hits: "requests" },
-  duplicate: { title: "An event arrives twice", asks: [], hits: "deliveries" },
-  reorder: { title: "An event is overtaken", asks: [], hits: "deliveries" },
-  drop: { title: "An attempt is lost", asks: [], hits: "deliveries" },
+  status: { title: "An error status", fields: ["status", "retryAfterSeconds"], target: "requests" },
+  latency: { title: "A late response", fields: ["delayMs"], target: "requests" },
+  reset: { title: "The connection is reset", fields: [], target: "requests" },
+  destroy: { title: "The connection is closed", fields: [], target: "requests" },
+  truncate: { title: "Half of the body", fields: [], target: "requests" },
+  malformed: { title: "A malformed chunk", fields: [], target: "requests" },
+  hang: { title: "No response at all", fields: [], target: "requests" },
+  html: { title: "A gateway’s HTML page", fields: ["status"], target: "requests" },
+  duplicate: { title: "An event arrives twice", fields: [], target: "deliveries" },
+  reorder: { title: "An event is overtaken", fields: [], target: "deliveries" },
+  drop: { title: "An attempt is lost", fields: [], target: "deliveries" },
 };
 
 const operations = ["issueCard", "getCard", "listOperations", "getConsent", "setConsent"];
 const whole = (form) => ({ type: "number", inputmode: "numeric", ...form });
 
-const questions = {
+const kindFields = {
   status: (kind) =>
     field("Status", "status", whole({ min: "400", max: "599", value: kind === "html" ? "502" : "503" })),
   retryAfterSeconds: () =>
@@ -2672,7 +2779,7 @@ const questions = {
   delayMs: () => field("Late by, in milliseconds", "delayMs", whole({ min: "0", value: "3000" })),
 };
 
-export const faultsRoom = {
+export const faultsPage = {
   title: "Faults",
   concerns: ["fault", "endpoint"],
 
@@ -2689,11 +2796,11 @@ export const faultsRoom = {
     return [
       heading(
         "Faults",
-        "What goes wrong on purpose. The first rule that matches a request is applied.",
+        "Errors that are injected on purpose. The first rule that matches a request is applied.",
         faults.length > 0 && button("Remove all", "remove-all", { kind: "danger" }),
       ),
       faults.length === 0
-        ? empty("Everything works", "Add a fault below and see how your website or receiver copes.")
+        ? empty("No faults", "Add a fault below to test how your website or receiver handles it.")
         : h("ul", { class: "cards", "data-key": "list" }, faults.map(faultCard)),
       addForm(kind, events, endpoints),
     ];
@@ -2705,7 +2812,8 @@ export const faultsRoom = {
       showToast("The fault was removed.");
     },
     async "remove-all"() {
-      if (!(await confirmed("Remove all faults?", "From now on everything works.", "Remove all"))) return;
+      if (!(await confirmAction("Remove all faults?", "Requests and deliveries work again.", "Remove all")))
+        return;
       await remove("faults");
       showToast("All faults were removed.");
     },
@@ -2717,11 +2825,11 @@ export const faultsRoom = {
       const match = givenOf(values, ["operation", "method", "path", "idempotencyKey", "event", "endpointId"]);
       await post("faults", {
         kind,
-        ...(kinds[kind].hits === "requests" && { phase: values.get("phase") }),
+        ...(kinds[kind].target === "requests" && { phase: values.get("phase") }),
         ...numbersOf(values, ["times", "status", "retryAfterSeconds", "delayMs"]),
         ...(Object.keys(match).length > 0 && { match }),
       });
-      showToast("From now on it goes wrong.");
+      showToast("The fault was added.");
     },
   },
 };
@@ -2734,7 +2842,7 @@ const numbersOf = (values, names) =>
   Object.fromEntries(Object.entries(givenOf(values, names)).map(([name, value]) => [name, Number(value)]));
 
 function addForm(kind, events, endpoints) {
-  const { asks, hits } = kinds[kind];
+  const { fields, target } = kinds[kind];
   const any = (text, values) => [
     ["", text],
     ...values.map((value) => (Array.isArray(value) ? value : [value, value])),
@@ -2745,18 +2853,18 @@ function addForm(kind, events, endpoints) {
       h(
         "div",
         { class: "grid" },
-        field("What goes wrong", "kind", {
+        field("Fault", "kind", {
           options: Object.entries(kinds).map(([name, { title }]) => [name, title]),
           "data-filter": "kind",
         }),
-        hits === "requests" &&
+        target === "requests" &&
           field("When", "phase", {
             options: [
               ["before", "Before the work: nothing is done"],
-              ["after-commit", "After the work: only the answer suffers"],
+              ["after-commit", "After the work: only the response fails"],
             ],
           }),
-        asks.map((name) => questions[name](kind)),
+        fields.map((name) => kindFields[name](kind)),
         field(
           "How often (optional)",
           "times",
@@ -2770,7 +2878,7 @@ function addForm(kind, events, endpoints) {
         h(
           "div",
           { class: "grid" },
-          hits === "requests"
+          target === "requests"
             ? [
                 field("Operation", "operation", { options: any("Any operation", operations) }),
                 field("Method", "method", { options: any("Any method", ["GET", "POST", "PUT"]) }),
@@ -2835,7 +2943,7 @@ const faultCard = ({ id, kind, phase, times, match = {}, status, delayMs, retryA
   ],
   [
     "console/format.js",
-    `/** Says times, numbers and states as people read them. */
+    `/** Formats times, numbers, states and names. */
 import { h } from "./dom.js";
 
 const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
@@ -2887,109 +2995,9 @@ export function durationText(ms) {
 export const stateNames = { pending: "Pending", delivered: "Delivered", failed: "Failed" };
 export const statePill = (state) => h("span", { class: \`pill \${state}\` }, stateNames[state] ?? state);
 
-export const customerName = ({ name, phone, email }) => name || phone || email || "Nameless customer";
+export const customerName = ({ name, phone, email }) => name || phone || email || "Unnamed customer";
 export const walletTitle = (wallet) => \`\${wallet.slice(0, 1).toUpperCase()}\${wallet.slice(1)} Wallet\`;
 export const plural = (count, noun) => \`\${numberText(count)} \${noun}\${count === 1 ? "" : "s"}\`;
-`,
-  ],
-  [
-    "console/hands.js",
-    `/** Clicks, forms and filters name what they want; the room that is open knows how to do it. */
-import { Refusal } from "./api.js";
-import { moveClock } from "./clock.js";
-import { copyBeside, showToast } from "./dialogs.js";
-
-/** What every room can do. */
-const everywhere = {
-  skip: () => document.getElementById("main").focus(),
-  copy: (_id, { element }) => copyBeside(element),
-  advance: (duration) => moveClock("advance", { duration }),
-  "to-next-delivery": () => moveClock("advance-to-next-delivery"),
-  page: (offset, { state }) => {
-    state.offset = Number(offset);
-    scrollTo(0, 0);
-  },
-};
-
-const typingPauseMs = 150;
-
-/**
- * @param visited tells the room that is open, and what was chosen in it.
- * @param refresh shows what came of it.
- */
-export function obey(visited, refresh) {
-  let filterTimer;
-
-  document.addEventListener("click", (event) => {
-    const element = event.target.closest("[data-action]");
-    if (element === null || element.ariaBusy === "true") return;
-    if (element.localName === "a") event.preventDefault();
-    const { action, id } = element.dataset;
-    const { room, state } = visited();
-    perform(element, () => (room.actions?.[action] ?? everywhere[action])(id, { element, state }));
-  });
-
-  document.addEventListener("submit", (event) => {
-    const form = event.target.closest("[data-submit]");
-    if (form === null) return;
-    event.preventDefault();
-    forgive(form);
-    const submit = form.querySelector("button.primary");
-    if (submit.ariaBusy === "true") return;
-    const { room, state } = visited();
-    perform(submit, async () => {
-      try {
-        await room.submits[form.dataset.submit](new FormData(form), { form, state });
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        blame(form, error);
-      }
-    });
-  });
-
-  document.addEventListener("input", (event) => {
-    const input = event.target.closest("[data-filter]");
-    if (input === null) return;
-    Object.assign(visited().state, { [input.dataset.filter]: input.value, offset: 0 });
-    clearTimeout(filterTimer);
-    filterTimer = setTimeout(refresh, input.type === "search" ? typingPauseMs : 0);
-  });
-
-  async function perform(element, act) {
-    element.ariaBusy = "true";
-    try {
-      await act();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      showToast(error.message, "refused");
-    } finally {
-      element.ariaBusy = null;
-    }
-    await refresh();
-  }
-}
-
-/** Puts each sentence beside the field it is about, and what remains below the form. */
-function blame(form, { message, errors }) {
-  const unplaced = [];
-  for (const { pointer, detail } of errors) {
-    const name = pointer.slice(1);
-    const place = form.querySelector(\`[data-fault="\${CSS.escape(name)}"]\`);
-    if (name === "" || place === null) unplaced.push(detail);
-    else {
-      place.textContent = detail;
-      form.elements.namedItem(name)?.setAttribute?.("aria-invalid", "true");
-    }
-  }
-  if (errors.length === 0) unplaced.push(message);
-  form.querySelector('[data-fault=""]').textContent = unplaced.join(" ");
-  form.querySelector("[aria-invalid]")?.focus();
-}
-
-function forgive(form) {
-  for (const place of form.querySelectorAll("[data-fault]")) place.textContent = "";
-  for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
-}
 `,
   ],
   [
@@ -3014,7 +3022,7 @@ function forgive(form) {
           <img src="assets/icon.svg" alt="" width="28" height="28" />
           <span>Loyalty cards <small>mock service</small></span>
         </a>
-        <nav id="rooms" aria-label="Console">
+        <nav id="pages" aria-label="Console">
           <a href="#/">Start</a>
           <a href="#/cards">Cards</a>
           <a href="#/templates">Templates</a>
@@ -3043,16 +3051,16 @@ function forgive(form) {
   ],
   [
     "console/keys.js",
-    `/** API keys: made for a website or for everything, and revoked. */
+    `/** API keys: create and revoke them. */
 import { get, post, remove } from "./api.js";
-import { confirmed, shownOnce, showToast } from "./dialogs.js";
+import { confirmAction, showSecret, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
 import { timeOf } from "./service-clock.js";
 
 const kindNames = { website: "Website", full: "Full" };
 
-export const keysRoom = {
+export const keysPage = {
   title: "API keys",
   concerns: ["apiKey"],
   load: () => get("api-keys"),
@@ -3069,7 +3077,7 @@ export const keysRoom = {
             field("Kind", "kind", { options: Object.entries(kindNames) }),
             field("Name (optional)", "name", {
               placeholder: "Shop on staging",
-              hint: "So that you know which one to revoke.",
+              hint: "Shows you later which key to revoke.",
             }),
           ),
         ]),
@@ -3077,7 +3085,7 @@ export const keysRoom = {
       panel(
         "Keys",
         items.length === 0
-          ? empty("No keys", "Create one above; until then every call answers 401.")
+          ? empty("No keys", "Create one above; until then every API call gets 401.")
           : h("ul", { class: "rows", "data-key": "list" }, items.map(keyRow)),
       ),
     ];
@@ -3085,9 +3093,9 @@ export const keysRoom = {
 
   actions: {
     async revoke(id) {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Revoke this key?",
-        "Whoever uses it is answered 401 from now on.",
+        "Calls with this key get 401 from now on.",
         "Revoke it",
       );
       if (!isSure) return;
@@ -3101,7 +3109,7 @@ export const keysRoom = {
       const name = values.get("name");
       const { key } = await post("api-keys", { kind: values.get("kind"), ...(name !== "" && { name }) });
       filled.reset();
-      await shownOnce(
+      await showSecret(
         "The new key",
         key,
         "Keep it on your server. It also stays in the list here: this is a mock.",
@@ -3117,7 +3125,7 @@ const keyRow = ({ id, kind, name, key, createdAt }) =>
     h(
       "div",
       {},
-      h("strong", {}, name || "Nameless key"),
+      h("strong", {}, name || "Unnamed key"),
       h("small", {}, kindNames[kind] ?? kind, ", created ", timeOf(createdAt)),
       copyable(key, \`the key \${name || kind}\`),
     ),
@@ -3166,57 +3174,58 @@ export function listen(onChange, onConnection) {
   ],
   [
     "console/main.js",
-    `/** Opens the room that the address names, and keeps it up to date. */
-import { Refusal } from "./api.js";
-import { cardRoom } from "./card.js";
-import { cardsRoom } from "./cards.js";
-import { clockRoom, showClockBar } from "./clock.js";
-import { deliveriesRoom } from "./deliveries.js";
+    `/** Opens the page that the address names, and keeps it up to date. */
+
+import { handleActions } from "./actions.js";
+import { RequestError } from "./api.js";
+import { cardPage } from "./card.js";
+import { cardsPage } from "./cards.js";
+import { clockPage, showClockBar } from "./clock.js";
+import { deliveriesPage } from "./deliveries.js";
 import { deliveryPage } from "./delivery.js";
 import { h, patch } from "./dom.js";
-import { faultsRoom } from "./faults.js";
-import { obey } from "./hands.js";
-import { keysRoom } from "./keys.js";
+import { faultsPage } from "./faults.js";
+import { keysPage } from "./keys.js";
 import { listen } from "./live.js";
 import { heading } from "./parts.js";
 import { tick } from "./service-clock.js";
-import { startRoom } from "./start.js";
-import { templatesRoom } from "./templates.js";
+import { startPage } from "./start.js";
+import { templatesPage } from "./templates.js";
 import { showWarningCount, warningsPage } from "./warnings.js";
-import { webhooksRoom } from "./webhooks.js";
+import { webhooksPage } from "./webhooks.js";
 import { showWorlds } from "./worlds.js";
 
-const rooms = {
-  "": startRoom,
-  cards: cardsRoom,
-  card: cardRoom,
-  templates: templatesRoom,
-  webhooks: webhooksRoom,
-  deliveries: deliveriesRoom,
+const pages = {
+  "": startPage,
+  cards: cardsPage,
+  card: cardPage,
+  templates: templatesPage,
+  webhooks: webhooksPage,
+  deliveries: deliveriesPage,
   delivery: deliveryPage,
   warnings: warningsPage,
-  clock: clockRoom,
-  faults: faultsRoom,
-  keys: keysRoom,
+  clock: clockPage,
+  faults: faultsPage,
+  keys: keysPage,
 };
 
 /** The entry of the navigation that is marked on the page of one item. */
 const parents = { card: "cards", delivery: "deliveries" };
 
 const main = document.getElementById("main");
-const strip = document.getElementById("rooms");
-/** What a person is looking at: the room, what its address says, and what was chosen in it. */
+const navigation = document.getElementById("pages");
+/** The open page with its state: the id in the address, filters and open forms. */
 let visit;
 
-async function enter() {
+async function openPage() {
   const [name = "", id = ""] = location.hash.replace(/^#\\/?/, "").split("/").map(decoded);
-  const room = Object.hasOwn(rooms, name) ? rooms[name] : startRoom;
-  visit = { room, state: { id, offset: 0 }, isFresh: true };
+  const page = Object.hasOwn(pages, name) ? pages[name] : startPage;
+  visit = { page, state: { id, offset: 0 }, isFresh: true };
   markPlace(\`#/\${parents[name] ?? name}\`);
   await refresh();
 }
 
-/** What somebody mistyped into the address names nothing. */
+/** An address that is not valid percent-encoding names nothing. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -3226,21 +3235,21 @@ function decoded(part) {
 }
 
 function markPlace(address) {
-  for (const link of strip.querySelectorAll("a")) {
+  for (const link of navigation.querySelectorAll("a")) {
     if (link.getAttribute("href") !== address) {
       link.removeAttribute("aria-current");
       continue;
     }
     link.setAttribute("aria-current", "page");
-    // On a phone the links are a strip; scrollIntoView would move the page too.
-    strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
+    // On a phone the links are one row that scrolls; scrollIntoView would move the page too.
+    navigation.scrollLeft = link.offsetLeft - (navigation.clientWidth - link.offsetWidth) / 2;
   }
 }
 
 let isReading = false;
 let mustReadAgain = false;
 
-/** Reads what the room shows and shows it; asked again meanwhile, it reads once more. */
+/** Loads the data of the page and shows it. A call during a load makes it load once more. */
 async function refresh() {
   if (isReading) {
     mustReadAgain = true;
@@ -3260,22 +3269,22 @@ async function refresh() {
   }
 }
 
-/** Undefined when there is no answer and something is shown already: a form may be half filled in. */
-async function contentOf({ room, state, isFresh }) {
+/** Undefined when the service does not respond and the page has content already: a form may be half filled in. */
+async function contentOf({ page, state, isFresh }) {
   try {
-    return room.show(await room.load(state), state);
+    return page.show(await page.load(state), state);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof RequestError)) throw error;
     if (error.status === undefined && !isFresh) return undefined;
     const back = h("a", { class: "button", href: "#/" }, "Back to the start");
-    return [heading(room.title, error.message, back)];
+    return [heading(page.title, error.message, back)];
   }
 }
 
 function show(current, content) {
   if (current.isFresh) {
     current.isFresh = false;
-    document.title = \`\${current.room.title} – Loyalty cards console\`;
+    document.title = \`\${current.page.title} – Loyalty cards console\`;
     main.replaceChildren();
     scrollTo(0, 0);
   }
@@ -3289,7 +3298,7 @@ function showConnection(isThere) {
   place.classList.toggle("lost", !isThere);
 }
 
-/** A test run changes hundreds of things a second; the page looks a few times a second. */
+/** A test run makes hundreds of changes a second; the page is updated a few times a second. */
 const lookEveryMs = 120;
 const unseen = new Set();
 
@@ -3304,32 +3313,32 @@ function look() {
   const concerns = (wanted) => types.some((type) => type === undefined || wanted.includes(type));
   if (concerns(["clock", "delivery"])) void showClockBar();
   if (concerns(["warning"])) void showWarningCount();
-  if (concerns(visit.room.concerns)) void refresh();
+  if (concerns(visit.page.concerns)) void refresh();
 }
 
 addEventListener("hashchange", () => {
-  void enter();
+  void openPage();
   main.focus({ preventScroll: true });
 });
 setInterval(tick, 1000);
-void enter();
+void openPage();
 void showClockBar();
 void showWorlds();
 void showWarningCount();
 listen(changed, showConnection);
-obey(() => visit, refresh);
+handleActions(() => visit, refresh);
 `,
   ],
   [
     "console/parts.js",
-    `/** The parts that several rooms are furnished with: headings, empty states, fields, buttons, pages of a list. */
+    `/** The parts of several pages: headings, empty states, fields, buttons, tables, pages of a list. */
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
 
 export const button = (label, action, { id, kind = "", ...attributes } = {}) =>
   h("button", { type: "button", class: kind, "data-action": action, "data-id": id, ...attributes }, label);
 
-/** What a room is for, and what can be done in it as a whole. */
+/** The title of a page, its purpose, and the actions for the whole page. */
 export const heading = (title, purpose, ...actions) =>
   h(
     "header",
@@ -3341,11 +3350,11 @@ export const heading = (title, purpose, ...actions) =>
 export const panel = (title, ...content) =>
   h("section", { class: "panel", "data-key": \`panel-\${title}\` }, title && h("h2", {}, title), content);
 
-/** Says what to do next where there is nothing yet. */
+/** Shown in place of an empty list: what to do next. */
 export const empty = (what, next, ...actions) =>
   h("div", { class: "empty" }, h("p", { class: "what" }, what), h("p", {}, next), actions);
 
-/** A labelled input with room for a hint, and for why it was refused. */
+/** A labelled input with a hint and a place for its error message. */
 export function field(label, name, { hint, options, chosen, ...attributes } = {}) {
   const id = attributes.id ?? \`field-\${name}\`;
   const input = options
@@ -3361,7 +3370,7 @@ export function field(label, name, { hint, options, chosen, ...attributes } = {}
     h("label", { for: id }, label),
     input,
     hint && h("small", {}, hint),
-    h("span", { class: "fault", "data-fault": name, "data-keep": true }),
+    h("span", { class: "form-error", "data-error": name, "data-keep": true }),
   );
 }
 
@@ -3373,13 +3382,13 @@ const optionOf = (option, chosen) => {
 export const checkbox = (label, name, attributes = {}) =>
   h("label", { class: "check" }, h("input", { type: "checkbox", name, ...attributes }), label);
 
-/** @param submit names what the room does with it. */
+/** @param submit the name of the function in \`submits\` of the page. */
 export const form = (submit, submitLabel, content, attributes = {}) =>
   h(
     "form",
     { "data-submit": submit, "data-key": \`form-\${submit}\`, novalidate: true, ...attributes },
     content,
-    h("p", { class: "fault", "data-fault": "", role: "alert", "data-keep": true }),
+    h("p", { class: "form-error", "data-error": "", role: "alert", "data-keep": true }),
     h("p", { class: "submit" }, h("button", { class: "primary" }, submitLabel)),
   );
 
@@ -3409,7 +3418,7 @@ export const facts = (...rows) =>
 
 export const pageSize = 20;
 
-/** Where a long list stands, and how to go on. */
+/** The position in a long list, with the buttons to the pages before and after. */
 export function pager({ total, offset, noun }) {
   if (total <= pageSize) return null;
   const last = Math.min(offset + pageSize, total);
@@ -3456,21 +3465,21 @@ export const table = (caption, columns, rows) =>
   ],
   [
     "console/service-clock.js",
-    `/** The service's time on this page: asked now and then, ticking on its own in between. */
+    `/** The service's time on this page: read when it changes, and counted on in between. */
 import { get } from "./api.js";
 import { h } from "./dom.js";
 import { dateTimeText, durationText, fullTimeText, timeText } from "./format.js";
 
-let known = { nowMs: Date.now(), heardMs: performance.now(), factor: 1 };
+let known = { nowMs: Date.now(), readMs: performance.now(), factor: 1 };
 
 export async function readClock() {
   const clock = await get("clock");
   const factor = { manual: 0, system: 1 }[clock.mode] ?? clock.factor ?? 1;
-  known = { nowMs: Date.parse(clock.now), heardMs: performance.now(), factor };
+  known = { nowMs: Date.parse(clock.now), readMs: performance.now(), factor };
   return clock;
 }
 
-export const serviceNowMs = () => known.nowMs + (performance.now() - known.heardMs) * known.factor;
+export const serviceNowMs = () => known.nowMs + (performance.now() - known.readMs) * known.factor;
 
 /** "in 4 min 12 s", on the service's clock. */
 export const untilText = (iso) => {
@@ -3503,19 +3512,19 @@ function setText(element, text) {
   [
     "console/start.js",
     `/** The first page: the settings of a website, as .env too, and what to try first. */
-import { get, post, thisWorld } from "./api.js";
-import { confirmed, copyText, showToast } from "./dialogs.js";
+import { get, getWorld, post } from "./api.js";
+import { confirmAction, copyText, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
 import { button, copyable, facts, field, heading, panel } from "./parts.js";
 
-export const startRoom = {
+export const startPage = {
   title: "Start",
   concerns: ["card", "operation", "endpoint", "delivery"],
 
   async load(state) {
     const [world, cards, endpoints, pending, delivered, failed] = await Promise.all([
-      thisWorld(),
+      getWorld(),
       get("cards", { limit: 100 }),
       get("webhooks/endpoints"),
       ...["pending", "delivered", "failed"].map((state) => get("webhooks/deliveries", { state, limit: 1 })),
@@ -3614,7 +3623,7 @@ export const startRoom = {
   actions: {
     "copy-environment": (_id, { state }) => copyText(state.environment, "The settings for .env"),
     async "start-over"() {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Start over?",
         "Deletes all cards, customers, operations and deliveries. The settings that the service was started with stay.",
         "Start over",
@@ -3661,9 +3670,9 @@ function quoted(value) {
   ],
   [
     "console/templates.js",
-    `/** Templates: which fields a card has, and which level begins where. */
+    `/** Templates: the fields of a card, and the balance at which each level starts. */
 import { get, post } from "./api.js";
-import { confirmed, showToast } from "./dialogs.js";
+import { confirmAction, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText, plural } from "./format.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
@@ -3674,7 +3683,7 @@ const fieldTypes = [
   ["number", "Number"],
 ];
 
-export const templatesRoom = {
+export const templatesPage = {
   title: "Templates",
   concerns: ["template"],
   load: () => get("templates"),
@@ -3704,9 +3713,9 @@ export const templatesRoom = {
     "add-tier": (_id, { element }) => appendRow(element, tierRow()),
     "remove-row": (_id, { element }) => element.closest(".form-row").remove(),
     async archive(id) {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Archive this template?",
-        "Its cards stay. From now on, issuing from it answers 404.",
+        "Its cards stay. From now on, issuing from it gets 404.",
         "Archive it",
       );
       if (!isSure) return;
@@ -3749,7 +3758,7 @@ const createForm = () =>
         "div",
         { class: "grid" },
         field("Name", "name", { hint: "Shown on the card." }),
-        field("Id (optional)", "id", { hint: "Chosen for you when left empty." }),
+        field("Id (optional)", "id", { hint: "Generated when left empty." }),
       ),
       h(
         "fieldset",
@@ -3862,7 +3871,7 @@ const templateCard = ({ id, name, fields, tiers, isArchived }) =>
     `/** Warnings: what the service accepted although it is probably a mistake of the website. */
 import { get } from "./api.js";
 import { h } from "./dom.js";
-import { copyable, empty, facts, heading, pager, pageSize } from "./parts.js";
+import { empty, heading, pager, pageSize } from "./parts.js";
 import { timeOf } from "./service-clock.js";
 
 const titles = { "replay-with-other-content": "Idempotency key repeated with other content" };
@@ -3894,20 +3903,18 @@ export async function showWarningCount() {
   badge.hidden = total === 0;
 }
 
-const warningPanel = ({ id, type, at, message, keyHash, templateId, cardId }) =>
+const warningPanel = ({ id, type, at, message, cardId }) =>
   h(
     "li",
     { class: "panel", "data-key": id },
     h("header", {}, h("h2", {}, titles[type] ?? type), timeOf(at)),
     h("p", {}, message),
-    facts(
-      cardId && [
-        "Card in the response",
-        h("a", { href: \`#/card/\${encodeURIComponent(cardId)}\` }, h("code", {}, cardId)),
-      ],
-      templateId && ["Template in the request", h("code", {}, templateId)],
-      ["Hash of the key", copyable(keyHash, "the hash of the key")],
-    ),
+    cardId &&
+      h(
+        "p",
+        { class: "actions" },
+        h("a", { class: "button", href: \`#/card/\${encodeURIComponent(cardId)}\` }, "Open the card"),
+      ),
   );
 `,
   ],
@@ -3915,14 +3922,14 @@ const warningPanel = ({ id, type, at, message, keyHash, templateId, cardId }) =>
     "console/webhooks.js",
     `/** Webhook endpoints: their addresses, their events and their signing secrets. */
 import { get, post, remove, update } from "./api.js";
-import { confirmed, shownOnce, showToast } from "./dialogs.js";
+import { confirmAction, showSecret, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
 
 const secretHint =
   "This signing secret is shown once. Put it into the settings of your receiver now; “New secret” replaces it.";
 
-export const webhooksRoom = {
+export const webhooksPage = {
   title: "Webhooks",
   concerns: ["endpoint"],
 
@@ -3962,20 +3969,20 @@ export const webhooksRoom = {
       showToast("A ping was sent; the delivery log shows the response.");
     },
     async "new-secret"(id) {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Create a new secret?",
         "The old one is invalid at once, also for deliveries that are still being retried.",
         "Create a new secret",
       );
       if (!isSure) return;
       const { secret } = await post(\`\${pathOf(id)}/new-secret\`);
-      await shownOnce("The new secret", secret, secretHint);
+      await showSecret("The new secret", secret, secretHint);
     },
     edit(id, { state }) {
       state.edited = state.edited === id ? undefined : id;
     },
     async delete(id) {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Delete this endpoint?",
         "Its pending deliveries become failed and are not attempted again. The delivery log stays.",
         "Delete the endpoint",
@@ -3993,7 +4000,7 @@ export const webhooksRoom = {
         events: values.getAll("events"),
       });
       state.isOpen = false;
-      await shownOnce("The endpoint’s secret", secret, secretHint);
+      await showSecret("The endpoint’s secret", secret, secretHint);
     },
     async update(values, { state }) {
       await update(pathOf(state.edited), { url: values.get("url"), events: values.getAll("events") });
@@ -4028,7 +4035,7 @@ const endpointForm = (submit, label, eventTypes, endpoint) =>
           }),
         ),
       ),
-      h("span", { class: "fault", "data-fault": "events", "data-keep": true }),
+      h("span", { class: "form-error", "data-error": "events", "data-keep": true }),
     ),
   ]);
 
@@ -4073,7 +4080,7 @@ import { get, worldId } from "./api.js";
 import { h, patch } from "./dom.js";
 
 export async function showWorlds() {
-  const { items } = await get("worlds").catch(() => ({ items: [] })); // the room says what is wrong
+  const { items } = await get("worlds").catch(() => ({ items: [] })); // the page shows the error
   if (items.length < 2) return;
   const options = items.map(({ id }) =>
     h("option", { value: id, selected: id === (worldId ?? "default") }, id),

@@ -9,7 +9,7 @@ export function walletPage(view: CardView, wallet: string): Markup {
   const isAdded = view.wallets.includes(wallet);
   const said = isAdded
     ? html`<p class="added">In ${title}</p>`
-    : html`<form method="post"><p>On a phone the real service would open ${title} now. This one is a mock: it takes your word for it.</p><button>Add to ${title}</button></form>`;
+    : html`<form method="post"><p>On a phone the real service opens ${title}. The mock service only records that the card was added.</p><button>Add to ${title}</button></form>`;
   return customerPage(
     `Add to ${title}`,
     "../../",

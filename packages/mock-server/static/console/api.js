@@ -1,4 +1,4 @@
-/** Talks to the control API, and to the public one where the console does what a website does. */
+/** Calls the control API, and the public API where the console acts as a website. */
 
 const control = new URL("../_mock/", import.meta.url);
 const publicApi = new URL("../api/v1/", import.meta.url);
@@ -6,11 +6,11 @@ const publicApi = new URL("../api/v1/", import.meta.url);
 /** The world that the console shows; the service's default one when absent. */
 export const worldId = new URLSearchParams(location.search).get("world");
 
-/** What the service refused, in its own words. */
-export class Refusal extends Error {
+/** An error response of the service, with its message. */
+export class RequestError extends Error {
   constructor(problem) {
-    super(problem.detail ?? problem.title ?? "The service refused.");
-    /** `[{ pointer, detail }]` of the members at fault. */
+    super(problem.detail ?? problem.title ?? "The service responded with an error.");
+    /** `[{ pointer, detail }]` of the invalid members. */
     this.errors = problem.errors ?? [];
     this.status = problem.status;
   }
@@ -31,11 +31,11 @@ export const put = (path, body) => exchange("PUT", controlUrl(path), body);
 export const update = (path, body) => exchange("PATCH", controlUrl(path), body);
 export const remove = (path) => exchange("DELETE", controlUrl(path));
 
-/** A call as a website's server makes it. */
-export const asWebsite = (method, path, apiKey, body) =>
+/** A call of the public API, as the server of a website makes it. */
+export const callAsWebsite = (method, path, apiKey, body) =>
   exchange(method, new URL(path, publicApi), body, { authorization: `Bearer ${apiKey}` });
 
-export const thisWorld = () => get(`worlds/${encodeURIComponent(worldId ?? "default")}`);
+export const getWorld = () => get(`worlds/${encodeURIComponent(worldId ?? "default")}`);
 
 async function exchange(method, url, body, headers = {}) {
   const response = await fetch(url, {
@@ -43,12 +43,12 @@ async function exchange(method, url, body, headers = {}) {
     headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch(() => {
-    throw new Refusal({ detail: "The service does not answer. Is it still running?" });
+    throw new RequestError({ detail: "The service does not respond. Is it still running?" });
   });
   const text = await response.text();
-  const answer = text === "" ? undefined : parsed(text);
-  if (!response.ok) throw new Refusal({ status: response.status, ...answer });
-  return answer;
+  const content = text === "" ? undefined : parsed(text);
+  if (!response.ok) throw new RequestError({ status: response.status, ...content });
+  return content;
 }
 
 function parsed(text) {

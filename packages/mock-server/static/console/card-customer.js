@@ -1,13 +1,13 @@
-/** Whose a card is: what is known of them, and whether they want news and offers. */
-import { asWebsite, thisWorld } from "./api.js";
+/** The customer of a card, and the consent to news and offers. */
+import { callAsWebsite, getWorld } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, facts, panel } from "./parts.js";
 
-/** By the public API, as a website does it: the control API has no consents. */
+/** Uses the public API: the control API has no consents. */
 export async function changeConsent(id, marketing) {
-  const { apiKeys } = await thisWorld();
-  await asWebsite("PUT", `passes/${encodeURIComponent(id)}/consent`, apiKeys.website, { marketing });
+  const { apiKeys } = await getWorld();
+  await callAsWebsite("PUT", `passes/${encodeURIComponent(id)}/consent`, apiKeys.website, { marketing });
   showToast(marketing ? "Consent given." : "Consent withdrawn.");
 }
 

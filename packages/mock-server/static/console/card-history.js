@@ -1,4 +1,4 @@
-/** What happened to a card's balance, newest first, and how to take it back. */
+/** The operations of a card, newest first, and the button that cancels one. */
 import { h } from "./dom.js";
 import { numberText, signed } from "./format.js";
 import { button, empty, table } from "./parts.js";
@@ -15,12 +15,12 @@ const typeNames = {
 export function historyOf({ items, total }) {
   if (total === 0)
     return empty(
-      "Nothing has happened yet",
-      "Record a purchase above; it appears here and goes out as balance.changed.",
+      "No operations yet",
+      "Record a purchase above. It appears here, and balance.changed is sent.",
     );
   return table(
     "History, newest first",
-    [["When"], ["What"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
+    [["Time"], ["Operation"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
     items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
       id,
       timeOf(createdAt),

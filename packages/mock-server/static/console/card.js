@@ -1,4 +1,4 @@
-/** One card: what is on it, whose it is, its history, and everything the shop can do with it. */
+/** One card: its balance, customer and history, and everything that a shop can do with it. */
 import { get, post, put, remove } from "./api.js";
 import { changeConsent, customerPanel } from "./card-customer.js";
 import { historyOf } from "./card-history.js";
@@ -11,13 +11,13 @@ import { timeOf } from "./service-clock.js";
 const kinds = [
   ["purchase", "Purchase: adds points"],
   ["reward", "Reward: adds points"],
-  ["redeem", "Redemption: takes points"],
-  ["correct", "Correction: adds or takes"],
+  ["redeem", "Redemption: subtracts points"],
+  ["correct", "Correction: adds or subtracts"],
 ];
 
 const pathOf = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent).join("/");
 
-export const cardRoom = {
+export const cardPage = {
   title: "Card",
   concerns: ["card", "operation", "customer"],
 
@@ -55,7 +55,7 @@ export const cardRoom = {
       h(
         "div",
         { class: "columns" },
-        h("div", { class: "stack" }, face(card, template), recordPanel(state)),
+        h("div", { class: "stack" }, cardPreview(card, template), recordPanel(state)),
         h(
           "div",
           { class: "stack" },
@@ -69,7 +69,7 @@ export const cardRoom = {
         pager({ total: operations.total, offset: state.offset, noun: "the history" }),
       ),
       panel(
-        "On record",
+        "Details",
         facts(
           ["Card id", copyable(card.id, "the card's id")],
           ["Card page", copyable(card.publicUrl, "the address of the card's page")],
@@ -106,7 +106,7 @@ export const cardRoom = {
       const { change } = await post(
         pathOf(state.id, kind),
         kind === "correct" ? { change: amount } : { points: amount },
-      ).catch(aboutTheAmount);
+      ).catch(asErrorOfAmount);
       filled.elements.amount.value = "";
       showToast(`Recorded: ${signed(change)} points.`);
     },
@@ -114,23 +114,23 @@ export const cardRoom = {
 };
 
 /** The form has one field for what the service calls points or change. */
-function aboutTheAmount(refusal) {
-  for (const fault of refusal.errors ?? []) fault.pointer = "/amount";
-  throw refusal;
+function asErrorOfAmount(error) {
+  for (const invalid of error.errors ?? []) invalid.pointer = "/amount";
+  throw error;
 }
 
-const face = ({ loyaltyBalance, loyaltyTier, customer }, template) =>
+const cardPreview = ({ loyaltyBalance, loyaltyTier, customer }, template) =>
   h(
     "div",
-    { class: "face" },
+    { class: "card-preview" },
     h(
       "p",
-      { class: "face-top" },
+      { class: "card-preview-top" },
       h("span", {}, template?.name ?? ""),
       loyaltyTier !== null && h("span", { class: "tier" }, loyaltyTier),
     ),
-    h("p", { class: "face-balance" }, h("strong", {}, numberText(loyaltyBalance)), " points"),
-    h("p", { class: "face-name" }, customer.name ?? ""),
+    h("p", { class: "card-preview-balance" }, h("strong", {}, numberText(loyaltyBalance)), " points"),
+    h("p", { class: "card-preview-name" }, customer.name ?? ""),
   );
 
 const walletRows = ({ wallets: isIn }, { first, second }) =>
@@ -145,7 +145,7 @@ const walletRows = ({ wallets: isIn }, { first, second }) =>
           "span",
           {},
           h("strong", {}, walletTitle(wallet)),
-          h("small", {}, isIn.includes(wallet) ? "The card is in it" : "Not in it"),
+          h("small", {}, isIn.includes(wallet) ? "Contains the card" : "Does not contain the card"),
         ),
         isIn.includes(wallet)
           ? button("Remove", "remove-from-wallet", {
@@ -174,7 +174,7 @@ const recordPanel = ({ kind = "purchase" }) =>
           type: "number",
           step: "any",
           inputmode: "decimal",
-          hint: kind === "correct" ? "Below 0 takes points away." : "More than 0.",
+          hint: kind === "correct" ? "A negative number subtracts points." : "More than 0.",
         }),
       ),
     ]),

@@ -1,11 +1,11 @@
-/** Customers and their cards: found by what is known of them, or issued by hand. */
-import { asWebsite, get, thisWorld } from "./api.js";
+/** Customers and their cards: search, and a form that issues a card. */
+import { callAsWebsite, get, getWorld } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, walletTitle } from "./format.js";
 import { button, checkbox, empty, field, form, heading, pager, pageSize, panel, table } from "./parts.js";
 
-export const cardsRoom = {
+export const cardsPage = {
   title: "Cards",
   concerns: ["card", "operation", "customer", "template"],
 
@@ -55,7 +55,7 @@ export const cardsRoom = {
 
   submits: {
     async issue(values, { form: filled, state }) {
-      const { apiKeys } = await thisWorld();
+      const { apiKeys } = await getWorld();
       const template = values.get("template");
       const fieldValues = Object.fromEntries(
         [...values]
@@ -74,7 +74,7 @@ export const cardsRoom = {
       };
       const path = `templates/${encodeURIComponent(template)}/passes`;
       const customer = { ...Object.fromEntries(contact), consents };
-      const card = await asWebsite("POST", path, apiKeys.website, { fieldValues, customer });
+      const card = await callAsWebsite("POST", path, apiKeys.website, { fieldValues, customer });
       state.isOpen = false;
       showToast("The card was issued.");
       location.hash = `#/card/${encodeURIComponent(card.id)}`;
@@ -128,7 +128,7 @@ function listOf({ items, total }, templates, { query }) {
   if (total === 0 && query) {
     return empty(
       `No card matches “${query}”`,
-      "Look for a part of a name, a phone number, an e-mail address or an id.",
+      "Search for a part of a name, a phone number, an e-mail address or an id.",
     );
   }
   if (total === 0) {

@@ -25,13 +25,13 @@ export async function moveClock(how, body) {
   const { fired } = await post(`clock/${how}`, body);
   showToast(
     fired.length === 0
-      ? "The clock was moved. No attempt was due."
-      : `The clock was moved; ${plural(fired.length, "attempt")} fired.`,
+      ? "The clock was moved. No delivery attempt was due."
+      : `The clock was moved; ${plural(fired.length, "delivery attempt")} made.`,
   );
   await showClockBar();
 }
 
-/** The clock in the frame of every room. */
+/** The clock in the top bar of every page. */
 export async function showClockBar() {
   const clock = await readClock().catch(() => undefined);
   if (clock === undefined) return;
@@ -73,7 +73,7 @@ const moves = [
 
 const nowText = () => h("span", { class: "now", "data-now": true }, dateTimeText(serviceNowMs()));
 
-export const clockRoom = {
+export const clockPage = {
   title: "Clock",
   concerns: ["clock", "delivery"],
   load: readClock,
@@ -82,7 +82,7 @@ export const clockRoom = {
     const chosenMode = state.mode ?? mode;
     const cannotMove = mode === "system";
     return [
-      heading("Clock", "The service’s own time: retries, idempotency keys and events go by it."),
+      heading("Clock", "The service’s own time. Retries, idempotency keys and events use it."),
       panel(
         "Now",
         h("p", { class: "big-now" }, nowText()),
@@ -116,11 +116,11 @@ export const clockRoom = {
         h(
           "p",
           { class: "quiet" },
-          "What is due on the way is delivered, in order, before the clock arrives. Time does not go back.",
+          "Deliveries that become due are sent, in order, before the clock reaches the new time. Time never goes back.",
         ),
       ),
       panel(
-        "How it runs",
+        "Mode of the clock",
         form("change", "Set the clock", [
           h(
             "div",
@@ -131,7 +131,7 @@ export const clockRoom = {
                 type: "number",
                 step: "any",
                 value: String(factor ?? 1),
-                hint: "60 makes a minute of every second.",
+                hint: "With 60, one second is a minute of the service.",
               }),
           ),
         ]),

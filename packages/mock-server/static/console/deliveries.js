@@ -6,7 +6,7 @@ import { stateNames, statePill } from "./format.js";
 import { empty, heading, pager, pageSize } from "./parts.js";
 import { timeOf } from "./service-clock.js";
 
-export const deliveriesRoom = {
+export const deliveriesPage = {
   title: "Deliveries",
   concerns: ["delivery", "endpoint", "clock"],
 

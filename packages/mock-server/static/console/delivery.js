@@ -59,6 +59,9 @@ export function detailsOf(delivery, url) {
           ]),
         ),
     nextAttemptAt && h("p", {}, "Next attempt ", until(nextAttemptAt), " at ", timeOf(nextAttemptAt), "."),
+    url === undefined
+      ? h("p", { class: "quiet" }, "The endpoint was deleted, so this delivery cannot be sent again.")
+      : h("p", { class: "actions" }, button("Resend", "resend", { id })),
     facts(
       [
         "Link to this delivery",
@@ -73,9 +76,6 @@ export function detailsOf(delivery, url) {
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Body" },
       h("code", {}, indented(body)),
     ),
-    url === undefined
-      ? h("p", { class: "quiet" }, "The endpoint was deleted, so this delivery cannot be sent again.")
-      : h("p", { class: "actions" }, button("Resend", "resend", { id })),
   ];
 }
 

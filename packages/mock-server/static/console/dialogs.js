@@ -1,10 +1,10 @@
-/** Asks before what cannot be undone, shows once what is shown once, and says in passing what was done. */
+/** Confirmations, secrets that are shown once, short messages, and the clipboard. */
 import { h } from "./dom.js";
 import { copyable } from "./parts.js";
 
-/** @returns whether the person agreed. */
-export const confirmed = (question, consequence, label) =>
-  opened(
+/** @returns whether the user confirmAction. */
+export const confirmAction = (question, consequence, label) =>
+  openDialog(
     h("h2", {}, question),
     h("p", {}, consequence),
     h(
@@ -13,18 +13,18 @@ export const confirmed = (question, consequence, label) =>
       h("button", { value: "no", autofocus: true }, "Keep as it is"),
       h("button", { value: "yes", class: "danger" }, label),
     ),
-  ).then((answer) => answer === "yes");
+  ).then((value) => value === "yes");
 
 /** A secret: on the page only as long as the dialog is open. */
-export const shownOnce = (title, text, explanation) =>
-  opened(
+export const showSecret = (title, text, explanation) =>
+  openDialog(
     h("h2", {}, title),
     h("p", {}, explanation),
     h("p", { class: "secret" }, copyable(text, "it")),
     h("form", { method: "dialog", class: "actions" }, h("button", { class: "primary" }, "I have copied it")),
   );
 
-function opened(...content) {
+function openDialog(...content) {
   const dialog = h("dialog", {}, content);
   const title = dialog.querySelector("h2");
   title.id = "dialog-title";
@@ -44,7 +44,7 @@ const toastMs = 5000;
 export function showToast(text, kind = "done") {
   const toast = h("p", { class: `toast ${kind}` }, text);
   document.getElementById("toasts").append(toast);
-  setTimeout(() => toast.remove(), kind === "refused" ? 2 * toastMs : toastMs);
+  setTimeout(() => toast.remove(), kind === "error" ? 2 * toastMs : toastMs);
 }
 
 /** Copies the text beside the button. */
@@ -58,7 +58,7 @@ export async function copyBeside(pressed) {
 /** Copies a text that is not on the page; shows it when the browser does not allow copying. */
 export async function copyText(text, title) {
   if (await copied(text)) return;
-  await shownOnce(title, text, "The browser does not allow this page to copy. Select the text and copy it.");
+  await showSecret(title, text, "The browser does not allow this page to copy. Select the text and copy it.");
 }
 
 async function copied(text) {

@@ -47,8 +47,8 @@ function morphChildren(target, wanted) {
 
 const areAlike = (a, b) => a.nodeName === b.nodeName && a.dataset?.key === b.dataset?.key;
 
-/** What people and answers did to an element, which the next look at the service does not undo. */
-const ofThePerson = new Set(["open", "aria-invalid", "aria-busy"]);
+/** Attributes that the user or an error response has set; an update of the page leaves them. */
+const keptAttributes = new Set(["open", "aria-invalid", "aria-busy"]);
 
 function morph(element, wanted) {
   if (!(element instanceof Element)) {
@@ -56,11 +56,11 @@ function morph(element, wanted) {
     return;
   }
   for (const { name } of [...element.attributes]) {
-    if (!wanted.hasAttribute(name) && !ofThePerson.has(name)) element.removeAttribute(name);
+    if (!wanted.hasAttribute(name) && !keptAttributes.has(name)) element.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
-  // Rows that people add to a form, and what says why it was refused, are the form's own.
+  // Rows that the user added to a form, and its error messages, stay as they are.
   if (!element.hasAttribute("data-keep")) morphChildren(element, [...wanted.childNodes]);
 }

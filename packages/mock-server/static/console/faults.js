@@ -1,29 +1,29 @@
-/** Faults: what goes wrong on purpose, so that a website or a receiver can show how it copes. */
+/** Faults: errors that are injected to test a website or a receiver. */
 import { get, post, remove } from "./api.js";
-import { confirmed, showToast } from "./dialogs.js";
+import { confirmAction, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { plural } from "./format.js";
 import { button, empty, field, form, heading, panel } from "./parts.js";
 
-/** What each kind is called, what it has to be showToast, and whom it hits. */
+/** The title of each kind, its own fields in the form, and whether it applies to requests or to deliveries. */
 const kinds = {
-  status: { title: "An error status", asks: ["status", "retryAfterSeconds"], hits: "requests" },
-  latency: { title: "A late answer", asks: ["delayMs"], hits: "requests" },
-  reset: { title: "The connection is reset", asks: [], hits: "requests" },
-  destroy: { title: "The connection is closed", asks: [], hits: "requests" },
-  truncate: { title: "Half of the body", asks: [], hits: "requests" },
-  malformed: { title: "A malformed chunk", asks: [], hits: "requests" },
-  hang: { title: "No answer at all", asks: [], hits: "requests" },
-  html: { title: "A gateway’s HTML page", asks: ["status"], hits: "requests" },
-  duplicate: { title: "An event arrives twice", asks: [], hits: "deliveries" },
-  reorder: { title: "An event is overtaken", asks: [], hits: "deliveries" },
-  drop: { title: "An attempt is lost", asks: [], hits: "deliveries" },
+  status: { title: "An error status", fields: ["status", "retryAfterSeconds"], target: "requests" },
+  latency: { title: "A late response", fields: ["delayMs"], target: "requests" },
+  reset: { title: "The connection is reset", fields: [], target: "requests" },
+  destroy: { title: "The connection is closed", fields: [], target: "requests" },
+  truncate: { title: "Half of the body", fields: [], target: "requests" },
+  malformed: { title: "A malformed chunk", fields: [], target: "requests" },
+  hang: { title: "No response at all", fields: [], target: "requests" },
+  html: { title: "A gateway’s HTML page", fields: ["status"], target: "requests" },
+  duplicate: { title: "An event arrives twice", fields: [], target: "deliveries" },
+  reorder: { title: "An event is overtaken", fields: [], target: "deliveries" },
+  drop: { title: "An attempt is lost", fields: [], target: "deliveries" },
 };
 
 const operations = ["issueCard", "getCard", "listOperations", "getConsent", "setConsent"];
 const whole = (form) => ({ type: "number", inputmode: "numeric", ...form });
 
-const questions = {
+const kindFields = {
   status: (kind) =>
     field("Status", "status", whole({ min: "400", max: "599", value: kind === "html" ? "502" : "503" })),
   retryAfterSeconds: () =>
@@ -31,7 +31,7 @@ const questions = {
   delayMs: () => field("Late by, in milliseconds", "delayMs", whole({ min: "0", value: "3000" })),
 };
 
-export const faultsRoom = {
+export const faultsPage = {
   title: "Faults",
   concerns: ["fault", "endpoint"],
 
@@ -48,11 +48,11 @@ export const faultsRoom = {
     return [
       heading(
         "Faults",
-        "What goes wrong on purpose. The first rule that matches a request is applied.",
+        "Errors that are injected on purpose. The first rule that matches a request is applied.",
         faults.length > 0 && button("Remove all", "remove-all", { kind: "danger" }),
       ),
       faults.length === 0
-        ? empty("Everything works", "Add a fault below and see how your website or receiver copes.")
+        ? empty("No faults", "Add a fault below to test how your website or receiver handles it.")
         : h("ul", { class: "cards", "data-key": "list" }, faults.map(faultCard)),
       addForm(kind, events, endpoints),
     ];
@@ -64,7 +64,8 @@ export const faultsRoom = {
       showToast("The fault was removed.");
     },
     async "remove-all"() {
-      if (!(await confirmed("Remove all faults?", "From now on everything works.", "Remove all"))) return;
+      if (!(await confirmAction("Remove all faults?", "Requests and deliveries work again.", "Remove all")))
+        return;
       await remove("faults");
       showToast("All faults were removed.");
     },
@@ -76,11 +77,11 @@ export const faultsRoom = {
       const match = givenOf(values, ["operation", "method", "path", "idempotencyKey", "event", "endpointId"]);
       await post("faults", {
         kind,
-        ...(kinds[kind].hits === "requests" && { phase: values.get("phase") }),
+        ...(kinds[kind].target === "requests" && { phase: values.get("phase") }),
         ...numbersOf(values, ["times", "status", "retryAfterSeconds", "delayMs"]),
         ...(Object.keys(match).length > 0 && { match }),
       });
-      showToast("From now on it goes wrong.");
+      showToast("The fault was added.");
     },
   },
 };
@@ -93,7 +94,7 @@ const numbersOf = (values, names) =>
   Object.fromEntries(Object.entries(givenOf(values, names)).map(([name, value]) => [name, Number(value)]));
 
 function addForm(kind, events, endpoints) {
-  const { asks, hits } = kinds[kind];
+  const { fields, target } = kinds[kind];
   const any = (text, values) => [
     ["", text],
     ...values.map((value) => (Array.isArray(value) ? value : [value, value])),
@@ -104,18 +105,18 @@ function addForm(kind, events, endpoints) {
       h(
         "div",
         { class: "grid" },
-        field("What goes wrong", "kind", {
+        field("Fault", "kind", {
           options: Object.entries(kinds).map(([name, { title }]) => [name, title]),
           "data-filter": "kind",
         }),
-        hits === "requests" &&
+        target === "requests" &&
           field("When", "phase", {
             options: [
               ["before", "Before the work: nothing is done"],
-              ["after-commit", "After the work: only the answer suffers"],
+              ["after-commit", "After the work: only the response fails"],
             ],
           }),
-        asks.map((name) => questions[name](kind)),
+        fields.map((name) => kindFields[name](kind)),
         field(
           "How often (optional)",
           "times",
@@ -129,7 +130,7 @@ function addForm(kind, events, endpoints) {
         h(
           "div",
           { class: "grid" },
-          hits === "requests"
+          target === "requests"
             ? [
                 field("Operation", "operation", { options: any("Any operation", operations) }),
                 field("Method", "method", { options: any("Any method", ["GET", "POST", "PUT"]) }),

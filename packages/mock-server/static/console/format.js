@@ -1,4 +1,4 @@
-/** Says times, numbers and states as people read them. */
+/** Formats times, numbers, states and names. */
 import { h } from "./dom.js";
 
 const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
@@ -50,6 +50,6 @@ export function durationText(ms) {
 export const stateNames = { pending: "Pending", delivered: "Delivered", failed: "Failed" };
 export const statePill = (state) => h("span", { class: `pill ${state}` }, stateNames[state] ?? state);
 
-export const customerName = ({ name, phone, email }) => name || phone || email || "Nameless customer";
+export const customerName = ({ name, phone, email }) => name || phone || email || "Unnamed customer";
 export const walletTitle = (wallet) => `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
 export const plural = (count, noun) => `${numberText(count)} ${noun}${count === 1 ? "" : "s"}`;

@@ -1,13 +1,13 @@
-/** API keys: made for a website or for everything, and revoked. */
+/** API keys: create and revoke them. */
 import { get, post, remove } from "./api.js";
-import { confirmed, shownOnce, showToast } from "./dialogs.js";
+import { confirmAction, showSecret, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
 import { timeOf } from "./service-clock.js";
 
 const kindNames = { website: "Website", full: "Full" };
 
-export const keysRoom = {
+export const keysPage = {
   title: "API keys",
   concerns: ["apiKey"],
   load: () => get("api-keys"),
@@ -24,7 +24,7 @@ export const keysRoom = {
             field("Kind", "kind", { options: Object.entries(kindNames) }),
             field("Name (optional)", "name", {
               placeholder: "Shop on staging",
-              hint: "So that you know which one to revoke.",
+              hint: "Shows you later which key to revoke.",
             }),
           ),
         ]),
@@ -32,7 +32,7 @@ export const keysRoom = {
       panel(
         "Keys",
         items.length === 0
-          ? empty("No keys", "Create one above; until then every call answers 401.")
+          ? empty("No keys", "Create one above; until then every API call gets 401.")
           : h("ul", { class: "rows", "data-key": "list" }, items.map(keyRow)),
       ),
     ];
@@ -40,9 +40,9 @@ export const keysRoom = {
 
   actions: {
     async revoke(id) {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Revoke this key?",
-        "Whoever uses it is answered 401 from now on.",
+        "Calls with this key get 401 from now on.",
         "Revoke it",
       );
       if (!isSure) return;
@@ -56,7 +56,7 @@ export const keysRoom = {
       const name = values.get("name");
       const { key } = await post("api-keys", { kind: values.get("kind"), ...(name !== "" && { name }) });
       filled.reset();
-      await shownOnce(
+      await showSecret(
         "The new key",
         key,
         "Keep it on your server. It also stays in the list here: this is a mock.",
@@ -72,7 +72,7 @@ const keyRow = ({ id, kind, name, key, createdAt }) =>
     h(
       "div",
       {},
-      h("strong", {}, name || "Nameless key"),
+      h("strong", {}, name || "Unnamed key"),
       h("small", {}, kindNames[kind] ?? kind, ", created ", timeOf(createdAt)),
       copyable(key, `the key ${name || kind}`),
     ),

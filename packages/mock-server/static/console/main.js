@@ -1,54 +1,55 @@
-/** Opens the room that the address names, and keeps it up to date. */
-import { Refusal } from "./api.js";
-import { cardRoom } from "./card.js";
-import { cardsRoom } from "./cards.js";
-import { clockRoom, showClockBar } from "./clock.js";
-import { deliveriesRoom } from "./deliveries.js";
+/** Opens the page that the address names, and keeps it up to date. */
+
+import { handleActions } from "./actions.js";
+import { RequestError } from "./api.js";
+import { cardPage } from "./card.js";
+import { cardsPage } from "./cards.js";
+import { clockPage, showClockBar } from "./clock.js";
+import { deliveriesPage } from "./deliveries.js";
 import { deliveryPage } from "./delivery.js";
 import { h, patch } from "./dom.js";
-import { faultsRoom } from "./faults.js";
-import { obey } from "./hands.js";
-import { keysRoom } from "./keys.js";
+import { faultsPage } from "./faults.js";
+import { keysPage } from "./keys.js";
 import { listen } from "./live.js";
 import { heading } from "./parts.js";
 import { tick } from "./service-clock.js";
-import { startRoom } from "./start.js";
-import { templatesRoom } from "./templates.js";
+import { startPage } from "./start.js";
+import { templatesPage } from "./templates.js";
 import { showWarningCount, warningsPage } from "./warnings.js";
-import { webhooksRoom } from "./webhooks.js";
+import { webhooksPage } from "./webhooks.js";
 import { showWorlds } from "./worlds.js";
 
-const rooms = {
-  "": startRoom,
-  cards: cardsRoom,
-  card: cardRoom,
-  templates: templatesRoom,
-  webhooks: webhooksRoom,
-  deliveries: deliveriesRoom,
+const pages = {
+  "": startPage,
+  cards: cardsPage,
+  card: cardPage,
+  templates: templatesPage,
+  webhooks: webhooksPage,
+  deliveries: deliveriesPage,
   delivery: deliveryPage,
   warnings: warningsPage,
-  clock: clockRoom,
-  faults: faultsRoom,
-  keys: keysRoom,
+  clock: clockPage,
+  faults: faultsPage,
+  keys: keysPage,
 };
 
 /** The entry of the navigation that is marked on the page of one item. */
 const parents = { card: "cards", delivery: "deliveries" };
 
 const main = document.getElementById("main");
-const strip = document.getElementById("rooms");
-/** What a person is looking at: the room, what its address says, and what was chosen in it. */
+const navigation = document.getElementById("pages");
+/** The open page with its state: the id in the address, filters and open forms. */
 let visit;
 
-async function enter() {
+async function openPage() {
   const [name = "", id = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  const room = Object.hasOwn(rooms, name) ? rooms[name] : startRoom;
-  visit = { room, state: { id, offset: 0 }, isFresh: true };
+  const page = Object.hasOwn(pages, name) ? pages[name] : startPage;
+  visit = { page, state: { id, offset: 0 }, isFresh: true };
   markPlace(`#/${parents[name] ?? name}`);
   await refresh();
 }
 
-/** What somebody mistyped into the address names nothing. */
+/** An address that is not valid percent-encoding names nothing. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -58,21 +59,21 @@ function decoded(part) {
 }
 
 function markPlace(address) {
-  for (const link of strip.querySelectorAll("a")) {
+  for (const link of navigation.querySelectorAll("a")) {
     if (link.getAttribute("href") !== address) {
       link.removeAttribute("aria-current");
       continue;
     }
     link.setAttribute("aria-current", "page");
-    // On a phone the links are a strip; scrollIntoView would move the page too.
-    strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
+    // On a phone the links are one row that scrolls; scrollIntoView would move the page too.
+    navigation.scrollLeft = link.offsetLeft - (navigation.clientWidth - link.offsetWidth) / 2;
   }
 }
 
 let isReading = false;
 let mustReadAgain = false;
 
-/** Reads what the room shows and shows it; asked again meanwhile, it reads once more. */
+/** Loads the data of the page and shows it. A call during a load makes it load once more. */
 async function refresh() {
   if (isReading) {
     mustReadAgain = true;
@@ -92,22 +93,22 @@ async function refresh() {
   }
 }
 
-/** Undefined when there is no answer and something is shown already: a form may be half filled in. */
-async function contentOf({ room, state, isFresh }) {
+/** Undefined when the service does not respond and the page has content already: a form may be half filled in. */
+async function contentOf({ page, state, isFresh }) {
   try {
-    return room.show(await room.load(state), state);
+    return page.show(await page.load(state), state);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof RequestError)) throw error;
     if (error.status === undefined && !isFresh) return undefined;
     const back = h("a", { class: "button", href: "#/" }, "Back to the start");
-    return [heading(room.title, error.message, back)];
+    return [heading(page.title, error.message, back)];
   }
 }
 
 function show(current, content) {
   if (current.isFresh) {
     current.isFresh = false;
-    document.title = `${current.room.title} – Loyalty cards console`;
+    document.title = `${current.page.title} – Loyalty cards console`;
     main.replaceChildren();
     scrollTo(0, 0);
   }
@@ -121,7 +122,7 @@ function showConnection(isThere) {
   place.classList.toggle("lost", !isThere);
 }
 
-/** A test run changes hundreds of things a second; the page looks a few times a second. */
+/** A test run makes hundreds of changes a second; the page is updated a few times a second. */
 const lookEveryMs = 120;
 const unseen = new Set();
 
@@ -136,17 +137,17 @@ function look() {
   const concerns = (wanted) => types.some((type) => type === undefined || wanted.includes(type));
   if (concerns(["clock", "delivery"])) void showClockBar();
   if (concerns(["warning"])) void showWarningCount();
-  if (concerns(visit.room.concerns)) void refresh();
+  if (concerns(visit.page.concerns)) void refresh();
 }
 
 addEventListener("hashchange", () => {
-  void enter();
+  void openPage();
   main.focus({ preventScroll: true });
 });
 setInterval(tick, 1000);
-void enter();
+void openPage();
 void showClockBar();
 void showWorlds();
 void showWarningCount();
 listen(changed, showConnection);
-obey(() => visit, refresh);
+handleActions(() => visit, refresh);

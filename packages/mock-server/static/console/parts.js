@@ -1,11 +1,11 @@
-/** The parts that several rooms are furnished with: headings, empty states, fields, buttons, pages of a list. */
+/** The parts of several pages: headings, empty states, fields, buttons, tables, pages of a list. */
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
 
 export const button = (label, action, { id, kind = "", ...attributes } = {}) =>
   h("button", { type: "button", class: kind, "data-action": action, "data-id": id, ...attributes }, label);
 
-/** What a room is for, and what can be done in it as a whole. */
+/** The title of a page, its purpose, and the actions for the whole page. */
 export const heading = (title, purpose, ...actions) =>
   h(
     "header",
@@ -17,11 +17,11 @@ export const heading = (title, purpose, ...actions) =>
 export const panel = (title, ...content) =>
   h("section", { class: "panel", "data-key": `panel-${title}` }, title && h("h2", {}, title), content);
 
-/** Says what to do next where there is nothing yet. */
+/** Shown in place of an empty list: what to do next. */
 export const empty = (what, next, ...actions) =>
   h("div", { class: "empty" }, h("p", { class: "what" }, what), h("p", {}, next), actions);
 
-/** A labelled input with room for a hint, and for why it was refused. */
+/** A labelled input with a hint and a place for its error message. */
 export function field(label, name, { hint, options, chosen, ...attributes } = {}) {
   const id = attributes.id ?? `field-${name}`;
   const input = options
@@ -37,7 +37,7 @@ export function field(label, name, { hint, options, chosen, ...attributes } = {}
     h("label", { for: id }, label),
     input,
     hint && h("small", {}, hint),
-    h("span", { class: "fault", "data-fault": name, "data-keep": true }),
+    h("span", { class: "form-error", "data-error": name, "data-keep": true }),
   );
 }
 
@@ -49,13 +49,13 @@ const optionOf = (option, chosen) => {
 export const checkbox = (label, name, attributes = {}) =>
   h("label", { class: "check" }, h("input", { type: "checkbox", name, ...attributes }), label);
 
-/** @param submit names what the room does with it. */
+/** @param submit the name of the function in `submits` of the page. */
 export const form = (submit, submitLabel, content, attributes = {}) =>
   h(
     "form",
     { "data-submit": submit, "data-key": `form-${submit}`, novalidate: true, ...attributes },
     content,
-    h("p", { class: "fault", "data-fault": "", role: "alert", "data-keep": true }),
+    h("p", { class: "form-error", "data-error": "", role: "alert", "data-keep": true }),
     h("p", { class: "submit" }, h("button", { class: "primary" }, submitLabel)),
   );
 
@@ -85,7 +85,7 @@ export const facts = (...rows) =>
 
 export const pageSize = 20;
 
-/** Where a long list stands, and how to go on. */
+/** The position in a long list, with the buttons to the pages before and after. */
 export function pager({ total, offset, noun }) {
   if (total <= pageSize) return null;
   const last = Math.min(offset + pageSize, total);

@@ -1,18 +1,18 @@
-/** The service's time on this page: asked now and then, ticking on its own in between. */
+/** The service's time on this page: read when it changes, and counted on in between. */
 import { get } from "./api.js";
 import { h } from "./dom.js";
 import { dateTimeText, durationText, fullTimeText, timeText } from "./format.js";
 
-let known = { nowMs: Date.now(), heardMs: performance.now(), factor: 1 };
+let known = { nowMs: Date.now(), readMs: performance.now(), factor: 1 };
 
 export async function readClock() {
   const clock = await get("clock");
   const factor = { manual: 0, system: 1 }[clock.mode] ?? clock.factor ?? 1;
-  known = { nowMs: Date.parse(clock.now), heardMs: performance.now(), factor };
+  known = { nowMs: Date.parse(clock.now), readMs: performance.now(), factor };
   return clock;
 }
 
-export const serviceNowMs = () => known.nowMs + (performance.now() - known.heardMs) * known.factor;
+export const serviceNowMs = () => known.nowMs + (performance.now() - known.readMs) * known.factor;
 
 /** "in 4 min 12 s", on the service's clock. */
 export const untilText = (iso) => {

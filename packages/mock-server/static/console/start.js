@@ -1,17 +1,17 @@
 /** The first page: the settings of a website, as .env too, and what to try first. */
-import { get, post, thisWorld } from "./api.js";
-import { confirmed, copyText, showToast } from "./dialogs.js";
+import { get, getWorld, post } from "./api.js";
+import { confirmAction, copyText, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
 import { button, copyable, facts, field, heading, panel } from "./parts.js";
 
-export const startRoom = {
+export const startPage = {
   title: "Start",
   concerns: ["card", "operation", "endpoint", "delivery"],
 
   async load(state) {
     const [world, cards, endpoints, pending, delivered, failed] = await Promise.all([
-      thisWorld(),
+      getWorld(),
       get("cards", { limit: 100 }),
       get("webhooks/endpoints"),
       ...["pending", "delivered", "failed"].map((state) => get("webhooks/deliveries", { state, limit: 1 })),
@@ -110,7 +110,7 @@ export const startRoom = {
   actions: {
     "copy-environment": (_id, { state }) => copyText(state.environment, "The settings for .env"),
     async "start-over"() {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Start over?",
         "Deletes all cards, customers, operations and deliveries. The settings that the service was started with stay.",
         "Start over",

@@ -1,6 +1,6 @@
-/** Templates: which fields a card has, and which level begins where. */
+/** Templates: the fields of a card, and the balance at which each level starts. */
 import { get, post } from "./api.js";
-import { confirmed, showToast } from "./dialogs.js";
+import { confirmAction, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText, plural } from "./format.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
@@ -11,7 +11,7 @@ const fieldTypes = [
   ["number", "Number"],
 ];
 
-export const templatesRoom = {
+export const templatesPage = {
   title: "Templates",
   concerns: ["template"],
   load: () => get("templates"),
@@ -41,9 +41,9 @@ export const templatesRoom = {
     "add-tier": (_id, { element }) => appendRow(element, tierRow()),
     "remove-row": (_id, { element }) => element.closest(".form-row").remove(),
     async archive(id) {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Archive this template?",
-        "Its cards stay. From now on, issuing from it answers 404.",
+        "Its cards stay. From now on, issuing from it gets 404.",
         "Archive it",
       );
       if (!isSure) return;
@@ -86,7 +86,7 @@ const createForm = () =>
         "div",
         { class: "grid" },
         field("Name", "name", { hint: "Shown on the card." }),
-        field("Id (optional)", "id", { hint: "Chosen for you when left empty." }),
+        field("Id (optional)", "id", { hint: "Generated when left empty." }),
       ),
       h(
         "fieldset",

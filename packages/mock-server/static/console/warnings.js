@@ -1,7 +1,7 @@
 /** Warnings: what the service accepted although it is probably a mistake of the website. */
 import { get } from "./api.js";
 import { h } from "./dom.js";
-import { copyable, empty, facts, heading, pager, pageSize } from "./parts.js";
+import { empty, heading, pager, pageSize } from "./parts.js";
 import { timeOf } from "./service-clock.js";
 
 const titles = { "replay-with-other-content": "Idempotency key repeated with other content" };
@@ -33,18 +33,16 @@ export async function showWarningCount() {
   badge.hidden = total === 0;
 }
 
-const warningPanel = ({ id, type, at, message, keyHash, templateId, cardId }) =>
+const warningPanel = ({ id, type, at, message, cardId }) =>
   h(
     "li",
     { class: "panel", "data-key": id },
     h("header", {}, h("h2", {}, titles[type] ?? type), timeOf(at)),
     h("p", {}, message),
-    facts(
-      cardId && [
-        "Card in the response",
-        h("a", { href: `#/card/${encodeURIComponent(cardId)}` }, h("code", {}, cardId)),
-      ],
-      templateId && ["Template in the request", h("code", {}, templateId)],
-      ["Hash of the key", copyable(keyHash, "the hash of the key")],
-    ),
+    cardId &&
+      h(
+        "p",
+        { class: "actions" },
+        h("a", { class: "button", href: `#/card/${encodeURIComponent(cardId)}` }, "Open the card"),
+      ),
   );

@@ -1,13 +1,13 @@
 /** Webhook endpoints: their addresses, their events and their signing secrets. */
 import { get, post, remove, update } from "./api.js";
-import { confirmed, shownOnce, showToast } from "./dialogs.js";
+import { confirmAction, showSecret, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
 
 const secretHint =
   "This signing secret is shown once. Put it into the settings of your receiver now; “New secret” replaces it.";
 
-export const webhooksRoom = {
+export const webhooksPage = {
   title: "Webhooks",
   concerns: ["endpoint"],
 
@@ -47,20 +47,20 @@ export const webhooksRoom = {
       showToast("A ping was sent; the delivery log shows the response.");
     },
     async "new-secret"(id) {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Create a new secret?",
         "The old one is invalid at once, also for deliveries that are still being retried.",
         "Create a new secret",
       );
       if (!isSure) return;
       const { secret } = await post(`${pathOf(id)}/new-secret`);
-      await shownOnce("The new secret", secret, secretHint);
+      await showSecret("The new secret", secret, secretHint);
     },
     edit(id, { state }) {
       state.edited = state.edited === id ? undefined : id;
     },
     async delete(id) {
-      const isSure = await confirmed(
+      const isSure = await confirmAction(
         "Delete this endpoint?",
         "Its pending deliveries become failed and are not attempted again. The delivery log stays.",
         "Delete the endpoint",
@@ -78,7 +78,7 @@ export const webhooksRoom = {
         events: values.getAll("events"),
       });
       state.isOpen = false;
-      await shownOnce("The endpoint’s secret", secret, secretHint);
+      await showSecret("The endpoint’s secret", secret, secretHint);
     },
     async update(values, { state }) {
       await update(pathOf(state.edited), { url: values.get("url"), events: values.getAll("events") });
@@ -113,7 +113,7 @@ const endpointForm = (submit, label, eventTypes, endpoint) =>
           }),
         ),
       ),
-      h("span", { class: "fault", "data-fault": "events", "data-keep": true }),
+      h("span", { class: "form-error", "data-error": "events", "data-keep": true }),
     ),
   ]);
 

@@ -3,7 +3,7 @@ import { get, worldId } from "./api.js";
 import { h, patch } from "./dom.js";
 
 export async function showWorlds() {
-  const { items } = await get("worlds").catch(() => ({ items: [] })); // the room says what is wrong
+  const { items } = await get("worlds").catch(() => ({ items: [] })); // the page shows the error
   if (items.length < 2) return;
   const options = items.map(({ id }) =>
     h("option", { value: id, selected: id === (worldId ?? "default") }, id),

@@ -1,10 +1,10 @@
-/** Clicks, forms and filters name what they want; the room that is open knows how to do it. */
-import { Refusal } from "./api.js";
+/** Calls the functions of the open page for clicks (`data-action`), forms (`data-submit`) and filters (`data-filter`). */
+import { RequestError } from "./api.js";
 import { moveClock } from "./clock.js";
 import { copyBeside, showToast } from "./dialogs.js";
 
-/** What every room can do. */
-const everywhere = {
+/** The actions of every page. */
+const commonActions = {
   skip: () => document.getElementById("main").focus(),
   copy: (_id, { element }) => copyBeside(element),
   advance: (duration) => moveClock("advance", { duration }),
@@ -18,10 +18,10 @@ const everywhere = {
 const typingPauseMs = 150;
 
 /**
- * @param visited tells the room that is open, and what was chosen in it.
- * @param refresh shows what came of it.
+ * @param getVisit returns the open page and its state.
+ * @param refresh updates the page after an action.
  */
-export function obey(visited, refresh) {
+export function handleActions(getVisit, refresh) {
   let filterTimer;
 
   document.addEventListener("click", (event) => {
@@ -29,24 +29,24 @@ export function obey(visited, refresh) {
     if (element === null || element.ariaBusy === "true") return;
     if (element.localName === "a") event.preventDefault();
     const { action, id } = element.dataset;
-    const { room, state } = visited();
-    perform(element, () => (room.actions?.[action] ?? everywhere[action])(id, { element, state }));
+    const { page, state } = getVisit();
+    perform(element, () => (page.actions?.[action] ?? commonActions[action])(id, { element, state }));
   });
 
   document.addEventListener("submit", (event) => {
     const form = event.target.closest("[data-submit]");
     if (form === null) return;
     event.preventDefault();
-    forgive(form);
+    clearErrors(form);
     const submit = form.querySelector("button.primary");
     if (submit.ariaBusy === "true") return;
-    const { room, state } = visited();
+    const { page, state } = getVisit();
     perform(submit, async () => {
       try {
-        await room.submits[form.dataset.submit](new FormData(form), { form, state });
+        await page.submits[form.dataset.submit](new FormData(form), { form, state });
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        blame(form, error);
+        if (!(error instanceof RequestError)) throw error;
+        showErrors(form, error);
       }
     });
   });
@@ -54,7 +54,7 @@ export function obey(visited, refresh) {
   document.addEventListener("input", (event) => {
     const input = event.target.closest("[data-filter]");
     if (input === null) return;
-    Object.assign(visited().state, { [input.dataset.filter]: input.value, offset: 0 });
+    Object.assign(getVisit().state, { [input.dataset.filter]: input.value, offset: 0 });
     clearTimeout(filterTimer);
     filterTimer = setTimeout(refresh, input.type === "search" ? typingPauseMs : 0);
   });
@@ -64,8 +64,8 @@ export function obey(visited, refresh) {
     try {
       await act();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      showToast(error.message, "refused");
+      if (!(error instanceof RequestError)) throw error;
+      showToast(error.message, "error");
     } finally {
       element.ariaBusy = null;
     }
@@ -73,12 +73,12 @@ export function obey(visited, refresh) {
   }
 }
 
-/** Puts each sentence beside the field it is about, and what remains below the form. */
-function blame(form, { message, errors }) {
+/** Shows each error beside its field, and the others below the form. */
+function showErrors(form, { message, errors }) {
   const unplaced = [];
   for (const { pointer, detail } of errors) {
     const name = pointer.slice(1);
-    const place = form.querySelector(`[data-fault="${CSS.escape(name)}"]`);
+    const place = form.querySelector(`[data-error="${CSS.escape(name)}"]`);
     if (name === "" || place === null) unplaced.push(detail);
     else {
       place.textContent = detail;
@@ -86,11 +86,11 @@ function blame(form, { message, errors }) {
     }
   }
   if (errors.length === 0) unplaced.push(message);
-  form.querySelector('[data-fault=""]').textContent = unplaced.join(" ");
+  form.querySelector('[data-error=""]').textContent = unplaced.join(" ");
   form.querySelector("[aria-invalid]")?.focus();
 }
 
-function forgive(form) {
-  for (const place of form.querySelectorAll("[data-fault]")) place.textContent = "";
+function clearErrors(form) {
+  for (const place of form.querySelectorAll("[data-error]")) place.textContent = "";
   for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
 }
