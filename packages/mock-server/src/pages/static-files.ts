@@ -504,6 +504,184 @@ function parsed(text) {
 `,
   ],
   [
+    "console/base.css",
+    `/* Colours, elements of HTML, and the shadow of what scrolls sideways. */
+
+:root {
+  color-scheme: light dark;
+  --page: light-dark(#f6f7fa, #101218);
+  --panel: light-dark(#ffffff, #181b23);
+  --sunken: light-dark(#f1f3f7, #12141b);
+  --text: light-dark(#191c24, #e8eaf1);
+  --quiet: light-dark(#545b6b, #a3a9ba);
+  --line: light-dark(#dfe3ea, #2b303d);
+  --control: light-dark(#d3d8e2, #3b4152);
+  --field: light-dark(#8a92a3, #6b7387);
+  --accent: light-dark(#4338ca, #a5b4fc);
+  --on-accent: light-dark(#ffffff, #14121f);
+  --accent-soft: light-dark(#eef0ff, #232545);
+  --good: light-dark(#0b6b3f, #6ee7a8);
+  --good-soft: light-dark(#e2f5ea, #12301f);
+  --wait: light-dark(#7a4b00, #fcd27a);
+  --wait-soft: light-dark(#fdf1d8, #352a10);
+  --bad: light-dark(#b01c2e, #ff9aa5);
+  --bad-soft: light-dark(#fde8ea, #3a171c);
+  --edge: light-dark(rgb(16 18 24 / 0.17), rgb(0 0 0 / 0.75));
+  --shadow: 0 1px 2px rgb(16 18 24 / 0.05), 0 1px 8px rgb(16 18 24 / 0.04);
+  --round: 12px;
+  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;
+}
+
+* {
+  box-sizing: border-box;
+}
+
+html {
+  scrollbar-gutter: stable;
+}
+
+body {
+  margin: 0;
+  background: var(--page);
+  color: var(--text);
+  font:
+    15px / 1.5 system-ui,
+    -apple-system,
+    "Segoe UI",
+    Roboto,
+    "Helvetica Neue",
+    Arial,
+    sans-serif;
+  -webkit-font-smoothing: antialiased;
+}
+
+h1,
+h2,
+h3,
+p {
+  margin: 0;
+}
+
+h1 {
+  font-size: 1.65rem;
+  line-height: 1.2;
+  font-weight: 680;
+  letter-spacing: -0.022em;
+  overflow-wrap: anywhere;
+}
+
+h2 {
+  font-size: 1.05rem;
+  line-height: 1.35;
+  font-weight: 640;
+  letter-spacing: -0.008em;
+}
+
+h3 {
+  font-size: 0.86rem;
+  font-weight: 600;
+  color: var(--quiet);
+}
+
+a {
+  color: var(--accent);
+  text-underline-offset: 3px;
+}
+
+/* Below the underscores of identifiers. */
+code a,
+a code {
+  text-underline-offset: 5px;
+}
+
+code,
+pre {
+  font-family: var(--mono);
+  font-size: 0.88em;
+}
+
+small {
+  font-size: 0.84rem;
+  color: var(--quiet);
+}
+
+ul,
+ol,
+dl,
+dd {
+  margin: 0;
+  padding: 0;
+}
+
+ul {
+  list-style: none;
+}
+
+:focus-visible {
+  outline: 2.5px solid var(--accent);
+  outline-offset: 2px;
+  border-radius: 6px;
+}
+
+main:focus {
+  outline: none;
+}
+
+.hidden {
+  position: absolute;
+  width: 1px;
+  height: 1px;
+  overflow: hidden;
+  clip-path: inset(50%);
+  white-space: nowrap;
+}
+
+.quiet {
+  color: var(--quiet);
+}
+
+.strong {
+  font-weight: 600;
+}
+
+.skip {
+  position: fixed;
+  z-index: 20;
+  top: 8px;
+  left: 8px;
+  padding: 8px 14px;
+  border-radius: 8px;
+  background: var(--accent);
+  color: var(--on-accent);
+  transform: translateY(-200%);
+}
+
+.skip:focus {
+  transform: none;
+}
+
+/* What scrolls sideways has a shadow at each edge; the covers scroll with the content and hide it at the end. */
+.scroll,
+#pages {
+  --ground: var(--panel);
+  overflow-x: auto;
+  background:
+    linear-gradient(to right, var(--ground) 35%, transparent) left / 36px 100% no-repeat local,
+    linear-gradient(to left, var(--ground) 35%, transparent) right / 36px 100% no-repeat local,
+    linear-gradient(to right, var(--edge), transparent) left / 14px 100% no-repeat scroll,
+    linear-gradient(to left, var(--edge), transparent) right / 14px 100% no-repeat scroll,
+    var(--ground);
+}
+
+@media (min-width: 821px) {
+  #pages {
+    overflow: visible;
+    background: none;
+  }
+}
+`,
+  ],
+  [
     "console/card-customer.js",
     `/** The customer of a card, and the consent to news and offers. */
 import { callAsWebsite, getWorld } from "./api.js";
@@ -1101,1271 +1279,6 @@ export const clockPage = {
     },
   },
 };
-`,
-  ],
-  [
-    "console/console.css",
-    `/* The styles of the console. */
-
-:root {
-  color-scheme: light dark;
-  --page: light-dark(#f6f7fa, #101218);
-  --panel: light-dark(#ffffff, #181b23);
-  --sunken: light-dark(#f1f3f7, #12141b);
-  --text: light-dark(#191c24, #e8eaf1);
-  --quiet: light-dark(#545b6b, #a3a9ba);
-  --line: light-dark(#dfe3ea, #2b303d);
-  --control: light-dark(#d3d8e2, #3b4152);
-  --field: light-dark(#8a92a3, #6b7387);
-  --accent: light-dark(#4338ca, #a5b4fc);
-  --on-accent: light-dark(#ffffff, #14121f);
-  --accent-soft: light-dark(#eef0ff, #232545);
-  --good: light-dark(#0b6b3f, #6ee7a8);
-  --good-soft: light-dark(#e2f5ea, #12301f);
-  --wait: light-dark(#7a4b00, #fcd27a);
-  --wait-soft: light-dark(#fdf1d8, #352a10);
-  --bad: light-dark(#b01c2e, #ff9aa5);
-  --bad-soft: light-dark(#fde8ea, #3a171c);
-  --edge: light-dark(rgb(16 18 24 / 0.17), rgb(0 0 0 / 0.75));
-  --shadow: 0 1px 2px rgb(16 18 24 / 0.05), 0 1px 8px rgb(16 18 24 / 0.04);
-  --round: 12px;
-  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;
-}
-
-* {
-  box-sizing: border-box;
-}
-
-html {
-  scrollbar-gutter: stable;
-}
-
-body {
-  margin: 0;
-  background: var(--page);
-  color: var(--text);
-  font:
-    15px / 1.5 system-ui,
-    -apple-system,
-    "Segoe UI",
-    Roboto,
-    "Helvetica Neue",
-    Arial,
-    sans-serif;
-  -webkit-font-smoothing: antialiased;
-}
-
-h1,
-h2,
-h3,
-p {
-  margin: 0;
-}
-
-h1 {
-  font-size: 1.65rem;
-  line-height: 1.2;
-  font-weight: 680;
-  letter-spacing: -0.022em;
-  overflow-wrap: anywhere;
-}
-
-h2 {
-  font-size: 1.05rem;
-  line-height: 1.35;
-  font-weight: 640;
-  letter-spacing: -0.008em;
-}
-
-h3 {
-  font-size: 0.86rem;
-  font-weight: 600;
-  color: var(--quiet);
-}
-
-a {
-  color: var(--accent);
-  text-underline-offset: 3px;
-}
-
-/* Below the underscores of identifiers. */
-code a,
-a code {
-  text-underline-offset: 5px;
-}
-
-code,
-pre {
-  font-family: var(--mono);
-  font-size: 0.88em;
-}
-
-small {
-  font-size: 0.84rem;
-  color: var(--quiet);
-}
-
-ul,
-ol,
-dl,
-dd {
-  margin: 0;
-  padding: 0;
-}
-
-ul {
-  list-style: none;
-}
-
-:focus-visible {
-  outline: 2.5px solid var(--accent);
-  outline-offset: 2px;
-  border-radius: 6px;
-}
-
-main:focus {
-  outline: none;
-}
-
-.hidden {
-  position: absolute;
-  width: 1px;
-  height: 1px;
-  overflow: hidden;
-  clip-path: inset(50%);
-  white-space: nowrap;
-}
-
-.quiet {
-  color: var(--quiet);
-}
-
-.strong {
-  font-weight: 600;
-}
-
-.skip {
-  position: fixed;
-  z-index: 20;
-  top: 8px;
-  left: 8px;
-  padding: 8px 14px;
-  border-radius: 8px;
-  background: var(--accent);
-  color: var(--on-accent);
-  transform: translateY(-200%);
-}
-
-.skip:focus {
-  transform: none;
-}
-
-/* Navigation and top bar */
-
-.shell {
-  min-height: 100svh;
-  display: grid;
-  grid-template: "side top" auto "side main" 1fr / 232px minmax(0, 1fr);
-}
-
-.side {
-  grid-area: side;
-  position: sticky;
-  top: 0;
-  height: 100svh;
-  display: flex;
-  flex-direction: column;
-  gap: 20px;
-  padding: 20px 14px;
-  border-right: 1px solid var(--line);
-  background: var(--panel);
-}
-
-.brand {
-  display: flex;
-  align-items: center;
-  gap: 11px;
-  padding: 2px 8px;
-  color: inherit;
-  font-weight: 660;
-  line-height: 1.2;
-  text-decoration: none;
-}
-
-.brand small {
-  display: block;
-  font-weight: 400;
-}
-
-#pages {
-  display: grid;
-  gap: 2px;
-}
-
-#pages a {
-  padding: 8px 12px;
-  border-radius: 8px;
-  color: var(--quiet);
-  font-weight: 520;
-  text-decoration: none;
-}
-
-#pages a:hover {
-  background: var(--sunken);
-  color: var(--text);
-}
-
-#pages a[aria-current] {
-  background: var(--accent-soft);
-  color: var(--accent);
-  font-weight: 620;
-}
-
-.badge {
-  display: inline-block;
-  min-width: 22px;
-  margin-left: 4px;
-  padding: 0 6px;
-  border-radius: 99px;
-  background: var(--wait-soft);
-  color: var(--wait);
-  font-size: 0.8rem;
-  font-weight: 640;
-  text-align: center;
-  font-variant-numeric: tabular-nums;
-}
-
-[hidden] {
-  display: none;
-}
-
-.elsewhere {
-  margin-top: auto;
-  padding: 0 12px;
-  font-size: 0.9rem;
-}
-
-.top {
-  grid-area: top;
-  position: sticky;
-  z-index: 5;
-  top: 0;
-  min-height: 58px;
-  display: flex;
-  align-items: center;
-  justify-content: flex-end;
-  gap: 20px;
-  padding: 9px clamp(16px, 3vw, 36px);
-  border-bottom: 1px solid var(--line);
-  background: var(--page);
-}
-
-.connection {
-  margin-right: auto;
-  display: flex;
-  align-items: center;
-  gap: 8px;
-  color: var(--quiet);
-  font-size: 0.88rem;
-}
-
-.connection::before {
-  content: "";
-  width: 8px;
-  height: 8px;
-  border-radius: 50%;
-  background: var(--good);
-}
-
-.connection.lost::before {
-  background: var(--bad);
-}
-
-#world label {
-  display: flex;
-  align-items: center;
-  gap: 8px;
-  font-size: 0.88rem;
-  color: var(--quiet);
-}
-
-#world select {
-  max-width: 180px;
-}
-
-.clock-bar {
-  min-height: 36px;
-  display: flex;
-  align-items: center;
-  gap: 14px;
-}
-
-.clock-now {
-  color: inherit;
-  text-decoration: none;
-  white-space: nowrap;
-}
-
-.now {
-  font-weight: 600;
-  font-variant-numeric: tabular-nums;
-}
-
-.clock-moves {
-  display: flex;
-  gap: 6px;
-}
-
-main {
-  grid-area: main;
-  width: 100%;
-  max-width: 1180px;
-  padding: 28px clamp(16px, 3vw, 36px) 96px;
-  display: flex;
-  flex-direction: column;
-  gap: 20px;
-}
-
-.heading {
-  display: flex;
-  flex-wrap: wrap;
-  align-items: end;
-  justify-content: space-between;
-  gap: 12px 24px;
-}
-
-.heading p {
-  color: var(--quiet);
-  margin-top: 4px;
-}
-
-.actions {
-  display: flex;
-  flex-wrap: wrap;
-  gap: 8px;
-}
-
-.heading > .actions {
-  align-items: center;
-}
-
-.back {
-  margin-bottom: -10px;
-  font-size: 0.92rem;
-}
-
-/* Panels, facts, lists */
-
-.panel {
-  display: flex;
-  flex-direction: column;
-  gap: 16px;
-  padding: 20px;
-  border: 1px solid var(--line);
-  border-radius: var(--round);
-  background: var(--panel);
-  box-shadow: var(--shadow);
-  min-width: 0;
-}
-
-.panel > header {
-  display: flex;
-  align-items: start;
-  justify-content: space-between;
-  gap: 10px 20px;
-}
-
-.panel > header:has(.actions) {
-  flex-wrap: wrap;
-}
-
-.panel > header:has(.actions) > div:first-child {
-  flex: 1 1 260px;
-}
-
-.panel > header > button,
-.panel > header > .pill,
-.panel > header > time {
-  flex: none;
-}
-
-.panel > header > div:first-child {
-  min-width: 0;
-  display: grid;
-  gap: 3px;
-}
-
-.address {
-  overflow-wrap: anywhere;
-}
-
-.columns {
-  display: grid;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr));
-  gap: 20px;
-  align-items: start;
-}
-
-.columns.narrow {
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 220px), 1fr));
-}
-
-.stack {
-  display: grid;
-  grid-template-columns: minmax(0, 1fr);
-  gap: 20px;
-}
-
-.cards {
-  display: grid;
-  grid-template-columns: minmax(0, 1fr);
-  gap: 14px;
-}
-
-.facts {
-  display: grid;
-}
-
-.facts > div {
-  display: grid;
-  grid-template-columns: minmax(110px, min(34%, 200px)) minmax(0, 1fr);
-  gap: 16px;
-  align-items: center;
-  min-height: 42px;
-  padding: 4px 0;
-}
-
-.facts > div + div {
-  border-top: 1px solid var(--line);
-}
-
-.facts dt {
-  color: var(--quiet);
-}
-
-.facts dd {
-  overflow-wrap: anywhere;
-}
-
-.facts .line {
-  display: block;
-}
-
-.choice,
-.copyable {
-  display: flex;
-  align-items: center;
-  justify-content: space-between;
-  gap: 10px;
-}
-
-.copyable code {
-  overflow-wrap: anywhere;
-}
-
-header .copyable {
-  justify-content: start;
-  color: var(--quiet);
-}
-
-.rows li {
-  display: flex;
-  align-items: center;
-  justify-content: space-between;
-  gap: 16px;
-  padding: 10px 0;
-}
-
-.rows li + li {
-  border-top: 1px solid var(--line);
-}
-
-.rows strong,
-.rows small {
-  display: block;
-}
-
-.rows .copyable {
-  justify-content: start;
-  margin-top: 4px;
-}
-
-.rows button {
-  flex: none;
-}
-
-.plain li {
-  padding: 2px 0;
-  overflow-wrap: anywhere;
-}
-
-.chips {
-  display: flex;
-  flex-wrap: wrap;
-  gap: 6px;
-}
-
-.chips li {
-  padding: 2px 10px;
-  border-radius: 99px;
-  background: var(--sunken);
-  border: 1px solid var(--line);
-  font-size: 0.86rem;
-  overflow-wrap: anywhere;
-}
-
-.pill {
-  display: inline-block;
-  padding: 1px 10px;
-  border-radius: 99px;
-  font-size: 0.84rem;
-  font-weight: 600;
-  text-align: center;
-}
-
-.pill.pending {
-  background: var(--wait-soft);
-  color: var(--wait);
-}
-.pill.delivered {
-  background: var(--good-soft);
-  color: var(--good);
-}
-.pill.failed {
-  background: var(--bad-soft);
-  color: var(--bad);
-}
-.pill.quiet {
-  background: var(--sunken);
-  color: var(--quiet);
-}
-
-td .pill {
-  margin-left: 8px;
-}
-
-.empty {
-  display: flex;
-  flex-wrap: wrap;
-  justify-content: center;
-  gap: 10px;
-  padding: 44px 20px;
-  border: 1.5px dashed var(--line);
-  border-radius: var(--round);
-  color: var(--quiet);
-  text-align: center;
-}
-
-.empty p {
-  flex-basis: 100%;
-  text-wrap: balance;
-}
-
-.empty .what {
-  color: var(--text);
-  font-size: 1.1rem;
-  font-weight: 620;
-}
-
-.empty .button {
-  margin-top: 8px;
-}
-
-.panel .empty {
-  padding: 26px 16px;
-}
-
-.notice {
-  padding: 14px 18px;
-  border-radius: var(--round);
-  background: var(--wait-soft);
-  color: var(--wait);
-}
-
-/* Tables */
-
-/* What scrolls sideways has a shadow at each edge; the covers scroll with the content and hide it at the end. */
-.scroll,
-#pages {
-  --ground: var(--panel);
-  overflow-x: auto;
-  background:
-    linear-gradient(to right, var(--ground) 35%, transparent) left / 36px 100% no-repeat local,
-    linear-gradient(to left, var(--ground) 35%, transparent) right / 36px 100% no-repeat local,
-    linear-gradient(to right, var(--edge), transparent) left / 14px 100% no-repeat scroll,
-    linear-gradient(to left, var(--edge), transparent) right / 14px 100% no-repeat scroll,
-    var(--ground);
-}
-
-@media (min-width: 821px) {
-  #pages {
-    overflow: visible;
-    background: none;
-  }
-}
-
-main > div > .scroll {
-  border: 1px solid var(--line);
-  border-radius: var(--round);
-  box-shadow: var(--shadow);
-}
-
-main > div > .scroll th:first-child,
-main > div > .scroll td:first-child {
-  padding-left: 20px;
-}
-
-main > div > .scroll th:last-child,
-main > div > .scroll td:last-child {
-  padding-right: 20px;
-}
-
-table {
-  width: 100%;
-  border-collapse: collapse;
-}
-
-th {
-  padding: 8px 12px;
-  color: var(--quiet);
-  font-size: 0.84rem;
-  font-weight: 560;
-  text-align: left;
-  white-space: nowrap;
-}
-
-td {
-  height: 46px;
-  padding: 6px 12px;
-  border-top: 1px solid var(--line);
-  font-variant-numeric: tabular-nums;
-  overflow-wrap: break-word;
-}
-
-th:first-child,
-td:first-child {
-  padding-left: 4px;
-}
-
-th:last-child,
-td:last-child {
-  padding-right: 4px;
-}
-
-th.number,
-td.number,
-td.last {
-  text-align: right;
-  white-space: nowrap;
-}
-
-td time {
-  white-space: nowrap;
-}
-
-.pager {
-  display: flex;
-  align-items: center;
-  justify-content: center;
-  gap: 16px;
-  font-variant-numeric: tabular-nums;
-}
-
-/* Buttons and fields */
-
-button,
-.button {
-  display: inline-flex;
-  align-items: center;
-  justify-content: center;
-  min-height: 38px;
-  padding: 0 15px;
-  border: 1px solid var(--control);
-  border-radius: 9px;
-  background: var(--panel);
-  color: var(--text);
-  font: inherit;
-  font-weight: 560;
-  text-decoration: none;
-  white-space: nowrap;
-  cursor: pointer;
-}
-
-button:hover,
-.button:hover {
-  border-color: var(--field);
-}
-
-button:active,
-.button:active {
-  background: var(--sunken);
-}
-
-button.small {
-  min-height: 30px;
-  padding: 0 10px;
-  border-radius: 7px;
-  font-size: 0.87rem;
-}
-
-button.primary,
-.button.primary {
-  border-color: transparent;
-  background: var(--accent);
-  color: var(--on-accent);
-}
-
-button.danger {
-  color: var(--bad);
-}
-
-button:disabled {
-  cursor: default;
-  opacity: 0.5;
-  border-color: var(--control);
-}
-
-button[aria-busy] {
-  cursor: progress;
-}
-
-input:not([type="checkbox"]),
-select {
-  width: 100%;
-  min-height: 40px;
-  padding: 0 12px;
-  border: 1px solid var(--field);
-  border-radius: 9px;
-  background: var(--panel);
-  color: var(--text);
-  font: inherit;
-}
-
-select {
-  padding-right: 6px;
-}
-
-input::placeholder {
-  color: var(--quiet);
-  opacity: 1;
-}
-
-input[aria-invalid] {
-  border-color: var(--bad);
-}
-
-input[type="checkbox"] {
-  width: 18px;
-  height: 18px;
-  margin: 0;
-  accent-color: var(--accent);
-}
-
-form {
-  display: flex;
-  flex-direction: column;
-  gap: 16px;
-}
-
-form > div:first-child {
-  min-width: 0;
-}
-
-.grid {
-  display: grid;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 230px), 1fr));
-  gap: 16px;
-  align-items: start;
-}
-
-.field {
-  display: grid;
-  gap: 5px;
-  align-content: start;
-}
-
-.field label,
-legend {
-  font-size: 0.9rem;
-  font-weight: 580;
-}
-
-.form-error {
-  color: var(--bad);
-  font-size: 0.9rem;
-}
-
-.form-error:empty {
-  display: none;
-}
-
-fieldset {
-  margin: 0;
-  padding: 0;
-  border: 0;
-  min-width: 0;
-  display: grid;
-  gap: 10px;
-  justify-items: start;
-}
-
-fieldset > * {
-  width: 100%;
-}
-
-fieldset > button {
-  width: auto;
-}
-
-legend {
-  padding: 0;
-  margin-bottom: 8px;
-}
-
-.form-rows {
-  display: grid;
-  gap: 10px;
-}
-
-.form-row {
-  display: grid;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 130px), 1fr));
-  gap: 12px;
-  align-items: end;
-  padding: 12px;
-  border-radius: 10px;
-  background: var(--sunken);
-}
-
-.form-row .check,
-.form-row button {
-  min-height: 40px;
-}
-
-.form-row button {
-  justify-self: end;
-}
-
-.check {
-  display: inline-flex;
-  align-items: center;
-  gap: 9px;
-  min-height: 30px;
-}
-
-.checks {
-  display: grid;
-  grid-template-columns: repeat(auto-fill, minmax(170px, 1fr));
-  gap: 6px 16px;
-}
-
-.search input {
-  min-height: 44px;
-}
-
-.filters {
-  display: grid;
-  grid-template-columns: minmax(0, 1fr) minmax(0, 1fr) minmax(0, 1.6fr);
-  gap: 12px;
-}
-
-.filters span {
-  display: block;
-  margin-bottom: 4px;
-  font-size: 0.86rem;
-  color: var(--quiet);
-}
-
-/* Start */
-
-.counts {
-  display: grid;
-  grid-template-columns: repeat(4, minmax(0, 1fr));
-  gap: 14px;
-}
-
-.counts a {
-  padding: 14px 18px;
-  border: 1px solid var(--line);
-  border-radius: var(--round);
-  background: var(--panel);
-  box-shadow: var(--shadow);
-  color: var(--quiet);
-  text-decoration: none;
-}
-
-.counts a:hover {
-  border-color: var(--field);
-}
-
-.counts strong {
-  display: block;
-  color: var(--text);
-  font-size: 1.7rem;
-  line-height: 1.25;
-  font-weight: 660;
-  letter-spacing: -0.02em;
-  font-variant-numeric: tabular-nums;
-}
-
-.steps {
-  counter-reset: step;
-  list-style: none;
-  display: grid;
-  gap: 14px;
-}
-
-.steps li {
-  counter-increment: step;
-  position: relative;
-  padding-left: 40px;
-}
-
-.steps li::before {
-  content: counter(step);
-  position: absolute;
-  left: 0;
-  top: 0;
-  width: 26px;
-  height: 26px;
-  display: grid;
-  place-items: center;
-  border-radius: 50%;
-  background: var(--accent-soft);
-  color: var(--accent);
-  font-size: 0.88rem;
-  font-weight: 640;
-}
-
-.steps .is-done::before {
-  content: "✓" / "";
-  background: var(--good-soft);
-  color: var(--good);
-}
-
-.steps a {
-  font-weight: 600;
-}
-
-.steps p {
-  color: var(--quiet);
-}
-
-.done-mark {
-  margin-left: 8px;
-  color: var(--good);
-  font-size: 0.88rem;
-}
-
-/* The preview of a card */
-
-.card-preview {
-  min-height: 208px;
-  display: flex;
-  flex-direction: column;
-  gap: 18px;
-  padding: 22px 24px;
-  border-radius: 20px;
-  color: #fff;
-  background:
-    radial-gradient(120% 90% at 100% 0%, rgb(255 255 255 / 0.18), transparent 60%),
-    linear-gradient(150deg, #463fc0, #25205f);
-  box-shadow: 0 14px 34px -14px rgb(37 32 95 / 0.7);
-  overflow-wrap: anywhere;
-}
-
-.card-preview-top {
-  display: flex;
-  justify-content: space-between;
-  gap: 12px;
-  font-weight: 600;
-}
-
-.card-preview .tier {
-  flex: none;
-  max-width: 50%;
-  padding: 1px 12px;
-  border-radius: 14px;
-  border: 1px solid rgb(255 255 255 / 0.4);
-  background: rgb(0 0 0 / 0.28);
-  font-size: 0.86rem;
-}
-
-.card-preview-balance strong {
-  font-size: 2.9rem;
-  line-height: 1;
-  letter-spacing: -0.03em;
-  font-variant-numeric: tabular-nums;
-}
-
-.card-preview-name {
-  margin-top: auto;
-  font-weight: 600;
-  min-height: 1.5em;
-}
-
-/* The delivery log */
-
-.log {
-  border: 1px solid var(--line);
-  border-radius: var(--round);
-  background: var(--panel);
-  box-shadow: var(--shadow);
-  overflow: hidden;
-}
-
-.entry + .entry {
-  border-top: 1px solid var(--line);
-}
-
-.entry summary {
-  display: grid;
-  grid-template-columns: 92px minmax(136px, 0.7fr) minmax(120px, 1.6fr) 80px 104px 158px;
-  gap: 14px;
-  align-items: center;
-  min-height: 52px;
-  padding: 8px 18px;
-  cursor: pointer;
-  list-style: none;
-  font-variant-numeric: tabular-nums;
-}
-
-.entry summary::-webkit-details-marker {
-  display: none;
-}
-
-.entry summary:hover {
-  background: var(--sunken);
-}
-
-.entry summary:focus-visible {
-  outline-offset: -3px;
-}
-
-.entry[open] summary {
-  background: var(--sunken);
-}
-
-.entry-event {
-  font-weight: 600;
-}
-
-.entry-url,
-.entry-response,
-.entry-next {
-  color: var(--quiet);
-  overflow: hidden;
-  text-overflow: ellipsis;
-  white-space: nowrap;
-}
-
-.entry-next {
-  text-align: right;
-}
-
-.marks {
-  display: flex;
-  gap: 4px;
-}
-
-.marks i {
-  width: 9px;
-  height: 9px;
-  border-radius: 50%;
-  border: 1.5px solid var(--field);
-}
-
-.marks i.failed {
-  border-color: var(--bad);
-  background: var(--bad);
-}
-
-.marks i.delivered {
-  border-color: var(--good);
-  background: var(--good);
-}
-
-.entry-inside {
-  display: grid;
-  grid-template-columns: minmax(0, 1fr);
-  gap: 14px;
-  padding: 14px 18px 20px;
-}
-
-pre.scroll {
-  --ground: var(--sunken);
-  margin: 0;
-  padding: 14px 16px;
-  border: 1px solid var(--line);
-  border-radius: 9px;
-}
-
-.big-now {
-  font-size: clamp(1.5rem, 5vw, 2.4rem);
-  letter-spacing: -0.02em;
-}
-
-/* Dialogs and toasts */
-
-dialog {
-  width: min(480px, calc(100vw - 32px));
-  padding: 24px;
-  border: 1px solid var(--line);
-  border-radius: 16px;
-  background: var(--panel);
-  color: var(--text);
-  box-shadow: 0 24px 64px rgb(10 11 16 / 0.35);
-}
-
-dialog::backdrop {
-  background: rgb(10 11 16 / 0.5);
-}
-
-dialog h2 {
-  margin-bottom: 8px;
-}
-
-dialog p {
-  color: var(--quiet);
-}
-
-dialog .secret code {
-  white-space: pre-wrap;
-}
-
-dialog .secret {
-  margin: 16px 0 0;
-  padding: 12px 12px 12px 16px;
-  border-radius: 10px;
-  background: var(--sunken);
-  color: var(--text);
-}
-
-dialog form {
-  flex-direction: row;
-  justify-content: flex-end;
-  margin-top: 20px;
-}
-
-.toasts {
-  position: fixed;
-  z-index: 30;
-  right: 20px;
-  bottom: 20px;
-  display: grid;
-  gap: 8px;
-  justify-items: end;
-  pointer-events: none;
-}
-
-.toast {
-  max-width: min(420px, calc(100vw - 40px));
-  padding: 11px 16px;
-  border-radius: 10px;
-  background: light-dark(#1b1e28, #eceef5);
-  color: light-dark(#ffffff, #14161d);
-  box-shadow: 0 8px 28px rgb(10 11 16 / 0.28);
-  overflow-wrap: anywhere;
-}
-
-.toast.error {
-  background: light-dark(#8f1524, #ffd3d8);
-  color: light-dark(#ffffff, #3a070e);
-}
-
-/* Narrow */
-
-@media (max-width: 1100px) {
-  .entry summary {
-    grid-template-columns: 92px minmax(0, 1fr) fit-content(45%);
-    grid-template-areas: "state event event" "url url response" "marks next next";
-    gap: 6px 14px;
-    padding: 12px 18px;
-  }
-  .entry-url {
-    grid-area: url;
-  }
-  .marks {
-    grid-area: marks;
-  }
-  .entry-response {
-    grid-area: response;
-    text-align: right;
-  }
-  .entry-next {
-    grid-area: next;
-  }
-}
-
-@media (max-width: 820px) {
-  .shell {
-    grid-template: "top" auto "side" auto "main" 1fr / minmax(0, 1fr);
-  }
-  .top {
-    position: static;
-    border-bottom: 0;
-    min-height: 52px;
-    gap: 12px;
-  }
-  .clock-moves {
-    display: none;
-  }
-  .side {
-    z-index: 5;
-    height: auto;
-    padding: 0;
-    border-right: 0;
-    border-bottom: 1px solid var(--line);
-    background: var(--page);
-  }
-  .brand,
-  .elsewhere {
-    display: none;
-  }
-  #pages {
-    --ground: var(--page);
-    display: flex;
-    gap: 4px;
-    padding: 6px 12px 10px;
-    scrollbar-width: none;
-  }
-  #pages a {
-    white-space: nowrap;
-  }
-  main {
-    padding-top: 20px;
-  }
-  .counts,
-  .filters {
-    grid-template-columns: repeat(2, minmax(0, 1fr));
-  }
-  .filters label:last-child {
-    grid-column: 1 / -1;
-  }
-  td .strong {
-    white-space: nowrap;
-  }
-  .panel {
-    padding: 16px;
-  }
-  .facts > div {
-    grid-template-columns: minmax(0, 1fr);
-    gap: 2px;
-    padding: 8px 0;
-  }
-}
-
-@media (prefers-reduced-motion: no-preference) {
-  .toast {
-    animation: arrive 0.18s ease-out;
-  }
-  @keyframes arrive {
-    from {
-      opacity: 0;
-      transform: translateY(8px);
-    }
-  }
-}
 `,
   ],
   [
@@ -3001,6 +1914,224 @@ export const plural = (count, noun) => \`\${numberText(count)} \${noun}\${count 
 `,
   ],
   [
+    "console/forms.css",
+    `/* Buttons, fields, forms, filters. */
+
+button,
+.button {
+  display: inline-flex;
+  align-items: center;
+  justify-content: center;
+  min-height: 38px;
+  padding: 0 15px;
+  border: 1px solid var(--control);
+  border-radius: 9px;
+  background: var(--panel);
+  color: var(--text);
+  font: inherit;
+  font-weight: 560;
+  text-decoration: none;
+  white-space: nowrap;
+  cursor: pointer;
+}
+
+button:hover,
+.button:hover {
+  border-color: var(--field);
+}
+
+button:active,
+.button:active {
+  background: var(--sunken);
+}
+
+button.small {
+  min-height: 30px;
+  padding: 0 10px;
+  border-radius: 7px;
+  font-size: 0.87rem;
+}
+
+button.primary,
+.button.primary {
+  border-color: transparent;
+  background: var(--accent);
+  color: var(--on-accent);
+}
+
+button.danger {
+  color: var(--bad);
+}
+
+button:disabled {
+  cursor: default;
+  opacity: 0.5;
+  border-color: var(--control);
+}
+
+button[aria-busy] {
+  cursor: progress;
+}
+
+input:not([type="checkbox"]),
+select {
+  width: 100%;
+  min-height: 40px;
+  padding: 0 12px;
+  border: 1px solid var(--field);
+  border-radius: 9px;
+  background: var(--panel);
+  color: var(--text);
+  font: inherit;
+}
+
+select {
+  padding-right: 6px;
+}
+
+input::placeholder {
+  color: var(--quiet);
+  opacity: 1;
+}
+
+input[aria-invalid] {
+  border-color: var(--bad);
+}
+
+input[type="checkbox"] {
+  width: 18px;
+  height: 18px;
+  margin: 0;
+  accent-color: var(--accent);
+}
+
+form {
+  display: flex;
+  flex-direction: column;
+  gap: 16px;
+}
+
+form > div:first-child {
+  min-width: 0;
+}
+
+.grid {
+  display: grid;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 230px), 1fr));
+  gap: 16px;
+  align-items: start;
+}
+
+.field {
+  display: grid;
+  gap: 5px;
+  align-content: start;
+}
+
+.field label,
+legend {
+  font-size: 0.9rem;
+  font-weight: 580;
+}
+
+.form-error {
+  color: var(--bad);
+  font-size: 0.9rem;
+}
+
+.form-error:empty {
+  display: none;
+}
+
+fieldset {
+  margin: 0;
+  padding: 0;
+  border: 0;
+  min-width: 0;
+  display: grid;
+  gap: 10px;
+  justify-items: start;
+}
+
+fieldset > * {
+  width: 100%;
+}
+
+fieldset > button {
+  width: auto;
+}
+
+legend {
+  padding: 0;
+  margin-bottom: 8px;
+  font-size: 1rem;
+}
+
+.form-rows {
+  display: grid;
+  gap: 10px;
+}
+
+.form-row {
+  display: grid;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 130px), 1fr));
+  gap: 12px;
+  align-items: end;
+  padding: 12px;
+  border-radius: 10px;
+  background: var(--sunken);
+}
+
+.form-row .check,
+.form-row button {
+  min-height: 40px;
+}
+
+.form-row button {
+  justify-self: end;
+}
+
+.check {
+  display: inline-flex;
+  align-items: center;
+  gap: 9px;
+  min-height: 30px;
+}
+
+.checks {
+  display: grid;
+  grid-template-columns: repeat(auto-fill, minmax(170px, 1fr));
+  gap: 6px 16px;
+}
+
+.search input {
+  min-height: 44px;
+}
+
+.filters {
+  display: grid;
+  grid-template-columns: minmax(0, 1fr) minmax(0, 1fr) minmax(0, 1.6fr);
+  gap: 12px;
+}
+
+.filters span {
+  display: block;
+  margin-bottom: 4px;
+  font-size: 0.86rem;
+  color: var(--quiet);
+}
+
+@media (max-width: 820px) {
+  .filters {
+    grid-template-columns: repeat(2, minmax(0, 1fr));
+  }
+  .filters label:last-child {
+    grid-column: 1 / -1;
+  }
+}
+`,
+  ],
+  [
     "console/index.html",
     `<!doctype html>
 <html lang="en">
@@ -3011,7 +2142,12 @@ export const plural = (count, noun) => \`\${numberText(count)} \${noun}\${count 
     <meta name="robots" content="noindex" />
     <title>Loyalty cards console</title>
     <link rel="icon" href="assets/icon.svg" />
-    <link rel="stylesheet" href="console/console.css" />
+    <link rel="stylesheet" href="console/base.css" />
+    <link rel="stylesheet" href="console/layout.css" />
+    <link rel="stylesheet" href="console/panels.css" />
+    <link rel="stylesheet" href="console/tables.css" />
+    <link rel="stylesheet" href="console/forms.css" />
+    <link rel="stylesheet" href="console/pages.css" />
     <script type="module" src="console/main.js"></script>
   </head>
   <body>
@@ -3131,6 +2267,243 @@ const keyRow = ({ id, kind, name, key, createdAt }) =>
     ),
     button("Revoke", "revoke", { id, kind: "small", "aria-label": \`Revoke \${name || kind}\` }),
   );
+`,
+  ],
+  [
+    "console/layout.css",
+    `/* The layout of every page: navigation, top bar, content. */
+
+.shell {
+  min-height: 100svh;
+  display: grid;
+  grid-template: "side top" auto "side main" 1fr / 232px minmax(0, 1fr);
+}
+
+.side {
+  grid-area: side;
+  position: sticky;
+  top: 0;
+  height: 100svh;
+  display: flex;
+  flex-direction: column;
+  gap: 20px;
+  padding: 20px 14px;
+  border-right: 1px solid var(--line);
+  background: var(--panel);
+}
+
+.brand {
+  display: flex;
+  align-items: center;
+  gap: 11px;
+  padding: 2px 8px;
+  color: inherit;
+  font-weight: 660;
+  line-height: 1.2;
+  text-decoration: none;
+}
+
+.brand small {
+  display: block;
+  font-weight: 400;
+}
+
+#pages {
+  display: grid;
+  gap: 2px;
+}
+
+#pages a {
+  padding: 8px 12px;
+  border-radius: 8px;
+  color: var(--quiet);
+  font-weight: 520;
+  text-decoration: none;
+}
+
+#pages a:hover {
+  background: var(--sunken);
+  color: var(--text);
+}
+
+#pages a[aria-current] {
+  background: var(--accent-soft);
+  color: var(--accent);
+  font-weight: 620;
+}
+
+.badge {
+  display: inline-block;
+  min-width: 22px;
+  margin-left: 4px;
+  padding: 0 6px;
+  border-radius: 99px;
+  background: var(--wait-soft);
+  color: var(--wait);
+  font-size: 0.8rem;
+  font-weight: 640;
+  text-align: center;
+  font-variant-numeric: tabular-nums;
+}
+
+[hidden] {
+  display: none;
+}
+
+.elsewhere {
+  margin-top: auto;
+  padding: 0 12px;
+  font-size: 0.9rem;
+}
+
+.top {
+  grid-area: top;
+  position: sticky;
+  z-index: 5;
+  top: 0;
+  min-height: 58px;
+  display: flex;
+  align-items: center;
+  justify-content: flex-end;
+  gap: 20px;
+  padding: 9px clamp(16px, 3vw, 36px);
+  border-bottom: 1px solid var(--line);
+  background: var(--page);
+}
+
+.connection {
+  margin-right: auto;
+  display: flex;
+  align-items: center;
+  gap: 8px;
+  color: var(--quiet);
+  font-size: 0.88rem;
+}
+
+.connection::before {
+  content: "";
+  width: 8px;
+  height: 8px;
+  border-radius: 50%;
+  background: var(--good);
+}
+
+.connection.lost::before {
+  background: var(--bad);
+}
+
+#world label {
+  display: flex;
+  align-items: center;
+  gap: 8px;
+  font-size: 0.88rem;
+  color: var(--quiet);
+}
+
+#world select {
+  max-width: 180px;
+}
+
+.clock-bar {
+  min-height: 36px;
+  display: flex;
+  align-items: center;
+  gap: 14px;
+}
+
+.clock-now {
+  color: inherit;
+  text-decoration: none;
+  white-space: nowrap;
+}
+
+.now {
+  font-weight: 600;
+  font-variant-numeric: tabular-nums;
+}
+
+.clock-moves {
+  display: flex;
+  gap: 6px;
+}
+
+main {
+  grid-area: main;
+  width: 100%;
+  max-width: 1180px;
+  padding: 28px clamp(16px, 3vw, 36px) 96px;
+  display: flex;
+  flex-direction: column;
+  gap: 20px;
+}
+
+.heading {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: end;
+  justify-content: space-between;
+  gap: 12px 24px;
+}
+
+.heading p {
+  color: var(--quiet);
+  margin-top: 4px;
+}
+
+.actions {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 8px;
+}
+
+.heading > .actions {
+  align-items: center;
+}
+
+.back {
+  margin-bottom: -10px;
+  font-size: 0.92rem;
+}
+
+@media (max-width: 820px) {
+  .shell {
+    grid-template: "top" auto "side" auto "main" 1fr / minmax(0, 1fr);
+  }
+  .top {
+    position: static;
+    border-bottom: 0;
+    min-height: 52px;
+    gap: 12px;
+  }
+  .clock-moves {
+    display: none;
+  }
+  .side {
+    z-index: 5;
+    height: auto;
+    padding: 0;
+    border-right: 0;
+    border-bottom: 1px solid var(--line);
+    background: var(--page);
+  }
+  .brand,
+  .elsewhere {
+    display: none;
+  }
+  #pages {
+    --ground: var(--page);
+    display: flex;
+    gap: 4px;
+    padding: 6px 12px 10px;
+    scrollbar-width: none;
+  }
+  #pages a {
+    white-space: nowrap;
+  }
+  main {
+    padding-top: 20px;
+  }
+}
 `,
   ],
   [
@@ -3327,6 +2700,465 @@ void showWorlds();
 void showWarningCount();
 listen(changed, showConnection);
 handleActions(() => visit, refresh);
+`,
+  ],
+  [
+    "console/pages.css",
+    `/* The first page, the preview of a card, dialogs and short messages. */
+
+.counts {
+  display: grid;
+  grid-template-columns: repeat(4, minmax(0, 1fr));
+  gap: 14px;
+}
+
+.counts a {
+  padding: 14px 18px;
+  border: 1px solid var(--line);
+  border-radius: var(--round);
+  background: var(--panel);
+  box-shadow: var(--shadow);
+  color: var(--quiet);
+  text-decoration: none;
+}
+
+.counts a:hover {
+  border-color: var(--field);
+}
+
+.counts strong {
+  display: block;
+  color: var(--text);
+  font-size: 1.7rem;
+  line-height: 1.25;
+  font-weight: 660;
+  letter-spacing: -0.02em;
+  font-variant-numeric: tabular-nums;
+}
+
+.steps {
+  counter-reset: step;
+  list-style: none;
+  display: grid;
+  gap: 14px;
+}
+
+.steps li {
+  counter-increment: step;
+  position: relative;
+  padding-left: 40px;
+}
+
+.steps li::before {
+  content: counter(step);
+  position: absolute;
+  left: 0;
+  top: 0;
+  width: 26px;
+  height: 26px;
+  display: grid;
+  place-items: center;
+  border-radius: 50%;
+  background: var(--accent-soft);
+  color: var(--accent);
+  font-size: 0.88rem;
+  font-weight: 640;
+}
+
+.steps .is-done::before {
+  content: "✓" / "";
+  background: var(--good-soft);
+  color: var(--good);
+}
+
+.steps a {
+  font-weight: 600;
+}
+
+.steps p {
+  color: var(--quiet);
+}
+
+.done-mark {
+  margin-left: 8px;
+  color: var(--good);
+  font-size: 0.88rem;
+}
+
+.card-preview {
+  min-height: 208px;
+  display: flex;
+  flex-direction: column;
+  gap: 18px;
+  padding: 22px 24px;
+  border-radius: 20px;
+  color: #fff;
+  background:
+    radial-gradient(120% 90% at 100% 0%, rgb(255 255 255 / 0.18), transparent 60%),
+    linear-gradient(150deg, #463fc0, #25205f);
+  box-shadow: 0 14px 34px -14px rgb(37 32 95 / 0.7);
+  overflow-wrap: anywhere;
+}
+
+.card-preview-top {
+  display: flex;
+  justify-content: space-between;
+  gap: 12px;
+  font-weight: 600;
+}
+
+.card-preview .tier {
+  flex: none;
+  max-width: 50%;
+  padding: 1px 12px;
+  border-radius: 14px;
+  border: 1px solid rgb(255 255 255 / 0.4);
+  background: rgb(0 0 0 / 0.28);
+  font-size: 0.86rem;
+}
+
+.card-preview-balance strong {
+  font-size: 2.9rem;
+  line-height: 1;
+  letter-spacing: -0.03em;
+  font-variant-numeric: tabular-nums;
+}
+
+.card-preview-name {
+  margin-top: auto;
+  font-weight: 600;
+  min-height: 1.5em;
+}
+
+dialog {
+  width: min(480px, calc(100vw - 32px));
+  padding: 24px;
+  border: 1px solid var(--line);
+  border-radius: 16px;
+  background: var(--panel);
+  color: var(--text);
+  box-shadow: 0 24px 64px rgb(10 11 16 / 0.35);
+}
+
+dialog::backdrop {
+  background: rgb(10 11 16 / 0.5);
+}
+
+dialog h2 {
+  margin-bottom: 8px;
+}
+
+dialog p {
+  color: var(--quiet);
+}
+
+dialog .secret code {
+  white-space: pre-wrap;
+}
+
+dialog .secret {
+  margin: 16px 0 0;
+  padding: 12px 12px 12px 16px;
+  border-radius: 10px;
+  background: var(--sunken);
+  color: var(--text);
+}
+
+dialog form {
+  flex-direction: row;
+  justify-content: flex-end;
+  margin-top: 20px;
+}
+
+.toasts {
+  position: fixed;
+  z-index: 30;
+  right: 20px;
+  bottom: 20px;
+  display: grid;
+  gap: 8px;
+  justify-items: end;
+  pointer-events: none;
+}
+
+.toast {
+  max-width: min(420px, calc(100vw - 40px));
+  padding: 11px 16px;
+  border-radius: 10px;
+  background: light-dark(#1b1e28, #eceef5);
+  color: light-dark(#ffffff, #14161d);
+  box-shadow: 0 8px 28px rgb(10 11 16 / 0.28);
+  overflow-wrap: anywhere;
+}
+
+.toast.error {
+  background: light-dark(#8f1524, #ffd3d8);
+  color: light-dark(#ffffff, #3a070e);
+}
+
+@media (max-width: 820px) {
+  .counts {
+    grid-template-columns: repeat(2, minmax(0, 1fr));
+  }
+}
+
+@media (prefers-reduced-motion: no-preference) {
+  .toast {
+    animation: arrive 0.18s ease-out;
+  }
+  @keyframes arrive {
+    from {
+      opacity: 0;
+      transform: translateY(8px);
+    }
+  }
+}
+`,
+  ],
+  [
+    "console/panels.css",
+    `/* Panels, facts, lists, badges of states, empty states. */
+
+.panel {
+  display: flex;
+  flex-direction: column;
+  gap: 16px;
+  padding: 20px;
+  border: 1px solid var(--line);
+  border-radius: var(--round);
+  background: var(--panel);
+  box-shadow: var(--shadow);
+  min-width: 0;
+}
+
+.panel > header {
+  display: flex;
+  align-items: start;
+  justify-content: space-between;
+  gap: 10px 20px;
+}
+
+.panel > header:has(.actions) {
+  flex-wrap: wrap;
+}
+
+.panel > header:has(.actions) > div:first-child {
+  flex: 1 1 260px;
+}
+
+.panel > header > button,
+.panel > header > .pill,
+.panel > header > time {
+  flex: none;
+}
+
+.panel > header > time {
+  color: var(--quiet);
+}
+
+.panel > header > div:first-child {
+  min-width: 0;
+  display: grid;
+  gap: 3px;
+}
+
+.address {
+  overflow-wrap: anywhere;
+}
+
+.columns {
+  display: grid;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr));
+  gap: 20px;
+  align-items: start;
+}
+
+.columns.narrow {
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 220px), 1fr));
+}
+
+.stack {
+  display: grid;
+  grid-template-columns: minmax(0, 1fr);
+  gap: 20px;
+}
+
+.cards {
+  display: grid;
+  grid-template-columns: minmax(0, 1fr);
+  gap: 14px;
+}
+
+.facts {
+  display: grid;
+}
+
+.facts > div {
+  display: grid;
+  grid-template-columns: minmax(110px, min(34%, 200px)) minmax(0, 1fr);
+  gap: 16px;
+  align-items: center;
+  min-height: 42px;
+  padding: 4px 0;
+}
+
+.facts > div + div {
+  border-top: 1px solid var(--line);
+}
+
+.facts dt {
+  color: var(--quiet);
+}
+
+.facts dd {
+  overflow-wrap: anywhere;
+}
+
+.facts .line {
+  display: block;
+}
+
+.choice,
+.copyable {
+  display: flex;
+  align-items: center;
+  justify-content: space-between;
+  gap: 10px;
+}
+
+.copyable code {
+  overflow-wrap: anywhere;
+}
+
+header .copyable {
+  justify-content: start;
+  color: var(--quiet);
+}
+
+.rows li {
+  display: flex;
+  align-items: center;
+  justify-content: space-between;
+  gap: 16px;
+  padding: 10px 0;
+}
+
+.rows li + li {
+  border-top: 1px solid var(--line);
+}
+
+.rows strong,
+.rows small {
+  display: block;
+}
+
+.rows .copyable {
+  justify-content: start;
+  margin-top: 4px;
+}
+
+.rows button {
+  flex: none;
+}
+
+.plain li {
+  padding: 2px 0;
+  overflow-wrap: anywhere;
+}
+
+.chips {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 6px;
+}
+
+.chips li {
+  padding: 2px 10px;
+  border-radius: 99px;
+  background: var(--sunken);
+  border: 1px solid var(--line);
+  font-size: 0.86rem;
+  overflow-wrap: anywhere;
+}
+
+.pill {
+  display: inline-block;
+  padding: 1px 10px;
+  border-radius: 99px;
+  font-size: 0.84rem;
+  font-weight: 600;
+  text-align: center;
+}
+
+.pill.pending {
+  background: var(--wait-soft);
+  color: var(--wait);
+}
+.pill.delivered {
+  background: var(--good-soft);
+  color: var(--good);
+}
+.pill.failed {
+  background: var(--bad-soft);
+  color: var(--bad);
+}
+.pill.quiet {
+  background: var(--sunken);
+  color: var(--quiet);
+}
+
+td .pill {
+  margin-left: 8px;
+}
+
+.empty {
+  display: flex;
+  flex-wrap: wrap;
+  justify-content: center;
+  gap: 10px;
+  padding: 44px 20px;
+  border: 1.5px dashed var(--line);
+  border-radius: var(--round);
+  color: var(--quiet);
+  text-align: center;
+}
+
+.empty p {
+  flex-basis: 100%;
+  text-wrap: balance;
+}
+
+.empty .what {
+  color: var(--text);
+  font-size: 1.1rem;
+  font-weight: 620;
+}
+
+.empty .button {
+  margin-top: 8px;
+}
+
+.panel .empty {
+  padding: 26px 16px;
+}
+
+.notice {
+  padding: 14px 18px;
+  border-radius: var(--round);
+  background: var(--wait-soft);
+  color: var(--wait);
+}
+
+@media (max-width: 820px) {
+  .panel {
+    padding: 16px;
+  }
+  .facts > div {
+    grid-template-columns: minmax(0, 1fr);
+    gap: 2px;
+    padding: 8px 0;
+  }
+}
 `,
   ],
   [
@@ -3665,6 +3497,205 @@ function quoted(value) {
   if (/^[\\w.:/-]+$/.test(value)) return value;
   const mark = ["'", '"', "\`"].find((candidate) => !value.includes(candidate)) ?? "'";
   return mark + value + mark;
+}
+`,
+  ],
+  [
+    "console/tables.css",
+    `/* Tables and the delivery log. */
+
+main > div > .scroll {
+  border: 1px solid var(--line);
+  border-radius: var(--round);
+  box-shadow: var(--shadow);
+}
+
+main > div > .scroll th:first-child,
+main > div > .scroll td:first-child {
+  padding-left: 20px;
+}
+
+main > div > .scroll th:last-child,
+main > div > .scroll td:last-child {
+  padding-right: 20px;
+}
+
+table {
+  width: 100%;
+  border-collapse: collapse;
+}
+
+th {
+  padding: 8px 12px;
+  color: var(--quiet);
+  font-size: 0.84rem;
+  font-weight: 560;
+  text-align: left;
+  white-space: nowrap;
+}
+
+td {
+  height: 46px;
+  padding: 6px 12px;
+  border-top: 1px solid var(--line);
+  font-variant-numeric: tabular-nums;
+  overflow-wrap: break-word;
+}
+
+th:first-child,
+td:first-child {
+  padding-left: 4px;
+}
+
+th:last-child,
+td:last-child {
+  padding-right: 4px;
+}
+
+th.number,
+td.number,
+td.last {
+  text-align: right;
+  white-space: nowrap;
+}
+
+td time {
+  white-space: nowrap;
+}
+
+.pager {
+  display: flex;
+  align-items: center;
+  justify-content: center;
+  gap: 16px;
+  font-variant-numeric: tabular-nums;
+}
+
+.log {
+  border: 1px solid var(--line);
+  border-radius: var(--round);
+  background: var(--panel);
+  box-shadow: var(--shadow);
+  overflow: hidden;
+}
+
+.entry + .entry {
+  border-top: 1px solid var(--line);
+}
+
+.entry summary {
+  display: grid;
+  grid-template-columns: 92px minmax(150px, 0.7fr) minmax(120px, 1.6fr) 80px 104px 158px;
+  gap: 14px;
+  align-items: center;
+  min-height: 52px;
+  padding: 8px 18px;
+  cursor: pointer;
+  list-style: none;
+  font-variant-numeric: tabular-nums;
+}
+
+.entry summary::-webkit-details-marker {
+  display: none;
+}
+
+.entry summary:hover {
+  background: var(--sunken);
+}
+
+.entry summary:focus-visible {
+  outline-offset: -3px;
+}
+
+.entry[open] summary {
+  background: var(--sunken);
+}
+
+.entry-event {
+  font-weight: 600;
+}
+
+.entry-url,
+.entry-response,
+.entry-next {
+  color: var(--quiet);
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+
+.entry-next {
+  text-align: right;
+}
+
+.marks {
+  display: flex;
+  gap: 4px;
+}
+
+.marks i {
+  width: 9px;
+  height: 9px;
+  border-radius: 50%;
+  border: 1.5px solid var(--field);
+}
+
+.marks i.failed {
+  border-color: var(--bad);
+  background: var(--bad);
+}
+
+.marks i.delivered {
+  border-color: var(--good);
+  background: var(--good);
+}
+
+.entry-inside {
+  display: grid;
+  grid-template-columns: minmax(0, 1fr);
+  gap: 14px;
+  padding: 14px 18px 20px;
+}
+
+pre.scroll {
+  --ground: var(--sunken);
+  margin: 0;
+  padding: 14px 16px;
+  border: 1px solid var(--line);
+  border-radius: 9px;
+}
+
+.big-now {
+  font-size: clamp(1.5rem, 5vw, 2.4rem);
+  letter-spacing: -0.02em;
+}
+
+@media (max-width: 820px) {
+  td .strong {
+    white-space: nowrap;
+  }
+}
+
+@media (max-width: 1100px) {
+  .entry summary {
+    grid-template-columns: 92px minmax(0, 1fr) fit-content(45%);
+    grid-template-areas: "state event event" "url url response" "marks next next";
+    gap: 6px 14px;
+    padding: 12px 18px;
+  }
+  .entry-url {
+    grid-area: url;
+  }
+  .marks {
+    grid-area: marks;
+  }
+  .entry-response {
+    grid-area: response;
+    text-align: right;
+  }
+  .entry-next {
+    grid-area: next;
+  }
 }
 `,
   ],
