@@ -278,6 +278,8 @@ function storyOf({ service, hooks, draw, violations, baseUrl }: StoryOptions) {
     } catch (error) {
       ends[step] = isIssuingError(error) ? error.code : "crash";
       if (!isIssuingError(error)) violations.push(`${step} threw ${inspect(error)}`);
+      if (isIssuingError(error) && error.cardId !== undefined && !storedCards().has(error.cardId))
+        violations.push(`${step} names a card that there is not: ${error.cardId}`);
       const text = `${inspect(error, { depth: 9 })} ${JSON.stringify(error)}`;
       violations.push(...leaks([text], [...personalData, service.apiKeys.website]));
       return undefined;

@@ -203,11 +203,12 @@ export class Call {
     return deadlineError(this);
   }
 
-  /** The success is not what was promised: the service did the work, but what it did is not told. */
-  unpromised(what: string): IssuingError {
+  /** The success is not what was promised: the service did the work. @param cardId where the response names the card all the same. */
+  unpromised(what: string, cardId?: string): IssuingError {
     return this.error(`The service answered with something that is not ${what}.`, {
       code: "invalid-response",
       outcome: "unknown",
+      cardId,
     });
   }
 

@@ -86,7 +86,8 @@ const expected = {
 
 /**
  * Validates a card.
- * @throws {IssuingError} `invalid-response`: without an id it is no card, and the message names the members of another kind.
+ * @throws {IssuingError} `invalid-response`: without an id it is no card, and the message names the members of another kind. The error has the
+ * `cardId` when at least one other member is as promised: the id alone could be a wrapper's.
  */
 export function readCard<Fields>(call: Call, body: unknown): Card<Fields> {
   if (!isObject(body) || !isString(body["id"]) || body["id"] === "")
@@ -99,6 +100,7 @@ export function readCard<Fields>(call: Call, body: unknown): Card<Fields> {
   if (wrong.length === 0) return body as typeof body & Card<Fields>;
   throw call.unpromised(
     `a card: the value of ${wrong.map(([name]) => `/${name}`).join(", ")} is of another kind`,
+    wrong.length < present.length ? body["id"] : undefined,
   );
 }
 

@@ -36,6 +36,8 @@ export interface IssuingErrorFacts {
   idempotencyKey?: string | undefined;
   /** What may be shown to the user; a general sentence when absent. */
   userMessage?: string | undefined;
+  /** The card of a response that is no card of the contract in other respects. */
+  cardId?: string | undefined;
   /** The members of the request that were rejected; none when absent. */
   fields?: readonly RejectedField[] | undefined;
   /** How long the service asked to wait, in milliseconds. */
@@ -65,6 +67,8 @@ export class IssuingError extends Error {
   declare readonly fields: readonly RejectedField[];
   declare readonly idempotencyKey?: string;
   declare readonly retryAfterMs?: number;
+  /** With `invalid-response`: the card exists and has this id, but another member has a value of another kind. Store it as if the call had succeeded. */
+  declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
     super(message, facts.cause === undefined ? {} : { cause: facts.cause });
@@ -77,6 +81,7 @@ export class IssuingError extends Error {
     Object.defineProperty(this, "fields", { value: facts.fields ?? [] });
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
     if (facts.retryAfterMs !== undefined) this.retryAfterMs = facts.retryAfterMs;
+    if (facts.cardId !== undefined) this.cardId = facts.cardId;
     Object.defineProperty(this, brand, { value: true });
   }
 }

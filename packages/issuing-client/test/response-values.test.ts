@@ -25,9 +25,25 @@ describe.each(ways)("over %s", (_name, decorated) => {
     ["fieldValues", []],
   ])("names %s when it is %j, and gives no card", async (member, value) => {
     const body = { ...card, [member]: value };
-    const expected = { code: "invalid-response", message: expect.stringContaining(`/${member}`) };
+    const expected = {
+      code: "invalid-response",
+      message: expect.stringContaining(`/${member}`),
+      cardId: "card_1",
+    };
     await expect(clientFor(body).getCard("card_1")).rejects.toMatchObject(expected);
     await expect(clientFor(body, 201).issueCard("tpl_club", signUp)).rejects.toMatchObject(expected);
+  });
+
+  it.each([
+    ["has no id", { ...card, id: undefined }],
+    ["has an id that is no text", { ...card, id: 7 }],
+    ["has nothing that is as promised but its id", { id: "req_1", status: 200, data: card }],
+    ["is a wrapper", { id: "req_1", data: card }],
+  ])("has no cardId in the error when the response %s", async (_name, body) => {
+    const failed = clientFor(body, 201).issueCard("tpl_club", signUp);
+    const error = await failed.catch((thrown) => thrown);
+    expect(error.code).toBe("invalid-response");
+    expect("cardId" in error).toBe(false);
   });
 
   it("gives a card of which members are absent, and members that it does not know", async () => {
