@@ -1,9 +1,13 @@
 /** Copies examples into empty folders, installs the packed tarballs there by the commands of the README, and runs them. */
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { regionOf } from "../docs/snippets.ts";
+import { lineOf } from "../examples/getting-started/line-of.ts";
 import { root } from "./published.ts";
 
 /** A user's own npm settings, not those of this repository. */
@@ -29,24 +33,120 @@ function packAll(): void {
   run(command, root);
 }
 
-/** The files of an example in an empty folder, with the tarballs installed. */
-function copied(example: string, ...others: string[]): string {
-  const folder = join(temporary, example);
-  cpSync(join(root, "examples", example), folder, {
-    recursive: true,
-    filter: (path) => basename(path) !== "node_modules" && !/\bcommands\.|\bshell\.ts$/.test(basename(path)),
-  });
+/** An empty folder with the tarballs in it. */
+function emptyFolder(name: string): string {
+  const folder = join(temporary, name);
   cpSync(tarballs, folder, { recursive: true });
-  run([regionOf(commands, "commands.sh", "install-tarballs"), ...others].join(" "), folder);
   return folder;
 }
 
+const installTarballs = regionOf(commands, "commands.sh", "install-tarballs");
+
+function tryTestYourIntegration(): void {
+  const folder = emptyFolder("test-your-integration");
+  const filter = (path: string) => basename(path) !== "node_modules";
+  cpSync(join(root, "examples/test-your-integration"), folder, { recursive: true, filter });
+  run(installTarballs, folder);
+  run("npm test", folder);
+  run("npm run test:server", folder);
+}
+
+/** The files that the guide prints, where it says. */
+function savePrintedFiles(folder: string, ports: Ports): void {
+  const page = readFileSync(join(root, "docs/guides/getting-started.md"), "utf8");
+  for (const [, seed, program = ""] of page.matchAll(
+    /<!-- snippet: \S*?(seed\.json)?(?:#\S+)? -->\n```(?:ts|json)\n([\s\S]*?)^```/gm,
+  )) {
+    const file = join(folder, seed ?? /^\/\/ (\S+)/.exec(program)?.[1] ?? "");
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, withPorts(program, ports));
+  }
+}
+
+interface Ports {
+  shop: number;
+  service: number;
+}
+
+const withPorts = (text: string, { shop, service }: Ports) =>
+  text.replace(/\b3000\b/g, String(shop)).replace(/\b4010\b/g, String(service));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** What the reader of the first guide types, from an empty folder to a balance. */
+async function tryGettingStarted(framework: string): Promise<void> {
+  const ports = { shop: await freePort(), service: await freePort() };
+  const folder = emptyFolder(`getting-started-${framework}`);
+  const typed = (region: string) => withPorts(regionOf(commands, "commands.sh", region), ports);
+  savePrintedFiles(folder, ports);
+  run(typed("project"), folder);
+  run(installTarballs, folder);
+  run(typed(`install-${framework}`), folder);
+  const child = spawn("bash", ["-ec", typed(`start-${framework}`)], {
+    cwd: folder,
+    env: { ...env, PORT: String(ports.shop) },
+    detached: true, // a group of its own, so that all of it can be ended
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    await lineOf(child, /The shop is open|Ready in/);
+    const { user } = JSON.parse(run(typed("sign-up"), folder));
+    const post = (path: string, body: object) =>
+      fetch(`http://127.0.0.1:${ports.service}/_mock/${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    await post(`cards/${user.cardId}/purchase`, { points: 120 });
+    await post("wait", { delivery: { type: "balance.changed", state: "delivered" } });
+    const users = run(typed("users"), folder);
+    if (JSON.parse(users)[0]?.balance !== 120) throw new Error(`${framework}: the shop has ${users}`);
+  } finally {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
+  }
+}
+
+/** A page of the browser that imports the server's file does not build. */
+function tryServerOnly(folder: string): void {
+  const layout =
+    "export default ({ children }: { children: React.ReactNode }) => <html lang='en'><body>{children}</body></html>;";
+  writeFileSync(join(folder, "app/layout.tsx"), layout);
+  writeFileSync(
+    join(folder, "app/page.tsx"),
+    '"use client";\nimport { users } from "../server/loyalty";\nexport default () => <p>{users.length}</p>;\n',
+  );
+  const { status, stdout, stderr } = spawnSync("bash", ["-ec", "npx next build"], {
+    cwd: folder,
+    env,
+    encoding: "utf8",
+  });
+  if (status === 0 || !/server-only|Server Component/.test(stdout + stderr))
+    throw new Error(`next build with a page that imports the API key: ${status} ${stdout} ${stderr}`);
+}
+
+const only = process.argv[2];
+
 try {
   packAll();
-  const tests = copied("test-your-integration");
-  run("npm test", tests);
-  run("npm run test:server", tests);
-  console.log("✓ test-your-integration works in an empty folder, with the packed packages");
+  for (const [name, attempt] of Object.entries({
+    "test-your-integration": tryTestYourIntegration,
+    express: () => tryGettingStarted("express"),
+    fastify: () => tryGettingStarted("fastify"),
+    next: async () => {
+      await tryGettingStarted("next");
+      tryServerOnly(join(temporary, "getting-started-next"));
+    },
+  })) {
+    if (only !== undefined && only !== name) continue;
+    await attempt();
+    console.log(`✓ ${name} works in an empty folder, with the packed packages`);
+  }
 } finally {
   rmSync(temporary, { recursive: true });
 }

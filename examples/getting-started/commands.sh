@@ -1,7 +1,38 @@
 # What the guides tell a reader to type; commands.test.ts types it.
 
-# #region start
-npx @loyalty-cards/mock-server exec --seed seed.json -- node shop.mjs
+# #region project
+npm init --yes
+npm pkg set type=module
+npm install --save-dev tsx typescript @types/node
+# #endregion
+
+# #region install-express
+npm install express && npm install --save-dev @types/express
+# #endregion
+
+# #region install-fastify
+npm install fastify
+# #endregion
+
+# #region install-next
+npm install next react react-dom server-only
+# #endregion
+
+# #region start-express
+npx @loyalty-cards/mock-server exec --port 4010 --seed seed.json -- npx tsx shop-express.ts
+# #endregion
+
+# #region start-fastify
+npx @loyalty-cards/mock-server exec --port 4010 --seed seed.json -- npx tsx shop-fastify.ts
+# #endregion
+
+# #region start-next
+npx @loyalty-cards/mock-server exec --port 4010 --seed seed.json -- npx next dev
+# #endregion
+
+# Without the service, which a test starts itself.
+# #region start-shop-only
+npx tsx shop-express.ts
 # #endregion
 
 # #region sign-up

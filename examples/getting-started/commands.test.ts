@@ -1,8 +1,11 @@
 /** From an empty shell to a balance, by typing what the first guide says. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it } from "vitest";
-import { lineOf, openShell } from "./shell.ts";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { expect, it, onTestFinished } from "vitest";
+import { lineOf } from "./line-of.ts";
+import seed from "./seed.json" with { type: "json" };
+import { openShell } from "./shell.ts";
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -12,39 +15,103 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const post = (url: string, body: unknown) =>
-  fetch(url, {
+const freePorts = async () => ({ shop: await freePort(), service: await freePort() });
+
+async function post(url: string, body: unknown): Promise<{ status: number; body: SignedUp }> {
+  const response = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
-  }).then((response) => response.json());
-
-it("a sign-up gives a card, the same for the same form, and a purchase reaches the shop", async () => {
-  const port = await freePort();
-  const { start, output } = openShell(port);
-  const [, mock] = await lineOf(start("start"), /The console: (\S+)\/console/);
-
-  const [first, second] = [await output("sign-up"), await output("sign-up")];
-  expect(second).toBe(first);
-  const { user, links } = JSON.parse(first);
-  expect(links.addToFirstWallet).toBe(`${links.page}/pass.pkpass`);
-
-  const wrong = { name: "Ben", email: "ben@example.com", phone: "12" };
-  expect(await post(`http://localhost:${port}/sign-up`, wrong)).toEqual({
-    message: "The phone number is not valid.",
   });
+  return { status: response.status, body: (await response.json()) as SignedUp };
+}
 
-  await post(`${mock}/_mock/cards/${user.cardId}/purchase`, { points: 120 }); // the console's button
-  await post(`${mock}/_mock/wait`, { delivery: { type: "balance.changed", state: "delivered" } });
-  expect(JSON.parse(await output("users"))[0]).toEqual({ ...user, balance: 120 });
+interface SignedUp {
+  user: { id: string; cardId?: string };
+  links: { page: string; addToFirstWallet: string };
+  message?: string;
+}
+
+it.each(["express", "fastify"])(
+  "gives one card for the same form, and a purchase reaches the shop: %s",
+  async (framework) => {
+    const ports = await freePorts();
+    const { start, output } = openShell(ports);
+    await lineOf(start(`start-${framework}`), /The shop is open/);
+
+    const [first, second] = [await output("sign-up"), await output("sign-up")];
+    expect(second).toBe(first);
+    const { user, links } = JSON.parse(first) as SignedUp;
+    expect(links.addToFirstWallet).toBe(`${links.page}/pass.pkpass`);
+
+    const service = `http://127.0.0.1:${ports.service}`;
+    await post(`${service}/_mock/cards/${user.cardId}/purchase`, { points: 120 }); // the console's button
+    await post(`${service}/_mock/wait`, { delivery: { type: "balance.changed", state: "delivered" } });
+    expect(JSON.parse(await output("users"))).toEqual([{ ...user, balance: 120 }]);
+  },
+);
+
+/** The shop of the guide in a process of its own, with an empty user table, on a service that runs on. */
+async function openShop(mock: Awaited<ReturnType<typeof startMockServer>>) {
+  const ports = await freePorts();
+  const child = openShell(ports).start("start-shop-only", {
+    LOYALTY_URL: mock.url,
+    LOYALTY_API_KEY: mock.service.apiKeys.website,
+    LOYALTY_TEMPLATE_ID: mock.service.templateId,
+    LOYALTY_SIGNING_SECRET: "whsec_not_used",
+  });
+  await lineOf(child, /The shop is open/);
+  return { signUp: (form: object) => post(`http://localhost:${ports.shop}/sign-up`, form) };
+}
+
+async function openMock(options: { storeRefusals?: boolean } = {}) {
+  const mock = await startMockServer({ ...options, templates: seed.templates as never });
+  onTestFinished(mock.close);
+  return mock;
+}
+
+it("issues a card of their own to people who join after the shop was started again", async () => {
+  const mock = await openMock();
+  const { body: anna } = await (await openShop(mock)).signUp({ name: "Anna", phone: "600100200" });
+  const { body: ben } = await (await openShop(mock)).signUp({ name: "Ben", phone: "600100201" });
+  const nameOf = ({ user }: SignedUp) => mock.service.cards.get(user.cardId ?? "").fieldValues["name"];
+  expect([nameOf(anna), nameOf(ben)]).toEqual(["Anna", "Ben"]);
 });
 
-it("the service answers on its port", async () => {
-  const port = await freePort();
-  await lineOf(openShell(port).start("port"), /Console +(\S+)/i);
-  expect((await fetch(`http://127.0.0.1:${port}/_mock/health`)).status).toBe(200);
+it.each([
+  { phone: "600100200", email: "" },
+  { phone: "", email: "anna@example.com" },
+  { phone: "", email: "" },
+])(
+  "issues a card to two people whose forms have phone $phone and e-mail $email",
+  async ({ phone, email }) => {
+    const { signUp } = await openShop(await openMock());
+    const anna = await signUp({ name: "Anna", phone, email });
+    const ben = await signUp({ name: "Ben", phone: phone && "600100201", email: email && "ben@example.com" });
+    expect([anna.status, ben.status]).toEqual([201, 201]);
+    expect(ben.body.user.cardId).not.toBe(anna.body.user.cardId);
+  },
+);
+
+it("signs up while the service is down, and issues one card to the corrected form of a service that stores refusals", async () => {
+  const mock = await openMock({ storeRefusals: true });
+  const { signUp } = await openShop(mock);
+  const anna = { name: "Anna", email: "anna@example.com", phone: "600100200" };
+  const { id } = mock.service.faults.add({ phase: "before", kind: "status", status: 503 });
+  expect((await signUp(anna)).status).toBe(202);
+  mock.service.faults.remove(id);
+  const refused = await signUp({ ...anna, phone: "12" });
+  expect(refused).toMatchObject({ status: 422, body: { message: "The phone number is not valid." } });
+  expect(await signUp(anna)).toMatchObject({ status: 201, body: { user: { cardId: expect.any(String) } } });
+});
+
+it("the service responds on its port", async () => {
+  const ports = await freePorts();
+  await lineOf(openShell(ports).start("port"), /Console +(\S+)/i);
+  expect((await fetch(`http://127.0.0.1:${ports.service}/_mock/health`)).status).toBe(200);
 });
 
 it("a command finds the service in its environment", async () => {
-  expect(await openShell(0).output("exec")).toMatch(/^npm test http:\/\/127\.0\.0\.1:\d+ tpl_\w+\n$/);
+  const { output } = openShell({ shop: 0, service: 0 });
+  expect(await output("exec")).toMatch(/^npm test http:\/\/127\.0\.0\.1:\d+ tpl_\w+\n$/);
 });

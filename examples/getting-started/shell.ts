@@ -13,21 +13,24 @@ const program = readFileSync(join(here, "commands.sh"), "utf8");
 const fromSource = `--conditions=@loyalty-cards/source --import ${import.meta.resolve("tsx")}`;
 
 export interface Shell {
-  /** Starts what the region says. The ports in it are those of {@link openShell}. */
-  start(region: string): ChildProcess;
+  /** Starts what the region says, with more variables in its environment. The ports are those of {@link openShell}. */
+  start(region: string, env?: NodeJS.ProcessEnv): ChildProcess;
   /** What the region printed, once it has ended. */
   output(region: string): Promise<string>;
 }
 
-/** @param port what stands for 3000 and 4010. */
-export function openShell(port: number): Shell {
+/** @param ports what stands for 3000, the shop, and for 4010, the service. */
+export function openShell(ports: { shop: number; service: number }): Shell {
   const folder = mkdtempSync(join(tmpdir(), "guides-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const seed = join(folder, "seed.json");
   writeFileSync(seed, withPort(readFileSync(join(here, "seed.json"), "utf8")));
   const bin = JSON.stringify(join(root, "packages/mock-server/src/hosts/bin.ts"));
   const isOurs = '[ "$1" = @loyalty-cards/mock-server ]'; // npm has an unrelated package named mock-server
-  stub("npx", `${isOurs} || exit 127\nshift\nexec node ${fromSource} ${bin} "$@"`);
+  stub(
+    "npx",
+    `if [ "$1" = tsx ]; then shift; exec node "$@"; fi\n${isOurs} || exit 127\nshift\nexec node ${bin} "$@"`,
+  );
   stub("npm", 'echo "npm $* $LOYALTY_URL $LOYALTY_TEMPLATE_ID"'); // a reader's own script
 
   writeFileSync(join(folder, ".curlrc"), "silent\nshow-error\n");
@@ -39,10 +42,10 @@ export function openShell(port: number): Shell {
   }
 
   function withPort(text: string): string {
-    return text.replace(/\b(3000|4010)\b/g, String(port));
+    return text.replace(/\b3000\b/g, String(ports.shop)).replace(/\b4010\b/g, String(ports.service));
   }
 
-  function start(region: string): ChildProcess {
+  function start(region: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
     const line = withPort(regionOf(program, "commands.sh", region)).replace(" seed.json", ` "${seed}"`);
     const child = spawn("bash", ["-c", line], {
       cwd: here,
@@ -51,8 +54,9 @@ export function openShell(port: number): Shell {
         ...process.env,
         PATH: `${folder}${delimiter}${process.env["PATH"]}`,
         CURL_HOME: folder,
-        PORT: String(port),
+        PORT: String(ports.shop),
         NODE_OPTIONS: fromSource,
+        ...env,
       },
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -69,15 +73,4 @@ export function openShell(port: number): Shell {
   }
 
   return { start, output };
-}
-
-/** The first line of a child's output that matches. @throws when it ends without one. */
-export async function lineOf(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
-  let text = "";
-  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
-    text += chunk;
-    const found = pattern.exec(text);
-    if (found !== null) return found;
-  }
-  throw new Error(`${pattern} was not printed, but ${JSON.stringify(text)}.`);
 }

@@ -1,0 +1,82 @@
+/** The shop of the first guide, without a framework: the sign-up, and what the webhooks change. */
+// #region loyalty
+// loyalty.ts
+import {
+  cardLinks,
+  createIssuingClient,
+  type IssuingClient,
+  isIssuingError,
+} from "@loyalty-cards/issuing-client";
+import { memoryDedupe, onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
+
+interface User {
+  id: string;
+  name: string;
+  email: string;
+  balance: number;
+  cardId?: string;
+  salt?: string;
+}
+
+export interface Form {
+  name?: string;
+  email?: string;
+  phone?: string;
+}
+
+// Your users are in a database. This array is a global variable, because Next loads a module more than once.
+const memory = globalThis as { users?: User[] };
+memory.users ??= [];
+export const users = memory.users;
+
+let client: IssuingClient | undefined;
+
+/** Created at the first request: a build has no API key. Reads LOYALTY_URL and LOYALTY_API_KEY. */
+function loyalty(): IssuingClient {
+  client ??= createIssuingClient({
+    idempotencyNamespace: process.env.LOYALTY_NAMESPACE ?? "development", // one name for each user table
+    deadlineMs: 5_000, // the longest that a sign-up waits
+  });
+  return client;
+}
+
+export async function signUp({ name = "", email = "", phone = "" }: Form) {
+  let user = users.find((each) => email !== "" && each.email === email);
+  if (user === undefined) {
+    user = { id: crypto.randomUUID(), name, email, balance: 0 };
+    users.push(user); // before the card: its key is derived from the user's id
+  }
+  try {
+    const card = await loyalty().issueCard(
+      process.env.LOYALTY_TEMPLATE_ID ?? "",
+      {
+        fieldValues: { name },
+        customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank ones are left out
+      },
+      { userId: user.id, ...(user.salt && { salt: user.salt }) }, // sent twice: the same card
+    );
+    user.cardId = card.id;
+    return { status: 201, body: { user, links: cardLinks(card) } };
+  } catch (error) {
+    if (!isIssuingError(error)) throw error;
+    if (error.code === "validation") {
+      if (error.outcome === "rejected") user.salt = crypto.randomUUID(); // the corrected form needs a new key
+      return { status: 422, body: { message: error.userMessage } };
+    }
+    console.error(error);
+    return { status: 202, body: { user, message: error.userMessage } }; // signed up; the card is issued later
+  }
+}
+
+export const webhooks = {
+  secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+  dedupe: memoryDedupe(),
+  accept: onEvents({
+    "balance.changed": ({ data }) => {
+      const user = users.find(({ cardId }) => cardId === data.passId);
+      if (user !== undefined) user.balance = data.balance;
+    },
+    other: () => {}, // every other event
+  }),
+} satisfies ReceiverOptions;
+// #endregion

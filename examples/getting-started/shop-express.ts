@@ -1,0 +1,24 @@
+/** The shop of the first guide on Express. */
+// #region express
+// shop-express.ts
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import express from "express";
+import { signUp, users, webhooks } from "./loyalty.ts";
+
+const app = express();
+app.post("/webhooks/loyalty", expressReceiver(webhooks)); // above express.json()
+app.use(express.json());
+
+app.post("/sign-up", async (request, response) => {
+  const { status, body } = await signUp(request.body ?? {});
+  response.status(status).json(body);
+});
+
+// For this guide only: a real shop shows a user to that user alone.
+app.get("/users", (_request, response) => {
+  response.json(users);
+});
+
+const port = Number(process.env.PORT ?? 3000);
+app.listen(port, () => console.log(`The shop is open on port ${port}.`));
+// #endregion

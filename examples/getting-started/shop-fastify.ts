@@ -1,0 +1,21 @@
+/** The shop of the first guide on Fastify. */
+// #region fastify
+// shop-fastify.ts
+import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
+import fastify from "fastify";
+import { type Form, signUp, users, webhooks } from "./loyalty.ts";
+
+const app = fastify();
+app.register(fastifyReceiver, { path: "/webhooks/loyalty", ...webhooks });
+
+app.post<{ Body?: Form }>("/sign-up", async (request, reply) => {
+  const { status, body } = await signUp(request.body ?? {});
+  return reply.code(status).send(body);
+});
+
+// For this guide only: a real shop shows a user to that user alone.
+app.get("/users", async () => users);
+
+const port = Number(process.env.PORT ?? 3000);
+app.listen({ port }).then(() => console.log(`The shop is open on port ${port}.`));
+// #endregion
