@@ -29,6 +29,7 @@ export default {
       "receiving-webhooks",
       "testing",
       "production",
+      "common-mistakes",
       "troubleshooting",
       "migration",
       "security",
