@@ -85,7 +85,7 @@ export function matchedValues(
   sent: string,
 ): Record<string, unknown> | undefined {
   if (result === undefined) {
-    throw configurationError("The template's schema threw instead of telling what is wrong.");
+    throw configurationError("The template's schema threw an error instead of returning issues.");
   }
   if (result.issues === undefined) return checkedFieldValues(result.value);
   const fields = toRejectedFields(result.issues);
