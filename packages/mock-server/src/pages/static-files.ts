@@ -2088,6 +2088,7 @@ legend {
 }
 
 .form-row button {
+  grid-column-end: -1;
   justify-self: end;
 }
 
@@ -3559,7 +3560,8 @@ td.last {
   white-space: nowrap;
 }
 
-td time {
+td time,
+td:has(.pill) {
   white-space: nowrap;
 }
 
@@ -4041,6 +4043,9 @@ export const webhooksPage = {
   },
 };
 
+/** Lets a long address continue on the next line after a slash or a dot. */
+const breakable = (url) => url.split(/(?<=[/.])/).map((part) => [part, h("wbr")]);
+
 const pathOf = (id) => \`webhooks/endpoints/\${encodeURIComponent(id)}\`;
 
 /** @param endpoint whose values the form starts with; none in a new one. */
@@ -4078,7 +4083,7 @@ const endpointPanel = (endpoint, eventTypes, isEdited) => {
     h(
       "header",
       {},
-      h("div", {}, h("h2", { class: "address" }, url), copyable(id, "the endpoint's id")),
+      h("div", {}, h("h2", { class: "address" }, breakable(url)), copyable(id, "the endpoint's id")),
       h(
         "div",
         { class: "actions" },

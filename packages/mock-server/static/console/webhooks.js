@@ -88,6 +88,9 @@ export const webhooksPage = {
   },
 };
 
+/** Lets a long address continue on the next line after a slash or a dot. */
+const breakable = (url) => url.split(/(?<=[/.])/).map((part) => [part, h("wbr")]);
+
 const pathOf = (id) => `webhooks/endpoints/${encodeURIComponent(id)}`;
 
 /** @param endpoint whose values the form starts with; none in a new one. */
@@ -125,7 +128,7 @@ const endpointPanel = (endpoint, eventTypes, isEdited) => {
     h(
       "header",
       {},
-      h("div", {}, h("h2", { class: "address" }, url), copyable(id, "the endpoint's id")),
+      h("div", {}, h("h2", { class: "address" }, breakable(url)), copyable(id, "the endpoint's id")),
       h(
         "div",
         { class: "actions" },
