@@ -113,6 +113,13 @@ describe("the page of a delivery", { concurrency: false }, () => {
     await shop.control("DELETE", inWorld(`webhooks/endpoints/${endpoint.id}`));
     await other.text("The endpoint was deleted");
     assert.equal(await other.page.$('[data-action="resend"]'), null);
+    await other.page.goto(`${shop.baseUrl}/console?world=${world.id}#/deliveries/${endpoint.id}`);
+    await other.page.locator(`summary::-p-text(${endpoint.id} \\(deleted\\))`).wait();
+    const filter = await other.page.$eval(
+      '[name="endpointId"]',
+      ({ selectedOptions }) => selectedOptions[0].label,
+    );
+    assert.equal(filter, `${endpoint.id} (deleted)`);
     await other.page.goto(`${shop.baseUrl}/console?world=${world.id}#/delivery/none`);
     await other.text('There is no delivery "none".');
   });
