@@ -19,7 +19,7 @@ async function openShop() {
   };
 }
 
-it("gives one card to a member whose first answer was cut off", async () => {
+it("issues one card when the first response is incomplete", async () => {
   const { service, settings } = await openShop();
   service.faults.add({
     phase: "after-commit",
@@ -33,6 +33,6 @@ it("gives one card to a member whose first answer was cut off", async () => {
   const cardId = await registerMember(settings, member);
 
   expect(await registerMember(settings, member)).toBe(cardId);
-  expect(service.faults.list()).toEqual([]); // both struck
+  expect(service.faults.list()).toEqual([]); // both were injected
 });
 // #endregion

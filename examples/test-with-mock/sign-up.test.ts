@@ -21,7 +21,7 @@ const settings = {
   idempotencyNamespace: "tests",
 };
 
-it("gives a member one card, however often the form is sent", async () => {
+it("issues one card to a form that is submitted twice", async () => {
   const member = { id: crypto.randomUUID(), phone: "+48 600 100 200" };
   const cardId = await registerMember(settings, member);
   expect(await registerMember(settings, member)).toBe(cardId);

@@ -4,7 +4,7 @@ import { createMockService, manualClock } from "@loyalty-cards/mock-server";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { expect, it } from "vitest";
 
-it("takes a delivery that failed at first, six minutes later", async () => {
+it("accepts a delivery six minutes later, after two failed attempts", async () => {
   let isDatabaseUp = false;
   const service = createMockService({ clock: manualClock(), deliver: (request) => receive(request) });
   const { id, secret } = service.webhooks.createEndpoint({

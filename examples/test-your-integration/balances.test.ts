@@ -1,4 +1,4 @@
-/** The receiver: it hears of purchases, survives bad days, and hours pass in milliseconds. */
+/** The receiver: a purchase, a database that is down for hours, and duplicates. */
 // #region waiting
 // balances.test.ts
 import { expect } from "vitest";
@@ -13,7 +13,7 @@ async function cardOf({ loyalty, templateId }: Shop): Promise<string> {
   return joined.cardId;
 }
 
-it("hears of a purchase", async ({ shop }) => {
+it("stores the balance after a purchase", async ({ shop }) => {
   const { service, balances } = shop;
   const cardId = await cardOf(shop);
   service.cards.purchase(cardId, { points: 120 });
@@ -23,7 +23,7 @@ it("hears of a purchase", async ({ shop }) => {
 // #endregion
 
 // #region time
-it("hears of a purchase hours later, when the database was down", async ({ shop }) => {
+it("stores the balance hours later, when the database was down", async ({ shop }) => {
   const { service, balances, database } = shop;
   const cardId = await cardOf(shop);
   database.isDown = true;
@@ -39,7 +39,7 @@ it("hears of a purchase hours later, when the database was down", async ({ shop 
 // #endregion
 
 // #region order
-it("keeps a balance that came twice", async ({ shop }) => {
+it("stores the newest balance when deliveries are duplicated", async ({ shop }) => {
   const { service, balances } = shop;
   const cardId = await cardOf(shop);
   service.faults.add({ kind: "duplicate", match: { event: "balance.changed" } });

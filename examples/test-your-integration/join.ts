@@ -1,4 +1,4 @@
-/** The code under test: what this shop does when somebody joins. */
+/** The code under test: the sign-up of this shop. */
 // #region join
 // join.ts
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
@@ -6,21 +6,27 @@ import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-clien
 export interface Member {
   id: string;
   name: string;
-  phone: string;
+  phone: string; // may be blank
+  salt?: string; // part of the idempotency key; new after each 422
 }
 
 export type Joined = { cardId: string } | { correct: string } | { later: true };
 
 export async function join(loyalty: IssuingClient, templateId: string, member: Member): Promise<Joined> {
-  const { id: userId, name, phone } = member;
+  const { id: userId, name, phone, salt } = member;
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   try {
-    const card = await loyalty.issueCard(templateId, { fieldValues: { name }, customer }, { userId });
+    const card = await loyalty.issueCard(
+      templateId,
+      { fieldValues: { name }, customer },
+      { userId, ...(salt !== undefined && { salt }) },
+    );
     return { cardId: card.id };
   } catch (error) {
     if (!isIssuingError(error)) throw error;
-    if (error.code === "validation") return { correct: error.userMessage };
-    return { later: true };
+    if (error.code !== "validation") return { later: true };
+    if (error.outcome === "rejected") member.salt = crypto.randomUUID(); // store it with the member
+    return { correct: error.userMessage };
   }
 }
 // #endregion

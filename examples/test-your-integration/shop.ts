@@ -24,6 +24,7 @@ export const it = test.extend<{ shop: Shop }>({
     const service = createMockService({
       clock: manualClock(),
       deliver: (request) => receive(request),
+      storeRefusals: true, // a service may send a 422 again for 24 hours
       templates: [
         {
           id: "tpl_club",

@@ -23,7 +23,7 @@ const control = async (path: string, body: unknown) => {
   return response.json();
 };
 
-it("gives a card that knows of purchases, also when the first answer is lost", async () => {
+it("issues a card whose balance changes after a purchase, when the first response was lost", async () => {
   const fault = { phase: "after-commit", kind: "truncate", times: 1, match: { operation: "issueCard" } };
   await control("faults", fault);
 
