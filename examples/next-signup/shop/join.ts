@@ -1,9 +1,9 @@
 /** The sign-up without its web page: saves the member, issues the card, and never fails because loyalty does. */
-import { ProblemError } from "@loyalty-cards/issuing-client";
+import { isIssuingError } from "@loyalty-cards/issuing-client";
 import { putOff } from "./cards-later";
 import { issueCardTo } from "./issue-card";
 import { awaitCorrection, type Member, saveMember } from "./members";
-import { type FormState, fieldAtFault, readForm } from "./sign-up-form";
+import { type FormState, readForm, rejectedField } from "./sign-up-form";
 
 /** The longest that a sign-up waits for the card; after that the card is issued later. */
 const deadlineMs = 4_000;
@@ -19,9 +19,9 @@ export async function join(form: FormData): Promise<{ member: Member } | { state
   try {
     await issueCardTo(member, deadlineMs);
   } catch (error) {
-    if (error instanceof ProblemError && error.code === "validation") {
+    if (isIssuingError(error) && error.code === "validation") {
       await awaitCorrection(member.id);
-      return { state: { values, faults: { [fieldAtFault(error.problem)]: error.userMessage } } };
+      return { state: { values, faults: { [rejectedField(error.fields)]: error.userMessage } } };
     }
     await putOff(member.id, error); // signed up; the card is issued later
   }

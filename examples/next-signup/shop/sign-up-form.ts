@@ -1,4 +1,5 @@
 /** Reads the sign-up form, and says what is wrong with it. */
+import type { RejectedField } from "@loyalty-cards/issuing-client";
 import { consentVersions } from "./loyalty";
 import type { Draft } from "./members";
 
@@ -33,7 +34,6 @@ export function readForm(form: FormData): FormState & { draft: Draft; formId: st
 }
 
 /** Where a refusal of the service belongs. That it points at members is not promised: without, it is the form's. */
-export function fieldAtFault(problem: Record<string, unknown>): Field | "form" {
-  const pointers = JSON.stringify(problem.errors ?? []);
-  return fields.find((field) => pointers.includes(`/${field}"`)) ?? "form";
+export function rejectedField(rejected: readonly RejectedField[]): Field | "form" {
+  return fields.find((field) => rejected.some(({ pointer }) => pointer.endsWith(`/${field}`))) ?? "form";
 }

@@ -146,8 +146,17 @@ const contacts = ["phone", "email", "name"] as const;
 
 const isBlank = (value: unknown) => value === null || (typeof value === "string" && value.trim() === "");
 
-/** What an empty form field or column gives is left out: the service would refuse the sign-up for it. */
+/**
+ * Blank contacts, as empty form fields and columns give them, are left out: the service would reject the sign-up.
+ * @throws {IssuingError} `configuration` for a contact of another type: a phone that became a number has lost its `+` or `0`.
+ */
 function customerBody(customer: Customer): string {
+  for (const name of contacts) {
+    const value: unknown = customer[name];
+    if (value === undefined || value === null || typeof value === "string") continue;
+    const fix = name === "phone" ? 'keep it as text, such as "+48600100200".' : "keep it as text.";
+    throw configurationError(`customer.${name} must be a string, and is of type ${typeof value}: ${fix}`);
+  }
   const body = jsonOf("customer", { customer });
   if (!contacts.some((name) => isBlank(customer[name]))) return body;
   const { customer: sent } = JSON.parse(body);

@@ -20,7 +20,8 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
 
 /** What to look at; the service's own words may quote a customer, and stay in `problem`. */
 const hints: Partial<Record<IssuingErrorCode, string>> = {
-  unauthorized: "is the apiKey right?",
+  unauthorized:
+    "the apiKey was not accepted. Is it mistyped or revoked, and is it of the service at baseUrl?",
   forbidden: "may this apiKey do that?",
 };
 

@@ -225,6 +225,11 @@ describe("a method refuses, unsent,", () => {
       (c) => c.issueCard("t", { customer: { consents: { privacy: { version: "1" }, marketing } } } as never),
       /customer\.consents\.marketing must be an object.* leave it out when the user did not opt in/,
     ]),
+    ...(["phone", "email", "name"] as const).map((contact): (typeof calls)[number] => [
+      `a ${contact} that is a number`,
+      (c) => c.issueCard("t", { customer: { ...signUp.customer, [contact]: 48600100200 } } as never),
+      new RegExp(`customer\\.${contact} must be a string, and is of type number: keep it as text`),
+    ]),
     ["an empty card id", (c) => c.getCard(""), /card id is missing/],
     ["a blank card id", (c) => c.listOperations(" "), /card id is missing/],
     ["a card id that is no string", (c) => c.getConsent(7 as never), /card id is missing/],
