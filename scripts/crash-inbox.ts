@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -23,6 +23,10 @@ import {
   sqlite,
 } from "../packages/webhook-inbox/test/engines.ts";
 import { freePort } from "../packages/webhook-inbox/test/own-redis.ts";
+
+// The receivers run from what was built, and a receiver that cannot start looks like one that was killed.
+if (!existsSync(new URL("../packages/webhook-inbox/dist/index.js", import.meta.url)))
+  throw new Error("Run `npm run build` before this.");
 
 const events = Number(process.argv[2] ?? 5_000);
 const kills = Number(process.argv[3] ?? 200);
