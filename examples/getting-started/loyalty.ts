@@ -41,20 +41,23 @@ function loyalty(): IssuingClient {
 }
 
 export async function signUp({ name = "", email = "", phone = "" }: Form) {
+  // A real shop asks for the password before it shows a user who exists already.
   let user = users.find((each) => email !== "" && each.email === email);
   if (user === undefined) {
     user = { id: crypto.randomUUID(), name, email, balance: 0 };
     users.push(user); // before the card: its key is derived from the user's id
   }
   try {
-    const card = await loyalty().issueCard(
-      process.env.LOYALTY_TEMPLATE_ID ?? "",
-      {
-        fieldValues: { name },
-        customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank ones are left out
-      },
-      { userId: user.id, ...(user.salt && { salt: user.salt }) }, // sent twice: the same card
-    );
+    const card = user.cardId
+      ? await loyalty().getCard(user.cardId)
+      : await loyalty().issueCard(
+          process.env.LOYALTY_TEMPLATE_ID ?? "",
+          {
+            fieldValues: { name },
+            customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank ones are left out
+          },
+          { userId: user.id, ...(user.salt && { salt: user.salt }) }, // sent again within 24 hours: the same card
+        );
     user.cardId = card.id;
     return { status: 201, body: { user, links: cardLinks(card) } };
   } catch (error) {
@@ -64,7 +67,7 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
       return { status: 422, body: { message: error.userMessage } };
     }
     console.error(error);
-    return { status: 202, body: { user, message: error.userMessage } }; // signed up; the card is issued later
+    return { status: 202, body: { user, message: error.userMessage } }; // signed up; a job issues the card later
   }
 }
 
@@ -74,7 +77,7 @@ export const webhooks = {
   accept: onEvents({
     "balance.changed": ({ data }) => {
       const user = users.find(({ cardId }) => cardId === data.passId);
-      if (user !== undefined) user.balance = data.balance;
+      if (user !== undefined) user.balance = data.balance; // an older event can arrive later: see "Order"
     },
     other: () => {}, // every other event
   }),

@@ -13,7 +13,7 @@ export function receiveWebhooks(secret: string, users: Users): RequestHandler {
     accept: onEvents({
       "balance.changed": ({ data }) => {
         const user = users.withCard(data.passId);
-        if (user !== undefined) user.balance = data.balance; // not a sum of changes: order is not guaranteed
+        if (user !== undefined) user.balance = data.balance; // an older event can arrive later: the inbox below handles order
       },
       other: () => {},
     }),

@@ -20,15 +20,16 @@ export function signUp(loyalty: IssuingClient, templateId: string, users: Users)
             },
             { userId: user.id, ...(user.salt && { salt: user.salt }) }, // sent twice within 24 hours: the same card
           );
-      user.cardId = card.id; // store it with your user
+      user.cardId = card.id; // save it in your database
       response.status(201).json({ userId: user.id, card, links: cardLinks(card) });
     } catch (error) {
       if (!isIssuingError(error)) throw error;
       if (error.code === "validation") {
-        if (error.outcome === "rejected") user.salt = crypto.randomUUID(); // the corrected form needs a new key
+        if (error.outcome === "rejected") user.salt = crypto.randomUUID(); // saved too: the corrected form needs a new key
         return void response.status(422).json({ userId: user.id, message: error.userMessage });
       }
-      if (!error.retryable) console.error(error); // a wrong key, template or option: it fails for every user
+      if (error.cardId) user.cardId = error.cardId; // issued, in a response of another form
+      if (!error.retryable) console.error(error); // such as a wrong key or template, which fails for every user
       response.status(202).json({ userId: user.id, message: error.userMessage }); // signed up; the card is issued later
     }
   };

@@ -21,7 +21,7 @@ export interface User {
 
 export interface Users {
   save(user: User): Promise<void>;
-  waitingForCard(): AsyncIterable<User>;
+  waitingForCard(): AsyncIterable<User>; // with cardWantedAt, without cardId and cardError
 }
 // #endregion
 
@@ -39,7 +39,7 @@ export async function issueCardTo(
   const { id: userId, name, phone, privacy, marketing, salt, cardWantedAt: firstAttemptAt } = user;
   const consents = {
     privacy: { version: privacy.version },
-    ...(marketing && { marketing: { version: marketing.version } }), // absent when not given
+    ...(marketing && { marketing: { version: marketing.version } }), // left out when not accepted
   };
   try {
     const card = await loyalty.issueCard(
@@ -50,8 +50,10 @@ export async function issueCardTo(
     user.cardId = card.id;
   } catch (error) {
     if (!isIssuingError(error)) throw error;
+    if (error.cardId !== undefined)
+      user.cardId = error.cardId; // issued, in a response of another form
     // A retry cannot succeed: the form, the API key or the template has to be corrected, or 24 hours have passed.
-    if (!error.retryable) user.cardError = error.code;
+    else if (!error.retryable && error.code !== "idempotency-mismatch") user.cardError = error.code;
     if (error.code === "validation") correct = error.userMessage;
     if (error.code === "validation" && error.outcome === "rejected") {
       // A 422 was received: no card exists under this key, and the corrected form gets a new one.

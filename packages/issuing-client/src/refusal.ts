@@ -21,7 +21,7 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
 /** What to look at; the service's own words may quote a customer, and stay in `problem`. */
 const hints: Partial<Record<IssuingErrorCode, string>> = {
   unauthorized:
-    "the apiKey was not accepted. Is it mistyped or revoked, and is it of the service at baseUrl?",
+    "the apiKey was not accepted. Is it mistyped or revoked, or does it belong to another service than the one at baseUrl?",
   forbidden: "may this apiKey do that?",
 };
 
@@ -61,7 +61,7 @@ function hintFor(
       operation === "issueCard"
         ? `template ${quoted} does not exist or is archived`
         : `card ${quoted} does not exist`;
-    return `${missing}. Is the id right, and baseUrl the service's?`;
+    return `${missing}. Are the id and baseUrl correct?`;
   }
   if (code !== "validation") return hints[code];
   const named = nameFields(fields, body);

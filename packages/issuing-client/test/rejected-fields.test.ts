@@ -17,7 +17,7 @@ describe("the message of a 404", () => {
     const { client } = openWebsite();
     const { message } = await failureOf(client.issueCard("tpl_typo", signUp));
     expect(message).toBe(
-      'The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Is the id right, and baseUrl the service\'s?',
+      'The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Are the id and baseUrl correct?',
     );
   });
 
@@ -31,7 +31,7 @@ describe("the message of a 404", () => {
     };
     for (const [name, call] of Object.entries(calls)) {
       expect((await failureOf(call)).message).toBe(
-        `The service responded 404 to ${name}: card "card_typo" does not exist. Is the id right, and baseUrl the service's?`,
+        `The service responded 404 to ${name}: card "card_typo" does not exist. Are the id and baseUrl correct?`,
       );
     }
   });

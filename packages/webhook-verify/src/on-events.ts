@@ -73,7 +73,7 @@ export function onEvents<Arrival extends Delivery = Delivery>(
   for (const [name, handler] of Object.entries(handlers)) {
     if (!handlerNames.includes(name)) {
       throw new TypeError(
-        `onEvents has a handler for "${name}", which is no event of this version.${suggestion(name, handlerNames)} The names are ${handlerNames.join(", ")}; "unknown" gets newer types.`,
+        `onEvents has a handler for "${name}", which is not an event type of this version.${suggestion(name, handlerNames)} The names are ${handlerNames.join(", ")}; "unknown" gets newer types.`,
       );
     }
     if (typeof handler === "function") continue;

@@ -27,7 +27,7 @@ export function describeRefusal({ reason, skewSeconds = Number.NaN }: Refusal): 
     case "future":
       return `future by ${-skewSeconds} s: check the clock of this machine. The delivery was signed that far ahead of it, which is more than toleranceSeconds.`;
     case "mismatch":
-      return "mismatch; is this the secret of this endpoint? Each endpoint has its own. A body that was parsed or changed on the way does not match either.";
+      return "mismatch; is this the secret of this endpoint? Each endpoint has its own. A body that was parsed or changed by a proxy does not match either.";
     case "invalid-payload":
       return "invalid-payload; it is signed, and is no event: a JSON object with the strings id, type and createdAt.";
   }

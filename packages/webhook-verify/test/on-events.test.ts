@@ -73,7 +73,7 @@ it("with neither `unknown` nor `other` it rejects for data that differs, and nam
 
 it("a handler for no event is refused when it is given", () => {
   const handlers = { "balance.change": () => {}, other: () => {} } as Parameters<typeof onEvents>[0];
-  expect(() => onEvents(handlers)).toThrow('"balance.change", which is no event');
+  expect(() => onEvents(handlers)).toThrow('"balance.change", which is not an event type');
 });
 
 it.each([

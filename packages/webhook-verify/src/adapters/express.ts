@@ -16,7 +16,7 @@ declare global {
 }
 
 const fix =
-  'Mount app.post("/webhooks", expressReceiver({ … })) above app.use(express.json()), or skip that path in it.';
+  'Mount app.post("/webhooks", expressReceiver({ … })) above app.use(express.json()), or exclude that path from it.';
 
 const nobodyFollows =
   "a delivery was verified and then got the response 404: expressReceiver has neither accept, process nor inbox, and no handler after it responded.";
