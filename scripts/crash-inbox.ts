@@ -216,7 +216,8 @@ async function run(engine: Engine): Promise<boolean> {
   // What the ladder gave up on is resent, as a person would in the console.
   let givenUp = 0;
   let isOver = false;
-  const giveUpAtMs = Date.now() + 120_000;
+  // After many kills an event has used many attempts, and its next one is due after minutes.
+  const giveUpAtMs = Date.now() + (kills > 50 ? 900_000 : 120_000);
   while (!isOver && Date.now() < giveUpAtMs) {
     // A connection that was cut in the last moment can end a receiver after its start; a crash of its own is counted.
     await Promise.all(receivers.filter((each) => !each.isListening()).map((each) => each.start()));
