@@ -31,6 +31,7 @@ export interface ReportOptions {
   log?: (message: string) => void;
 }
 
+/** The state of an inbox. `health()` never rejects: an unreachable inbox is a value too. */
 export interface InboxHealth {
   /** The database or queue responded. How many or how old events may be is for the caller to decide. */
   isReachable: boolean;
