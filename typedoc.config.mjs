@@ -1,5 +1,6 @@
 /** The site: guides and pages as documents, and every entry that a package publishes, with every symbol in it. */
 import { readdirSync, readFileSync } from "node:fs";
+import { OptionDefaults } from "typedoc";
 
 const packages = ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"];
 
@@ -48,6 +49,7 @@ export default {
   groupOrder: ["Guides", "Packages", "Modules", "About", "Decisions", "*"],
   navigation: { includeGroups: true, includeCategories: true },
   searchInDocuments: true,
+  highlightLanguages: [...OptionDefaults.highlightLanguages, "log"],
   preservedTypeAnnotationTags: ["@throws"],
   excludeInternal: true,
   disableSources: true,
