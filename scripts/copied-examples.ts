@@ -142,7 +142,7 @@ function tryServerOnly(folder: string): void {
     throw new Error(`next build with a page that imports the API key: ${status} ${stdout} ${stderr}`);
 }
 
-const only = process.argv[2];
+const chosen = process.argv.slice(2);
 
 try {
   packAll();
@@ -155,7 +155,7 @@ try {
       tryServerOnly(join(temporary, "getting-started-next"));
     },
   })) {
-    if (only !== undefined && only !== name) continue;
+    if (chosen.length > 0 && !chosen.includes(name)) continue;
     await attempt();
     console.log(`✓ ${name} works in an empty folder, with the packed packages`);
   }

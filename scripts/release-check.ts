@@ -10,5 +10,6 @@ const failures = runGates([
     command: "npm run test:readmes",
     linuxOnly: "the binaries of Node that npm has are for Linux",
   },
+  { name: "guides and examples in empty folders", command: "npm run test:copied" },
 ]);
 process.exitCode = failures === 0 ? 0 : 1;
