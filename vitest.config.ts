@@ -1,4 +1,5 @@
 /** Runs every test from the sources: packages find each other through the source condition, without a build. */
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const conditions = ["@loyalty-cards/source"];
@@ -10,6 +11,8 @@ const fromSource = {
 
 export default defineConfig({
   test: {
+    // Most tests wait for sockets, and Vitest would leave one of two processors free: 263 s instead of 449 s on two.
+    maxWorkers: Math.max(3, availableParallelism()),
     projects: [
       {
         ...fromSource,
