@@ -38,6 +38,7 @@ export default {
     ...packages.map((name) => `packages/${name}/README.md`),
     "packages/mock-server/CONTROL.md",
     ...["glossary", "assumptions", "architecture", "measurements"].map((page) => `docs/${page}.md`),
+    "benchmarks/README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     ...decisions,
@@ -52,6 +53,7 @@ export default {
   highlightLanguages: [...OptionDefaults.highlightLanguages, "log"],
   preservedTypeAnnotationTags: ["@throws"],
   excludeInternal: true,
+  includeHierarchySummary: false,
   disableSources: true,
   hideGenerator: true,
   validation: {

@@ -1,25 +1,29 @@
-/** Runs every test from the sources: packages find each other through the source condition, without a build. */
+/** Runs the tests from the sources: packages resolve each other with the source condition, without a build. */
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const conditions = ["@loyalty-cards/source"];
-/** As Node resolves: under Vite's own "module" it would load files that were made for bundlers. */
+/** Resolves as Node does. Vite's own condition "module" would load files for bundlers. */
 const fromSource = {
   resolve: { conditions },
   ssr: { resolve: { conditions: [...conditions, "node", "development|production"] } },
 };
 
+/** Long tests: `npm run check` and `npx vitest run --project slow` run them, `npm test` does not. */
+const slow = "**/*.slow.test.ts";
+
 export default defineConfig({
   test: {
-    // Most tests wait for sockets, and Vitest would leave one of two processors free: 263 s instead of 449 s on two.
+    // Most tests wait for sockets, and by default Vitest uses one of two processors: 263 s instead of 449 s.
     maxWorkers: Math.max(3, availableParallelism()),
     projects: [
       {
         ...fromSource,
         test: {
           name: "unit",
-          include: ["{openapi,docs,scripts,packages/*}/test/**/*.test.ts"],
-          exclude: ["**/integration/**"],
+          include: ["{openapi,internal,docs,scripts,packages/*}/test/**/*.test.ts"],
+          exclude: ["**/node_modules/**", "**/integration/**", slow],
+          testTimeout: 20_000, // for a busy machine; no test asserts its own duration
         },
       },
       {
@@ -27,10 +31,19 @@ export default defineConfig({
         test: {
           name: "integration",
           include: [
-            "{openapi,docs,scripts,packages/*}/test/integration/**/*.test.ts",
+            "{openapi,internal,docs,scripts,packages/*}/test/integration/**/*.test.ts",
             "examples/**/*.test.ts",
           ],
+          exclude: ["**/node_modules/**", slow, "examples/workers/**"], // workerd gets the built packages
           testTimeout: 20_000,
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: "slow",
+          include: ["{openapi,internal,docs,scripts,packages/*}/test/**/*.slow.test.ts"],
+          testTimeout: 120_000,
         },
       },
       {

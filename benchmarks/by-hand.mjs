@@ -1,7 +1,7 @@
-/** The floor of the verifier's benchmarks: an event of a given size, and the plain version of verifying it. */
+/** The baseline of the verifier's benchmarks: a plain verification, and an event of a given size. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What somebody writes who read the specification and nothing else. */
+/** A minimal implementation of the specification. */
 export function byHand(body, header, secret) {
   const pairs = Object.fromEntries(header.split(",").map((pair) => pair.split("=")));
   const t = Number(pairs.t);
@@ -12,7 +12,7 @@ export function byHand(body, header, secret) {
   return JSON.parse(body.toString("utf8"));
 }
 
-/** A genuine event in exactly so many bytes of JSON. */
+/** A valid event with exactly this many bytes of JSON. */
 export function eventText(bytes) {
   const event = {
     id: "evt_1",

@@ -1,7 +1,7 @@
-/** What issueCard costs beside other clients that retry: a JSON POST and its answer over loopback, 32 at a time, as ratios of one run. */
+/** issueCard beside other clients that retry, as ratios to bare fetch: a JSON POST over loopback, 32 at a time. */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { sideBySide } from "./side-by-side.mjs";
+import { sideBySide } from "./measure.mjs";
 
 const service = fork(fileURLToPath(new URL("service.mjs", import.meta.url)));
 const port = await new Promise((resolve) => service.once("message", resolve));
@@ -25,7 +25,7 @@ async function bareFetch() {
   };
   return (await fetch(url, init)).json();
 }
-// Before anything else is loaded: what brings its own undici can take the global fetch over, when that has not been used yet.
+// First of all: a package with its own undici can replace the global fetch if that has not been used.
 await bareFetch();
 
 const { createIssuingClient } = await import("../packages/issuing-client/dist/index.js");
@@ -41,7 +41,7 @@ const { default: got } = await import("got");
 const { Octokit } = await import("@octokit/core");
 const { retry } = await import("@octokit/plugin-retry");
 
-/** Each as its manual says, with retries on, and with the time limits it has by itself. */
+/** Each as documented, with retries and its default time limits. */
 const client = createIssuingClient({ baseUrl, apiKey: "k" });
 const fastClient = createIssuingClient({ baseUrl, apiKey: "k", transport: undiciTransport(new Agent()) });
 const stripeWith = (httpClient) =>
@@ -75,19 +75,25 @@ const subjects = {
 };
 
 for (const [name, subject] of Object.entries(subjects)) {
-  const answer = await subject();
-  if ((answer.data ?? answer).id !== "card_1") throw new Error(`${name} gave ${JSON.stringify(answer)}`);
+  const response = await subject();
+  if ((response.data ?? response).id !== "card_1")
+    throw new Error(`${name} returned ${JSON.stringify(response)}`);
 }
 const rounds = 15;
-const { floorMicroseconds, ratios } = await sideBySide({ floor: bareFetch, subjects, calls: 1_000, rounds });
+const { baselineMicroseconds, ratios } = await sideBySide({
+  baseline: bareFetch,
+  subjects,
+  calls: 1_000,
+  rounds,
+});
 console.log(
-  `Node ${process.versions.node}, 32 at a time, medians of ${rounds} rounds; bare fetch ${floorMicroseconds.toFixed(0)} µs per call:`,
+  `Node ${process.versions.node}, 32 at a time, medians of ${rounds} rounds; bare fetch ${baselineMicroseconds.toFixed(0)} µs per call:`,
 );
 for (const { name, ratio, processorRatio } of ratios.sort((a, b) => a.ratio - b.ratio)) {
-  const added = ((ratio - 1) * floorMicroseconds).toFixed(0);
+  const added = ((ratio - 1) * baselineMicroseconds).toFixed(0);
   console.log(
     `${name.padEnd(28)}× ${ratio.toFixed(2)}, cpu ${processorRatio.toFixed(2)}${added.padStart(7)} µs added per call`,
   );
 }
 service.kill();
-process.exit(); // what keeps connections alive keeps the process
+process.exit(); // open connections would keep the process alive

@@ -1,10 +1,10 @@
-/** What issueCard costs, over fetch and over undici, beside bare fetch and plain openapi-fetch: over loopback, 32 at a time. */
+/** issueCard over fetch and over undici, as ratios to bare fetch, beside openapi-fetch: over loopback, 32 at a time. */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import createClient from "openapi-fetch";
 import { createIssuingClient } from "../packages/issuing-client/dist/index.js";
 import { undiciTransport } from "../packages/issuing-client/dist/undici.js";
-import { concurrency, inProcesses, sideBySide, spread } from "./side-by-side.mjs";
+import { concurrency, inProcesses, sideBySide, spread } from "./measure.mjs";
 
 const processes = Number(process.env.PROCESSES ?? 5);
 const rounds = 5;
@@ -19,7 +19,7 @@ if (process.send !== undefined) {
 } else {
   const results = await inProcesses(fileURLToPath(import.meta.url), processes);
   console.log(
-    `Node ${process.versions.node}, ${concurrency} at a time, times bare fetch; of ${processes} processes the median, and the least and the most:`,
+    `Node ${process.versions.node}, ${concurrency} at a time, ratio to bare fetch, median of ${processes} processes (smallest–largest):`,
   );
   for (const [i, { name }] of results[0].entries()) {
     const [time, cpu] = ["ratio", "processorRatio"].map((which) =>
@@ -44,7 +44,7 @@ async function measured() {
     const init = { method: "POST", headers: headers(), body: JSON.stringify(body) };
     return (await fetch(`${baseUrl}/api/v1/templates/t/passes`, init)).json();
   };
-  await bareFetch(); // before undici is loaded, which would put itself in the place of the runtime's own
+  await bareFetch(); // before undici is loaded, which replaces the runtime's own
   const { Agent } = await import("undici");
   const transport = undiciTransport(new Agent());
   const fastClient = createIssuingClient({ baseUrl, apiKey: "k", transport });
@@ -60,7 +60,7 @@ async function measured() {
     "issueCard, undici": () => fastClient.issueCard("t", body, { idempotencyKey: `k${key++}` }),
   };
 
-  const { ratios } = await sideBySide({ floor: bareFetch, subjects, calls: 4_000, rounds });
+  const { ratios } = await sideBySide({ baseline: bareFetch, subjects, calls: 4_000, rounds });
   service.kill();
   return ratios;
 }

@@ -1,6 +1,6 @@
-/** How long the built entry takes to import for the first time, as a ratio to openapi-fetch, each in a process of its own. */
+/** The time of the first import of the built client, as a ratio to openapi-fetch, each in a separate process. */
 import { execFileSync } from "node:child_process";
-import { median, shuffled } from "./side-by-side.mjs";
+import { median, shuffled } from "./measure.mjs";
 
 const rounds = 21;
 const subjects = {

@@ -1,4 +1,4 @@
-/** What a backlog costs a SQLite inbox: storing and handling with many events in the file, and how long the event loop is blocked. */
+/** A SQLite inbox with a backlog: the speed of storing and processing, and how long the event loop is blocked. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ async function fill(inbox, count, atOnce) {
     await Promise.all(Array.from({ length: Math.min(atOnce, count - stored) }, () => put(inbox)));
 }
 
-/** Runs `work`, which does `count` things. @returns a line of figures. */
+/** Runs `work`, which does `count` operations. @returns a line of figures. */
 async function measured(name, count, work) {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -52,7 +52,7 @@ async function measured(name, count, work) {
   return `  ${name}: ${perSecond} a second, ${cpu} µs of processor time each, loop delay p99 ${ms(delay.percentile(99))} ms, max ${ms(delay.max)} ms`;
 }
 
-/** Handles `count` events with the worker's defaults and a handler that does nothing. */
+/** Processes `count` events with the worker's defaults and an empty handler. */
 async function handle(inbox, count) {
   let handled = 0;
   let worker;

@@ -1,4 +1,4 @@
-/** What durable receipt costs: beside bare inserts on the same engine, and beside a receiver that stores nothing. */
+/** Durable receipt beside bare inserts on the same engine, and beside a receiver that stores nothing. */
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,6 +12,7 @@ import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import pg from "pg";
 import PgBoss from "pg-boss";
+import { median } from "./measure.mjs";
 
 const rounds = 25;
 const databaseUrl = process.env.DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
@@ -31,12 +32,12 @@ function event() {
   };
   return { id: `evt_${counter}`, type: "balance.changed", createdAt: new Date().toISOString(), data };
 }
-const bodyOf = (made) => new TextEncoder().encode(JSON.stringify(made));
-const putting = (inbox) => () => {
+const toBody = (made) => new TextEncoder().encode(JSON.stringify(made));
+const createPut = (inbox) => () => {
   const made = event();
   return inbox.put(
     made,
-    { body: bodyOf(made), receivedAt: new Date() },
+    { body: toBody(made), receivedAt: new Date() },
     { signal: new AbortController().signal },
   );
 };
@@ -51,14 +52,13 @@ async function perSecond(calls, concurrency, work) {
   return (calls / (performance.now() - startedMs)) * 1000;
 }
 
-const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)];
 const round = (value) => value.toFixed(value < 10 ? 2 : 0);
 
-/** Medians of short turns, taken by turns, so that a slow moment slows everybody. */
-async function beside(floor, subjects) {
-  const rates = new Map([["floor", []], ...Object.keys(subjects).map((name) => [name, []])]);
+/** Medians of short rounds in turn, so that a slow moment slows all of them. */
+async function compare(baseline, subjects) {
+  const rates = new Map([["baseline", []], ...Object.keys(subjects).map((name) => [name, []])]);
   for (let turn = 0; turn < rounds; turn++) {
-    for (const [name, subject] of Object.entries({ floor, ...subjects }))
+    for (const [name, subject] of Object.entries({ baseline, ...subjects }))
       rates.get(name).push(await subject());
   }
   const [[, bare], ...others] = [...rates].map(([name, values]) => [name, median(values)]);
@@ -81,12 +81,12 @@ const bareInsert = async () => {
 };
 const oneByOne = () => perSecond(60, 1, bareInsert);
 console.log(
-  `SQLite (${sqlite === undefined ? "libsql" : "node:sqlite"}), beside bare INSERTs one by one on the same file:`,
+  `SQLite (${sqlite === undefined ? "libsql" : "node:sqlite"}), beside sequential bare INSERTs into the same file:`,
 );
 console.log(
-  await beside(oneByOne, {
-    "put, one at a time": () => perSecond(60, 1, putting(inSqlite)),
-    "put, 64 at a time": () => perSecond(640, 64, putting(inSqlite)),
+  await compare(oneByOne, {
+    "put, one at a time": () => perSecond(60, 1, createPut(inSqlite)),
+    "put, 64 at a time": () => perSecond(640, 64, createPut(inSqlite)),
   }),
 );
 
@@ -115,21 +115,21 @@ const bareInsertPg = () => {
 };
 // Warm connections and plans.
 await perSecond(480, 16, bareInsertPg);
-await perSecond(480, 16, putting(inPgBoss));
+await perSecond(480, 16, createPut(inPgBoss));
 console.log("PostgreSQL, 16 connections, 16 at a time, beside bare INSERTs:");
 console.log(
-  await beside(() => perSecond(480, 16, bareInsertPg), {
-    "put through pg-boss": () => perSecond(480, 16, putting(inPgBoss)),
+  await compare(() => perSecond(480, 16, bareInsertPg), {
+    "put through pg-boss": () => perSecond(480, 16, createPut(inPgBoss)),
   }),
 );
 console.log("PostgreSQL, 16 connections, 64 at a time, beside bare INSERTs:");
 console.log(
-  await beside(() => perSecond(960, 64, bareInsertPg), {
-    "put through pg-boss": () => perSecond(960, 64, putting(inPgBoss)),
+  await compare(() => perSecond(960, 64, bareInsertPg), {
+    "put through pg-boss": () => perSecond(960, 64, createPut(inPgBoss)),
   }),
 );
 
-// The answer's time at a steady 500 deliveries a second, sent by another process.
+// The response time at a constant 500 deliveries per second, sent by another process.
 const prefix = `benchmark-${randomUUID()}`;
 const queue = new Queue("events", { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
 const inBullmq = await bullmqInbox(queue, { log: () => {} });
@@ -140,7 +140,7 @@ const receivers = {
   "pg-boss": nodeReceiver({ secret, inbox: inPgBoss }),
   BullMQ: nodeReceiver({ secret, inbox: inBullmq }),
 };
-console.log("Time to the answer at 500 deliveries a second, in ms:");
+console.log("Response time at 500 deliveries per second, in ms:");
 for (const [name, receive] of Object.entries(receivers)) {
   const server = createServer(receive);
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,20 +1,16 @@
 /**
- * Requests a second of the mock server and of Prism, on the same document, in one run: reading a card and issuing one,
- * 16 connections, each server in its own process. The client writes ready bytes and reads as little as it can, because
- * it shares the machine with them; how many requests each server answers per second of its own processor time is told
- * beside, because that does not depend on what else the machine does (Linux). `node benchmarks/prism.mjs <folder with node_modules/@stoplight/prism-cli>`, by
- * default compat/.
+ * Requests per second of the mock server and of Prism with the same document: reading a card and issuing one, with 16
+ * connections and each server in its own process. The client shares the machine, so it writes prepared bytes and parses little.
+ * Requests per second of the server's processor time do not depend on the load of the machine (Linux).
  */
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
-import { resolve as absolute } from "node:path";
 import { fileURLToPath } from "node:url";
+import { median, processorSeconds, residentMiB } from "./measure.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const prismHome = absolute(process.argv[2] ?? here("../compat"), "package.json");
-const prism = createRequire(prismHome).resolve("@stoplight/prism-cli/dist/index.js");
+const prism = createRequire(here("../compat/package.json")).resolve("@stoplight/prism-cli/dist/index.js");
 
 const connections = 16;
 const roundMs = 3_000;
@@ -31,7 +27,7 @@ for (const name of ["read", "issue"]) {
   await perSecond(other[name], 500); // both warm
   const pairs = [];
   const before = [own, other].map(({ child }) => processorSeconds(child.pid));
-  // Turn by turn, so that a machine that slows down slows both.
+  // In turn, so that a machine that slows down slows both.
   for (let round = 0; round < rounds; round++) {
     pairs.push([await perSecond(own[name], roundMs), await perSecond(other[name], roundMs)]);
   }
@@ -63,7 +59,7 @@ async function startOwn() {
   const { id } = await issued.json();
   const { port } = new URL(baseUrl);
   const paths = { read: `/api/v1/passes/${id}`, issue: path };
-  return { name: "mock-server", child, ...requestsOf(Number(port), apiKeys.website, paths) };
+  return { name: "mock-server", child, ...createRequests(Number(port), apiKeys.website, paths) };
 }
 
 async function startPrism() {
@@ -74,14 +70,14 @@ async function startPrism() {
   const paths = { read: "/passes/card_1", issue: "/templates/tpl_mock/passes" };
   const headers = { authorization: "Bearer key" };
   for (const untilMs = Date.now() + 30_000; ; ) {
-    const answer = await fetch(`http://127.0.0.1:${port}${paths.read}`, { headers }).catch(() => undefined);
-    if (answer?.status === 200) return { name: "Prism", child, ...requestsOf(port, "key", paths) };
-    if (Date.now() > untilMs) throw new Error(`Prism did not come up: ${answer?.status}`);
+    const response = await fetch(`http://127.0.0.1:${port}${paths.read}`, { headers }).catch(() => undefined);
+    if (response?.status === 200) return { name: "Prism", child, ...createRequests(port, "key", paths) };
+    if (Date.now() > untilMs) throw new Error(`Prism did not start: ${response?.status}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-function requestsOf(port, key, { read, issue }) {
+function createRequests(port, key, { read, issue }) {
   const head = `HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n`;
   const json = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
   return {
@@ -100,7 +96,7 @@ async function perSecond({ port, status, bytes }, ms) {
       socket.setNoDelay(true).on("error", reject);
       socket.on("data", (chunk) => {
         text += chunk.toString("latin1");
-        if (!isWhole(text)) return;
+        if (!isComplete(text)) return;
         if (text.slice(9, 12) !== status) reject(new Error(text.slice(0, 200)));
         text = "";
         count += 1;
@@ -112,8 +108,8 @@ async function perSecond({ port, status, bytes }, ms) {
   return (count / (performance.now() - startedMs)) * 1_000;
 }
 
-/** Both servers announce how long their answers are. */
-function isWhole(text) {
+/** Both servers send content-length. */
+function isComplete(text) {
   const headEnd = text.indexOf("\r\n\r\n");
   if (headEnd < 0) return false;
   const length = /content-length: (\d+)/i.exec(text);
@@ -128,19 +124,4 @@ function freePort() {
       server.close(() => resolve(port));
     });
   });
-}
-
-/** Linux only: what `ps` calls RSS. */
-function residentMiB(pid) {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
-}
-
-/** Its own and the system's on its behalf; the kernel counts in hundredths. */
-function processorSeconds(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-function median(values) {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }

@@ -1,28 +1,28 @@
-/** Requests a second of each receiver beside the same route with verification written by hand and with stripe's, as ratios of one run. */
+/** Requests per second of each receiver, as ratios to the same route with a plain verification, beside stripe's. */
 import { fork } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { byHand, eventText } from "./by-hand.mjs";
-import { median, shuffled, spread } from "./side-by-side.mjs";
+import { median, shuffled, spread } from "./measure.mjs";
 
 const secret = "whsec_bench";
 const path = "/webhooks";
 
-async function stripes() {
+async function loadStripe() {
   const { default: Stripe } = await import("stripe");
   const stripe = new Stripe("sk_test");
   return (body, header) => stripe.webhooks.constructEvent(body, header, secret);
 }
 
 const options = { secret, accept: () => {} };
-const collected = async (request) => {
+const readBody = async (request) => {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
   return Buffer.concat(chunks);
 };
-const statusOf = (verify, body, header) => {
+const getStatus = (verify, body, header) => {
   try {
     verify(body, header);
     return 204;
@@ -31,14 +31,14 @@ const statusOf = (verify, body, header) => {
   }
 };
 
-/** By framework: a server around our receiver, or around a function that verifies. */
+/** By framework: a server with our receiver, or with a function that verifies. */
 const servers = {
   async "node:http"(verify) {
     const { nodeReceiver } = await import("@loyalty-cards/webhook-verify/node");
     if (verify === undefined) return createServer(nodeReceiver(options));
     return createServer(async (request, response) => {
-      const body = await collected(request);
-      response.writeHead(statusOf(verify, body, request.headers["service-signature"])).end();
+      const body = await readBody(request);
+      response.writeHead(getStatus(verify, body, request.headers["service-signature"])).end();
     });
   },
   async Express(verify) {
@@ -48,7 +48,7 @@ const servers = {
     if (verify === undefined) app.post(path, expressReceiver(options));
     else {
       app.post(path, express.raw({ type: () => true }), (request, response) => {
-        response.status(statusOf(verify, request.body, request.headers["service-signature"])).end();
+        response.status(getStatus(verify, request.body, request.headers["service-signature"])).end();
       });
     }
     return createServer(app);
@@ -62,7 +62,7 @@ const servers = {
       app.removeAllContentTypeParsers();
       app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
       app.post(path, async (request, reply) =>
-        reply.code(statusOf(verify, request.body, request.headers["service-signature"])).send(),
+        reply.code(getStatus(verify, request.body, request.headers["service-signature"])).send(),
       );
     }
     await app.ready();
@@ -78,7 +78,7 @@ const servers = {
     else {
       app.post(path, async (context) => {
         const body = Buffer.from(await context.req.arrayBuffer());
-        return context.body(null, statusOf(verify, body, context.req.header("service-signature")));
+        return context.body(null, getStatus(verify, body, context.req.header("service-signature")));
       });
     }
     return createServer(getRequestListener(app.fetch));
@@ -90,44 +90,44 @@ if (process.send !== undefined) {
   const verify = {
     ours: undefined,
     byHand: (body, header) => byHand(body, header, secret),
-    stripe: kind === "stripe" ? await stripes() : undefined,
+    stripe: kind === "stripe" ? await loadStripe() : undefined,
   }[kind];
   const server = await servers[framework](verify);
   server.listen(0, "127.0.0.1", () => process.send({ port: server.address().port }));
-  // Processor time of the server alone: the machine may be busy with other things.
+  // Processor time of the server, because the machine may be busy.
   process.on("message", () => process.send({ cpu: process.cpuUsage() }));
 } else {
   await compare();
 }
 
 async function compare() {
-  /** How a process compiles and places things differs by chance, by a tenth: hence several of each. */
+  /** Compilation differs between processes by up to a tenth, so there are several of each. */
   const starts = Number(process.env.STARTS ?? 7);
   const rounds = 5;
   const requests = 4_000;
   const connections = 32;
   const body = Buffer.from(eventText(607));
   console.log(
-    `Node ${process.versions.node}, ${body.length} B, ${connections} connections, times the route by hand; of ${starts} starts the median, and the least and the most`,
+    `Node ${process.versions.node}, ${body.length} B, ${connections} connections, ratio to the route by hand; median of ${starts} starts (smallest–largest)`,
   );
   for (const framework of process.argv[2]?.split(",") ?? Object.keys(servers)) {
     const kinds = ["ours", "byHand", "stripe"];
-    /** Answers to 204 have no body: where their head ends, the next request can go. */
+    /** A 204 has no body, so the next request can follow its head. */
     const once = (socket, request) =>
       new Promise((resolve, reject) => {
-        let answer = "";
+        let response = "";
         const read = (chunk) => {
-          answer += chunk;
-          if (!answer.endsWith("\r\n\r\n")) return;
+          response += chunk;
+          if (!response.endsWith("\r\n\r\n")) return;
           socket.off("data", read);
-          if (answer.startsWith("HTTP/1.1 204 ")) resolve();
-          else reject(new Error(`${framework} answered ${answer}`));
+          if (response.startsWith("HTTP/1.1 204 ")) resolve();
+          else reject(new Error(`${framework} responded ${response}`));
         };
         socket.on("data", read).write(request);
       });
     const round = async (server, request) => {
-      // New ones for each round: a server closes those that wait for the next.
-      const sockets = await Promise.all(Array.from({ length: connections }, () => connected(server.port)));
+      // New ones for each round, because servers close idle connections.
+      const sockets = await Promise.all(Array.from({ length: connections }, () => openSocket(server.port)));
       const before = await server.cpu();
       const startedMs = performance.now();
       let left = requests;
@@ -140,11 +140,11 @@ async function compare() {
       for (const socket of sockets) socket.destroy();
       return { perSecond: requests / seconds, cpu };
     };
-    /** Requests a second and processor time of each kind, times the route by hand. */
-    const ratiosOfStart = async () => {
-      const running = await Promise.all(kinds.map((kind) => started(framework, kind)));
+    /** Requests per second and processor time of each kind, as ratios to the route by hand. */
+    const measureStart = async () => {
+      const running = await Promise.all(kinds.map((kind) => startServer(framework, kind)));
       const results = kinds.map(() => []);
-      const request = requestOf(body);
+      const request = createRequest(body);
       for (let number = -2; number < rounds; number++) {
         for (const which of shuffled(kinds.keys())) {
           const result = await round(running[which], request);
@@ -157,7 +157,7 @@ async function compare() {
       return kinds.map((_, which) => ({ perSecond: ratio(which, "perSecond"), cpu: ratio(which, "cpu") }));
     };
     const all = [];
-    for (let start = 0; start < starts; start++) all.push(await ratiosOfStart());
+    for (let start = 0; start < starts; start++) all.push(await measureStart());
     const figure = (which, member) => spread(all.map((ratios) => ratios[which][member]));
     for (const kind of ["ours", "stripe"]) {
       const which = kinds.indexOf(kind);
@@ -168,8 +168,8 @@ async function compare() {
   }
 }
 
-/** Written as bytes, once: a client of HTTP costs more than the servers, which would then wait for it. */
-function requestOf(body) {
+/** Prepared bytes: an HTTP client would use more time than the servers. */
+function createRequest(body) {
   const t = Math.floor(Date.now() / 1000);
   const signature = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
   const head = [
@@ -182,7 +182,7 @@ function requestOf(body) {
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
 }
 
-async function started(framework, kind) {
+async function startServer(framework, kind) {
   const child = fork(fileURLToPath(import.meta.url), [framework, kind]);
   const { port } = await new Promise((resolve) => child.once("message", resolve));
   const cpu = () =>
@@ -193,7 +193,7 @@ async function started(framework, kind) {
   return { child, port, cpu };
 }
 
-function connected(port) {
+function openSocket(port) {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   socket.setEncoding("latin1");
   return new Promise((resolve, reject) =>

@@ -1,4 +1,4 @@
-/** A service that answers at once, in a process of its own, so that the client has a core to itself. */
+/** A service that responds at once, in a separate process, so that the client has its own core. */
 import { createServer } from "node:http";
 
 const card = JSON.stringify({
@@ -17,4 +17,4 @@ const server = createServer((request, response) => {
   request.resume().on("end", () => response.writeHead(201, headers).end(card));
 });
 server.listen(0, "127.0.0.1", () => process.send?.(server.address().port));
-process.on("disconnect", () => process.exit()); // whoever measured is gone
+process.on("disconnect", () => process.exit()); // the benchmark has ended

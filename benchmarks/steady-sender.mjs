@@ -1,4 +1,4 @@
-/** Sends signed deliveries at a steady rate, whether or not they are answered, and tells how long the answers took. */
+/** Sends signed deliveries at a constant rate, independent of the responses, and reports the response times. */
 import { Agent, request } from "node:http";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 

@@ -1,12 +1,11 @@
 /**
- * Whether the time of a comparison tells how much of a signature was right: Welch's t between forgeries that are wrong in their first
- * digit and forgeries that are wrong in their last one. Beside it a comparison that stops early, which has to be caught.
+ * Whether the time of a comparison reveals how much of a signature is correct: Welch's t between forgeries whose first digit is wrong
+ * and forgeries whose last digit is wrong. The control is a comparison that stops early, which must be detected.
  */
 
-import { nodeEngine } from "../packages/webhook-verify/src/hmac-node.ts";
-import { verifyByWebCrypto } from "../packages/webhook-verify/src/hmac-web.ts";
+import { nodeEngine, verifyWithWebCrypto } from "../packages/webhook-verify/src/hmac.ts";
 import { signWebhookSync, verifyWebhookSync } from "../packages/webhook-verify/src/index.ts";
-import { signingKeys } from "../packages/webhook-verify/src/secret.ts";
+import { toSigningKeys } from "../packages/webhook-verify/src/secrets.ts";
 
 const samples = Number(process.env.SAMPLES ?? 200_000);
 const limit = 4.5;
@@ -19,7 +18,7 @@ const other = (digit) => (digit === "0" ? "1" : "0");
 const wrongFirst = other(own[0]) + own.slice(1);
 const wrongLast = own.slice(0, -1) + other(own.at(-1));
 
-const [key] = signingKeys(secret);
+const [key] = toSigningKeys(secret);
 const timestamp = /\d+/.exec(header)[0];
 const withSignature = (theirs) => ({ timestamp, signatures: [theirs] });
 const refused = (theirs) => {
@@ -30,7 +29,7 @@ const refused = (theirs) => {
   }
   throw new Error("accepted a forgery");
 };
-/** What has to be caught: as quick as the rest of a verification allows, and wrong. */
+/** The control. */
 const stopsEarly = (theirs) => {
   const hex = nodeEngine.sign(key, timestamp, rawBody);
   for (let i = 0; i < 64; i++) if (hex.charCodeAt(i) !== theirs.charCodeAt(i)) return false;
@@ -39,11 +38,11 @@ const stopsEarly = (theirs) => {
 
 const subjects = {
   "node:crypto engine": (theirs) => nodeEngine.verify(key, withSignature(theirs), rawBody),
-  "WebCrypto engine": (theirs) => verifyByWebCrypto(key, withSignature(theirs), rawBody),
+  "WebCrypto engine": (theirs) => verifyWithWebCrypto(key, withSignature(theirs), rawBody),
   "verifyWebhookSync, whole": refused,
 };
 
-/** Samples in random order, so that whatever the machine does meanwhile happens to both classes alike. */
+/** Samples in random order, so that the load of the machine affects both classes. */
 async function measured(run) {
   const times = [new Float64Array(samples), new Float64Array(samples)];
   const counts = [0, 0];
@@ -59,7 +58,7 @@ async function measured(run) {
   return times.map((values, kind) => values.subarray(0, counts[kind]));
 }
 
-/** Without the slowest tenth: those were interrupted. One bound for both classes. */
+/** Without the slowest tenth, which was interrupted; the same bound for both classes. */
 function welch([first, second]) {
   const all = Float64Array.from([...first, ...second]).sort();
   const bound = all[Math.floor(all.length * 0.9)];

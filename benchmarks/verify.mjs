@@ -1,14 +1,14 @@
-/** What verifying and parsing a delivery costs beside a plain hand-written node:crypto version and four peers, as ratios of one run. */
+/** Verifying and parsing a delivery, as ratios to a plain node:crypto version, and four peers. */
 import { createHmac } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { verify as octokit } from "@octokit/webhooks-methods";
+import { build } from "esbuild";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { Webhook as SvixWebhook } from "svix";
 import { signWebhookSync, verifyWebhook, verifyWebhookSync } from "../packages/webhook-verify/dist/index.js";
 import { byHand, eventText } from "./by-hand.mjs";
-import { inProcesses, median, shuffled, spread } from "./side-by-side.mjs";
-import { withoutNodeCrypto } from "./without-node-crypto.mjs";
+import { inProcesses, median, shuffled, spread } from "./measure.mjs";
 
 const rounds = 9;
 const processes = Number(process.env.PROCESSES ?? 7);
@@ -33,17 +33,17 @@ function delivery(bytes) {
   return { body, text, header, timestamp, standardHeaders, octokitHeader };
 }
 
-/** Everybody starts from the bytes that arrived. */
+/** All start from the received bytes. */
 const subjects = {
   verifyWebhookSync: ({ body, header }) => verifyWebhookSync({ rawBody: body, signature: header, secret }),
   "stripe constructEvent": ({ body, header }) => stripe.webhooks.constructEvent(body, header, secret),
   standardwebhooks: ({ body, standardHeaders }) => standard.verify(body.toString(), standardHeaders),
   svix: ({ body, standardHeaders }) => svix.verify(body.toString(), standardHeaders),
 };
-const byHandOf = ({ body, header }) => byHand(body, header, secret);
+const runByHand = ({ body, header }) => byHand(body, header, secret);
 const asynchronous = {
   verifyWebhook: ({ body, header }) => verifyWebhook({ rawBody: body, signature: header, secret }),
-  // No timestamp to check, and it takes nothing but text.
+  // It checks no timestamp and accepts only text.
   "octokit verify + JSON.parse": async ({ body, octokitHeader }) => {
     const text = body.toString();
     return (await octokit(secret, text, octokitHeader)) && JSON.parse(text);
@@ -67,7 +67,7 @@ function refusals({ body, header, timestamp }) {
   return { stale: by(stale), malformed: by("t=abc,v1=00"), missing: by(undefined), forged: by(forged) };
 }
 
-/** Processor time: the machine may be busy with other things. */
+/** Processor time, because the machine may be busy. */
 async function microseconds(run, given, calls) {
   const before = process.cpuUsage();
   if (run.isAsync) for (let i = 0; i < calls; i++) await run(given);
@@ -77,7 +77,7 @@ async function microseconds(run, given, calls) {
 }
 for (const run of Object.values(asynchronous)) run.isAsync = true;
 
-/** Of each subject, the median of its ratios to the version by hand, all in this process. */
+/** For each subject the median of its ratios to the version by hand, in this process. */
 async function measured(bytes) {
   const given = delivery(bytes);
   const calls = Math.ceil(10_000_000 / (bytes + 4_000));
@@ -86,19 +86,19 @@ async function measured(bytes) {
   const ratios = Object.fromEntries(Object.keys(all).map((name) => [name, []]));
   for (let round = -3; round < rounds; round++) {
     for (const [name, run] of shuffled(Object.entries(all))) {
-      // Between two runs of the floor, so that a machine that slows down slows both.
-      const before = await microseconds(byHandOf, given, calls);
+      // Between two runs of the baseline, so that a machine that slows down slows both.
+      const before = await microseconds(runByHand, given, calls);
       const own = await microseconds(run, given, calls);
-      const after = await microseconds(byHandOf, given, calls);
+      const after = await microseconds(runByHand, given, calls);
       if (round >= 0) ratios[name].push((2 * own) / (before + after));
     }
   }
-  return mediansOf(ratios);
+  return toMedians(ratios);
 }
 
-/** How many times as long as ours stripe's takes with WebCrypto, by the clock, one after another and 32 at a time. */
+/** Ratio of stripe's time to ours with WebCrypto, sequentially and 32 at a time. */
 async function measuredOnWebCrypto(bytes) {
-  const { verifyWebhook: verifyByWebCrypto } = await withoutNodeCrypto();
+  const { verifyWebhook: verifyByWebCrypto } = await loadWithoutNodeCrypto();
   const subtle = Stripe.createSubtleCryptoProvider();
   const { body, text, header } = delivery(bytes);
   const ours = () => verifyByWebCrypto({ rawBody: body, signature: header, secret });
@@ -123,10 +123,24 @@ async function measuredOnWebCrypto(bytes) {
       if (round >= 0) ratios[name].push(ratio);
     }
   }
-  return mediansOf(ratios);
+  return toMedians(ratios);
 }
 
-function mediansOf(ratios) {
+/** Loads the built verifier as in a runtime without node:crypto. */
+async function loadWithoutNodeCrypto() {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("../packages/webhook-verify/dist/index.js", import.meta.url))],
+    bundle: true,
+    write: false,
+    format: "esm",
+    define: { globalThis: "nowhere" }, // where the package looks for node:crypto
+    banner: { js: "const nowhere = {};" },
+    logLevel: "error",
+  });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+}
+
+function toMedians(ratios) {
   return Object.fromEntries(Object.entries(ratios).map(([name, values]) => [name, median(values)]));
 }
 
@@ -136,10 +150,10 @@ if (process.send !== undefined) {
   process.disconnect();
 } else {
   console.log(
-    `Node ${process.versions.node}: times the plain version by hand; of ${processes} processes the median, and the least and the most`,
+    `Node ${process.versions.node}: times the plain version by hand; median of ${processes} processes (smallest–largest)`,
   );
   for (const what of ["node", "web"]) {
-    if (what === "web") console.log("\nWebCrypto with its keys kept, by the clock, times ours:");
+    if (what === "web") console.log("\nWebCrypto with cached keys, wall time, ratio to ours:");
     for (const [label, bytes] of Object.entries(sizes)) {
       const results = await inProcesses(fileURLToPath(import.meta.url), processes, [String(bytes), what]);
       console.log(`\n${label}`);

@@ -1,36 +1,94 @@
-/** Headless Chromium: a page on a secure origin that loads the bundle and judges the vectors. */
-import { createServer } from "node:http";
-import { fileURLToPath } from "node:url";
+/** A headless Chromium with an empty profile: the installed one when there is one, else the one from npm. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
-import { build } from "esbuild";
+import jsQR from "jsqr";
 import puppeteer from "puppeteer-core";
 
-export async function inBrowser({ vectors }) {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("judge-in-page.mjs", import.meta.url))],
-    bundle: true,
-    write: false,
-    format: "iife",
-    platform: "browser",
-    logLevel: "error",
-  });
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>vectors</title>");
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const browser = await puppeteer.launch({
-    args: [...chromium.args, "--no-sandbox"],
-    executablePath: await chromium.executablePath(),
-    headless: "shell",
-  });
-  try {
-    const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${server.address().port}/`); // loopback counts as a secure origin: crypto.subtle is there
-    await page.addScriptTag({ content: outputFiles[0].text });
-    return await page.evaluate((given) => globalThis.judgeVectors(given), vectors);
-  } finally {
-    await browser.close();
-    server.close();
-    server.closeAllConnections();
+/** The program of axe-core, for `page.evaluate`. */
+export const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const systemChromes = [
+  "/usr/bin/google-chrome",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
+];
+
+export async function openBrowser() {
+  const profile = mkdtempSync(join(tmpdir(), "loyalty-cards-chromium-"));
+  const system = [process.env.CHROME_PATH, ...systemChromes].find((path) => path && existsSync(path));
+  if (system === undefined && `${process.platform} ${process.arch}` !== "linux x64") {
+    throw new Error("No Chrome found: set CHROME_PATH. The one from npm is for Linux x64.");
   }
+  const browser = await puppeteer.launch({
+    executablePath: system ?? (await chromium.executablePath()),
+    headless: "shell",
+    userDataDir: profile,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  return {
+    browser,
+    async close() {
+      await browser.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A page that records its requests, errors and warnings.
+ * @param own the origin that it may send requests to.
+ */
+export async function openPage(
+  browser,
+  own,
+  { width = 1280, height = 900, scheme = "light", timeZone = "UTC" } = {},
+) {
+  const page = await browser.newPage();
+  await page.emulateTimezone(timeZone);
+  const seen = { foreign: [], urls: [], complaints: [] };
+  page.on("request", (request) => {
+    const url = request.url();
+    seen.urls.push(url);
+    if (!url.startsWith(`${own}/`) && !url.startsWith("data:")) seen.foreign.push(url);
+  });
+  page.on("console", (message) => {
+    if (["error", "warn"].includes(message.type())) seen.complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => seen.complaints.push(String(error)));
+  await page.setViewport({ width, height });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  page.setDefaultTimeout(15_000);
+  return { page, seen };
+}
+
+/** The text of the QR code in a picture of the element. */
+export async function readQrCode(page, element) {
+  const base64 = await element.screenshot({ encoding: "base64" });
+  const { data, width, height } = await page.evaluate(async (png) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${png}`;
+    await image.decode();
+    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    canvas.drawImage(image, 0, 0);
+    return {
+      data: [...canvas.getImageData(0, 0, image.width, image.height).data],
+      width: image.width,
+      height: image.height,
+    };
+  }, base64);
+  return jsQR(Uint8ClampedArray.from(data), width, height)?.data;
 }

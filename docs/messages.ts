@@ -1,27 +1,28 @@
-/** Finds what the packages can write or throw, so that a page quotes no message that there is not. */
+/** Reads the messages in the sources of the packages, so that a test can check the messages that a page quotes. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** Stands for what a template fills in: nothing that is quoted reaches across it, but for a …. */
-const hole = "\u0000";
+/** Stands for an expression of a template literal. */
+const placeholder = "\u0000";
 
-/** Every text in the sources of the packages: literals, templates with holes, and both joined by +. */
-export function messages(): string[] {
+/** Reads every string in the sources of the packages: literals, template literals with placeholders, and both joined by +. */
+export function readMessages(): string[] {
   return readdirSync(join(root, "packages")).flatMap((name) => {
     const folder = join(root, "packages", name, "src");
     return readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts") && !file.endsWith("static-files.ts"))
-      .flatMap((file) => textsOf(readFileSync(join(folder, file), "utf8")));
+      .filter((file) => file.endsWith(".ts"))
+      .flatMap((file) => parseStrings(readFileSync(join(folder, file), "utf8")));
   });
 }
 
-export function textsOf(program: string): string[] {
+/** Returns the strings of one program. */
+export function parseStrings(program: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
-    const text = textOf(node);
+    const text = toText(node);
     if (text === undefined) ts.forEachChild(node, visit);
     else {
       found.push(text);
@@ -32,40 +33,46 @@ export function textsOf(program: string): string[] {
   return found;
 }
 
-function textOf(node: ts.Node): string | undefined {
+function toText(node: ts.Node): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node)) {
-    return node.head.text + node.templateSpans.map(({ literal }) => hole + literal.text).join("");
+    return node.head.text + node.templateSpans.map(({ literal }) => placeholder + literal.text).join("");
   }
   if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return undefined;
-  const [left, right] = [textOf(node.left), textOf(node.right)];
-  return left === undefined && right === undefined ? undefined : (left ?? hole) + (right ?? hole);
+  const [left, right] = [toText(node.left), toText(node.right)];
+  return left === undefined && right === undefined
+    ? undefined
+    : (left ?? placeholder) + (right ?? placeholder);
 }
 
 /**
- * Whether a quoted line is made of texts that there are: sentences one after the other, each with holes filled, and … for
- * what is left out.
+ * Checks whether a quoted line consists of known messages. A line may join several messages, fill their placeholders, and
+ * write … for what is left out.
  */
-export function isMadeOf(line: string, texts: readonly string[]): boolean {
-  if (line.trim() === "" || /^(\s|…)*$/.test(line)) return true;
-  const parts = line.split("…").map((part) => part.trim());
-  return parts.every((part) => part === "" || isPart(part, texts));
+export function isKnownMessage(line: string, messages: readonly string[]): boolean {
+  return line
+    .split("…")
+    .map((part) => part.trim())
+    .every((part) => part === "" || isKnownPart(part, messages));
 }
 
-function isPart(part: string, texts: readonly string[]): boolean {
-  if (texts.some((text) => text.includes(part) || fills(part, text))) return true;
-  // A prefix and a message, or two sentences, are joined where they are written.
+function isKnownPart(part: string, messages: readonly string[]): boolean {
+  if (messages.some((message) => message.includes(part) || fillsPlaceholders(part, message))) return true;
+  // A prefix and a message, or two sentences, may be joined.
   const joint = /(?<=[.:;]) /g;
   for (let match = joint.exec(part); match !== null; match = joint.exec(part)) {
     const [before, after] = [part.slice(0, match.index), part.slice(match.index + 1)];
-    if (isPart(before, texts) && isPart(after, texts)) return true;
+    if (isKnownPart(before, messages) && isKnownPart(after, messages)) return true;
   }
   return false;
 }
 
-/** Whether the part is the whole of a text whose holes are filled with a word or two. */
-function fills(part: string, text: string): boolean {
-  if (!text.includes(hole) || text.replaceAll(hole, "").trim().length < 12) return false;
-  const pattern = text.split(hole).map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${pattern.join("[\\w.:, -]*?")}\\??$`).test(part);
+/** Checks whether the part is the complete message, with a word or two in each placeholder. */
+function fillsPlaceholders(part: string, message: string): boolean {
+  if (!message.includes(placeholder) || message.replaceAll(placeholder, "").trim().length < 12) return false;
+  const pattern = message
+    .split(placeholder)
+    .map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+    .join("[\\w.:, -]*?");
+  return new RegExp(`^${pattern}\\??$`).test(part);
 }

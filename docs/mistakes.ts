@@ -1,4 +1,4 @@
-/** Makes the mistakes of docs/guides/common-mistakes.md for real, and writes what the packages print into that page. */
+/** Runs the mistakes of docs/guides/common-mistakes.md, and writes the messages that the packages print into that page. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -25,8 +25,8 @@ const secret = "whsec_1";
 const timestamp = 1_800_000_000;
 const rawBody = '{"id":"evt_1","type":"ping","createdAt":"2027-01-15T08:00:00.000Z","data":{}}';
 
-/** The message of what is thrown; after a 422 also what the service says. @throws when nothing is thrown. */
-async function thrown(act: () => unknown): Promise<string> {
+/** Returns the message of the thrown error, and for a 422 the messages of the service. @throws when nothing is thrown. */
+async function catchMessage(act: () => unknown): Promise<string> {
   try {
     await act();
   } catch (error) {
@@ -34,41 +34,41 @@ async function thrown(act: () => unknown): Promise<string> {
     const [first] = (error.problem["errors"] ?? []) as { rule?: string }[];
     return `${error.message}\nuserMessage: ${error.userMessage}\nproblem.errors[0].rule: ${first?.rule}`;
   }
-  throw new Error("The mistake was not refused.");
+  throw new Error("The mistake was not rejected.");
 }
 
-const clientOf = ({ url, service }: MockServer, apiKey = service.apiKeys.website) =>
+const createClient = ({ url, service }: MockServer, apiKey = service.apiKeys.website) =>
   createIssuingClient({ baseUrl: url, apiKey, idempotencyNamespace: "docs" });
 
-/** What issuing a card throws, with the parts that are wrong. */
-async function issuing(
+/** Issues a card with the wrong values and returns the message of the error. */
+async function issueWrongly(
   change: Partial<IssueCardRequest> & { apiKey?: string; template?: string; options?: object } = {},
 ): Promise<string> {
   const mock = await startMockServer({ templates: [{ id: "tpl_bakery", name: "Bakery" }] });
   const { apiKey, template = "tpl_bakery", customer = { consents }, options = {} } = change;
   try {
-    return await thrown(() => clientOf(mock, apiKey).issueCard(template, { customer }, options));
+    return await catchMessage(() => createClient(mock, apiKey).issueCard(template, { customer }, options));
   } finally {
     await mock.close();
   }
 }
 
-/** What a receiver logs when the delivery arrives that was signed at the timestamp. */
-async function logged(options: Partial<ReceiverOptions>): Promise<string> {
+/** Sends a delivery that was signed at `timestamp` and returns the lines that the receiver logs. */
+async function receiveAndLog(options: Partial<ReceiverOptions>): Promise<string> {
   const lines: string[] = [];
   const log = (...texts: unknown[]) => void lines.push(texts.join(" "));
   const receive = fetchReceiver({ secret, now: () => timestamp * 1000, accept: () => {}, log, ...options });
-  await receive(new Request("https://shop.example/webhooks", delivery()));
+  await receive(new Request("https://shop.example/webhooks", createDelivery()));
   return lines.join("\n");
 }
 
-function delivery(): { method: string; headers: Record<string, string>; body: string } {
+function createDelivery(): { method: string; headers: Record<string, string>; body: string } {
   const signature = signWebhookSync({ rawBody, secret, timestamp });
   const headers = { "content-type": "application/json", "service-signature": signature };
   return { method: "POST", headers, body: rawBody };
 }
 
-async function parsedBefore(): Promise<string> {
+async function parseBeforeReceiver(): Promise<string> {
   const lines: string[] = [];
   const app = express();
   app.use(express.json());
@@ -78,13 +78,13 @@ async function parsedBefore(): Promise<string> {
   );
   const server = createServer(app).listen(0, "127.0.0.1");
   await once(server, "listening");
-  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`, delivery());
+  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`, createDelivery());
   server.close();
   server.closeAllConnections();
   return lines.join("\n");
 }
 
-async function inBrowser(): Promise<string> {
+async function runInBrowser(): Promise<string> {
   const contents =
     'import { createIssuingClient } from "@loyalty-cards/issuing-client"; createIssuingClient();';
   const { outputFiles } = await build({
@@ -95,51 +95,51 @@ async function inBrowser(): Promise<string> {
     platform: "browser",
     conditions: ["@loyalty-cards/source"],
   });
-  // What a page has and a server has not, and nothing of Node.
-  return thrown(() =>
+  // The globals of a browser, without those of Node.
+  return catchMessage(() =>
     runInNewContext(outputFiles[0]?.text ?? "", { document: {}, URL, TextEncoder, console }),
   );
 }
 
-async function forgottenAwait(): Promise<string> {
+async function forgetAwait(): Promise<string> {
   const mock = await startMockServer();
-  const card = clientOf(mock).issueCard(mock.service.templateId, { customer: { consents } });
+  const card = createClient(mock).issueCard(mock.service.templateId, { customer: { consents } });
   try {
     // @ts-expect-error TypeScript reports it too
-    return await thrown(() => cardLinks(card));
+    return await catchMessage(() => cardLinks(card));
   } finally {
     await card;
     await mock.close();
   }
 }
 
-/** Each mistake by the name that the page has for it. */
+/** Each mistake under its name in the page; a mistake returns its message. */
 export const mistakes: Record<string, () => Promise<string>> = {
-  "wrong-api-key": () => issuing({ apiKey: "lk_of_another_service" }),
-  "parsed-before": parsedBefore,
-  "wrong-secret": () => logged({ secret: "whsec_2" }),
+  "wrong-api-key": () => issueWrongly({ apiKey: "lk_of_another_service" }),
+  "parsed-before": parseBeforeReceiver,
+  "wrong-secret": () => receiveAndLog({ secret: "whsec_2" }),
   "http-base-url": () =>
-    thrown(() => createIssuingClient({ baseUrl: "http://cards.example.com", apiKey: "key" })),
-  "template-typo": () => issuing({ template: "tpl_bakrey" }),
+    catchMessage(() => createIssuingClient({ baseUrl: "http://cards.example.com", apiKey: "key" })),
+  "template-typo": () => issueWrongly({ template: "tpl_bakrey" }),
   // @ts-expect-error TypeScript reports it too
-  "no-consents": () => issuing({ customer: { phone: "+48600100200" } }),
-  "forgotten-await": forgottenAwait,
-  "in-browser": inBrowser,
+  "no-consents": () => issueWrongly({ customer: { phone: "+48600100200" } }),
+  "forgotten-await": forgetAwait,
+  "in-browser": runInBrowser,
   // @ts-expect-error TypeScript reports it too
-  "wrong-event-name": () => thrown(() => onEvents({ "balance.change": () => {}, other: () => {} })),
-  "clock-off": () => logged({ now: () => (timestamp + 600) * 1000 }),
+  "wrong-event-name": () => catchMessage(() => onEvents({ "balance.change": () => {}, other: () => {} })),
+  "clock-off": () => receiveAndLog({ now: () => (timestamp + 600) * 1000 }),
   // @ts-expect-error TypeScript reports it too
-  "number-as-phone": () => issuing({ customer: { phone: 48600100200, consents } }),
-  "undefined-user-id": () => issuing({ options: { userId: undefined } }),
+  "number-as-phone": () => issueWrongly({ customer: { phone: 48600100200, consents } }),
+  "undefined-user-id": () => issueWrongly({ options: { userId: undefined } }),
 };
 
 const quotation = /(<!-- message: ([\w-]+) -->\n)```log\n(?:[\s\S]*?\n)??```/g;
 
-/** The page with each message as it is printed now. @throws when a mistake has no place in the page, or the page names another. */
-export async function withMessages(page: string): Promise<string> {
+/** Returns the page with current messages. @throws when the page and `mistakes` do not name the same mistakes. */
+export async function updateMessages(page: string): Promise<string> {
   const named = [...page.matchAll(quotation)].map(([, , name = ""]) => name);
   if (named.toSorted().join() !== Object.keys(mistakes).toSorted().join())
-    throw new Error(`${file} has other mistakes than docs/mistakes.ts: ${named.join(", ")}`);
+    throw new Error(`${file} and docs/mistakes.ts do not name the same mistakes: ${named.join(", ")}`);
   const messages = new Map<string, string>();
   for (const [name, make] of Object.entries(mistakes)) messages.set(name, await make());
   return page.replace(
@@ -151,6 +151,6 @@ export async function withMessages(page: string): Promise<string> {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(
     fileURLToPath(new URL(`../${file}`, import.meta.url)),
-    await withMessages(readFromRoot(file)),
+    await updateMessages(readFromRoot(file)),
   );
 }

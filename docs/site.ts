@@ -1,17 +1,17 @@
-/** Reads a built site and names what is broken in it: links that lead nowhere, and anything it would load from elsewhere. */
+/** Checks a built site for broken links and for resources on other origins. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const attributes = /<(\w+)\b[^>]*?\s(href|src|srcset|data)="([^"]*)"/g;
 
-/** One sentence per broken link; none when the site is whole. */
-export function faultsOf(site: string): { faults: string[]; pages: number; links: number } {
+/** Returns one sentence per broken link or external resource. */
+export function checkSite(site: string): { problems: string[]; pages: number; links: number } {
   const pages = readdirSync(site, { recursive: true, encoding: "utf8" }).filter((file) =>
     file.endsWith(".html"),
   );
   const anchors = new Map<string, Set<string>>();
-  const anchorsOf = (file: string) => {
+  const readAnchors = (file: string) => {
     const known = anchors.get(file);
     if (known !== undefined) return known;
     const found = new Set(
@@ -21,7 +21,7 @@ export function faultsOf(site: string): { faults: string[]; pages: number; links
     return found;
   };
 
-  const faults: string[] = [];
+  const problems: string[] = [];
   let links = 0;
   for (const page of pages) {
     const file = join(site, page);
@@ -30,20 +30,20 @@ export function faultsOf(site: string): { faults: string[]; pages: number; links
       const target = raw.replaceAll("&amp;", "&");
       links++;
       if (/^(https?:)?\/\//.test(target)) {
-        if (tag !== "a") faults.push(`${page} loads ${target} (${tag} ${attribute}) from elsewhere`);
+        if (tag !== "a") problems.push(`${page} loads ${target} (${tag} ${attribute}) from another origin`);
         continue;
       }
       if (/^(data|mailto|javascript):/.test(target)) continue;
       const [path = "", anchor = ""] = target.split("#");
       const goal = path === "" ? file : resolve(dirname(file), decodeURIComponent(path));
       if (relative(site, goal).startsWith("..") || !existsSync(goal) || !statSync(goal).isFile()) {
-        faults.push(`${page} links to ${target}, which is not there`);
+        problems.push(`${page} links to ${target}, which does not exist`);
       } else if (
         anchor !== "" &&
         goal.endsWith(".html") &&
-        !anchorsOf(goal).has(decodeURIComponent(anchor))
+        !readAnchors(goal).has(decodeURIComponent(anchor))
       ) {
-        faults.push(`${page} links to ${target}, where nothing has that name`);
+        problems.push(`${page} links to ${target}, an anchor that does not exist`);
       }
     }
   }
@@ -52,15 +52,15 @@ export function faultsOf(site: string): { faults: string[]; pages: number; links
   )) {
     const text = readFileSync(join(site, "assets", style), "utf8");
     for (const [, target] of text.matchAll(/(?:url\(|@import )["']?(https?:[^"')]+)/g)) {
-      faults.push(`assets/${style} loads ${target} from elsewhere`);
+      problems.push(`assets/${style} loads ${target} from another origin`);
     }
   }
-  return { faults: [...new Set(faults)], pages: pages.length, links };
+  return { problems: [...new Set(problems)], pages: pages.length, links };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { faults, pages, links } = faultsOf(fileURLToPath(new URL("api", import.meta.url)));
-  for (const fault of faults) console.error(fault);
-  console.log(`${links} links on ${pages} pages, ${faults.length} broken`);
-  process.exitCode = faults.length > 0 || pages < 50 ? 1 : 0;
+  const { problems, pages, links } = checkSite(fileURLToPath(new URL("api", import.meta.url)));
+  for (const problem of problems) console.error(problem);
+  console.log(`${links} links on ${pages} pages, ${problems.length} broken`);
+  process.exitCode = problems.length > 0 || pages < 50 ? 1 : 0;
 }

@@ -1,60 +1,60 @@
-/** Copies files and marked regions of programs that run in the tests into the pages that quote them. */
+/** Copies code from files that run in the tests into the pages that quote it. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** `<!-- snippet: examples/shop/sign-up.ts#sign-up -->`, or without a region for a whole file, and the fence below it. */
+/** A mark such as `<!-- snippet: examples/snippets/client/issue.ts#issue -->`, for a region or (without `#…`) a whole file, and the code block below it. */
 const quotation = /(<!-- snippet: (?<file>[^\s#]+)(?:#(?<region>[\w-]+))? -->\n)```\w*\n(?:[\s\S]*?\n)??```/g;
 
-/** The page with every quotation as its program has it now. @throws when a page quotes what does not exist. */
-export function quoted(page: string, read: (file: string) => string): string {
+/** Returns the page with every quoted block as its source file is now. @throws when the file or region does not exist. */
+export function updateSnippets(page: string, read: (file: string) => string): string {
   return page.replace(quotation, (_whole, mark: string, file: string, region: string | undefined) => {
-    const program = region === undefined ? read(file).trimEnd() : regionOf(read(file), file, region);
-    return `${mark}\`\`\`${languageOf(file)}\n${program}\n\`\`\``;
+    const program = region === undefined ? read(file).trimEnd() : readRegion(read(file), file, region);
+    return `${mark}\`\`\`${toFenceLanguage(file)}\n${program}\n\`\`\``;
   });
 }
 
-/** Names that every highlighter knows. */
-const languageOf = (file: string) => {
+/** Maps an extension to a language that every highlighter knows. */
+const toFenceLanguage = (file: string) => {
   const extension = file.split(".").at(-1) ?? "";
   return extension === "mjs" ? "js" : extension;
 };
 
-/** The lines of a region, as a reader has them. @throws when the program has no such region. */
-export function regionOf(program: string, file: string, region: string): string {
+/** Returns the lines of a region. @throws when the program has no such region. */
+export function readRegion(program: string, file: string, region: string): string {
   const lines = program.split("\n");
   const marks = (mark: string) => [`// ${mark}`, `# ${mark}`];
   const start = lines.findIndex((line) => marks(`#region ${region}`).includes(line.trim()));
   const end = lines.findIndex((line, index) => index > start && marks("#endregion").includes(line.trim()));
   if (start < 0 || end < 0) throw new Error(`${file} has no region ${region}.`);
-  // A reader compiles to JavaScript, where the neighbours are called .js.
+  // In a reader's project the compiled neighbours end with .js.
   return lines
     .slice(start + 1, end)
     .join("\n")
     .replace(/(from "\.{1,2}\/[^"]+)\.ts"/g, '$1.js"');
 }
 
-/** Languages of programs: whatever is fenced in one of them has to run. */
+/** Code blocks in these languages must be quoted from a file that runs. */
 const programs = /^```(ts|tsx|mts|cts|js|jsx|mjs|cjs|sh|bash|shell|console|powershell)\n([\s\S]*?)^```/gm;
 
 /**
- * The fences of a page that are programs and quoted from nowhere.
- * @param home the folder in which the page's commands are run, from the root.
+ * Returns the code blocks of a page that are not quoted from a file, except installations and known npm scripts.
+ * @param home the folder in which the page's commands run, relative to the root.
  */
-export function unquoted(page: string, home = "."): string[] {
+export function findUnquoted(page: string, home = "."): string[] {
   return [...page.matchAll(programs)]
     .filter(({ index }) => !/<!-- snippet: \S+ -->\n$/.test(page.slice(0, index)))
-    .map(([fence, , program = ""]) => (isHarmless(program, home) ? "" : fence))
+    .map(([fence, , program = ""]) => (needsNoSource(program, home) ? "" : fence))
     .filter((fence) => fence !== "");
 }
 
-const scriptsOf = (folder: string) =>
+const readScripts = (folder: string) =>
   (JSON.parse(readFromRoot(join(folder, "package.json"))) as { scripts?: object }).scripts ?? {};
 
-/** Lines to install packages that we install too, and to run scripts that there are. */
-function isHarmless(program: string, home: string): boolean {
+/** Checks that each line installs packages of our lock file, or runs an npm script that exists. */
+function needsNoSource(program: string, home: string): boolean {
   const { packages } = JSON.parse(readFromRoot("package-lock.json")) as { packages: object };
   return program
     .trimEnd()
@@ -67,12 +67,12 @@ function isHarmless(program: string, home: string): boolean {
       const [, script = "", folder] =
         /^npm (?:run )?([\w:]+)(?: --workspace (examples\/[\w-]+))?$/.exec(line) ?? [];
       const folders = folder === undefined ? [home, "."] : [folder];
-      return folders.some((each) => script in scriptsOf(each));
+      return folders.some((each) => script in readScripts(each));
     });
 }
 
-/** Every page of the repository, from its root. */
-export function pages(): string[] {
+/** Returns the path of every page, relative to the root. */
+export function listPages(): string[] {
   const inDocs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md") && !file.startsWith("api"))
     .map((file) => `docs/${file.replaceAll("\\", "/")}`);
@@ -80,15 +80,15 @@ export function pages(): string[] {
   const inExamples = readdirSync(join(root, "examples"))
     .map((name) => `examples/${name}/README.md`)
     .filter((file) => existsSync(join(root, file)));
-  return ["README.md", "CONTRIBUTING.md", ...inPackages, ...inExamples, ...inDocs];
+  return ["README.md", "CONTRIBUTING.md", "benchmarks/README.md", ...inPackages, ...inExamples, ...inDocs];
 }
 
 export const readFromRoot = (file: string) => readFileSync(join(root, file), "utf8");
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const page of pages()) {
+  for (const page of listPages()) {
     const before = readFromRoot(page);
-    const after = quoted(before, readFromRoot);
+    const after = updateSnippets(before, readFromRoot);
     if (after === before) continue;
     writeFileSync(join(root, page), after);
     console.log(`updated ${page}`);

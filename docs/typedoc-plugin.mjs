@@ -1,8 +1,8 @@
-/** Calls the site's pages what their headings say, and its modules what one imports. */
+/** Names the pages of the site after their headings, and its modules after their import specifiers. */
 import { readFileSync } from "node:fs";
 import { Comment, Converter } from "typedoc";
 
-/** Which pages stand together in the navigation, in this order. */
+/** The groups of the navigation: the first pattern that matches a page's path decides. */
 const groups = [
   [/^docs\/guides\//, "Guides"],
   [/^packages\//, "Packages"],
@@ -10,8 +10,8 @@ const groups = [
   [/./, "About"],
 ];
 
-/** `packages/issuing-client/src/otel.ts` is imported as `@loyalty-cards/issuing-client/otel`, and its first line says what it is. */
-function entries() {
+/** For each module such as `packages/issuing-client/src/otel.ts`: its import specifier and its first line. */
+function readEntryPoints() {
   const found = new Map();
   for (const name of ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"]) {
     const folder = new URL(`../packages/${name}/`, import.meta.url);
@@ -26,8 +26,8 @@ function entries() {
   return found;
 }
 
-/** `@throws {IssuingError} …` with the error as code, where TypeDoc would show it in braces. */
-function nameErrors(comment) {
+/** Shows the type of `@throws {IssuingError} …` as code; TypeDoc shows it in braces. */
+function formatThrows(comment) {
   for (const tag of comment?.blockTags ?? []) {
     if (tag.tag !== "@throws" || tag.typeAnnotation === undefined) continue;
     const name = tag.typeAnnotation.replace(/^\{|\}$/g, "");
@@ -42,20 +42,20 @@ export function load(app) {
     const file = document.project.files.getReflectionPath(document) ?? "";
     const path = file.slice(file.indexOf(`${process.cwd()}/`) + process.cwd().length + 1);
     const heading = /^\s*# (.+)\n/.exec(document.content[0]?.text ?? "");
-    if (heading === null) throw new Error(`${path} begins without a heading.`);
+    if (heading === null) throw new Error(`${path} does not begin with a heading.`);
     document.name = heading[1].replaceAll("`", "");
     const [, group] = groups.find(([pattern]) => pattern.test(path));
     document.frontmatter.group ??= group;
   });
 
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
-    const known = entries();
+    const known = readEntryPoints();
     for (const module of project.children ?? []) {
       const entry = known.get(module.name);
-      if (entry === undefined) throw new Error(`Nothing imports the module ${module.name}.`);
+      if (entry === undefined) throw new Error(`The module ${module.name} is not an entry point.`);
       module.name = entry.specifier;
       module.comment ??= new Comment([{ kind: "text", text: entry.purpose }]);
     }
-    for (const reflection of Object.values(project.reflections)) nameErrors(reflection.comment);
+    for (const reflection of Object.values(project.reflections)) formatThrows(reflection.comment);
   });
 }

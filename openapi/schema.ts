@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Issue a card; finds or creates the customer
-         * Finds the customer by phone, then by e-mail, or creates one; issues a card from the template; records the privacy consent and, if given, the marketing consent. Sent again with the same `Idempotency-Key` within 24 hours it answers the same card with 201 and creates nothing. After a 5xx or a lost answer, repeat it with the same key.
+         * Finds the customer by phone, then by e-mail, or creates one; issues a card from the template; records the privacy consent and, if given, the marketing consent. A repeated request with the same `Idempotency-Key` within 24 hours returns the same card with 201 and creates nothing. After a 5xx or a lost response, repeat the request with the same key.
          */
         post: operations["issueCard"];
         delete?: never;
@@ -29,8 +29,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a card with balance and level
-         * Answers the card as it is now.
+         * Read a card with its balance and tier
+         * Returns the current state of the card.
          */
         get: operations["getCard"];
         put?: never;
@@ -49,8 +49,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Purchases and points history, newest first
-         * Answers the newest operations of the card.
+         * List the operations of a card, newest first
+         * Returns the newest operations of the card.
          */
         get: operations["listOperations"];
         put?: never;
@@ -69,13 +69,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read news-and-offers consent
-         * Answers the marketing consent of the card's holder.
+         * Read the marketing consent
+         * Returns the marketing consent of the customer.
          */
         get: operations["getConsent"];
         /**
-         * Give or withdraw news-and-offers consent
-         * Gives or withdraws the marketing consent of the card's holder. A change emits `consent.changed`; setting what already holds changes nothing and emits nothing.
+         * Give or withdraw the marketing consent
+         * Gives or withdraws the marketing consent of the customer. A change emits `consent.changed`. Setting the current value emits nothing.
          */
         put: operations["setConsent"];
         post?: never;
@@ -98,7 +98,7 @@ export interface webhooks {
         put?: never;
         /**
          * A card was added to a wallet
-         * Sent when a card is added to a wallet of either kind.
+         * Sent when a card is added to one of the two wallets.
          */
         post: operations["onCardAdded"];
         delete?: never;
@@ -138,7 +138,7 @@ export interface webhooks {
         put?: never;
         /**
          * Points or stamps changed
-         * Sent after a purchase, redemption, reward, correction or cancellation. Deliveries may arrive twice and in any order: use `balance`, never a sum of `change`.
+         * Sent after a purchase, redemption, reward, correction or cancellation. Deliveries may arrive twice and in any order: use `balance`, and never add up `change`.
          */
         post: operations["onBalanceChanged"];
         delete?: never;
@@ -157,8 +157,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * The card moved to another level
-         * Sent when the level changes, also when old purchases expire.
+         * The card reached another tier
+         * Sent when the tier changes, also when old purchases expire.
          */
         post: operations["onTierChanged"];
         delete?: never;
@@ -177,8 +177,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * News-and-offers consent was given or withdrawn
-         * Sent when a customer's marketing consent changes, with all cards of that customer.
+         * The marketing consent was given or withdrawn
+         * Sent when the marketing consent of a customer changes. Contains all cards of the customer.
          */
         post: operations["onConsentChanged"];
         delete?: never;
@@ -198,7 +198,7 @@ export interface webhooks {
         put?: never;
         /**
          * A test was sent from the console
-         * Sent by "Send test" in the console, signed like every other event.
+         * Sent by "Send test" in the console. Signed like every other event.
          */
         post: operations["onPing"];
         delete?: never;
@@ -216,16 +216,16 @@ export interface components {
             id: string;
             /**
              * Format: uri
-             * Address of the public card page, and target of the QR code.
+             * URL of the public card page, and target of the QR code.
              */
             publicUrl: string;
-            /** The state of the card; `active` on a newly issued one. */
+            /** The state of the card; `active` for a new card. */
             status: "active" | (string & {});
-            /** Identifier of the customer the card belongs to. */
+            /** Identifier of the customer. */
             customerId: string;
-            /** The current balance in points or stamps; 0 on a newly issued card. */
+            /** The current balance in points or stamps; 0 for a new card. */
             loyaltyBalance: number;
-            /** The name of the current level; null on a newly issued card. */
+            /** The name of the current tier; null for a new card. */
             loyaltyTier: string | null;
             /** `website` when the card was issued with a Website key. */
             issuedVia: "website" | "api" | (string & {});
@@ -235,46 +235,46 @@ export interface components {
         FieldValues: {
             [key: string]: string | number;
         };
-        /** Whom to issue a card to, and what to write on it. */
+        /** The customer, and the field values of the card. */
         IssueCardRequest: {
             fieldValues?: components["schemas"]["FieldValues"];
             customer: components["schemas"]["Customer"];
         };
-        /** The customer, identified by phone first, then by e-mail. */
+        /** The customer, matched by phone, then by email. */
         Customer: {
             /** In E.164 or local format. */
             phone?: string;
-            /** Identifies the customer when no phone matches. */
+            /** Matches the customer if no phone matches. */
             email?: string;
             /** The customer's name. */
             name?: string;
             consents: components["schemas"]["Consents"];
         };
-        /** What the customer agreed to while signing up. */
+        /** The consents given at sign-up. */
         Consents: {
-            /** The privacy text the customer accepted. */
+            /** The privacy text that the customer accepted. */
             privacy: {
                 /** Version label of that text; not blank. */
                 version: string;
             };
-            /** Present only if the customer opted in to news and offers; may be empty. */
+            /** Present only if the customer opted in to marketing; may be empty. */
             marketing?: {
                 /** Version label of the marketing text. */
                 version?: string;
             };
         };
-        /** One entry of a card's history. */
+        /** An entry in the history of a card. */
         Operation: {
             /** Identifier of the operation. */
             id: string;
             type: components["schemas"]["OperationType"];
-            /** Signed difference to the balance, in points or stamps. Absent when the service does not send it. */
+            /** Signed change of the balance, in points or stamps. Absent if the service does not send it. */
             change?: number;
-            /** Balance after the operation, in points or stamps. Absent when the service does not send it. */
+            /** Balance after the operation, in points or stamps. Absent if the service does not send it. */
             balance?: number;
             /**
              * Format: date-time
-             * When it happened, as the service wrote it. Absent when the service does not send it.
+             * Time of the operation, as the service sent it. Absent if the service does not send it.
              */
             createdAt?: string;
         };
@@ -285,25 +285,25 @@ export interface components {
             /** The newest operations, newest first. */
             items: components["schemas"]["Operation"][];
         };
-        /** The news-and-offers consent of a card holder. */
+        /** The marketing consent of a customer. */
         ConsentState: {
-            /** The card holder. */
+            /** The customer. */
             customer: {
                 [key: string]: unknown;
             };
-            /** Whether news and offers may be sent; false when withdrawn or never given. */
+            /** Whether the customer agreed to marketing; false if withdrawn or never given. */
             marketingConsent: boolean;
         };
-        /** A change of the news-and-offers consent. */
+        /** A change of the marketing consent. */
         ConsentChange: {
             /** true gives, false withdraws. */
             marketing: boolean;
-            /** Version label of the consent text, sent only when known. */
+            /** Version label of the consent text, if known. */
             version?: string;
         };
         /** A card was added to a wallet. */
         CardAddedEvent: {
-            /** Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** The same in every delivery of the event. Use it for deduplication. */
             id: string;
             /**
              * The event type.
@@ -312,14 +312,14 @@ export interface components {
             type: "card.added";
             /**
              * Format: date-time
-             * When it happened: ISO 8601, UTC with milliseconds.
+             * Time of the event: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
             data: components["schemas"]["WalletChange"];
         };
         /** A card was removed from a wallet. */
         CardRemovedEvent: {
-            /** Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** The same in every delivery of the event. Use it for deduplication. */
             id: string;
             /**
              * The event type.
@@ -328,23 +328,23 @@ export interface components {
             type: "card.removed";
             /**
              * Format: date-time
-             * When it happened: ISO 8601, UTC with milliseconds.
+             * Time of the event: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
             data: components["schemas"]["WalletChange"];
         };
-        /** Which card, and which wallet. */
+        /** The card and the wallet. */
         WalletChange: {
             /** Identifier of the card. */
             passId: string;
-            /** Identifier of its customer. */
+            /** Identifier of the customer. */
             customerId: string;
-            /** Which wallet kind; the mock service sends `apple` and `google`. Its values are not specified, so any JSON value may come. */
+            /** The wallet; the mock service sends `apple` or `google`. The values are not specified, so any JSON value is possible. */
             wallet?: unknown;
         };
         /** Points or stamps changed. */
         BalanceChangedEvent: {
-            /** Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** The same in every delivery of the event. Use it for deduplication. */
             id: string;
             /**
              * The event type.
@@ -353,20 +353,20 @@ export interface components {
             type: "balance.changed";
             /**
              * Format: date-time
-             * When it happened: ISO 8601, UTC with milliseconds.
+             * Time of the event: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
-            /** The new balance and why. */
+            /** The new balance and its cause. */
             data: {
                 /** Identifier of the card. */
                 passId: string;
-                /** Identifier of its customer. */
+                /** Identifier of the customer. */
                 customerId: string;
                 /** The new balance, in points or stamps. */
                 balance: number;
-                /** Signed difference to the balance before, in points or stamps. */
+                /** Signed change of the balance, in points or stamps. */
                 change: number;
-                /** The operation that changed it. */
+                /** The operation that changed the balance. */
                 operation: {
                     /** Identifier of the operation. */
                     id: string;
@@ -374,9 +374,9 @@ export interface components {
                 };
             };
         };
-        /** The card moved to another level. */
+        /** The card reached another tier. */
         TierChangedEvent: {
-            /** Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** The same in every delivery of the event. Use it for deduplication. */
             id: string;
             /**
              * The event type.
@@ -385,24 +385,24 @@ export interface components {
             type: "tier.changed";
             /**
              * Format: date-time
-             * When it happened: ISO 8601, UTC with milliseconds.
+             * Time of the event: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
-            /** The new level and the one before. */
+            /** The new tier and the previous one. */
             data: {
                 /** Identifier of the card. */
                 passId: string;
-                /** Identifier of its customer. */
+                /** Identifier of the customer. */
                 customerId: string;
-                /** The new level; the mock service sends its name, or null when below all levels. Its form is not specified, so any JSON value may come. */
+                /** The new tier; the mock service sends its name or null. The format is not specified. */
                 tier?: unknown;
-                /** The level before; the mock service sends its name, or null when there was none. Any JSON value may come. */
+                /** The previous tier; the mock service sends its name or null. The format is not specified. */
                 previous?: unknown;
             };
         };
-        /** News-and-offers consent was given or withdrawn. */
+        /** The marketing consent was given or withdrawn. */
         ConsentChangedEvent: {
-            /** Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** The same in every delivery of the event. Use it for deduplication. */
             id: string;
             /**
              * The event type.
@@ -411,14 +411,14 @@ export interface components {
             type: "consent.changed";
             /**
              * Format: date-time
-             * When it happened: ISO 8601, UTC with milliseconds.
+             * Time of the event: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
-            /** The consent as it is now. */
+            /** The current consent. */
             data: {
                 /** Identifier of the customer. */
                 customerId: string;
-                /** true when given, false when withdrawn. Its form is not specified, so compare with `=== true`. */
+                /** true if given, false if withdrawn. The format is not specified, so compare with `=== true`. */
                 marketingConsent?: unknown;
                 /** All cards of the customer. */
                 passIds: string[];
@@ -426,7 +426,7 @@ export interface components {
         };
         /** A test sent from the console. */
         PingEvent: {
-            /** Identical across repeated deliveries of the same event; deduplicate by it. */
+            /** The same in every delivery of the event. Use it for deduplication. */
             id: string;
             /**
              * The event type.
@@ -435,36 +435,36 @@ export interface components {
             type: "ping";
             /**
              * Format: date-time
-             * When it happened: ISO 8601, UTC with milliseconds.
+             * Time of the event: ISO 8601, UTC with milliseconds.
              */
             createdAt: string;
-            /** Not specified, so any JSON value may come, or none. */
+            /** Not specified, so any JSON value is possible, or none. */
             data?: unknown;
         };
         /** RFC 9457 problem details. */
         Problem: {
             /**
              * Format: uri-reference
-             * Names the kind of problem.
+             * Identifies the kind of problem.
              */
             type: string;
-            /** A short summary of the kind. */
+            /** A short summary of the kind of problem. */
             title: string;
             /** The HTTP status. */
             status: number;
-            /** What happened this time. Of a 422 it is suitable to show to the user. */
+            /** Details of this problem. The detail of a 422 can be shown to the user. */
             detail: string;
-            /** The members at fault, where the service tells them. */
+            /** The rejected values, if the service lists them. */
             errors?: {
                 /** JSON Pointer into the request body. */
                 pointer: string;
-                /** What is wrong with it. */
+                /** What is wrong with the value. */
                 detail: string;
             }[];
         };
     };
     responses: {
-        /** The request could not be read. */
+        /** The request could not be parsed. */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -487,7 +487,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** The template id is wrong or the template is archived. */
+        /** The template does not exist or is archived. */
         TemplateNotFound: {
             headers: {
                 [name: string]: unknown;
@@ -496,7 +496,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** There is no card with this id. */
+        /** The card does not exist. */
         CardNotFound: {
             headers: {
                 [name: string]: unknown;
@@ -505,7 +505,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** The body is larger than the service takes. */
+        /** The body is too large. */
         BodyTooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -532,11 +532,11 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** Too many requests; wait and send it again. */
+        /** Too many requests. Wait, then repeat the request. */
         TooManyRequests: {
             headers: {
                 /**
-                 * Seconds to wait, or the date to wait for.
+                 * Seconds to wait, or a date.
                  * @example 2
                  */
                 "Retry-After"?: string;
@@ -546,7 +546,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** A temporary fault. Send the request again with the same idempotency key. */
+        /** A temporary failure. Repeat the request with the same idempotency key. */
         Temporary: {
             headers: {
                 [name: string]: unknown;
@@ -555,14 +555,14 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** Taken over by the receiver; it is not delivered again. */
+        /** The receiver has accepted the event. The service does not retry. */
         Received: {
             headers: {
                 [name: string]: unknown;
             };
             content?: never;
         };
-        /** Not taken over; it is delivered again after the next pause. */
+        /** The receiver has not accepted the event. The service retries. */
         NotReceived: {
             headers: {
                 [name: string]: unknown;
@@ -572,37 +572,37 @@ export interface components {
     };
     parameters: {
         /**
-         * Identifier of the template to issue from.
+         * Identifier of the template.
          * @example tpl_coffee
          */
         TemplateId: string;
         /**
-         * Identifier of the card, as answered when it was issued.
+         * Identifier of the card.
          * @example card_8sT2kq
          */
         CardId: string;
         /**
-         * The same key within 24 hours answers the same card. Derive it from your own user id, so that a retry after a crash carries the same key.
+         * The same key within 24 hours returns the same card. Derive the key from your own user id, so that a retry after a crash has the same key.
          * @example lc1_pW9m3hBvS6c0d5hVZ0k8o7r0Yc1uQxqYd3aVgqk1T2E
          */
         IdempotencyKey: string;
         /**
-         * How many operations to answer, 20 when absent. More than 100 is answered as 100.
+         * The maximum number of operations, 20 by default. A value above 100 counts as 100.
          * @example 20
          */
         Limit: number;
         /**
-         * The event type. Not covered by the signature, so decide on `type` of the body instead.
+         * The event type. Not covered by the signature, so use `type` in the body instead.
          * @example balance.changed
          */
         ServiceEvent: string;
         /**
-         * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+         * Identifies the delivery. Not covered by the signature, so deduplicate by `id` in the body.
          * @example dlv_3Zk0aP
          */
         ServiceDelivery: string;
         /**
-         * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+         * `t` is the Unix time in seconds. `v1` is the hex HMAC-SHA256 of `t`, a period and the unmodified body, with the signing secret as the key. Reject a `t` that differs from the current time by more than 300 seconds.
          * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
          */
         ServiceSignature: string;
@@ -618,14 +618,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * The same key within 24 hours answers the same card. Derive it from your own user id, so that a retry after a crash carries the same key.
+                 * The same key within 24 hours returns the same card. Derive the key from your own user id, so that a retry after a crash has the same key.
                  * @example lc1_pW9m3hBvS6c0d5hVZ0k8o7r0Yc1uQxqYd3aVgqk1T2E
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 /**
-                 * Identifier of the template to issue from.
+                 * Identifier of the template.
                  * @example tpl_coffee
                  */
                 templateId: components["parameters"]["TemplateId"];
@@ -638,7 +638,7 @@ export interface operations {
             };
         };
         responses: {
-            /** The card was issued, or is answered again for the same idempotency key. */
+            /** The issued card, or the card that was issued before with the same idempotency key. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -663,7 +663,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * Identifier of the card, as answered when it was issued.
+                 * Identifier of the card.
                  * @example card_8sT2kq
                  */
                 id: components["parameters"]["CardId"];
@@ -691,7 +691,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * How many operations to answer, 20 when absent. More than 100 is answered as 100.
+                 * The maximum number of operations, 20 by default. A value above 100 counts as 100.
                  * @example 20
                  */
                 limit?: components["parameters"]["Limit"];
@@ -699,7 +699,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * Identifier of the card, as answered when it was issued.
+                 * Identifier of the card.
                  * @example card_8sT2kq
                  */
                 id: components["parameters"]["CardId"];
@@ -730,7 +730,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * Identifier of the card, as answered when it was issued.
+                 * Identifier of the card.
                  * @example card_8sT2kq
                  */
                 id: components["parameters"]["CardId"];
@@ -739,7 +739,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** The consent as it is now. */
+            /** The current consent. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -760,7 +760,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * Identifier of the card, as answered when it was issued.
+                 * Identifier of the card.
                  * @example card_8sT2kq
                  */
                 id: components["parameters"]["CardId"];
@@ -773,7 +773,7 @@ export interface operations {
             };
         };
         responses: {
-            /** The consent as it is after the change. */
+            /** The consent after the change. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -797,17 +797,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so use `type` in the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate by `id` in the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the Unix time in seconds. `v1` is the hex HMAC-SHA256 of `t`, a period and the unmodified body, with the signing secret as the key. Reject a `t` that differs from the current time by more than 300 seconds.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -831,17 +831,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so use `type` in the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate by `id` in the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the Unix time in seconds. `v1` is the hex HMAC-SHA256 of `t`, a period and the unmodified body, with the signing secret as the key. Reject a `t` that differs from the current time by more than 300 seconds.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -865,17 +865,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so use `type` in the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate by `id` in the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the Unix time in seconds. `v1` is the hex HMAC-SHA256 of `t`, a period and the unmodified body, with the signing secret as the key. Reject a `t` that differs from the current time by more than 300 seconds.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -899,17 +899,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so use `type` in the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate by `id` in the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the Unix time in seconds. `v1` is the hex HMAC-SHA256 of `t`, a period and the unmodified body, with the signing secret as the key. Reject a `t` that differs from the current time by more than 300 seconds.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -933,17 +933,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so use `type` in the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate by `id` in the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the Unix time in seconds. `v1` is the hex HMAC-SHA256 of `t`, a period and the unmodified body, with the signing secret as the key. Reject a `t` that differs from the current time by more than 300 seconds.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];
@@ -967,17 +967,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * The event type. Not covered by the signature, so decide on `type` of the body instead.
+                 * The event type. Not covered by the signature, so use `type` in the body instead.
                  * @example balance.changed
                  */
                 "Service-Event": components["parameters"]["ServiceEvent"];
                 /**
-                 * Identifies the delivery. Not covered by the signature, so deduplicate on `id` of the body.
+                 * Identifies the delivery. Not covered by the signature, so deduplicate by `id` in the body.
                  * @example dlv_3Zk0aP
                  */
                 "Service-Delivery": components["parameters"]["ServiceDelivery"];
                 /**
-                 * `t` is the unix time in seconds; `v1` is the hex HMAC-SHA256 under the signing secret of `t`, a period and the unmodified body. Refuse a `t` more than 300 seconds away from now.
+                 * `t` is the Unix time in seconds. `v1` is the hex HMAC-SHA256 of `t`, a period and the unmodified body, with the signing secret as the key. Reject a `t` that differs from the current time by more than 300 seconds.
                  * @example t=1767225600,v1=5f1c3c6b1d0f0b1a7c2f9f5f6f4a7d8e9b0c1d2e3f405162738495a6b7c8d9e0
                  */
                 "Service-Signature": components["parameters"]["ServiceSignature"];

@@ -1,59 +1,106 @@
-/** The one gate: everything that must hold before a change lands, each with how long it took. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+/**
+ * The gate: everything that must hold before a change is merged, each with its time, and the totals of the tests.
+ * `check.ts release` runs what must hold before publishing.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Gate, runGates } from "./gates.ts";
-import { publishedGates } from "./published-gates.ts";
 
-const scratch = mkdtempSync(join(tmpdir(), "loyalty-cards-check-"));
-const report = join(scratch, "tests.json");
-/** On Linux nothing may be skipped because a server is missing; the other systems' runners have none. */
-const env =
-  process.platform === "linux" ? { ...process.env, LOYALTY_CARDS_SERVERS: "required" } : process.env;
+interface Gate {
+  name: string;
+  command: string;
+  /** Its tests are counted: Vitest writes a report. */
+  isVitest?: boolean;
+  /** Why it runs on Linux only; on other systems it is reported as skipped. */
+  linuxOnly?: string;
+}
+
 const needsServers = "it needs PostgreSQL and Redis";
-const needsBinaries = "the binaries that it takes from npm are for Linux";
+const needsBinaries = "its binaries from npm are for Linux";
+const compat = (name: string, title: string, more: Partial<Gate> = {}): Gate => ({
+  name: title,
+  command: `npm run --silent compat -- ${name}`,
+  isVitest: true,
+  ...more,
+});
+const linuxOnly = needsBinaries;
 
-const gates: readonly Gate[] = [
+const build: Gate = { name: "build", command: "npm run build" };
+const tarballs: readonly Gate[] = [
+  { name: "tarballs: files, publint, attw", command: "npm run release -- contents" },
+  { name: "licences", command: "npm run release -- licences" },
+  { name: "reproducible build", command: "npm run release -- reproducible" },
+];
+
+const beforeMerge: readonly Gate[] = [
   { name: "format and lint", command: "npm run lint" },
   { name: "types", command: "npm run types" },
-  { name: "workflows", command: "npm run lint:workflows" },
-  { name: "tests", command: `npm test -- --reporter=default --reporter=json --outputFile=${report}` },
-  { name: "build", command: "npm run build" },
-  { name: "generated files are fresh", command: "npm run generate:check" },
-  { name: "document", command: "npm run lint:document" },
-  ...publishedGates,
-  { name: "sizes", command: "npm run sizes" },
-  { name: "packed tarballs", command: "npm run test:packed" },
-  { name: "real Next", command: "npm run test:next" },
-  { name: "everything on all runtimes", command: "npm run test:runtimes", linuxOnly: needsBinaries },
-  { name: "killed receivers", command: "npm run test:crash:inbox -- 150 6", linuxOnly: needsServers },
-  { name: "doors under MSW 3", command: "npm run test:msw3", linuxOnly: needsBinaries },
-  { name: "mock server against the document", command: "npm run test:contract" },
-  { name: "pages in a browser", command: "npm run test:browser", linuxOnly: needsBinaries },
-  { name: "the shop on Next, in a browser", command: "npm run test:shop", linuxOnly: needsBinaries },
+  { name: "tests, with the long ones", command: "npx vitest run", isVitest: true },
+  build,
+  { name: "generated files are fresh", command: "npm run generate -- --check" },
+  {
+    name: "OpenAPI document",
+    command: "npx redocly lint openapi/openapi.yaml --config openapi/redocly.yaml --max-problems 50",
+  },
+  ...tarballs,
+  { name: "sizes", command: "npx size-limit" },
+  { name: "packed tarballs", command: "npm run compat -- packed" },
+  { name: "examples in empty folders", command: "npm run compat -- examples testing express next workers" },
+  compat("next", "Next: receivers, and the shop in a browser", { linuxOnly }),
+  compat("runtimes", "all runtimes", { linuxOnly }),
+  { name: "killed receivers", command: "npm run compat -- crash-inbox 150 6", linuxOnly: needsServers },
+  compat("msw3", "adapters under MSW 3", { linuxOnly }),
+  compat("browser", "pages in a browser", { linuxOnly }),
   { name: "guides and reference", command: "npm run docs" },
   { name: "demo", command: "npm run demo" },
 ];
 
-const failures = runGates(gates, env);
+const beforeRelease: readonly Gate[] = [
+  build,
+  ...tarballs,
+  { name: "first programs on Node 20, 22 and 24", command: "npm run compat -- readmes", linuxOnly },
+  { name: "examples in empty folders", command: "npm run compat -- examples" },
+];
 
-interface Totals {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-}
+/** On Linux no test is skipped because a server is missing; the runners of the other systems have none. */
+const env =
+  process.platform === "linux" ? { ...process.env, LOYALTY_CARDS_SERVERS: "required" } : process.env;
+const reports = mkdtempSync(join(tmpdir(), "loyalty-cards-check-"));
 
-function totals(): Totals {
-  try {
-    return JSON.parse(readFileSync(report, "utf8"));
-  } catch {
-    return { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0 };
-  } finally {
-    rmSync(scratch, { recursive: true });
+/** @returns whether it passed, or was skipped. */
+function run({ name, command, isVitest = false, linuxOnly: reason }: Gate, index: number): boolean {
+  if (reason !== undefined && process.platform !== "linux") {
+    console.log(`– ${name.padEnd(44)} skipped: ${reason}`);
+    return true;
   }
+  const report = join(reports, `${index}.json`);
+  const flags = isVitest ? ` --reporter=default --reporter=json --outputFile=${report}` : "";
+  const startedMs = performance.now();
+  const options = { shell: true, env, encoding: "utf8", maxBuffer: 2 ** 28 } as const;
+  const { status, stdout, stderr } = spawnSync(command + flags, options);
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1).padStart(6);
+  console.log(`${status === 0 ? "✓" : "✗"} ${name.padEnd(44)}${seconds} s`);
+  if (status !== 0) console.log(stdout, stderr);
+  return status === 0;
 }
 
-const { numPassedTests, numFailedTests, numPendingTests } = totals();
-const skipped = numPendingTests > 0 ? `, ${numPendingTests} skipped` : "";
-console.log(`${numPassedTests} passed, ${numFailedTests} failed${skipped}`);
-process.exitCode = failures > 0 || numFailedTests > 0 ? 1 : 0;
+/** The tests of all reports. */
+function countTests() {
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  for (const file of readdirSync(reports)) {
+    const report = JSON.parse(readFileSync(join(reports, file), "utf8"));
+    total.passed += report.numPassedTests;
+    total.failed += report.numFailedTests;
+    total.skipped += report.numPendingTests + report.numTodoTests;
+  }
+  return total;
+}
+
+const gates = process.argv[2] === "release" ? beforeRelease : beforeMerge;
+const failures = gates.map(run).filter((passed) => !passed).length;
+const { passed, failed, skipped } = countTests();
+rmSync(reports, { recursive: true });
+if (failures > 0) console.log(`${failures} of ${gates.length} gates failed`);
+console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+process.exitCode = failures > 0 || failed > 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-/** An empty project of a user's, with the packed packages in it. */
+/** An empty project with the packed packages, as a user has it. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,21 +8,21 @@ import { published, root } from "./published.ts";
 
 export interface Consumer {
   folder: string;
-  /** Runs a command there, and returns what it said. */
+  /** Runs a command there. @returns its output. */
   run(command: string, ...args: string[]): string;
   /** Runs an installed command by its name, with the npx of the same npm. */
   npx(...args: string[]): string;
-  /** Installs the packages that are published, as they were built, and others beside them. */
+  /** Installs all published packages, as they were built, and other packages. */
   install(...others: string[]): void;
-  /** Installs one of them and nothing beside it. @returns the names of all packages that are there then. */
+  /** Installs only one of them. @returns the names of all packages that are installed then. */
   installAlone(name: string): string[];
   close(): void;
 }
 
-/** The project, with the programs of `scripts/consumer` in it, used with the given Node. */
+/** Creates the project with the programs of `scripts/consumer`. @param node the binary that runs npm. */
 export function openConsumer(node = process.execPath): Consumer {
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-consumer-"));
-  /** Not this repository's npm settings: a user's are plain. */
+  /** A user's own npm settings, not those of this repository. */
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
   const npm = process.env.npm_execpath;
   if (npm === undefined) throw new Error("Run this with npm run: it installs with the same npm.");
@@ -42,24 +42,24 @@ export function openConsumer(node = process.execPath): Consumer {
       const tarball = pack(join(root, "packages", name), folder).file;
       run(node, npm, "install", "--no-audit", "--no-fund", tarball);
       const tree = JSON.parse(run(node, npm, "ls", "--omit=dev", "--all", "--json")) as Tree;
-      return namesIn(tree);
+      return listNames(tree);
     },
     close: () => rmSync(folder, { recursive: true }),
   };
 }
 
-/** What `npm ls --json` says. An optional peer that is not installed is listed too, without a version. */
+/** The output of `npm ls --json`. It lists an optional peer that is not installed without a version. */
 interface Tree {
   version?: string;
   dependencies?: Record<string, Tree>;
 }
 
-const namesIn = ({ dependencies = {} }: Tree): string[] =>
+const listNames = ({ dependencies = {} }: Tree): string[] =>
   Object.entries(dependencies).flatMap(([name, tree]) =>
-    tree.version === undefined ? [] : [name, ...namesIn(tree)],
+    tree.version === undefined ? [] : [name, ...listNames(tree)],
   );
 
-/** A program of the consumer's has to say exactly this. */
-export function expectSaid(expected: string, said: string, program: string): void {
-  if (said.trim() !== expected) throw new Error(`${program} said: ${said.trim()}`);
+/** @throws unless a program printed exactly this. */
+export function expectOutput(expected: string, output: string, program: string): void {
+  if (output.trim() !== expected) throw new Error(`${program} printed: ${output.trim()}`);
 }

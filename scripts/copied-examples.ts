@@ -1,13 +1,19 @@
-/** Copies examples into empty folders, installs the packed tarballs there by the commands of the README, and runs them. */
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+/**
+ * Copies examples into empty folders, installs the packed tarballs there by the commands of the guide, and runs them:
+ * the tests of each folder, and the first guide on each framework. `copied-examples.ts [name …]`
+ */
+import {
+  type ExecFileSyncOptionsWithStringEncoding,
+  execFileSync,
+  spawn,
+  spawnSync,
+} from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { regionOf } from "../docs/snippets.ts";
-import { lineOf } from "../examples/getting-started/line-of.ts";
+import { readRegion } from "../docs/snippets.ts";
+import { findLine } from "../examples/getting-started/line.ts";
+import { freePort } from "../packages/webhook-inbox/test/own-redis.ts";
 import { root } from "./published.ts";
 
 /** A user's own npm settings, not those of this repository. */
@@ -19,48 +25,49 @@ const commands = readFileSync(join(root, "examples/getting-started/commands.sh")
 const temporary = mkdtempSync(join(tmpdir(), "loyalty-cards-copied-"));
 const tarballs = join(temporary, "tarballs");
 
-function run(command: string, folder: string): string {
-  return execFileSync("bash", ["-ec", command], {
-    cwd: folder,
+function run(command: string, cwd: string): string {
+  const options: ExecFileSyncOptionsWithStringEncoding = {
+    cwd,
     env,
     encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+    stdio: "pipe",
+  };
+  return execFileSync("bash", ["-ec", command], options);
 }
 
-/** The command of the README, in a folder of ours. What was built is not built again. */
+/** The command of the guide, with another folder and without the build. */
 function packAll(): void {
-  const command = regionOf(commands, "commands.sh", "pack")
+  const command = readRegion(commands, "commands.sh", "pack")
     .replace("npm ci && npm run build\n", "")
     .replaceAll("../my-shop", tarballs);
   run(command, root);
 }
 
-/** An empty folder with the tarballs in it. */
-function emptyFolder(name: string): string {
+/** A folder that contains only the tarballs. */
+function createFolder(name: string): string {
   const folder = join(temporary, name);
   cpSync(tarballs, folder, { recursive: true });
   return folder;
 }
 
-const installTarballs = regionOf(commands, "commands.sh", "install-tarballs");
+const installTarballs = readRegion(commands, "commands.sh", "install-tarballs");
 
-function tryTestYourIntegration(): void {
-  const folder = emptyFolder("test-your-integration");
-  const filter = (path: string) => basename(path) !== "node_modules";
-  cpSync(join(root, "examples/test-your-integration"), folder, { recursive: true, filter });
+/** Copies an example, installs it, and runs its tests. */
+function testExample(name: string, ...scripts: string[]): void {
+  const folder = createFolder(name);
+  const filter = (path: string) => !["node_modules", ".next"].includes(basename(path));
+  cpSync(join(root, "examples", name), folder, { recursive: true, filter });
   run(installTarballs, folder);
-  run("npm test", folder);
-  run("npm run test:server", folder);
+  for (const script of scripts) run(`npm run ${script}`, folder);
 }
 
-/** Which of the printed files a reader saves who has chosen this framework. */
+/** Whether a reader of the guide who uses this framework saves the file. */
 const isFor = (framework: string, file: string) =>
   file === "loyalty.ts" ||
   file === "seed.json" ||
   (framework === "next" ? /^(app|server)\//.test(file) : file === `shop-${framework}.ts`);
 
-/** The files that the guide prints, where it says. */
+/** Saves the files that the guide prints, under the names that it gives. */
 function savePrintedFiles(folder: string, framework: string, ports: Ports): void {
   const page = readFileSync(join(root, "docs/guides/getting-started.md"), "utf8");
   for (const [, seed, program = ""] of page.matchAll(
@@ -70,7 +77,7 @@ function savePrintedFiles(folder: string, framework: string, ports: Ports): void
     if (!isFor(framework, name)) continue;
     const file = join(folder, name);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, withPorts(program, ports));
+    writeFileSync(file, replacePorts(program, ports));
   }
 }
 
@@ -79,35 +86,27 @@ interface Ports {
   service: number;
 }
 
-const withPorts = (text: string, { shop, service }: Ports) =>
+const replacePorts = (text: string, { shop, service }: Ports) =>
   text.replace(/\b3000\b/g, String(shop)).replace(/\b4010\b/g, String(service));
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** What the reader of the first guide types, from an empty folder to a balance. */
-async function tryGettingStarted(framework: string): Promise<void> {
+/** Runs the commands of the guide, from an empty folder to a balance. @returns the folder. */
+async function followGuide(framework: string): Promise<string> {
   const ports = { shop: await freePort(), service: await freePort() };
-  const folder = emptyFolder(`getting-started-${framework}`);
-  const typed = (region: string) => withPorts(regionOf(commands, "commands.sh", region), ports);
+  const folder = createFolder(`getting-started-${framework}`);
+  const command = (region: string) => replacePorts(readRegion(commands, "commands.sh", region), ports);
   savePrintedFiles(folder, framework, ports);
-  run(typed("project"), folder);
+  run(command("project"), folder);
   run(installTarballs, folder);
-  run(typed(`install-${framework}`), folder);
-  const child = spawn("bash", ["-ec", typed(`start-${framework}`)], {
+  run(command(`install-${framework}`), folder);
+  const child = spawn("bash", ["-ec", command(`start-${framework}`)], {
     cwd: folder,
     env: { ...env, PORT: String(ports.shop) },
-    detached: true, // a group of its own, so that all of it can be ended
+    detached: true, // in its own process group, so that all of it can be killed
     stdio: ["ignore", "pipe", "inherit"],
   });
   try {
-    await lineOf(child, /The shop is open|Ready in/);
-    const { user } = JSON.parse(run(typed("sign-up"), folder));
+    await findLine(child, /The shop is open|Ready in/);
+    const { user } = JSON.parse(run(command("sign-up"), folder));
     const post = (path: string, body: object) =>
       fetch(`http://127.0.0.1:${ports.service}/_mock/${path}`, {
         method: "POST",
@@ -116,15 +115,17 @@ async function tryGettingStarted(framework: string): Promise<void> {
       });
     await post(`cards/${user.cardId}/purchase`, { points: 120 });
     await post("wait", { delivery: { type: "balance.changed", state: "delivered" } });
-    const users = run(typed("users"), folder);
+    const users = run(command("users"), folder);
     if (JSON.parse(users)[0]?.balance !== 120) throw new Error(`${framework}: the shop has ${users}`);
   } finally {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
   }
+  return folder;
 }
 
-/** The shop builds without an API key; with a page of the browser that imports the server's file it does not. */
-function tryServerOnly(folder: string): void {
+/** The Next shop builds without an API key, but not when a client component imports the server's file. */
+async function followGuideOnNext(): Promise<void> {
+  const folder = await followGuide("next");
   run("npx next build", folder);
   const layout =
     "export default ({ children }: { children: React.ReactNode }) => <html lang='en'><body>{children}</body></html>;";
@@ -133,30 +134,31 @@ function tryServerOnly(folder: string): void {
     join(folder, "app/page.tsx"),
     '"use client";\nimport { users } from "../server/loyalty";\nexport default () => <p>{users.length}</p>;\n',
   );
-  const { status, stdout, stderr } = spawnSync("bash", ["-ec", "npx next build"], {
-    cwd: folder,
-    env,
-    encoding: "utf8",
-  });
-  if (status === 0 || !/"server-only"\. /.test(stdout + stderr))
-    throw new Error(`next build with a page that imports the API key: ${status} ${stdout} ${stderr}`);
+  const build = spawnSync("bash", ["-ec", "npx next build"], { cwd: folder, env, encoding: "utf8" });
+  const output = build.stdout + build.stderr;
+  if (build.status === 0 || !/"server-only"\. /.test(output))
+    throw new Error(`next build with a client component that imports the API key: ${build.status} ${output}`);
 }
 
-const chosen = process.argv.slice(2);
+const examples: Readonly<Record<string, () => unknown>> = {
+  testing: () => testExample("testing", "test", "test:server"),
+  express: () => testExample("express", "test"),
+  fastify: () => testExample("fastify", "test"),
+  next: () => testExample("next", "test", "build"),
+  workers: () => testExample("workers", "test"),
+  "getting-started-express": () => followGuide("express"),
+  "getting-started-fastify": () => followGuide("fastify"),
+  "getting-started-next": followGuideOnNext,
+};
+const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(examples);
+if (!existsSync(join(root, "packages/issuing-client/dist"))) throw new Error("Run `npm run build` first.");
 
 try {
   packAll();
-  for (const [name, attempt] of Object.entries({
-    "test-your-integration": tryTestYourIntegration,
-    express: () => tryGettingStarted("express"),
-    fastify: () => tryGettingStarted("fastify"),
-    next: async () => {
-      await tryGettingStarted("next");
-      tryServerOnly(join(temporary, "getting-started-next"));
-    },
-  })) {
-    if (chosen.length > 0 && !chosen.includes(name)) continue;
-    await attempt();
+  for (const name of names) {
+    const example = examples[name];
+    if (example === undefined) throw new Error(`${name}: available are ${Object.keys(examples).join(", ")}`);
+    await example();
     console.log(`✓ ${name} works in an empty folder, with the packed packages`);
   }
 } finally {

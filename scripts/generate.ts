@@ -5,8 +5,6 @@ import { generate } from "../openapi/scripts/generate.ts";
 const folder = fileURLToPath(new URL("../openapi/", import.meta.url));
 try {
   process.exitCode = await generate(process.argv.slice(2), { folder, print: console.log });
-  // It reads --check too, and sets the exit code when its module is stale.
-  await import("../packages/mock-server/scripts/inline-static.ts");
 } catch (error) {
   console.error(`${error instanceof Error ? error.message : error} Nothing was changed.`);
   process.exitCode = 2;

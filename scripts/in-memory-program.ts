@@ -1,4 +1,4 @@
-/** Compiles a user's programs that are in memory only, so that a test can read what the compiler prints about them. */
+/** Compiles programs that exist in memory only, so that a test can read the compiler's errors. */
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
@@ -24,8 +24,8 @@ export function inMemoryProgram(files: ReadonlyMap<string, string>): ts.Program 
   return ts.createProgram([...files.keys()], compilerOptions, host);
 }
 
-/** What the compiler prints about one file, one text per error, with the places that an error refers to. */
-export function errorsOf(program: ts.Program, path: string): string[] {
+/** The compiler's errors in one file, each with the related places. */
+export function getErrors(program: ts.Program, path: string): string[] {
   const file = program.getSourceFile(path) as ts.SourceFile;
   return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map(
     ({ messageText, relatedInformation = [] }) =>

@@ -7,8 +7,8 @@ import { root } from "./published.ts";
 
 const nest = ["@nestjs/common", "@nestjs/core", "@nestjs/platform-express", "@nestjs/platform-fastify"];
 
-/** Which tests each one concerns. Next is tried in a shop of its own, with the packed tarballs. */
-const concerns: Readonly<Record<string, string>> = {
+/** The tests of each name. Next is tested with the packed tarballs. */
+const tests: Readonly<Record<string, string>> = {
   express: "npm test -- packages/webhook-verify packages/webhook-inbox/test examples",
   fastify: "npm test -- packages/webhook-verify examples",
   koa: "npm test -- packages/webhook-verify examples",
@@ -17,21 +17,21 @@ const concerns: Readonly<Record<string, string>> = {
   msw: "npm test -- packages/mock-server examples",
   bullmq: "npm test -- packages/webhook-inbox examples",
   "pg-boss": "npm test -- packages/webhook-inbox examples",
-  next: "npm run build && npm run test:next",
+  next: "npm run build && npm run compat -- next",
 };
-const asked = process.argv.slice(2);
-const names = asked.length > 0 ? asked : Object.keys(concerns);
-const unknown = names.filter((name) => concerns[name] === undefined);
+const args = process.argv.slice(2);
+const names = args.length > 0 ? args : Object.keys(tests);
+const unknown = names.filter((name) => tests[name] === undefined);
 if (unknown.length > 0) {
-  throw new Error(`${unknown.join(", ")}: known are ${Object.keys(concerns).join(", ")}`);
+  throw new Error(`${unknown.join(", ")}: available are ${Object.keys(tests).join(", ")}`);
 }
 
 const clone = mkdtempSync(join(tmpdir(), "loyalty-cards-newest-"));
 const inClone = (command: string) =>
   execFileSync(command, { cwd: clone, shell: true, stdio: ["ignore", "inherit", "inherit"] });
 
-/** Every manifest that installs it gets the newest version, exactly. */
-function renew(name: string): void {
+/** Writes the newest version into every manifest that installs the package. */
+function upgrade(name: string): void {
   const version = execFileSync("npm", ["view", name, "version"], { encoding: "utf8" }).trim();
   const manifests = readdirSync(clone, { recursive: true, encoding: "utf8" }).filter(
     (path) => /(^|[\\/])package\.json$/.test(path) && !path.includes("node_modules"),
@@ -51,11 +51,10 @@ function renew(name: string): void {
 
 try {
   inClone(`git clone --quiet "${root}" .`);
-  for (const name of names.flatMap((each) => (each === "nest" ? nest : each))) renew(name);
-  // The lock file's versions stay, but for the new ones; an optional peer's range may not know a new major yet.
+  for (const name of names.flatMap((each) => (each === "nest" ? nest : each))) upgrade(name);
+  // All other versions stay as in the lock file. The range of an optional peer may not include a new major yet.
   inClone("npm install --legacy-peer-deps --no-audit --no-fund");
-  if (names.includes("next")) inClone("npm install --prefix compat/next --no-audit --no-fund");
-  for (const command of new Set(names.map((name) => concerns[name] ?? ""))) inClone(command);
+  for (const command of new Set(names.map((name) => tests[name] ?? ""))) inClone(command);
 } finally {
   rmSync(clone, { recursive: true });
 }

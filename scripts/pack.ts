@@ -1,9 +1,9 @@
-/** Packs what was built, as `npm publish` would; packing by itself would build again. */
+/** Packs a built package as `npm publish` does, without building it again. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
 export interface Tarball {
-  /** Where it lies, when it was written. */
+  /** Its path, when it was written. */
   file: string;
   /** `sha512-…` of its bytes. */
   integrity: string;
@@ -12,18 +12,18 @@ export interface Tarball {
   size: number;
 }
 
-/** Into the destination; without one nothing is written, and the checksum is the same. */
+/** Without a destination nothing is written; the checksum is the same. */
 export function pack(folder: string, destination?: string): Tarball {
   const where = destination === undefined ? ["--dry-run"] : ["--pack-destination", destination];
   const args = ["pack", "--json", "--silent", "--ignore-scripts", ...where];
-  const said = execFileSync("npm", args, {
+  const output = execFileSync("npm", args, {
     cwd: folder,
     encoding: "utf8",
     maxBuffer: 2 ** 26,
     stdio: ["ignore", "pipe", "inherit"],
     shell: process.platform === "win32", // there npm is a script
   });
-  const [tarball] = Object.values(JSON.parse(said)) as NpmTarball[]; // a list, or in newer npm a record
+  const [tarball] = Object.values(JSON.parse(output)) as NpmTarball[]; // an array, or in newer npm an object
   if (tarball === undefined) throw new Error(`npm packed nothing in ${folder}`);
   return {
     file: join(destination ?? folder, tarball.filename),

@@ -1,4 +1,4 @@
-/** For tsup, which writes the machine's own paths into the source maps of CommonJS: makes them relative, so that every machine builds the same. */
+/** A tsup plugin: makes the absolute paths in the source maps of CommonJS relative, so that every machine builds the same files. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import type { Options } from "tsup";

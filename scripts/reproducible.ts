@@ -1,4 +1,4 @@
-/** Builds a second time, in another folder, and compares the tarballs byte by byte: what we publish can be made again by anybody. */
+/** Builds again in another folder and compares the tarballs byte by byte: the build does not depend on the machine. */
 import { execFileSync } from "node:child_process";
 import {
   cpSync,
@@ -15,19 +15,19 @@ import { dirname, join, relative } from "node:path";
 import { pack } from "./pack.ts";
 import { published, root } from "./published.ts";
 
-/** On the same disk as `node_modules`, whose half a gigabyte is linked; its name is of another length, and its place another. */
-const twin = join(root, ".twin", "the-same-sources-in-a-folder-of-another-name");
+/** On the same disk as `node_modules`, whose files are hard-linked. Its path has another length and depth. */
+const copy = join(root, ".twin", "the-same-sources-in-a-folder-of-another-name");
 
-/** The sources as they are now, whether committed or not. */
+/** The sources as they are now, committed or not. */
 function copySources(): void {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
   const listed = execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 });
   for (const path of listed.split("\0")) {
-    if (path !== "") cpSync(join(root, path), join(twin, path), { force: true });
+    if (path !== "") cpSync(join(root, path), join(copy, path), { force: true });
   }
 }
 
-/** Hard links to files, and links as they are: those of workspaces lead to the twin's own packages. */
+/** Hard links to files; symbolic links stay as they are: those of workspaces lead to the copy's own packages. */
 function linkTree(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {
@@ -46,18 +46,18 @@ function moduleFolders(): string[] {
     .map((path) => join(path, "node_modules"));
 }
 
-rmSync(dirname(twin), { recursive: true, force: true });
+rmSync(dirname(copy), { recursive: true, force: true });
 try {
   copySources();
-  for (const folder of moduleFolders()) linkTree(join(root, folder), join(twin, folder));
+  for (const folder of moduleFolders()) linkTree(join(root, folder), join(copy, folder));
   execFileSync("npm", ["run", "--silent", "build"], {
-    cwd: twin,
+    cwd: copy,
     stdio: ["ignore", "ignore", "inherit"],
     shell: process.platform === "win32",
   });
   let differing = 0;
   for (const { name, folder } of published) {
-    const other = join(twin, relative(root, folder));
+    const other = join(copy, relative(root, folder));
     const [first, second] = [pack(folder), pack(other)];
     if (first.integrity === second.integrity) {
       console.log(`✓ ${name} ${first.integrity.slice(0, 24)}… twice`);
@@ -73,5 +73,5 @@ try {
   }
   process.exitCode = differing === 0 ? 0 : 1;
 } finally {
-  rmSync(dirname(twin), { recursive: true, force: true });
+  rmSync(dirname(copy), { recursive: true, force: true });
 }

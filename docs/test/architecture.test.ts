@@ -1,15 +1,30 @@
 /** The source files follow the import rules, and each violation is reported. */
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type SourceFile, sourceFiles, violations } from "../architecture.ts";
+import { findViolations, readSourceFiles, type SourceFile } from "../architecture.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 // Parses every source file of the repository, which takes longer than five seconds on a busy machine.
 it("finds no violation of the import rules", { timeout: 60_000 }, () => {
-  const files = sourceFiles(root);
+  const files = readSourceFiles(root);
   expect(files.length).toBeGreaterThan(60);
-  expect(violations(files)).toEqual([]);
+  expect(findViolations(files)).toEqual([]);
+});
+
+it("the architecture page names existing files in its request paths", () => {
+  const page = readFileSync(`${root}docs/architecture.md`, "utf8");
+  const paths = page.slice(page.indexOf("## Request paths"), page.indexOf("## Dependencies"));
+  const named = [...paths.matchAll(/`([a-z][\w/-]*\w)`/g)].map(([, name = ""]) => name);
+  const files = readdirSync(`${root}packages`, { recursive: true, encoding: "utf8" });
+  const known = ["emit", "retryDelaysMs"]; // functions and values
+  expect(named.length).toBeGreaterThan(40);
+  expect(
+    named.filter(
+      (name) => !known.includes(name) && !files.some((file) => new RegExp(`/${name}\\.[jt]s$`).test(file)),
+    ),
+  ).toEqual([]);
 });
 
 describe("reports", () => {
@@ -24,8 +39,16 @@ describe("reports", () => {
   const client = "packages/issuing-client/src";
 
   it.each([
-    ["an import of a higher layer", [file(`${client}/a.ts`, "@loyalty-cards/mock-server")], /not below/],
-    ["an import within a layer", [file(`${client}/a.ts`, "type @loyalty-cards/webhook-verify")], /not below/],
+    [
+      "an import of a higher layer",
+      [file(`${client}/a.ts`, "@loyalty-cards/mock-server")],
+      /not in a lower layer/,
+    ],
+    [
+      "an import within a layer",
+      [file(`${client}/a.ts`, "type @loyalty-cards/webhook-verify")],
+      /not in a lower layer/,
+    ],
     [
       "openapi-fetch in another file",
       [file(`${client}/client.ts`, "openapi-fetch")],
@@ -36,7 +59,7 @@ describe("reports", () => {
       [file(`${client}/client.ts`, "type openapi-fetch/dist/index.d.mts")],
       /may not import openapi-fetch/,
     ],
-    ["msw in another file", [file("packages/mock-server/src/hosts/node.ts", "msw")], /may not import msw/],
+    ["msw in another file", [file("packages/mock-server/src/adapters/node.ts", "msw")], /may not import msw/],
     [
       "a Node API in a file for every runtime",
       [file(`${client}/a.ts`, "type node:http")],
@@ -45,17 +68,27 @@ describe("reports", () => {
     [
       "a framework at run time",
       [file("packages/webhook-verify/src/adapters/express.ts", "express")],
-      /more than its types/,
+      /only its types may be imported/,
     ],
     [
       "an engine at run time",
       [file("packages/webhook-inbox/src/bullmq.ts", "bullmq")],
-      /more than its types/,
+      /only its types may be imported/,
     ],
     [
       "a SQLite binding in another file",
       [file("packages/webhook-inbox/src/sqlite/store.ts", "libsql")],
       /may not import libsql/,
+    ],
+    [
+      "an import of a higher folder of the mock server, types included",
+      [file("packages/mock-server/src/domain/cards.ts", "type ../sandbox/state.ts")],
+      /sandbox\/state\.ts, which is not in a lower folder/,
+    ],
+    [
+      "an import between two folders of the mock server on one level",
+      [file("packages/mock-server/src/pages/routes.ts", "../control/route.ts")],
+      /control\/route\.ts, which is not in a lower folder/,
     ],
     ["a vague file name", [file(`${client}/utils.ts`)], /needs a name that says what it contains/],
     [
@@ -73,11 +106,17 @@ describe("reports", () => {
       /a\.ts → .*b\.ts → .*c\.ts → .*a\.ts is a cycle/,
     ],
   ] as [string, SourceFile[], RegExp][])("%s", (_name, files, message) => {
-    expect(violations(files)).toEqual([expect.stringMatching(message)]);
+    expect(findViolations(files)).toEqual([expect.stringMatching(message)]);
   });
 
   it("a package without a layer", () => {
-    expect(() => violations([file("packages/novelty/src/a.ts", "@loyalty-cards/openapi")])).toThrow(
+    expect(() => findViolations([file("packages/novelty/src/a.ts", "@loyalty-cards/openapi")])).toThrow(
+      /has no layer/,
+    );
+  });
+
+  it("a folder of the mock server without a layer", () => {
+    expect(() => findViolations([file("packages/mock-server/src/extra/a.ts", "../domain/cards.ts")])).toThrow(
       /has no layer/,
     );
   });

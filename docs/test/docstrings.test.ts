@@ -1,17 +1,17 @@
-/** What an editor shows about each function that a package exports: a sentence, and an example that compiles. */
+/** Every exported function has a sentence and an example that compiles, which an editor can show. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { compilerOptions, errorsOf, inMemoryProgram } from "../../scripts/in-memory-program.ts";
+import { compilerOptions, getErrors, inMemoryProgram } from "../../scripts/in-memory-program.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const packages = ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"];
 
-/** Interfaces whose methods are what a user calls first; each method needs an example too. */
+/** Interfaces whose methods need an example too, because users call them first. */
 const mainInterfaces = ["issuing-client IssuingClient"];
 
-/** Type guards whose use their name shows. */
+/** Type guards that need no example: their name shows their use. */
 const withoutExample = ["issuing-client isIssuingError"];
 
 interface Exported {
@@ -19,12 +19,12 @@ interface Exported {
   name: string;
   symbol: ts.Symbol;
   checker: ts.TypeChecker;
-  /** A function's own name, or a method's after a period; what its example has to use. */
+  /** What its example must use: the name of a function, or of a method after a period. */
   used: string;
 }
 
-/** Everything that the entry points export, with the methods of the main interfaces. */
-function everyExport(): Exported[] {
+/** Returns allExports that the entry points export, with the methods of the main interfaces. */
+function readExports(): Exported[] {
   const entries = packages.flatMap((name) => {
     const folder = `${root}packages/${name}`;
     const { exports } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
@@ -66,8 +66,8 @@ const isFunction = ({ symbol, checker }: Exported) =>
 
 const isMethod = ({ name }: Exported) => name.includes(".");
 
-/** The texts of all `@example` tags of a declaration and of its members. */
-function examplesOf({ symbol }: Pick<Exported, "symbol">): string[] {
+/** Returns the texts of all `@example` tags of a declaration and of its members. */
+function readExamples({ symbol }: Pick<Exported, "symbol">): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     for (const { tagName, comment } of ts.getJSDocTags(node))
@@ -78,41 +78,49 @@ function examplesOf({ symbol }: Pick<Exported, "symbol">): string[] {
   return found;
 }
 
-const programIn = (example: string) => /^```ts\n(.*)\n```$/s.exec(example.trim())?.[1];
+const readProgram = (example: string) => /^```ts\n(.*)\n```$/s.exec(example.trim())?.[1];
 
-const everything = everyExport();
-const documented = everything.filter((one) => isFunction(one) || isMethod(one));
+const allExports = readExports();
+const documented = allExports.filter((one) => isFunction(one) || isMethod(one));
 
 describe("every exported function", () => {
   it.each(documented.filter(({ name }) => !withoutExample.includes(name)))(
     "$name has a sentence and an example",
     ({ symbol, checker, used }) => {
       expect(ts.displayPartsToString(symbol.getDocumentationComment(checker))).toMatch(/^\S.*\.(\s|$)/s);
-      expect(programIn(examplesOf({ symbol })[0] ?? "")).toMatch(new RegExp(used, "m"));
+      expect(readProgram(readExamples({ symbol })[0] ?? "")).toMatch(new RegExp(used, "m"));
     },
   );
 
-  it("exists under the name by which it needs no example", () => {
+  it("the functions that need no example exist", () => {
     expect(documented.map(({ name }) => name)).toEqual(expect.arrayContaining(withoutExample));
   });
 });
 
+it("the glossary names only types that are exported", () => {
+  const glossary = readFileSync(`${root}docs/glossary.md`, "utf8");
+  const named = [...glossary.matchAll(/`([A-Z]\w+)`/g)].map(([, name = ""]) => name);
+  const exported = new Set(allExports.map(({ name }) => name.split(" ")[1]));
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !exported.has(name))).toEqual([]);
+});
+
 it("every example of an exported declaration or of its members compiles as it stands", () => {
   const examples = new Map<string, string>();
-  for (const one of everything) {
-    for (const [index, example] of examplesOf(one).entries()) {
+  for (const one of allExports) {
+    for (const [index, example] of readExamples(one).entries()) {
       const [folder = ""] = one.name.split(/[/ ]/);
       const file = `example-of-${one.name.replace(/\W/g, "-")}-${index}.ts`;
       examples.set(
         `${root}packages/${folder}/test/${file}`,
-        programIn(example) ?? "not a program in a fence",
+        readProgram(example) ?? "not a program in a fence",
       );
     }
   }
   expect(examples.size).toBeGreaterThan(documented.length);
   const program = inMemoryProgram(examples);
   const errors = [...examples].flatMap(([path, example]) =>
-    errorsOf(program, path).map((message) => ({ message, example })),
+    getErrors(program, path).map((message) => ({ message, example })),
   );
   expect(errors).toEqual([]);
 }, 60_000);

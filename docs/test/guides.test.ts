@@ -1,29 +1,31 @@
-/** What the guides say of messages, figures and pauses is so. */
+/** Checks the messages, figures and delays in the guides against the sources. */
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { pausesMs } from "../../packages/mock-server/src/delivery/schedule.ts";
+import { retryDelaysMs } from "../../packages/mock-server/src/delivery/deliveries.ts";
 import { layers } from "../architecture.ts";
-import { isMadeOf, messages, textsOf } from "../messages.ts";
+import { isKnownMessage, parseStrings, readMessages } from "../messages.ts";
 import { readFromRoot } from "../snippets.ts";
 
 const guides = readdirSync(new URL("../guides", import.meta.url)).filter((file) => file.endsWith(".md"));
-const texts = messages();
-const linesOf = (page: string) =>
+const messages = readMessages();
+const readQuotedLines = (page: string) =>
   [...page.matchAll(/^```text\n([\s\S]*?)^```/gm)].flatMap(([, lines = ""]) => lines.trimEnd().split("\n"));
 
 describe.each(guides)("%s", (guide) => {
-  it("quotes only messages that there are", () => {
-    const unknown = linesOf(readFromRoot(`docs/guides/${guide}`)).filter((line) => !isMadeOf(line, texts));
+  it("quotes only messages that are in the sources", () => {
+    const unknown = readQuotedLines(readFromRoot(`docs/guides/${guide}`)).filter(
+      (line) => !isKnownMessage(line, messages),
+    );
     expect(unknown).toEqual([]);
   });
 });
 
-it("there are messages quoted", () => {
-  expect(linesOf(readFromRoot("docs/guides/troubleshooting.md")).length).toBeGreaterThan(30);
+it("the troubleshooting guide quotes messages", () => {
+  expect(readQuotedLines(readFromRoot("docs/guides/troubleshooting.md")).length).toBeGreaterThan(30);
 });
 
 describe("a quoted message", () => {
-  const known = textsOf(
+  const known = parseStrings(
     `throw new Error(\`The \${what} is lost: \${why ? "look for it" : ""}\`); log("a: " + b); log("One thing. " + "Another.");`,
   );
   it.each([
@@ -33,19 +35,19 @@ describe("a quoted message", () => {
     ["The card was lost: look for it", false],
     ["Another thing.", false],
   ])("%s: %s", (line, isKnown) => {
-    expect(isMadeOf(line, known)).toBe(isKnown);
+    expect(isKnownMessage(line, known)).toBe(isKnown);
   });
 });
 
 describe("the capacity table", () => {
   const page = readFromRoot("docs/guides/production.md");
-  const measurements = readFromRoot("docs/measurements.md");
+  const measurements = readFromRoot("benchmarks/README.md");
   const number = (cell = "") => Number(cell.replace(/[^\d.]/g, ""));
   const rows = [...page.matchAll(/^\| ([\d ]+) \| ([\d ]+) \| ([\d.]+) \| ([\d.]+) % \|$/gm)].map((row) =>
     row.slice(1).map(number),
   );
 
-  it("stands on what was measured", () => {
+  it("quotes measured values", () => {
     expect(measurements).toContain("at a steady 500 deliveries a second");
     for (const [, receiver, median, p99] of page.matchAll(
       /^\| ([\w-]+) \| ([\d.]+) ms \| ([\d.]+) ms \|$/gm,
@@ -54,7 +56,7 @@ describe("the capacity table", () => {
     }
   });
 
-  it("has no slip in its arithmetic", () => {
+  it("computes its figures correctly", () => {
     expect(rows).toHaveLength(4);
     for (const [members = 0, aDay = 0, aSecond = 0, percent = 0] of rows) {
       expect(Math.round((members * 4 * 2) / 30)).toBe(aDay);
@@ -68,9 +70,9 @@ describe("diagrams", () => {
   const drawing = (name: string) => readFromRoot(`docs/diagrams/${name}.svg`);
 
   it("the diagram of the retries has the delays of the schedule", () => {
-    const named = [...drawing("delivery-ladder").matchAll(/\+ (\d+) (minute|hour)s?</g)];
+    const named = [...drawing("retry-schedule").matchAll(/\+ (\d+) (minute|hour)s?</g)];
     const ms = named.map(([, count, unit]) => Number(count) * (unit === "hour" ? 3_600_000 : 60_000));
-    expect(ms).toEqual(pausesMs);
+    expect(ms).toEqual(retryDelaysMs);
   });
 
   it("the diagram of the layers agrees with the import rules", () => {

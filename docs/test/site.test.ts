@@ -1,11 +1,11 @@
-/** The reader of the built site notices what is broken in one. */
+/** The check of the built site reports broken links and external resources. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { faultsOf } from "../site.ts";
+import { checkSite } from "../site.ts";
 
-function siteOf(files: Record<string, string>): string {
+function createSite(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), "site-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "assets"));
@@ -13,28 +13,40 @@ function siteOf(files: Record<string, string>): string {
   return folder;
 }
 
-it("a whole site has no faults", () => {
-  const site = siteOf({
+it("reports no problem in a correct site", () => {
+  const site = createSite({
     "a.html": '<a href="b.html#here">b</a><a href="https://example.com">c</a><img alt="" src="assets/d.svg">',
     "b.html": '<h2 id="here">here</h2><a href="#here">up</a>',
     "assets/d.svg": "<svg/>",
   });
-  expect(faultsOf(site)).toEqual({ faults: [], pages: 2, links: 4 });
+  expect(checkSite(site)).toEqual({ problems: [], pages: 2, links: 4 });
 });
 
 it.each([
-  ["a page that is gone", '<a href="gone.html">x</a>', /gone\.html, which is not there/],
-  ["a place that is gone", '<a href="#gone">x</a>', /#gone, where nothing has that name/],
-  ["a way out of the site", '<a href="../secret.html">x</a>', /secret\.html, which is not there/],
-  ["a script from elsewhere", '<script src="https://cdn.example.com/x.js"></script>', /from elsewhere/],
-  ["a picture without a protocol", '<img alt="" src="//cdn.example.com/x.png">', /from elsewhere/],
-])("%s is found", (_name, page, fault) => {
-  expect(faultsOf(siteOf({ "a.html": page })).faults).toEqual([expect.stringMatching(fault)]);
+  ["a link to a missing page", '<a href="gone.html">x</a>', /gone\.html, which does not exist/],
+  ["a link to a missing anchor", '<a href="#gone">x</a>', /#gone, an anchor that does not exist/],
+  [
+    "a link to a file outside of the site",
+    '<a href="../secret.html">x</a>',
+    /secret\.html, which does not exist/,
+  ],
+  [
+    "a script of another origin",
+    '<script src="https://cdn.example.com/x.js"></script>',
+    /from another origin/,
+  ],
+  [
+    "an image of another origin, without a protocol",
+    '<img alt="" src="//cdn.example.com/x.png">',
+    /from another origin/,
+  ],
+])("reports %s", (_name, page, problem) => {
+  expect(checkSite(createSite({ "a.html": page })).problems).toEqual([expect.stringMatching(problem)]);
 });
 
-it("a font from elsewhere is found", () => {
-  const site = siteOf({ "assets/a.css": "@import url(https://fonts.example.com/x.css);" });
-  expect(faultsOf(site).faults).toEqual([
-    "assets/a.css loads https://fonts.example.com/x.css from elsewhere",
+it("reports a font of another origin", () => {
+  const site = createSite({ "assets/a.css": "@import url(https://fonts.example.com/x.css);" });
+  expect(checkSite(site).problems).toEqual([
+    "assets/a.css loads https://fonts.example.com/x.css from another origin",
   ]);
 });

@@ -1,28 +1,26 @@
-/** A snippet compiles as it is printed: what it uses is in it, or in a block above it on the same page whose file is named. */
+/** A printed snippet compiles: what it uses is in it, or in a block above it on the same page whose file is named. */
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { getErrors, inMemoryProgram } from "../../scripts/in-memory-program.ts";
 import { readFromRoot } from "../snippets.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
-const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
 
 const guides = readdirSync(join(root, "docs/guides")).map((name) => `docs/guides/${name}`);
 const readmes = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
 
 interface Block {
   page: string;
-  /** Where the program is that the block was copied from. */
+  /** The file that the block was copied from. */
   file: string;
   text: string;
-  /** What the page says before the block. */
+  /** The text of the page before the block. */
   before: string;
 }
 
-function blocksOf(page: string): Block[] {
+function readBlocks(page: string): Block[] {
   const text = readFromRoot(page);
   return [...text.matchAll(/<!-- snippet: ([^\s#]+)\S* -->\n```tsx?\n([\s\S]*?)^```/gm)].map(
     ({ 1: file = "", 2: program = "", index }) => ({
@@ -34,17 +32,17 @@ function blocksOf(page: string): Block[] {
   );
 }
 
-/** The name of a file, as text in the page or as the comment that begins a block. */
-const isNamed = (file: string, text: string) =>
+/** Checks whether a text, or the comment that begins a block, names the file. */
+const namesFile = (file: string, text: string) =>
   new RegExp(
     `[\`/ ]${basename(file)
       .replace(/\.[jt]sx?$/, "")
       .replaceAll(".", "\\.")}\\.[jt]sx?\\b`,
   ).test(text);
 
-const blocks = ["README.md", ...guides, ...readmes].flatMap(blocksOf);
+const blocks = ["README.md", ...guides, ...readmes].flatMap(readBlocks);
 
-/** Each block with the blocks of the same file above it, beside the program, so that its imports are found. */
+/** Each block with the blocks of the same file above it, under a path beside that file, so that its imports are found. */
 const printed = new Map(
   blocks.map((block, index) => {
     const above = blocks
@@ -55,32 +53,12 @@ const printed = new Map(
   }),
 );
 
-function compile(files: ReadonlyMap<string, string>): ts.Program {
-  const host = ts.createCompilerHost(options);
-  const { getSourceFile, fileExists } = host;
-  host.fileExists = (path) => files.has(path) || fileExists(path);
-  host.getSourceFile = (path, language, ...more) => {
-    const text = files.get(path);
-    return text === undefined
-      ? getSourceFile(path, language, ...more)
-      : ts.createSourceFile(path, text, language, true);
-  };
-  return ts.createProgram([...files.keys()], options, host);
-}
-
-function errorsOf(program: ts.Program, path: string): string[] {
-  const file = program.getSourceFile(path) as ts.SourceFile;
-  return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map(
-    ({ messageText }) => ts.flattenDiagnosticMessageText(messageText, " "),
-  );
-}
-
 describe("a printed snippet", () => {
   it("compiles as it stands, with the blocks of the same file above it", { timeout: 120_000 }, () => {
     expect(blocks.length).toBeGreaterThan(25);
-    const program = compile(printed);
+    const program = inMemoryProgram(printed);
     const errors = [...printed.keys()].flatMap((path, index) =>
-      errorsOf(program, path).map((error) => `${blocks[index]?.page}, ${blocks[index]?.file}: ${error}`),
+      getErrors(program, path).map((error) => `${blocks[index]?.page}, ${blocks[index]?.file}: ${error}`),
     );
     expect(errors).toEqual([]);
   });
@@ -90,7 +68,7 @@ describe("a printed snippet", () => {
     const continues = before.includes(`<!-- snippet: ${file}#`) || before.includes(`<!-- snippet: ${file} `);
     if (continues) needed.push(file);
     expect(
-      needed.filter((path) => !isNamed(path, before) && !isNamed(path, text.split("\n")[0] ?? "")),
+      needed.filter((path) => !namesFile(path, before) && !namesFile(path, text.split("\n")[0] ?? "")),
       page,
     ).toEqual([]);
   });

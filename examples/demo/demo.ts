@@ -1,13 +1,12 @@
-/** The main job over real HTTP: sign-up → card → purchase → signed webhook → verified receiver. */
+/** The main use case over real HTTP: sign-up → card → purchase → signed webhook → verified receiver. */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Card, cardLinks } from "@loyalty-cards/issuing-client";
 import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
 import express from "express";
 import { renderUnicodeCompact } from "uqr";
-import { listen } from "../shop/listen.ts";
-import { createShop } from "../shop/shop.ts";
-import { createUsers } from "../shop/users.ts";
-import { ensure, type Print, stepsPrintedBy } from "./steps.ts";
+import { listen } from "./listen.ts";
+import { createShop } from "./shop.ts";
+import { createUsers } from "./users.ts";
 
 const template = {
   id: "tpl_coffee",
@@ -25,25 +24,26 @@ interface SignedUp {
   card: Card;
 }
 
-/** @returns whether every step really happened. */
+/** Prints one line per step, with its result and time; the first failure ends the demo. @returns whether all steps succeeded. */
 export async function runDemo(print: Print, mockOptions: MockServerOptions = {}): Promise<boolean> {
-  const step = stepsPrintedBy(print);
+  const step = createStep(print);
   const closing: (() => Promise<void>)[] = [];
   try {
-    await story();
+    await runSteps();
     return true;
   } catch {
-    return false; // the step has said why
+    return false; // the step has printed why
   } finally {
     for (const close of closing.reverse()) await close();
   }
 
-  async function story(): Promise<void> {
+  async function runSteps(): Promise<void> {
     const mock = await startMockServer({ templates: [template], ...mockOptions });
     closing.push(mock.close);
     const { service } = mock;
     const users = createUsers();
     let delivered: IncomingHttpHeaders = {};
+    const logged: string[] = [];
     let shopUrl = "";
     let signedUp: SignedUp | undefined;
 
@@ -64,7 +64,7 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
         events: ["balance.changed"],
       });
       app.use("/webhooks", (request, _response, next) => {
-        delivered = request.headers; // a copy to forge from, later
+        delivered = request.headers; // for the changed delivery
         next();
       });
       const settings = {
@@ -73,9 +73,10 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
         idempotencyNamespace: "demo",
         templateId: template.id,
         signingSecret: secret,
+        log: (line: string) => void logged.push(line),
       };
       app.use(createShop(settings, users));
-      return { happened: "an Express app", below: [`shop          ${shopUrl}`, `mock service  ${mock.url}`] };
+      return { result: "an Express app", details: [`shop          ${shopUrl}`, `mock service  ${mock.url}`] };
     });
 
     await step("Anna signs up", async () => {
@@ -86,8 +87,8 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
       const { card } = body;
       const links = cardLinks(card);
       return {
-        happened: `card ${card.id}, ${card.status}`,
-        below: [
+        result: `card ${card.id}, ${card.status}`,
+        details: [
           `page           ${links.page}`,
           `first wallet   ${links.addToFirstWallet}`,
           `second wallet  ${links.addToSecondWallet}`,
@@ -97,46 +98,77 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
     });
 
     await step("Anna sends the form again", async () => {
-      // As after a crash between issuing the card and saving its id: only the derived key tells that she has one.
+      // As after a crash between issuing the card and saving its id: the derived key finds the card.
       const user = users.withCard(signedUp?.card.id ?? "");
       delete user?.cardId;
       const { status, body } = await sendForm(anna);
       ensure("201", status === 201);
       ensure("the same card", body.card.id === signedUp?.card.id && body.card.id === user?.cardId);
-      return { happened: "the same card, though the shop had lost its id" };
+      return { result: "the same card, although the shop had lost its id" };
     });
 
-    await step("Somebody leaves out the name", async () => {
+    await step("A visitor omits the name", async () => {
       const { status, body } = await sendForm({ ...anna, name: "", email: "nobody@example.com" });
       ensure("422", status === 422);
       ensure("a message for the user", body.message === 'Please fill in "Name".');
-      return { happened: `422, and the form shows: ${body.message}` };
+      return { result: `422, the form shows: ${body.message}` };
     });
 
     await step("The shop records a purchase", async () => {
       const { type, change } = service.cards.purchase(signedUp?.card.id ?? "", { points: 120 });
-      return { happened: `${type} of ${change} points` };
+      return { result: `${type} of ${change} points` };
     });
 
     await step("The signed webhook arrives", async () => {
       await service.idle();
       const [delivery] = service.webhooks.deliveries();
-      ensure("a delivery answered 204", delivery?.attempts[0]?.status === 204);
+      ensure("a response of 204", delivery?.attempts[0]?.status === 204);
       ensure("a balance of 120 in the shop", users.withCard(signedUp?.card.id ?? "")?.balance === 120);
-      return { happened: "verified, answered 204; her balance in the shop is 120" };
+      return { result: "verified, 204; her balance in the shop is 120" };
     });
 
-    await step("Somebody forges that delivery", async () => {
+    await step("An attacker changes that delivery", async () => {
       const [delivery] = service.webhooks.deliveries();
       const headers = Object.fromEntries(
         Object.entries(delivered).filter(([name]) => name.startsWith("service-")),
       ) as Record<string, string>;
       const forged = (delivery?.body ?? "").replace('"balance":120', '"balance":9120');
-      ensure("a changed copy", forged !== delivery?.body && Object.keys(headers).length === 3);
+      ensure("a changed body", forged !== delivery?.body && Object.keys(headers).length === 3);
       const { status } = await post("/webhooks/loyalty", forged, headers);
       ensure("401", status === 401);
       ensure("an unchanged balance", users.withCard(signedUp?.card.id ?? "")?.balance === 120);
-      return { happened: "401; her balance in the shop is still 120" };
+      return { result: "401; her balance in the shop is still 120", details: ["the shop's log:", ...logged] };
     });
   }
+}
+
+type Print = (line: string) => void;
+
+interface StepResult {
+  result: string;
+  /** More lines to print below. */
+  details?: readonly string[];
+}
+
+function createStep(print: Print) {
+  return async (name: string, act: () => Promise<StepResult>): Promise<void> => {
+    const startedMs = performance.now();
+    const printStep = (mark: string, text: string) => {
+      const time = `${Math.round(performance.now() - startedMs)} ms`.padStart(7);
+      print(`${mark} ${name.padEnd(33)} ${text.padEnd(56)} ${time}`);
+    };
+    try {
+      const { result, details = [] } = await act();
+      printStep("✓", result);
+      for (const line of details) print(`    ${line}`);
+    } catch (error) {
+      printStep("✗", error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  };
+}
+
+/** @throws when an expectation does not hold. */
+function ensure(expected: string, isTrue: boolean): void {
+  if (!isTrue) throw new Error(`expected ${expected}`);
 }

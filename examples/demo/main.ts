@@ -1,5 +1,5 @@
-/** `npm run demo`: exit code 0 only if every step really happened. */
+/** `npm run demo`: exits with 0 only if every step succeeded. */
 import { runDemo } from "./demo.ts";
 
-const everythingHappened = await runDemo((line) => console.log(line));
-process.exitCode = everythingHappened ? 0 : 1;
+const succeeded = await runDemo((line) => console.log(line));
+process.exitCode = succeeded ? 0 : 1;

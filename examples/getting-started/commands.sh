@@ -1,4 +1,4 @@
-# What the guides tell a reader to type; commands.test.ts types it.
+# The commands of the guides; commands.test.ts runs them.
 
 # #region project
 npm init --yes
@@ -30,7 +30,7 @@ npx @loyalty-cards/mock-server exec --port 4010 --seed seed.json -- npx tsx shop
 npx @loyalty-cards/mock-server exec --port 4010 --seed seed.json -- npx next dev
 # #endregion
 
-# Without the service, which a test starts itself.
+# Without the mock service, which a test starts itself.
 # #region start-shop-only
 npx tsx shop-express.ts
 # #endregion

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
-import { lineOf } from "./line-of.ts";
+import { findLine } from "./line.ts";
 import seed from "./seed.json" with { type: "json" };
 import { openShell } from "./shell.ts";
 
@@ -33,11 +33,11 @@ interface SignedUp {
 }
 
 it.each(["express", "fastify"])(
-  "gives one card for the same form, and a purchase reaches the shop: %s",
+  "issues one card for a form that is sent twice, and a purchase updates the shop: %s",
   async (framework) => {
     const ports = await freePorts();
     const { start, output } = openShell(ports);
-    await lineOf(start(`start-${framework}`), /The shop is open/);
+    await findLine(start(`start-${framework}`), /The shop is open/);
 
     const [first, second] = [await output("sign-up"), await output("sign-up")];
     expect(second).toBe(first);
@@ -51,7 +51,7 @@ it.each(["express", "fastify"])(
   },
 );
 
-/** The shop of the guide in a process of its own, with an empty user table, on a service that runs on. */
+/** The shop of the guide in a separate process, with an empty user table, on a running service. */
 async function openShop(mock: Awaited<ReturnType<typeof startMockServer>>) {
   const ports = await freePorts();
   const child = openShell(ports).start("start-shop-only", {
@@ -60,7 +60,7 @@ async function openShop(mock: Awaited<ReturnType<typeof startMockServer>>) {
     LOYALTY_TEMPLATE_ID: mock.service.templateId,
     LOYALTY_SIGNING_SECRET: "whsec_not_used",
   });
-  await lineOf(child, /The shop is open/);
+  await findLine(child, /The shop is open/);
   return { signUp: (form: object) => post(`http://localhost:${ports.shop}/sign-up`, form) };
 }
 
@@ -70,12 +70,12 @@ async function openMock(options: { storeRefusals?: boolean } = {}) {
   return mock;
 }
 
-it("issues a card of their own to people who join after the shop was started again", async () => {
+it("issues separate cards to people who join after a restart of the shop", async () => {
   const mock = await openMock();
   const { body: anna } = await (await openShop(mock)).signUp({ name: "Anna", phone: "600100200" });
   const { body: ben } = await (await openShop(mock)).signUp({ name: "Ben", phone: "600100201" });
-  const nameOf = ({ user }: SignedUp) => mock.service.cards.get(user.cardId ?? "").fieldValues["name"];
-  expect([nameOf(anna), nameOf(ben)]).toEqual(["Anna", "Ben"]);
+  const getName = ({ user }: SignedUp) => mock.service.cards.get(user.cardId ?? "").fieldValues["name"];
+  expect([getName(anna), getName(ben)]).toEqual(["Anna", "Ben"]);
 });
 
 it.each([
@@ -105,13 +105,13 @@ it("signs up while the service is down, and issues one card to the corrected for
   expect(await signUp(anna)).toMatchObject({ status: 201, body: { user: { cardId: expect.any(String) } } });
 });
 
-it("the service responds on its port", async () => {
+it("starts the service on its port", async () => {
   const ports = await freePorts();
-  await lineOf(openShell(ports).start("port"), /Console +(\S+)/i);
+  await findLine(openShell(ports).start("port"), /Console +(\S+)/i);
   expect((await fetch(`http://127.0.0.1:${ports.service}/_mock/health`)).status).toBe(200);
 });
 
-it("a command finds the service in its environment", async () => {
+it("runs a command with the service in its environment", async () => {
   const { output } = openShell({ shop: 0, service: 0 });
   expect(await output("exec")).toMatch(/^npm test http:\/\/127\.0\.0\.1:\d+ tpl_\w+\n$/);
 });

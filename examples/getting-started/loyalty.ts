@@ -1,4 +1,4 @@
-/** The shop of the first guide, without a framework: the sign-up, and what the webhooks change. */
+/** The shop of the guide "Getting started", without a framework: the sign-up, and the webhook handlers. */
 // #region loyalty
 // loyalty.ts
 import {
@@ -24,24 +24,24 @@ export interface Form {
   phone?: string;
 }
 
-// Your users are in a database. This array is a global variable, because Next loads a module more than once.
+// Use a database instead. This array is a global variable, because Next loads a module more than once.
 const memory = globalThis as { users?: User[] };
 memory.users ??= [];
 export const users = memory.users;
 
 let client: IssuingClient | undefined;
 
-/** Created at the first request: a build has no API key. Reads LOYALTY_URL and LOYALTY_API_KEY. */
+/** Created at the first request, because a build has no API key. Reads LOYALTY_URL and LOYALTY_API_KEY. */
 function loyalty(): IssuingClient {
   client ??= createIssuingClient({
     idempotencyNamespace: process.env.LOYALTY_NAMESPACE ?? "development", // one name for each user table
-    deadlineMs: 5_000, // the longest that a sign-up waits
+    deadlineMs: 5_000, // the longest time that a visitor waits
   });
   return client;
 }
 
 export async function signUp({ name = "", email = "", phone = "" }: Form) {
-  // A real shop asks for the password before it shows a user who exists already.
+  // A real shop asks an existing user for the password.
   let user = users.find((each) => email !== "" && each.email === email);
   if (user === undefined) {
     user = { id: crypto.randomUUID(), name, email, balance: 0 };
@@ -54,9 +54,9 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
           process.env.LOYALTY_TEMPLATE_ID ?? "",
           {
             fieldValues: { name },
-            customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank ones are left out
+            customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank values are omitted
           },
-          { userId: user.id, ...(user.salt && { salt: user.salt }) }, // sent again within 24 hours: the same card
+          { userId: user.id, ...(user.salt && { salt: user.salt }) }, // repeated within 24 hours: the same card
         );
     user.cardId = card.id;
     return { status: 201, body: { user, links: cardLinks(card) } };

@@ -1,11 +1,11 @@
-/** Types commands of the guides into a shell in which `npx` finds this repository's sources, on ports of their own. */
+/** Runs commands of the guides in a shell where `npx` finds this repository's sources, on free ports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { regionOf } from "../../docs/snippets.ts";
+import { readRegion } from "../../docs/snippets.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -13,25 +13,25 @@ const program = readFileSync(join(here, "commands.sh"), "utf8");
 const fromSource = `--conditions=@loyalty-cards/source --import ${import.meta.resolve("tsx")}`;
 
 export interface Shell {
-  /** Starts what the region says, with more variables in its environment. The ports are those of {@link openShell}. */
+  /** Starts the commands of a region, with additional environment variables. The ports are those of {@link openShell}. */
   start(region: string, env?: NodeJS.ProcessEnv): ChildProcess;
-  /** What the region printed, once it has ended. */
+  /** The output of a region. */
   output(region: string): Promise<string>;
 }
 
-/** @param ports what stands for 3000, the shop, and for 4010, the service. */
+/** @param ports replace 3000 (shop) and 4010 (service). */
 export function openShell(ports: { shop: number; service: number }): Shell {
   const folder = mkdtempSync(join(tmpdir(), "guides-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const seed = join(folder, "seed.json");
   writeFileSync(seed, withPort(readFileSync(join(here, "seed.json"), "utf8")));
-  const bin = JSON.stringify(join(root, "packages/mock-server/src/hosts/bin.ts"));
+  const bin = JSON.stringify(join(root, "packages/mock-server/src/adapters/bin.ts"));
   const isOurs = '[ "$1" = @loyalty-cards/mock-server ]'; // npm has an unrelated package named mock-server
   stub(
     "npx",
     `if [ "$1" = tsx ]; then shift; exec node "$@"; fi\n${isOurs} || exit 127\nshift\nexec node ${bin} "$@"`,
   );
-  stub("npm", 'echo "npm $* $LOYALTY_URL $LOYALTY_TEMPLATE_ID"'); // a reader's own script
+  stub("npm", 'echo "npm $* $LOYALTY_URL $LOYALTY_TEMPLATE_ID"'); // the script of a reader
 
   writeFileSync(join(folder, ".curlrc"), "silent\nshow-error\n");
 
@@ -46,10 +46,10 @@ export function openShell(ports: { shop: number; service: number }): Shell {
   }
 
   function start(region: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
-    const line = withPort(regionOf(program, "commands.sh", region)).replace(" seed.json", ` "${seed}"`);
+    const line = withPort(readRegion(program, "commands.sh", region)).replace(" seed.json", ` "${seed}"`);
     const child = spawn("bash", ["-c", line], {
       cwd: here,
-      detached: true, // a group of its own, so that all of it can be ended
+      detached: true, // in its own process group, so that all of it can be killed
       env: {
         ...process.env,
         PATH: `${folder}${delimiter}${process.env["PATH"]}`,

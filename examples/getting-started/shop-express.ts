@@ -1,4 +1,4 @@
-/** The shop of the first guide on Express. */
+/** The shop of the guide "Getting started" on Express. */
 // #region express
 // shop-express.ts
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
@@ -14,7 +14,7 @@ app.post("/sign-up", async (request, response) => {
   response.status(status).json(body);
 });
 
-// For this guide only: a real shop shows a user to that user alone.
+// For this guide only: a real shop shows each user only their own data.
 app.get("/users", (_request, response) => {
   response.json(users);
 });

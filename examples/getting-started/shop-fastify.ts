@@ -1,4 +1,4 @@
-/** The shop of the first guide on Fastify. */
+/** The shop of the guide "Getting started" on Fastify. */
 // #region fastify
 // shop-fastify.ts
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
@@ -13,7 +13,7 @@ app.post<{ Body?: Form }>("/sign-up", async (request, reply) => {
   return reply.code(status).send(body);
 });
 
-// For this guide only: a real shop shows a user to that user alone.
+// For this guide only: a real shop shows each user only their own data.
 app.get("/users", async () => users);
 
 const port = Number(process.env.PORT ?? 3000);

@@ -1,4 +1,4 @@
-/** The closed list of differences between two contracts, and which of them break a client. */
+/** All rules for differences between two contracts, and which of them are breaking. */
 
 /** Requests are written by the client; responses and events are read by it. */
 export type Direction = "request" | "response";
@@ -25,38 +25,38 @@ export const driftRules = {
     reason: "listOperations reads the list in this form too.",
   },
   // Parameters.
-  "parameter-added": { severity: "compatible", reason: "The client may leave it out." },
+  "parameter-added": { severity: "compatible", reason: "The client can omit it." },
   "parameter-removed": { severity: "breaking", reason: "The client sends it and expects its effect." },
   "parameter-required": { severity: "breaking", reason: "The client does not always send it." },
-  "parameter-optional": { severity: "compatible", reason: "The client may go on sending it." },
+  "parameter-optional": { severity: "compatible", reason: "The client can continue to send it." },
   "always-sent-required": { severity: "compatible", reason: "The client always sends it." },
-  // Members of objects.
-  "member-added": {
+  // Properties of objects.
+  "property-added": {
     severity: "compatible",
-    reason: "It may be left out of requests; readers ignore what they do not know.",
+    reason: "Requests can omit it; readers ignore unknown properties.",
   },
-  "required-member-added": {
+  "required-property-added": {
     severity: { request: "breaking", response: "compatible" },
-    reason: "Requests without it are rejected; readers ignore what they do not know.",
+    reason: "Requests without it are rejected; readers ignore unknown properties.",
   },
-  "member-removed": { severity: "breaking", reason: "The client sends it, or programs read it." },
-  "optional-member-removed": {
+  "property-removed": { severity: "breaking", reason: "The client sends it, or programs read it." },
+  "optional-property-removed": {
     severity: { request: "breaking", response: "compatible" },
-    reason: "What the client sends is lost or rejected; readers already handle its absence.",
+    reason: "The value that the client sends is ignored or rejected; readers already handle its absence.",
   },
-  "member-required": {
+  "property-required": {
     severity: { request: "breaking", response: "compatible" },
     reason: "Requests without it are rejected; readers get more than they expect.",
   },
-  "member-optional": {
+  "property-optional": {
     severity: { request: "compatible", response: "breaking" },
-    reason: "Requests may go on sending it; programs read it without a check.",
+    reason: "Requests can still contain it; programs read it without a check.",
   },
   // Types and values.
-  "type-changed": { severity: "breaking", reason: "Values that were valid are not, and other values come." },
+  "type-changed": { severity: "breaking", reason: "Valid values become invalid, and other values appear." },
   "composition-changed": {
     severity: "breaking",
-    reason: "Alternatives cannot be shown to agree, so they are taken as different.",
+    reason: "Different alternatives are not analyzed, so they count as breaking.",
   },
   "type-widened": {
     severity: { request: "compatible", response: "breaking" },
@@ -83,7 +83,7 @@ export const driftRules = {
     reason: "Values that were valid may be rejected; readers get fewer values.",
   },
   "limit-loosened": { severity: "compatible", reason: "Requests stay valid; no reader depends on a limit." },
-  "format-changed": { severity: "breaking", reason: "The text has another form." },
+  "format-changed": { severity: "breaking", reason: "The text has another format." },
   "format-added": { severity: "compatible", reason: "A format describes the text and does not restrict it." },
 } as const satisfies Record<
   string,
@@ -96,7 +96,7 @@ export interface Place {
   /** The operationId of the contract, or the type of an event. */
   operation: string;
   direction: Direction;
-  /** `Card.status`, or `issueCard › templateId` for what has no component of its own. */
+  /** `Card.status`; without a component `issueCard › templateId`. */
   path: string;
 }
 

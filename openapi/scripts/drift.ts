@@ -1,4 +1,4 @@
-/** Drift: how the OpenAPI document of a service differs from the contract, and the contract that agrees with the service. */
+/** Drift: the differences between the OpenAPI document of a service and the contract, and the updated contract. */
 import { type DriftRule, type DriftSeverity, driftRules, type Report } from "./drift-rules.ts";
 import { OperationComparison } from "./operation-drift.ts";
 import { SchemaComparison } from "./schema-drift.ts";
@@ -7,28 +7,28 @@ import { type Json, UnusableDocumentError } from "./served-document.ts";
 export interface Difference {
   severity: DriftSeverity;
   rule: DriftRule;
-  /** `Card.status`, or `issueCard › 201` for what has no component of its own. */
+  /** `Card.status`; without a component `issueCard › 201`. */
   place: string;
   detail: string;
-  /** The operations and events that it concerns. */
+  /** The affected operations and events. */
   operations: readonly string[];
 }
 
 export interface Drift {
   differences: readonly Difference[];
-  /** What the served document does not say or has besides, without being a difference. */
+  /** Parts that the served document omits, and operations and events that the contract does not have. */
   notes: readonly string[];
-  /** The contract, changed where the service says otherwise; the same object when nothing differs. */
+  /** The contract, updated where the service differs; the same object when nothing differs. */
   contract: Json;
 }
 
 /**
  * Compares a service's OpenAPI document with the contract.
  *
- * Operations are found below any path prefix, whatever their parameters and schemas are called. Documentation, examples,
- * `x-` members and webhooks that the service does not describe are kept from the contract.
+ * Operations are found below any path prefix, with any names of parameters and schemas. The documentation, examples and
+ * `x-` properties of the contract are kept, and its webhooks when the service describes none.
  *
- * @throws {UnusableDocumentError} for what is not an OpenAPI 3 document, or has none of the operations
+ * @throws {UnusableDocumentError} when the document is not an OpenAPI 3 document, or has none of the operations
  */
 export function compareContracts(contract: Json, served: Json): Drift {
   const version = served["openapi"];

@@ -1,4 +1,4 @@
-/** Writes everything that derives from openapi.yaml: types, JSON, validators, examples; with `--from`, brings openapi.yaml up to a service first. */
+/** Generates types, JSON, validators and examples from openapi.yaml. With `--from` it first updates openapi.yaml from a service. */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -7,8 +7,8 @@ import { parse } from "yaml";
 import { compareContracts, type Drift } from "./drift.ts";
 import { driftRules } from "./drift-rules.ts";
 import { schemaTypes } from "./schema-types.ts";
-import { fetchDocument, type Json, memberOf, recordIn } from "./served-document.ts";
-import { contractValidators, requestValidators } from "./validators.ts";
+import { fetchDocument, getProperty, type Json, recordIn } from "./served-document.ts";
+import { completeControlDocument, controlValidators, requestValidators } from "./validators.ts";
 import { patchYaml } from "./yaml-patch.ts";
 
 export interface GenerateOptions {
@@ -19,14 +19,14 @@ export interface GenerateOptions {
 }
 
 /**
- * Runs the command. Files are written all together or not at all.
+ * Runs the command. All files are written, or none.
  *
  * `--from BASE_URL` compares openapi.yaml with the OpenAPI document that a service serves at `BASE_URL/api/docs/json`, prints
  * the differences and brings openapi.yaml up to that document; local documentation, examples and webhooks are kept.
  * `--check` writes nothing.
  *
  * @returns 0 when complete, 1 when `--check` found a difference or a stale file
- * @throws {Error} when the arguments cannot be used, or nothing could be compared or generated; every file is as it was
+ * @throws {Error} when an argument is invalid, or the comparison or the generation fails; every file is unchanged
  */
 export async function generate(args: readonly string[], { folder, print }: GenerateOptions): Promise<0 | 1> {
   const { values } = parseArgs({
@@ -41,7 +41,10 @@ export async function generate(args: readonly string[], { folder, print }: Gener
     for (const line of reportLines(drift)) print(line);
   }
 
-  const files = { "openapi.yaml": yaml, ...(await generatedFiles(yaml)) };
+  const files = {
+    "openapi.yaml": yaml,
+    ...(await generatedFiles(yaml, await readFile(join(folder, "control.yaml"), "utf8"))),
+  };
   const changed: [string, string][] = [];
   for (const [name, content] of Object.entries(files)) {
     const current = await readFile(join(folder, name), "utf8").catch(() => undefined);
@@ -57,7 +60,7 @@ export async function generate(args: readonly string[], { folder, print }: Gener
   return 0;
 }
 
-/** One line for each difference, breaking ones first, then the notes and the sum. */
+/** Two lines for each difference, breaking ones first, then the notes and the total. */
 function* reportLines({ differences, notes }: Drift): Generator<string> {
   const breaking = differences.filter(({ severity }) => severity === "breaking");
   const compatible = differences.filter(({ severity }) => severity === "compatible");
@@ -71,26 +74,44 @@ function* reportLines({ differences, notes }: Drift): Generator<string> {
     : `${differences.length} difference${differences.length === 1 ? "" : "s"}: ${breaking.length} breaking, ${compatible.length} compatible.`;
 }
 
-async function generatedFiles(yaml: string): Promise<Record<string, string>> {
+async function generatedFiles(yaml: string, controlYaml: string): Promise<Record<string, string>> {
   const document = parse(yaml) as Json;
+  const control = completeControlDocument(parse(controlYaml) as Json, document);
   const examples = Object.entries(recordIn(recordIn(document, "components"), "examples"));
   return {
     "schema.ts": await schemaTypes(yaml),
     "openapi.json": asJson(document),
     "validators.js": requestValidators(document),
-    "contract.js": contractValidators(document),
+    "control.ts": await schemaTypes(withPlainUnions(control) as never, "control.yaml", true),
+    "control-validators.js": controlValidators(control),
     ...Object.fromEntries(
-      examples.map(([name, example]) => [`examples/${kebab(name)}.json`, asJson(memberOf(example, "value"))]),
+      examples.map(([name, example]) => [
+        `examples/${kebab(name)}.json`,
+        asJson(getProperty(example, "value")),
+      ]),
     ),
   };
+}
+
+/** Removes the keywords next to `oneOf` that only a validator needs to select the branch: a type is the union of its branches. */
+function withPlainUnions(control: Json): Json {
+  const plain = structuredClone(control);
+  for (const schema of Object.values(recordIn(recordIn(plain, "components"), "schemas")) as Record<
+    string,
+    unknown
+  >[]) {
+    if (schema["oneOf"] !== undefined)
+      for (const name of ["type", "required", "properties", "discriminator"]) delete schema[name];
+  }
+  return plain;
 }
 
 const asJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 const kebab = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
 
 /**
- * Writes all files, or none: the new files are complete in a temporary folder before the first one is renamed, and a rename
- * that fails takes back those before it.
+ * Writes all files or none: the new files are complete in a temporary folder before the first one is renamed, and when a
+ * rename fails, the previous renames are undone.
  */
 async function writeTogether(
   folder: string,
@@ -115,18 +136,18 @@ async function writeTogether(
   }
 }
 
-/** Without a pause, so that nothing comes between two files. */
+/** Renames synchronously, so that no other code of this process runs between two files. */
 function renameTogether(
   renames: readonly { target: string; next: string; previous: string; isNew: boolean }[],
 ) {
-  const takeBack: (() => void)[] = [];
+  const undo: (() => void)[] = [];
   try {
     for (const { target, next, previous, isNew } of renames) {
       renameSync(next, target);
-      takeBack.unshift(() => (isNew ? rmSync(target) : renameSync(previous, target)));
+      undo.unshift(() => (isNew ? rmSync(target) : renameSync(previous, target)));
     }
   } catch (error) {
-    for (const step of takeBack) step();
+    for (const step of undo) step();
     throw error;
   }
 }

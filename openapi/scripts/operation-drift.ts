@@ -3,9 +3,9 @@ import type { Place, Report } from "./drift-rules.ts";
 import { adoptedSchema, requiredRule, type SchemaComparison } from "./schema-drift.ts";
 import {
   flattened,
+  getProperty,
   isRecord,
   type Json,
-  memberOf,
   recordIn,
   resolved,
   type Schema,
@@ -16,7 +16,7 @@ const methods = ["get", "put", "post", "delete", "options", "head", "patch", "tr
 
 /** An operation of the served document. */
 interface Match {
-  /** The parameters of its path and its own. */
+  /** The parameters of its path and of the operation. */
   parameters: readonly Json[];
   /** The names of the path parameters, in order. */
   pathParameters: readonly string[];
@@ -70,14 +70,17 @@ export class OperationComparison {
     const ownPaths = recordIn(this.#contract, "paths");
     const servedPaths = recordIn(this.#served, "paths");
     const own = Object.entries(ownPaths).flatMap(([path, item]) =>
-      methodsOf(item).map((method) => ({ path, method })),
+      getMethods(item).map((method) => ({ path, method })),
     );
     const candidates = Object.keys(servedPaths).flatMap((servedPath) => {
       const item = resolved(this.#served, servedPaths[servedPath]);
       return own
-        .filter(({ path, method }) => shapeOf(servedPath).endsWith(shapeOf(path)) && isRecord(item[method]))
+        .filter(
+          ({ path, method }) =>
+            toPathPattern(servedPath).endsWith(toPathPattern(path)) && isRecord(item[method]),
+        )
         .map(({ path, method }) => {
-          const prefix = shapeOf(servedPath).slice(0, -shapeOf(path).length);
+          const prefix = toPathPattern(servedPath).slice(0, -toPathPattern(path).length);
           return { path, method, servedPath, item, prefix };
         });
     });
@@ -97,7 +100,7 @@ export class OperationComparison {
     this.#noteOthers(
       "operation",
       Object.entries(servedPaths).flatMap(([path, item]) =>
-        methodsOf(resolved(this.#served, item))
+        getMethods(resolved(this.#served, item))
           .filter((method) => !chosen.some((one) => one.servedPath === path && one.method === method))
           .map((method) => `${method.toUpperCase()} ${path}`),
       ),
@@ -106,7 +109,7 @@ export class OperationComparison {
       chosen.map(({ path, method, servedPath, item }) => {
         const operation = recordIn(item, method);
         const parameters = [item, operation]
-          .flatMap((node) => memberOf(node, "parameters") ?? [])
+          .flatMap((node) => getProperty(node, "parameters") ?? [])
           .map((parameter) => resolved(this.#served, parameter));
         return [`${method} ${path}`, { parameters, pathParameters: namesIn(servedPath), operation }];
       }),
@@ -116,8 +119,8 @@ export class OperationComparison {
   #notePrefix(prefix: string): void {
     const [server] = [this.#served["servers"] ?? []].flat();
     const variables = recordIn(server, "variables");
-    const address = String(memberOf(server, "url") ?? "").replace(/\{([^}]*)\}/g, (_, name: string) =>
-      String(memberOf(variables[name], "default") ?? ""),
+    const address = String(getProperty(server, "url") ?? "").replace(/\{([^}]*)\}/g, (_, name: string) =>
+      String(getProperty(variables[name], "default") ?? ""),
     );
     const full = address.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, "").replace(/\/+$/, "") + prefix;
     if (full !== "" && !full.endsWith("/api/v1")) {
@@ -132,7 +135,7 @@ export class OperationComparison {
     const names = others.slice(0, 10).join(", ") + (others.length > 10 ? ", …" : "");
     const isOne = others.length === 1;
     this.notes.push(
-      `${others.length} ${kind}${isOne ? " is" : "s are"} not part of the contract, and left out: ${names}.`,
+      `${others.length} ${kind}${isOne ? " is" : "s are"} not part of the contract, and omitted: ${names}.`,
     );
   }
 
@@ -147,10 +150,10 @@ export class OperationComparison {
   }
 
   #security(own: Json, served: Json, operation: string, next: Record<string, unknown>): void {
-    const before = waysIn(this.#contract, own);
-    const after = waysIn(this.#served, served);
+    const before = getAuthentications(this.#contract, own);
+    const after = getAuthentications(this.#served, served);
     // "" is a requirement without a scheme: the operation needs no authentication.
-    if (after.size === 0 || after.has("") || [...after].some((way) => before.has(way))) return;
+    if (after.size === 0 || after.has("") || [...after].some((name) => before.has(name))) return;
     this.#report(
       "authentication-changed",
       { operation, direction: "request", path: operation },
@@ -176,7 +179,7 @@ export class OperationComparison {
       const name = String(parameter["name"]);
       const isInPath = parameter["in"] === "path";
       const servedName = isInPath ? match.pathParameters[pathIndex++] : name;
-      // The last one: an operation's parameter replaces that of its path.
+      // The last one, because an operation's parameter replaces the parameter of its path.
       const served = [...rest].filter((one) => isSameParameter(one, parameter["in"], servedName)).at(-1);
       for (const one of rest) if (isSameParameter(one, parameter["in"], servedName)) rest.delete(one);
       if (served === undefined) {
@@ -197,7 +200,7 @@ export class OperationComparison {
       });
       return [compared];
     });
-    // Variables of a prefix belong to the address of the service.
+    // Path parameters of the prefix belong to the base URL of the service.
     const added = [...rest]
       .filter((parameter) => parameter["in"] !== "path")
       .map((parameter) => {
@@ -237,7 +240,7 @@ export class OperationComparison {
     }
   }
 
-  /** The content of the contract with the schema that the service describes for it. */
+  /** The content of the contract, with the schema of the service. */
   #content(own: Json, served: Json, place: Place): Json {
     const content = recordIn(own, "content");
     const servedContent = recordIn(served, "content");
@@ -252,7 +255,7 @@ export class OperationComparison {
       return Object.fromEntries(
         Object.entries(servedContent).map(([type, media]) => [
           type,
-          { schema: adoptedSchema(memberOf(media, "schema")) },
+          { schema: adoptedSchema(getProperty(media, "schema")) },
         ]),
       );
     }
@@ -298,7 +301,7 @@ export class OperationComparison {
       const compared = this.#schemas.component("responses", node as Json, at(status), (component) => {
         if (component["content"] === undefined) return component;
         if (isOk && !hasBody && describesBodies) {
-          // The client reads no body of a 204 of setConsent, which the specification leaves open (spec 4.5).
+          // The specification leaves the response of setConsent open; the client accepts 204 without a body (spec 4.5).
           if (operation !== "setConsent")
             this.#report("response-body-removed", at(status), "the response has no body");
           else if (isSame) this.#report("success-status-changed", at(status), "the response has no body");
@@ -360,32 +363,33 @@ export class OperationComparison {
   }
 }
 
-/** The operations of path items, changed; an item whose operations are all left out is left out. */
+/** Changes the operations of path items; omits an item without operations. */
 function mapOperations(
   items: Json,
   change: (operation: Json, path: string, method: string) => Json | undefined,
 ): Json {
-  const entries = Object.entries(items).flatMap(([path, item]): [string, Json][] => {
-    const members = Object.entries(item as Json).flatMap(([name, member]): [string, unknown][] => {
-      if (!methods.includes(name)) return [[name, member]];
-      const operation = change(member as Json, path, name);
+  const changed = Object.entries(items).flatMap(([path, item]): [string, Json][] => {
+    const entries = Object.entries(item as Json).flatMap(([name, value]): [string, unknown][] => {
+      if (!methods.includes(name)) return [[name, value]];
+      const operation = change(value as Json, path, name);
       return operation === undefined ? [] : [[name, operation]];
     });
-    return members.some(([name]) => methods.includes(name)) ? [[path, Object.fromEntries(members)]] : [];
+    return entries.some(([name]) => methods.includes(name)) ? [[path, Object.fromEntries(entries)]] : [];
   });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(changed);
 }
 
-const methodsOf = (item: unknown): string[] => methods.filter((method) => isRecord(memberOf(item, method)));
+const getMethods = (item: unknown): string[] =>
+  methods.filter((method) => isRecord(getProperty(item, method)));
 
-/** A path without the names of its parameters: `/passes/{}`. */
-const shapeOf = (path: string) => path.replace(/\/+$/, "").replace(/\{[^}]*\}/g, "{}");
+/** Removes the names of the parameters from a path: `/passes/{}`. */
+const toPathPattern = (path: string) => path.replace(/\/+$/, "").replace(/\{[^}]*\}/g, "{}");
 
 const namesIn = (path: string) => [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = ""]) => name);
 
 const isSuccess = (status: string) => /^2(\d\d|XX)$/i.test(status);
 
-/** 5XX stands for every status from 500 to 599. */
+/** 5XX matches every status from 500 to 599. */
 const isSameStatus = (own: string, served: string) =>
   own.toUpperCase() === served.toUpperCase() || (/^\dXX$/i.test(own) && own[0] === served[0]);
 
@@ -395,10 +399,10 @@ const isJson = (mediaType: string) =>
 /** The schema of the JSON content of a request body, response or parameter. */
 function jsonSchemaIn(node: Json): unknown {
   const content = Object.entries(recordIn(node, "content"));
-  return memberOf(content.find(([type]) => isJson(type))?.[1], "schema");
+  return getProperty(content.find(([type]) => isJson(type))?.[1], "schema");
 }
 
-/** OpenAPI ignores parameters with these names: they are described elsewhere. */
+/** OpenAPI ignores header parameters with these names, because other keywords describe them. */
 const isIgnored = (parameter: Json) =>
   parameter["in"] === "header" && /^(accept|content-type|authorization)$/i.test(String(parameter["name"]));
 
@@ -408,20 +412,20 @@ const isSameParameter = (parameter: Json, place: unknown, name: unknown) =>
     ? String(parameter["name"]).toLowerCase() === String(name).toLowerCase()
     : parameter["name"] === name);
 
-/** The ways to authenticate an operation; none where the document does not say. */
-function waysIn(document: Json, operation: Json): Set<string> {
+/** The alternative ways to authenticate an operation; empty when the document does not describe any. */
+function getAuthentications(document: Json, operation: Json): Set<string> {
   const requirements = [operation["security"] ?? document["security"] ?? []].flat();
   const schemes = recordIn(recordIn(document, "components"), "securitySchemes");
   return new Set(
     requirements.map((requirement) =>
       Object.keys(isRecord(requirement) ? requirement : {})
-        .map((name) => wayOf(resolved(document, schemes[name])))
+        .map((name) => formatAuthentication(resolved(document, schemes[name])))
         .join(" with "),
     ),
   );
 }
 
-function wayOf({ type, scheme, in: place, name }: Json): string {
+function formatAuthentication({ type, scheme, in: place, name }: Json): string {
   const isBearer =
     (type === "http" && String(scheme).toLowerCase() === "bearer") ||
     ["oauth2", "openIdConnect"].includes(String(type)) ||

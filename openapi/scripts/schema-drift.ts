@@ -1,30 +1,30 @@
-/** Compares schemas of a served document with those of the contract, and makes the schemas that agree with the service under the names of the contract. */
+/** Compares the schemas of a served document with the contract, and creates the updated schemas under the names of the contract. */
 import { isDeepStrictEqual } from "node:util";
 import type { DriftRule, Place, Report } from "./drift-rules.ts";
 import {
   flattened,
+  getProperty,
+  getReference,
   isDocumentation,
   isRecord,
   type Json,
-  memberOf,
   recordIn,
-  referenceOf,
   resolvePointer,
   type Schema,
 } from "./served-document.ts";
 
 type Section = "schemas" | "parameters" | "responses";
 
-/** A reference into the served document, until `adoptReferences` gives it a name in the contract. */
+/** Prefix of a reference into the served document, until `adoptReferences` replaces it with a name in the contract. */
 const servedMark = "served:";
 
-/** The client takes the list of operations bare, or under these names. */
+/** The client accepts the list of operations as an array, or in one of these properties. */
 const listWrappers = ["items", "operations", "data", "results"];
 
 const lowerLimits = ["minLength", "minimum", "exclusiveMinimum", "minItems", "minProperties"];
 const upperLimits = ["maxLength", "maximum", "exclusiveMaximum", "maxItems", "maxProperties"];
 const otherLimits = ["pattern", "multipleOf"];
-/** They say how wide a number is stored, which JSON does not show. */
+/** Formats that define the storage of a number, which JSON does not show. */
 const numberFormats = ["int32", "int64", "float", "double"];
 
 export class SchemaComparison {
@@ -32,11 +32,11 @@ export class SchemaComparison {
   readonly #contract: Json;
   readonly #served: Json;
   readonly #report: Report;
-  /** The components of the contract that have been compared, as the service describes them, by section and name. */
+  /** The compared components of the contract, as the service describes them, by section and name. */
   readonly #components = new Map<string, Json>();
   /** The name in the contract of a reference into the served document. */
   readonly #names = new Map<string, string>();
-  readonly #underWay = new Set<string>();
+  readonly #comparing = new Set<string>();
 
   constructor(contract: Json, served: Json, report: Report) {
     this.#contract = contract;
@@ -45,29 +45,29 @@ export class SchemaComparison {
   }
 
   /**
-   * The schema of the contract, changed only where the service says otherwise. What the service does not say (limits,
-   * known values, members of a bare object) stays as it is.
+   * The schema of the contract, changed only where the service differs. Parts that the service does not describe (limits,
+   * known values, properties of an object without `properties`) are unchanged.
    */
   schema(own: Schema, served: unknown, place: Place): Schema {
     const said = flattened(this.#served, served);
     const saysNothing = Object.keys(said).every(isDocumentation);
     if (saysNothing) {
-      // Where the contract allows any value too, the two agree.
-      if (typesOf(flattened(this.#contract, own)) !== undefined) {
+      // The two agree when the contract also allows any value.
+      if (getTypes(flattened(this.#contract, own)) !== undefined) {
         this.notes.add(`${place.path} has no type in the served document; the contract keeps its own.`);
       }
       return own;
     }
-    const [reference, servedReference] = [referenceOf(own), referenceOf(served)];
+    const [reference, servedReference] = [getReference(own), getReference(served)];
     if (reference === undefined) return this.#inline(own, served, said, place);
     // A schema that contains itself is compared once.
     const pair = `${reference} ${servedReference}`;
-    if (this.#underWay.has(pair)) return own;
-    if (servedReference !== undefined) this.#underWay.add(pair);
+    if (this.#comparing.has(pair)) return own;
+    if (servedReference !== undefined) this.#comparing.add(pair);
     const result = this.component("schemas", own, place, (component, path) =>
       this.#inline(this.#asWrapped(nameIn(reference), component, said), served, said, { ...place, path }),
     );
-    this.#underWay.delete(pair);
+    this.#comparing.delete(pair);
     if (servedReference !== undefined && !this.#names.has(servedReference)) {
       this.#names.set(servedReference, nameIn(String(result["$ref"] ?? reference)));
     }
@@ -75,8 +75,8 @@ export class SchemaComparison {
   }
 
   /**
-   * Compares what a reference of the contract points to, and keeps the reference. Where two operations share a component
-   * that the service describes differently, the second gets a component of its own.
+   * Compares the component of a reference of the contract, and keeps the reference. When two operations share a component
+   * that the service describes differently, the second gets its own component.
    */
   component(
     section: Section,
@@ -102,7 +102,7 @@ export class SchemaComparison {
     }
   }
 
-  /** The contract with the compared components, and with those of the service that new members refer to. */
+  /** The contract with the compared components, and with the components of the service that new properties refer to. */
   adoptReferences(contract: Json): Json {
     const components: Record<string, Json> = {
       ...(recordIn(contract, "components") as Record<string, Json>),
@@ -120,7 +120,7 @@ export class SchemaComparison {
       if (!isRecord(value)) return value;
       const reference = value["$ref"];
       if (typeof reference !== "string" || !reference.startsWith(servedMark)) {
-        return mapMembers(value, named);
+        return mapProperties(value, named);
       }
       const pointer = reference.slice(servedMark.length);
       if (!this.#names.has(pointer)) {
@@ -134,7 +134,7 @@ export class SchemaComparison {
         this.#names.set(pointer, candidates.find(isFree) ?? name);
         queue.push(pointer);
       }
-      return { ...mapMembers(value, named), $ref: `#/components/schemas/${this.#names.get(pointer)}` };
+      return { ...mapProperties(value, named), $ref: `#/components/schemas/${this.#names.get(pointer)}` };
     };
     const { components: _, ...rest } = contract;
     const others = named(rest) as Json;
@@ -149,7 +149,7 @@ export class SchemaComparison {
 
   #inline(own: Schema, served: unknown, said: Schema, place: Place): Schema {
     const flat = flattened(this.#contract, own);
-    const [ownTypes, saidTypes] = [typesOf(flat), typesOf(said)];
+    const [ownTypes, saidTypes] = [getTypes(flat), getTypes(said)];
     if (isComposed(flat) || isComposed(said)) {
       const [before, after] = [meaning(this.#contract, flat), meaning(this.#served, said)];
       if (isDeepStrictEqual(before, after)) return own;
@@ -179,9 +179,9 @@ export class SchemaComparison {
       }
     }
     Object.assign(changes, this.#values(own, flat, said, place), this.#limits(flat, said, place));
-    Object.assign(changes, this.#members(flat, said, place));
+    Object.assign(changes, this.#properties(flat, said, place));
     for (const keyword of ["items", "additionalProperties"]) {
-      const [before, after] = [memberOf(flat, keyword), memberOf(said, keyword)];
+      const [before, after] = [getProperty(flat, keyword), getProperty(said, keyword)];
       if (!isRecord(after)) continue;
       if (!isRecord(before)) {
         if (keyword === "items") changes[keyword] = adoptedSchema(after);
@@ -197,7 +197,7 @@ export class SchemaComparison {
   }
 
   #values(own: Schema, flat: Schema, said: Schema, place: Place): Json {
-    const after = valuesOf(said) ?? memberOf(said, "x-extensible-enum");
+    const after = getValues(said) ?? getProperty(said, "x-extensible-enum");
     const open = own["x-extensible-enum"];
     if (Array.isArray(open)) {
       const known = Array.isArray(after) ? after.filter((value) => typeof value === "string") : [];
@@ -205,8 +205,8 @@ export class SchemaComparison {
       this.#report("known-values-changed", place, `the known values are now ${listed(known)}`);
       return { "x-extensible-enum": known };
     }
-    const before = valuesOf(flat);
-    const isClosed = valuesOf(said) !== undefined;
+    const before = getValues(flat);
+    const isClosed = getValues(said) !== undefined;
     if (!isClosed && (before === undefined || flat["const"] !== undefined)) return {};
     if (!isClosed) {
       this.#report("values-added", place, `any value is possible, not only ${listed(before ?? [])}`);
@@ -250,9 +250,9 @@ export class SchemaComparison {
     return changes;
   }
 
-  #members(flat: Schema, said: Schema, place: Place): Json {
+  #properties(flat: Schema, said: Schema, place: Place): Json {
     const [before, after] = [recordIn(flat, "properties"), recordIn(said, "properties")];
-    // A bare object says nothing about its members.
+    // An object without `properties` does not describe its properties.
     if (Object.keys(after).length === 0) return {};
     const requiredBefore = stringsIn(flat, "required");
     const requiredAfter = stringsIn(said, "required").filter((name) => Object.hasOwn(after, name));
@@ -263,25 +263,26 @@ export class SchemaComparison {
       const wasRequired = requiredBefore.includes(name);
       if (!Object.hasOwn(after, name)) {
         this.#report(
-          wasRequired ? "member-removed" : "optional-member-removed",
+          wasRequired ? "property-removed" : "optional-property-removed",
           at(name),
-          "the member is removed",
+          "the property is removed",
         );
         continue;
       }
       const isRequired = requiredAfter.includes(name);
       if (isRequired && !wasRequired)
-        this.#report(requiredRule(name, "member-required"), at(name), "the member is now required");
-      if (!isRequired && wasRequired) this.#report("member-optional", at(name), "the member is now optional");
+        this.#report(requiredRule(name, "property-required"), at(name), "the property is now required");
+      if (!isRequired && wasRequired)
+        this.#report("property-optional", at(name), "the property is now optional");
       properties.push([name, this.schema(schema as Schema, after[name], at(name))]);
     }
     for (const [name, schema] of Object.entries(after)) {
       if (Object.hasOwn(before, name)) continue;
       const isRequired = requiredAfter.includes(name);
       this.#report(
-        isRequired ? "required-member-added" : "member-added",
+        isRequired ? "required-property-added" : "property-added",
         at(name),
-        `a${isRequired ? " required" : "n optional"} member is added`,
+        `a${isRequired ? " required" : "n optional"} property is added`,
       );
       properties.push([name, adoptedSchema(schema)]);
     }
@@ -299,20 +300,20 @@ export class SchemaComparison {
     return changes;
   }
 
-  /** The list of operations as the contract has it, in the wrapper that the service uses. */
+  /** The contract's list of operations in the wrapper that the service uses. */
   #asWrapped(name: string, own: Schema, said: Schema): Schema {
     if (name !== "OperationList") return own;
-    const before = wrapperOf(own);
-    const after = wrapperOf(said);
+    const before = getListWrapper(own);
+    const after = getListWrapper(said);
     if (before === undefined || after === undefined || before === after) return own;
     this.#report(
       "list-wrapper-changed",
       { operation: "listOperations", direction: "response", path: name },
-      after === "" ? "the list comes without a wrapper" : `the member ${before} is now called ${after}`,
+      after === "" ? "the list has no wrapper" : `the property ${before} is now named ${after}`,
     );
     const list =
       before === "" ? { type: "array", items: own["items"] } : recordIn(recordIn(own, "properties"), before);
-    const documentation = documentationOf(own);
+    const documentation = getDocumentation(own);
     if (after === "") return { ...documentation, ...list, ...documentation };
     return {
       ...documentation,
@@ -324,20 +325,20 @@ export class SchemaComparison {
   }
 }
 
-/** What the client always sends may become required. */
+/** A value that the client always sends can become required. */
 export const requiredRule = <Rule extends DriftRule>(
   name: string,
   rule: Rule,
 ): Rule | "always-sent-required" =>
   /^(fieldValues|idempotency-key)$/i.test(name) ? "always-sent-required" : rule;
 
-/** A schema of the service as the contract takes it: with the keywords that types and validators are made from. */
+/** A schema of the service with only the keywords that the contract uses for types, validators and documentation. */
 export function adoptedSchema(schema: unknown): Schema {
   if (!isRecord(schema)) return {};
   const { nullable, ...rest } = schema;
   const entries = Object.entries(rest).flatMap(([key, value]): [string, unknown][] => {
     if (["properties", "patternProperties"].includes(key) && isRecord(value))
-      return [[key, mapMembers(value, adoptedSchema)]];
+      return [[key, mapProperties(value, adoptedSchema)]];
     if (["items", "not"].includes(key)) return [[key, adoptedSchema(value)]];
     if (key === "additionalProperties") return [[key, isRecord(value) ? adoptedSchema(value) : value]];
     if (["allOf", "anyOf", "oneOf", "prefixItems"].includes(key) && Array.isArray(value))
@@ -348,7 +349,7 @@ export function adoptedSchema(schema: unknown): Schema {
   const adopted = Object.fromEntries(entries);
   if (adopted["$ref"] !== undefined)
     return nullable === true ? { anyOf: [adopted, { type: "null" }] } : adopted;
-  // An allOf with nullable, and the exclusive limits of version 3.0, take the form of 3.1 here.
+  // Converts `nullable` and the exclusive limits of version 3.0 to version 3.1.
   if (nullable === true && Array.isArray(adopted["allOf"])) {
     const { allOf, ...documentation } = adopted;
     const whole = allOf.length === 1 ? allOf[0] : { allOf };
@@ -372,16 +373,16 @@ const comparedKeywords = [
   ...["properties", "items", "additionalProperties", "not", "anyOf", "oneOf"],
 ];
 
-/** The service's schema with our documentation. */
+/** The service's schema with the documentation of the contract. */
 const replaced = (own: Schema, served: unknown): Schema => {
-  const { "x-extensible-enum": _, ...documentation } = documentationOf(own);
+  const { "x-extensible-enum": _, ...documentation } = getDocumentation(own);
   return { ...adoptedSchema(served), ...documentation };
 };
 
-const documentationOf = (schema: Schema): Schema =>
+const getDocumentation = (schema: Schema): Schema =>
   Object.fromEntries(Object.entries(schema).filter(([key]) => isDocumentation(key)));
 
-function typesOf(schema: Schema): string[] | undefined {
+function getTypes(schema: Schema): string[] | undefined {
   const { type } = schema;
   if (typeof type === "string") return [type];
   if (Array.isArray(type)) {
@@ -390,14 +391,14 @@ function typesOf(schema: Schema): string[] | undefined {
   }
   if (schema["properties"] !== undefined) return ["object"];
   if (schema["items"] !== undefined) return ["array"];
-  const types = valuesOf(schema)?.map((value) => (value === null ? "null" : typeof value));
+  const types = getValues(schema)?.map((value) => (value === null ? "null" : typeof value));
   return types === undefined ? undefined : [...new Set(types)];
 }
 
 const accepts = (types: readonly string[], type: string) =>
   types.includes(type) || (type === "integer" && types.includes("number"));
 
-function valuesOf(schema: Schema): unknown[] | undefined {
+function getValues(schema: Schema): unknown[] | undefined {
   if (schema["const"] !== undefined) return [schema["const"]];
   return Array.isArray(schema["enum"]) ? schema["enum"] : undefined;
 }
@@ -405,9 +406,9 @@ function valuesOf(schema: Schema): unknown[] | undefined {
 const isComposed = (schema: Schema) =>
   ["anyOf", "oneOf", "not"].some((keyword) => schema[keyword] !== undefined);
 
-/** A schema with references resolved and without documentation, to compare two of them; what contains itself ends in its reference. */
+/** A schema with resolved references and without documentation, for a comparison. A recursive reference becomes its depth. */
 function meaning(document: Json, schema: unknown, seen: readonly string[] = []): unknown {
-  const reference = referenceOf(schema);
+  const reference = getReference(schema);
   if (reference !== undefined && seen.includes(reference)) return seen.length - seen.indexOf(reference);
   const next = reference === undefined ? seen : [...seen, reference];
   const keywords = Object.entries(flattened(document, schema)).filter(
@@ -417,7 +418,7 @@ function meaning(document: Json, schema: unknown, seen: readonly string[] = []):
   return Object.fromEntries(
     keywords.map(([key, value]) => {
       if (key === "properties" && isRecord(value))
-        return [key, mapMembers(value, (member) => meaning(document, member, next))];
+        return [key, mapProperties(value, (property) => meaning(document, property, next))];
       if (["anyOf", "oneOf"].includes(key) && Array.isArray(value))
         return ["alternatives", value.map((part) => meaning(document, part, next))];
       if (["items", "not", "additionalProperties"].includes(key))
@@ -428,10 +429,10 @@ function meaning(document: Json, schema: unknown, seen: readonly string[] = []):
   );
 }
 
-/** "" for a bare list, the name of the member that holds it, undefined where there is no list. */
-function wrapperOf(schema: Schema): string | undefined {
-  if (typesOf(schema)?.includes("array")) return "";
-  return listWrappers.find((name) => memberOf(recordIn(schema, "properties"), name) !== undefined);
+/** The name of the property that contains the list, "" for an array, undefined without a list. */
+function getListWrapper(schema: Schema): string | undefined {
+  if (getTypes(schema)?.includes("array")) return "";
+  return listWrappers.find((name) => getProperty(recordIn(schema, "properties"), name) !== undefined);
 }
 
 const nameIn = (reference: string) => decodeURIComponent(reference.split("/").at(-1) ?? "");
@@ -441,11 +442,11 @@ const stringsIn = (schema: Schema, keyword: string): string[] => {
   return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
 };
 
-const mapMembers = (value: Json, change: (member: unknown) => unknown): Json =>
-  Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member)]));
+const mapProperties = (value: Json, change: (property: unknown) => unknown): Json =>
+  Object.fromEntries(Object.entries(value).map(([name, property]) => [name, change(property)]));
 
 const withoutUndefined = (value: Json): Json =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+  Object.fromEntries(Object.entries(value).filter(([, property]) => property !== undefined));
 
 const includes = (values: readonly unknown[], value: unknown) =>
   values.some((one) => isDeepStrictEqual(one, value));

@@ -1,11 +1,16 @@
-/** Turns the document into TypeScript types, with open sets that an editor can still complete. */
+/** Converts the document to TypeScript types. Editors can complete the known values of open sets. */
 import openapiTS, { astToString } from "openapi-typescript";
 import ts from "typescript";
 
-const banner = "/** Generated from openapi.yaml by `npm run generate`. Do not edit. */\n\n";
-
-export async function schemaTypes(yaml: string): Promise<string> {
-  const nodes = await openapiTS(yaml, {
+/** @param source the file that the banner names. @param immutable makes properties and arrays read-only. */
+export async function schemaTypes(
+  document: Parameters<typeof openapiTS>[0],
+  source = "openapi.yaml",
+  immutable = false,
+): Promise<string> {
+  const banner = `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n\n`;
+  const nodes = await openapiTS(document, {
+    immutable,
     alphabetize: false,
     emptyObjectsUnknown: true,
     transform: (schema) =>
@@ -13,29 +18,33 @@ export async function schemaTypes(yaml: string): Promise<string> {
         (schema as { "x-extensible-enum"?: unknown })["x-extensible-enum"],
         [schema.type].flat().includes("null"),
       ),
-    postTransform: withoutUnknownMembers,
+    postTransform: withoutUnknownProperties,
   });
-  // The tag is not one that editors know; without it they show the text.
+  // Editors do not know this tag, and show the text only without it.
   return banner + astToString(nodes).replaceAll("@description ", "");
 }
 
 /**
- * `{ id: string } & { [key: string]: unknown }` as `{ id: string }`. Members that the document does not name arrive all the same; with
- * the index signature a misspelt member would compile.
+ * Converts `{ id: string } & { [key: string]: unknown }` to `{ id: string }`. Values can still have unknown properties; with
+ * the index signature a misspelled property would compile.
  */
-function withoutUnknownMembers(type: ts.TypeNode): ts.TypeNode {
+function withoutUnknownProperties(type: ts.TypeNode): ts.TypeNode {
   if (!ts.isIntersectionTypeNode(type)) return type;
   const named = type.types.filter(
     (part) =>
-      !(ts.isTypeLiteralNode(part) && part.members.length === 1 && part.members.every(isUnknownMember)),
+      !(
+        ts.isTypeLiteralNode(part) &&
+        part.members.length === 1 &&
+        part.members.every(isUnknownIndexSignature)
+      ),
   );
   return named.length === 1 && named[0] !== undefined ? named[0] : type;
 }
 
-const isUnknownMember = (member: ts.TypeElement) =>
+const isUnknownIndexSignature = (member: ts.TypeElement) =>
   ts.isIndexSignatureDeclaration(member) && member.type.kind === ts.SyntaxKind.UnknownKeyword;
 
-/** `"active" | (string & {})`: a plain union with string would swallow the known values. */
+/** `"active" | (string & {})`: in a plain union with `string` the known values would be lost. */
 function openSet(values: unknown, mayBeNull: boolean): ts.TypeNode | undefined {
   if (!Array.isArray(values)) return undefined;
   const { factory } = ts;

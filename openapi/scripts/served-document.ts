@@ -1,4 +1,4 @@
-/** Reads the OpenAPI document that a service serves: fetches it, resolves its references, brings its schemas to the form of version 3.1. */
+/** Reads the OpenAPI document of a service: fetches it, resolves its references, and converts its schemas to version 3.1. */
 
 export type Json = Readonly<Record<string, unknown>>;
 export type Schema = Json;
@@ -11,8 +11,8 @@ export class UnusableDocumentError extends Error {
 /**
  * Fetches the OpenAPI document below the base URL of a service (spec 4.6).
  *
- * @param baseUrl the address that the client gets as `baseUrl`, without `/api/v1`
- * @throws {UnusableDocumentError} when the service does not respond within 10 seconds, or not with an OpenAPI 3 document
+ * @param baseUrl the `baseUrl` of the client, without `/api/v1`
+ * @throws {UnusableDocumentError} when the service does not respond within 10 seconds with a 2xx status and a JSON object
  */
 export async function fetchDocument(baseUrl: string, fetch = globalThis.fetch): Promise<Json> {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
@@ -22,12 +22,12 @@ export async function fetchDocument(baseUrl: string, fetch = globalThis.fetch): 
   }
   const address = `${baseUrl.replace(/\/+$/, "")}/api/docs/json`;
   const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch((cause: Error) => {
-    throw new UnusableDocumentError(`${address} does not respond: ${messageOf(cause)}.`, { cause });
+    throw new UnusableDocumentError(`${address} does not respond: ${getMessage(cause)}.`, { cause });
   });
   if (!response.ok) {
     await response.body?.cancel();
     throw new UnusableDocumentError(
-      `${address} responded ${response.status}. Pass the base URL without /api/v1, as the client gets it.`,
+      `${address} responded ${response.status}. Pass the baseUrl of the client, without /api/v1.`,
     );
   }
   const document: unknown = await response.json().catch(() => undefined);
@@ -35,33 +35,33 @@ export async function fetchDocument(baseUrl: string, fetch = globalThis.fetch): 
   return document;
 }
 
-const messageOf = (error: Error) => (error.cause instanceof Error ? error.cause.message : error.message);
+const getMessage = (error: Error) => (error.cause instanceof Error ? error.cause.message : error.message);
 
 export const isRecord = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A member of an object, own ones only; undefined for what is not an object. */
-export const memberOf = (value: unknown, name: string): unknown =>
+/** An own property of an object; undefined when the value is not an object. */
+export const getProperty = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
-/** The same, an empty object when the member is not an object. */
+/** An own property that is an object; otherwise an empty object. */
 export const recordIn = (value: unknown, name: string): Json => {
-  const member = memberOf(value, name);
-  return isRecord(member) ? member : {};
+  const property = getProperty(value, name);
+  return isRecord(property) ? property : {};
 };
 
-/** What a local reference points to. */
+/** The target of a reference within the document. */
 export function resolvePointer(document: Json, reference: string): unknown {
   if (!reference.startsWith("#/")) {
     throw new UnusableDocumentError(
-      `The document refers to ${JSON.stringify(reference)}. Only references within the document can be followed.`,
+      `The document refers to ${JSON.stringify(reference)}. Only references within the document are supported.`,
     );
   }
   const target = reference
     .slice(2)
     .split("/")
     .map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce<unknown>((at, step) => (Array.isArray(at) ? at[Number(step)] : memberOf(at, step)), document);
+    .reduce<unknown>((at, step) => (Array.isArray(at) ? at[Number(step)] : getProperty(at, step)), document);
   if (target === undefined) {
     throw new UnusableDocumentError(
       `The document refers to ${JSON.stringify(reference)}, which it does not have.`,
@@ -78,17 +78,17 @@ export function resolved(document: Json, node: unknown, depth = 0): Json {
   return resolved(document, resolvePointer(document, node["$ref"]), depth + 1);
 }
 
-/** The reference that a schema is, alone or as the only schema of an `allOf`, or with `null` as its alternative. */
-export function referenceOf(schema: unknown): string | undefined {
-  if (typeof memberOf(schema, "$ref") === "string") return memberOf(schema, "$ref") as string;
-  const parts = ["allOf", "anyOf", "oneOf"].flatMap((name) => memberOf(schema, name) ?? []);
-  const [only, ...others] = parts.filter((part) => memberOf(part, "type") !== "null");
-  return others.length === 0 && only !== undefined ? referenceOf(only) : undefined;
+/** The reference of a schema that is only a reference: directly, as the only schema of `allOf`, or as an alternative to `null`. */
+export function getReference(schema: unknown): string | undefined {
+  if (typeof getProperty(schema, "$ref") === "string") return getProperty(schema, "$ref") as string;
+  const parts = ["allOf", "anyOf", "oneOf"].flatMap((name) => getProperty(schema, name) ?? []);
+  const [only, ...others] = parts.filter((part) => getProperty(part, "type") !== "null");
+  return others.length === 0 && only !== undefined ? getReference(only) : undefined;
 }
 
 /**
  * One level of a schema in the form of version 3.1: references resolved, `allOf` joined, `nullable` and alternatives of
- * plain types written as `type: [...]`. Members keep their own references.
+ * plain types written as `type: [...]`. References in properties are kept.
  */
 export function flattened(document: Json, schema: unknown, seen: readonly string[] = []): Schema {
   if (!isRecord(schema)) return {};
@@ -147,7 +147,7 @@ function joined(first: Schema, second: Schema): Schema {
   };
 }
 
-/** What explains a schema to people. Ours is kept, and a difference in it is none of the contract. */
+/** Keywords that document a schema. The contract keeps its own; differences in them are not reported. */
 export const isDocumentation = (key: string): boolean =>
   key.startsWith("x-") ||
   [

@@ -1,55 +1,98 @@
-/** Compiles schemas to plain functions, so that nothing is compiled when the mock server starts. */
+/** Compiles schemas to functions at build time, so that the mock server compiles nothing when it starts. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
-import { type Json, memberOf, recordIn } from "./served-document.ts";
+import { type Json, recordIn } from "./served-document.ts";
 
-const banner = "/** Generated from openapi.yaml by `npm run generate`. Do not edit. */\n";
+const toBanner = (source: string) =>
+  `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n`;
 
-/** The request bodies of the document, by the name each validator is exported under. */
-const requestBodies = { IssueCardRequest: "IssueCardRequest", ConsentChange: "ConsentChange" };
+const requestBodies = ["IssueCardRequest", "ConsentChange"];
 
-export const requestValidators = (document: Json): string => compiled(document, requestBodies);
-
-/** What the service answers and sends, by the name of the schema; one object, because it is looked up by that name. */
-export function contractValidators(document: Json): string {
-  const components = recordIn(document, "components");
-  const responses = Object.values(recordIn(document, "paths")).flatMap((item) =>
-    Object.values(item as Json).map((operation) => memberOf(operation, "responses")),
-  );
-  const referenced = new Set(
-    [responses, document["webhooks"], components["responses"]].flatMap((part) => bodySchemasIn(part)),
-  );
-  const names = Object.keys(recordIn(components, "schemas")).filter((name) => referenced.has(name));
-  const code = compiled(document, Object.fromEntries(names.map((name) => [name, name])));
-  return `${code}\nexport const contract = { ${names.join(", ")} };\n`;
-}
-
-/** The names of the schemas that stand for a whole body. */
-function bodySchemasIn(part: unknown): string[] {
-  if (typeof part !== "object" || part === null) return [];
-  return Object.entries(part).flatMap(([key, member]) => {
-    const reference = key === "schema" ? memberOf(member, "$ref") : undefined;
-    return typeof reference === "string" ? [reference.split("/").at(-1) ?? ""] : bodySchemasIn(member);
-  });
-}
-
-function compiled(document: Json, exported: Readonly<Record<string, string>>): string {
+/** The validators of the request bodies, each exported under the name of its schema. @throws {Error} for a schema that cannot be compiled, also of a response. */
+export function requestValidators(document: Json): string {
   const ajv = new Ajv2020({
     code: { source: true, esm: true, lines: true },
     allErrors: true,
-    strict: false, // the document carries x- members
+    strict: false, // the document has x- properties
     validateFormats: false,
     logger: false,
   });
   ajv.addSchema({ $id: "document", components: document["components"] });
-  for (const name of Object.values(exported)) {
+  for (const name of requestBodies) {
     ajv.addSchema({ $id: name, $ref: `document#/components/schemas/${name}` });
   }
-  // The one helper that these schemas need of ajv, for `minLength`.
-  const code = standalone(ajv, { ...exported }).replaceAll(
+  const code = standaloneCode(ajv, requestBodies);
+  for (const name of Object.keys(recordIn(recordIn(document, "components"), "schemas"))) {
+    ajv.compile({ $ref: `document#/components/schemas/${name}` });
+  }
+  return toBanner("openapi.yaml") + code;
+}
+
+/** The schemas of control.yaml that are request bodies of the control API. */
+const controlBodies = [
+  "ApiKeyInput",
+  "TemplateInput",
+  "PointsInput",
+  "CorrectionInput",
+  "Expiry",
+  "StatusInput",
+  "EndpointInput",
+  "EndpointChange",
+  "ClockSetting",
+  "AdvanceInput",
+  "FaultInput",
+  "WaitCondition",
+  "WaitInput",
+];
+
+/** The document of the control API, with the enums that derive from openapi.yaml. */
+export function completeControlDocument(control: Json, document: Json): Json {
+  const values: Readonly<Record<string, readonly string[]>> = {
+    webhooks: Object.keys(recordIn(document, "webhooks")),
+    operations: Object.values(recordIn(document, "paths"))
+      .flatMap((path) => Object.values(path as Json))
+      .flatMap((operation) => (operation as { operationId?: string }).operationId ?? []),
+  };
+  const complete = structuredClone(control);
+  for (const schema of Object.values(recordIn(recordIn(complete, "components"), "schemas")) as Record<
+    string,
+    unknown
+  >[]) {
+    const source = schema["x-values"];
+    if (typeof source !== "string") continue;
+    schema["enum"] = values[source];
+    delete schema["x-values"];
+  }
+  return complete;
+}
+
+/** The validators of the control API. Their errors contain the schema and the value, so that a message can name the rule. */
+export function controlValidators(control: Json): string {
+  const ajv = new Ajv2020({
+    code: { source: true, esm: true, lines: true },
+    allErrors: true,
+    discriminator: true,
+    verbose: true,
+    messages: false, // written by the mock server
+    strict: false, // the document has x- properties
+    strictNumbers: true,
+    validateFormats: false,
+    logger: false,
+  });
+  ajv.addSchema({ $id: "control", components: control["components"] });
+  for (const name of controlBodies) {
+    ajv.addSchema({ $id: name, $ref: `control#/components/schemas/${name}` });
+  }
+  return toBanner("control.yaml") + standaloneCode(ajv, controlBodies);
+}
+
+function standaloneCode(ajv: Ajv2020, names: readonly string[]): string {
+  // The only helper of ajv that the schemas need, for `minLength`.
+  const code = standalone(ajv, Object.fromEntries(names.map((name) => [name, name]))).replaceAll(
     'require("ajv/dist/runtime/ucs2length").default',
     "((text) => [...text].length)",
   );
-  if (/\brequire\(/.test(code)) throw new Error("The compiled validators import ajv; they must stand alone.");
-  return banner + code;
+  if (/\brequire\(/.test(code))
+    throw new Error("The compiled validators import ajv; they must not have imports.");
+  return code;
 }

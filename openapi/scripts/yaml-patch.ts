@@ -1,4 +1,4 @@
-/** Brings the YAML file of the contract up to a changed contract, with its comments, its order and its untouched lines. */
+/** Updates the YAML file of the contract, and preserves comments, order and unchanged lines. */
 import { isDeepStrictEqual } from "node:util";
 import { type Document, isMap, type Node, parse, parseDocument, visit } from "yaml";
 import { isRecord } from "./served-document.ts";
@@ -12,7 +12,7 @@ export function patchYaml(yaml: string, next: unknown): string {
   const changes = [...changesBetween(before, next, [])];
   const patched = applyChanges(parseDocument(yaml), changes);
   if (isDeepStrictEqual(parse(patched), next)) return patched;
-  // A change at an anchor or an alias would change all places that share it, so each place gets its own.
+  // A change at an anchor or an alias would change all places that share it, so each place gets its own copy.
   return applyChanges(withoutAliases(parseDocument(yaml)), changes);
 }
 
@@ -33,7 +33,7 @@ function* changesBetween(before: unknown, after: unknown, path: Path): Generator
 
 function applyChanges(document: Document.Parsed, changes: readonly Change[]): string {
   for (const { path, kind, value } of changes) {
-    if (!isMap(document.getIn(path.slice(0, -1)))) continue; // an alias: the caller looks at the result
+    if (!isMap(document.getIn(path.slice(0, -1)))) continue; // an alias: the caller checks the result
     if (kind === "removed") document.deleteIn(path);
     else document.setIn(path, document.createNode(value, { aliasDuplicateObjects: false }));
   }

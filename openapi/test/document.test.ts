@@ -1,4 +1,4 @@
-/** The document agrees with itself: its examples with its schemas, its marks with the page of assumptions. */
+/** The OpenAPI document is consistent: its examples match its schemas, and its assumptions match docs/assumptions.md. */
 import { readFileSync } from "node:fs";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -14,12 +14,12 @@ interface Found {
   node: Record<string, unknown>;
 }
 
-/** Every object of the document, with its place. */
+/** Every object of the document, with its JSON Pointer. */
 function* objectsIn(value: unknown, where = "#"): Generator<Found> {
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value)) yield { where, node: value as Record<string, unknown> };
-  for (const [key, member] of Object.entries(value)) {
-    yield* objectsIn(member, `${where}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  for (const [key, property] of Object.entries(value)) {
+    yield* objectsIn(property, `${where}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
   }
 }
 
@@ -33,7 +33,7 @@ const resolved = (node: unknown): unknown => {
     .reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], openapi);
 };
 
-describe("every example is as its schema says", () => {
+describe("the examples", () => {
   const contents = all.flatMap(({ where, node }) =>
     where.endsWith("/content")
       ? Object.values(node).map((media) => ({
@@ -42,12 +42,12 @@ describe("every example is as its schema says", () => {
         }))
       : [],
   );
-  it("and there is one wherever there is content", () => {
+  it("exist for all content", () => {
     expect(contents.length).toBeGreaterThan(20);
     for (const { where, examples } of contents) expect(Object.keys(examples ?? {}), where).not.toEqual([]);
   });
 
-  it.each(contents)("$where", ({ schema, examples }) => {
+  it.each(contents)("match the schema of $where", ({ schema, examples }) => {
     const check = ajv.getSchema(`document${schema.$ref}`);
     for (const example of Object.values(examples)) {
       expect(check?.((resolved(example) as { value: unknown }).value), ajv.errorsText(check?.errors)).toBe(
@@ -57,7 +57,7 @@ describe("every example is as its schema says", () => {
   });
 });
 
-it("the status of a problem's example is the status it stands under", () => {
+it("has examples of problems with the status of their response", () => {
   for (const operations of Object.values(openapi.paths)) {
     for (const [, operation] of Object.entries(operations)) {
       for (const [status, response] of Object.entries((operation as { responses: object }).responses)) {
@@ -94,7 +94,7 @@ it("describes every schema and every property", () => {
   }
 });
 
-it("marks each assumption that the page explains, and no other", () => {
+it("marks exactly the assumptions that docs/assumptions.md explains", () => {
   const marked = new Set(all.flatMap(({ node }) => [node["x-assumption"] ?? []].flat() as string[]));
   const page = readFileSync(new URL("../../docs/assumptions.md", import.meta.url), "utf8");
   const explained = [...page.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);

@@ -1,5 +1,5 @@
-/** What somebody without the secret could send, what a spoilt body looks like, and what a secret may be. */
-import { remade } from "./genuine-bodies.ts";
+/** Vectors of forged and damaged deliveries, and of unusual secrets. */
+import { nonCanonical } from "./genuine-bodies.ts";
 import { body, event, genuine, hmac, secret, signed, t, vector } from "./vector.ts";
 
 const text = body.toString();
@@ -11,28 +11,28 @@ const flipped = (index: number) => {
   return bytes;
 };
 
-const spoilt: [string, Buffer | string][] = [
+const damaged: [string, Buffer | string][] = [
   ["one bit of the body changed", flipped(20)],
   ["one bit of the first byte changed", flipped(0)],
   ["one bit of the last byte changed", flipped(body.length - 1)],
-  ["a byte more", `${text} `],
-  ["a byte more in front", ` ${text}`],
-  ["a byte less", body.subarray(0, -1)],
-  ["a byte order mark in front", `\ufeff${text}`],
-  ["a NUL behind", `${text}\0`],
+  ["an additional byte at the end", `${text} `],
+  ["an additional byte at the start", ` ${text}`],
+  ["a missing byte at the end", body.subarray(0, -1)],
+  ["a byte order mark at the start", `\ufeff${text}`],
+  ["a NUL at the end", `${text}\0`],
   ["an empty body", ""],
-  ["the timestamp in front of the body", `${t}.${text}`],
+  ["the timestamp before the body", `${t}.${text}`],
   ["the body twice", `${text}${text}`],
   ["another balance", text.replace("120", "12000")],
-  ["another event altogether", event()],
-  ["a handshake that asks not to be verified", "ssl_check=1&token=x"],
+  ["another event", event()],
+  ["a handshake request that asks to skip verification", "ssl_check=1&token=x"],
 ];
 
-/** The bytes were signed, and a parser made others of them. */
-const madeAgain = remade
+/** The original bytes were signed, but the body was parsed and serialized again. */
+const serializedAgain = nonCanonical
   .filter(([, bytes]) => JSON.stringify(JSON.parse(bytes)) !== bytes)
   .map(([name, bytes]) =>
-    vector(`${name}, made again from its JSON`, "mismatch", {
+    vector(`${name}, parsed and serialized again`, "mismatch", {
       body: JSON.stringify(JSON.parse(bytes)),
       header: `t=${t},v1=${signed(Buffer.from(bytes))}`,
     }),
@@ -42,7 +42,7 @@ const marked = Buffer.from(`\ufeff${event()}`);
 const invalid = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]);
 const accented = Buffer.from(event(',"data":{"name":"café 🎉"}'));
 const decoded = [
-  vector("a byte order mark that a decoder took off", "mismatch", {
+  vector("a byte order mark that a decoder removed", "mismatch", {
     body: event(),
     header: `t=${t},v1=${signed(marked)}`,
   }),
@@ -58,7 +58,7 @@ const decoded = [
     body: accented.toString("latin1"),
     header: `t=${t},v1=${signed(accented)}`,
   }),
-  vector("accents that somebody normalised", "mismatch", {
+  vector("normalized accents", "mismatch", {
     body: accented.toString().normalize("NFD"),
     header: `t=${t},v1=${signed(accented)}`,
   }),
@@ -72,17 +72,17 @@ const otherSignatures: [string, string][] = [
   ["all ones", `t=${t},v1=${"f".repeat(64)}`],
   ["the first digit changed", `t=${t},v1=${genuine.startsWith("0") ? "1" : "0"}${genuine.slice(1)}`],
   ["the last digit changed", `t=${t},v1=${genuine.slice(0, -1)}${genuine.endsWith("0") ? "1" : "0"}`],
-  ["the digits backwards", `t=${t},v1=${[...genuine].reverse().join("")}`],
+  ["the digits in reverse order", `t=${t},v1=${[...genuine].reverse().join("")}`],
   ["five forged v1", `t=${t}${`,v1=${"0".repeat(64)}`.repeat(5)}`],
   ["a signature over the body alone", over(text)],
   ["a signature over the period and the body", over(`.${text}`)],
   ["a signature without the period", over(`${t}${text}`)],
   ["a signature with a colon instead of the period", over(`${t}:${text}`)],
-  ["a signature with the parts the other way round", over(`${text}.${t}`)],
+  ["a signature over the body before the timestamp", over(`${text}.${t}`)],
   ["a signature over milliseconds", over(`${t}000.${text}`)],
   ["a signature over the body in base64", over(`${t}.${body.toString("base64")}`)],
   ["a signature over t alone", over(`${t}.`)],
-  ["a signature with the text as the key", over(secret.toString(), Buffer.from(`${t}.${text}`))],
+  ["a signature with the key and the text swapped", over(secret.toString(), Buffer.from(`${t}.${text}`))],
   ["signed with another secret", over(`${t}.${text}`, Buffer.from("other"))],
   [
     "signed with the secret in another case",
@@ -111,23 +111,23 @@ const secrets = [
     secrets: [newer, secret],
     header: `t=${t},v1=${signed(body, t, newer)},v1=${genuine}`,
   }),
-  vector("neither of two secrets", "mismatch", { secrets: [newer, Buffer.from("whsec_newer")] }),
+  vector("signed with neither of two secrets", "mismatch", { secrets: [newer, Buffer.from("whsec_newer")] }),
   vector("a secret beyond ASCII", "valid", { secrets: [beyondAscii], header: by(beyondAscii) }),
   vector("a secret of arbitrary bytes", "valid", { secrets: [binary], header: by(binary) }),
   vector("a secret of one byte", "valid", { secrets: [Buffer.from("k")], header: by(Buffer.from("k")) }),
   vector("a secret of exactly one block", "valid", { secrets: [block], header: by(block) }),
   vector("a secret longer than a block", "valid", { secrets: [long], header: by(long) }),
-  vector("a secret longer than a block, cut to it", "mismatch", {
+  vector("a secret longer than a block, truncated to the block", "mismatch", {
     secrets: [long],
     header: by(long.subarray(0, 64)),
   }),
 ];
 
 export const forgeries = [
-  ...spoilt.map(([name, bytes]) =>
+  ...damaged.map(([name, bytes]) =>
     vector(`${name}, under a genuine signature`, "mismatch", { body: bytes, header }),
   ),
-  ...madeAgain,
+  ...serializedAgain,
   ...decoded,
   ...otherSignatures.map(([name, value]) => vector(name, "mismatch", { header: value })),
   ...secrets,

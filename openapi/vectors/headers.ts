@@ -1,9 +1,9 @@
-/** The grammar of the header: what is let through, and what is refused before anything is hashed. */
-import { body, digestOf, genuine, hmac, signed, t, type Verdict, vector } from "./vector.ts";
+/** Vectors of the signature header: valid forms, and forms that are rejected before the body is hashed. */
+import { body, createDigest, genuine, hmac, signed, t, type Verdict, vector } from "./vector.ts";
 
 const zeros = "0".repeat(64);
 const base64 = (hex: string) => Buffer.from(hex, "hex").toString("base64");
-/** Exactly this many characters, by an unknown pair. */
+/** A header of exactly this length, padded with an unknown pair. */
 const padded = (length: number) => `t=${t},v1=${genuine},x=`.padEnd(length, "a");
 
 const allowed: [string, string][] = [
@@ -14,20 +14,20 @@ const allowed: [string, string][] = [
   ["upper-case hex", `t=${t},v1=${genuine.toUpperCase()}`],
   ["hex of both cases", `t=${t},v1=${genuine.slice(0, 32).toUpperCase()}${genuine.slice(32)}`],
   ["an unknown pair", `t=${t},v0=aa,v1=${genuine}`],
-  ["an unknown pair in front", `x=1,t=${t},v1=${genuine}`],
+  ["an unknown pair before t", `x=1,t=${t},v1=${genuine}`],
   ["an unknown pair without a value", `t=${t},v1=${genuine},x=`],
   ["an unknown pair with more equals signs", `t=${t},v1=${genuine},x=a=b==`],
   ["an unknown pair twice", `t=${t},x=1,x=2,v1=${genuine}`],
   ["twenty unknown pairs", `t=${t}${",x=1".repeat(20)},v1=${genuine}`],
   ["an unknown pair beyond ASCII", `t=${t},x=\u00e9,v1=${genuine}`],
-  ["a genuine v1 beside another version", `t=${t},v1=${genuine},v2=${"0".repeat(128)}`],
+  ["a genuine v1 and another version", `t=${t},v1=${genuine},v2=${"0".repeat(128)}`],
   ["two v1, the second genuine", `t=${t},v1=${zeros},v1=${genuine}`],
   ["two v1, the first genuine", `t=${t},v1=${genuine},v1=${zeros}`],
   ["two equal v1", `t=${t},v1=${genuine},v1=${genuine}`],
   ["five v1, the last genuine", `t=${t}${`,v1=${zeros}`.repeat(4)},v1=${genuine}`],
   ["a header of exactly 1 KiB", padded(1024)],
-  ["a t with a leading zero, signed as it came", `t=0${t},v1=${signed(body, `0${t}`)}`],
-  ["a t of twelve digits, signed as it came", `t=00${t},v1=${signed(body, `00${t}`)}`],
+  ["a t with a leading zero, signed as sent", `t=0${t},v1=${signed(body, `0${t}`)}`],
+  ["a t of twelve digits, signed as sent", `t=00${t},v1=${signed(body, `00${t}`)}`],
 ];
 
 const malformed: [string, string][] = [
@@ -35,9 +35,9 @@ const malformed: [string, string][] = [
   ["no t", `v1=${genuine}`],
   ["no v1", `t=${t}`],
   ["two t", `t=${t},t=${t},v1=${genuine}`],
-  ["two t, the first another", `t=${t - 1},t=${t},v1=${genuine}`],
+  ["two different t", `t=${t - 1},t=${t},v1=${genuine}`],
   ["two header lines joined by a proxy", `t=${t},v1=${genuine}, t=${t},v1=${genuine}`],
-  ["a forged line joined behind a genuine one", `t=${t},v1=${genuine}, t=${t},v1=${zeros}`],
+  ["a forged line joined after a genuine one", `t=${t},v1=${genuine}, t=${t},v1=${zeros}`],
   ["a header of more than 1 KiB", padded(1025)],
   ["a header of 4 KiB", padded(4096)],
   ["a T in upper case", `T=${t},v1=${genuine}`],
@@ -46,12 +46,12 @@ const malformed: [string, string][] = [
   ["a genuine v1 under the label v0", `t=${t},v0=${genuine}`],
   ["a genuine v1 under the label v10", `t=${t},v10=${genuine}`],
   ["a genuine v1 under the label sha256", `t=${t},sha256=${genuine}`],
-  ["the bare signature", genuine],
-  ["the bare signature behind sha256=", `sha256=${genuine}`],
+  ["only the signature", genuine],
+  ["only the signature, after sha256=", `sha256=${genuine}`],
   ["a part without an equals sign", `t=${t},v1=${genuine},nonsense`],
   ["a part without a name", `t=${t},v1=${genuine},=x`],
-  ["a comma behind", `t=${t},v1=${genuine},`],
-  ["a comma in front", `,t=${t},v1=${genuine}`],
+  ["a comma at the end", `t=${t},v1=${genuine},`],
+  ["a comma at the start", `,t=${t},v1=${genuine}`],
   ["two commas", `t=${t},,v1=${genuine}`],
   ["only a comma", ","],
   ["only an equals sign", "="],
@@ -61,22 +61,22 @@ const malformed: [string, string][] = [
   ["a colon instead of the equals sign", `t:${t},v1:${genuine}`],
   ["a space before the comma", `t=${t} ,v1=${genuine}`],
   ["a space before the equals sign", `t =${t},v1=${genuine}`],
-  ["a space behind the equals sign", `t=${t},v1= ${genuine}`],
+  ["a space after the equals sign", `t=${t},v1= ${genuine}`],
   ["a quoted t", `t="${t}",v1=${genuine}`],
   ["a quoted v1", `t=${t},v1="${genuine}"`],
   ["JSON", `{"t":${t},"v1":"${genuine}"}`],
   ["a v1 one digit short", `t=${t},v1=${genuine.slice(1)}`],
   ["a v1 one digit long", `t=${t},v1=${genuine}0`],
   ["a v1 that is the first half", `t=${t},v1=${genuine.slice(0, 32)}`],
-  ["a v1 twice in one value", `t=${t},v1=${genuine}${genuine}`],
+  ["a v1 with the signature twice", `t=${t},v1=${genuine}${genuine}`],
   ["an empty v1", `t=${t},v1=`],
-  ["an empty v1 beside a genuine one", `t=${t},v1=,v1=${genuine}`],
+  ["an empty v1 and a genuine one", `t=${t},v1=,v1=${genuine}`],
   ["a v1 that is not hex", `t=${t},v1=${"g".repeat(64)}`],
-  ["a v1 that is not hex beside a genuine one", `t=${t},v1=${genuine},v1=${"g".repeat(64)}`],
+  ["a v1 that is not hex, and a genuine one", `t=${t},v1=${genuine},v1=${"g".repeat(64)}`],
   ["a v1 with one letter that is not hex", `t=${t},v1=${genuine.slice(1)}g`],
-  ["a v1 with something in front", `t=${t},v1=zz!${genuine}`],
-  ["a v1 with 0x in front", `t=${t},v1=0x${genuine}`],
-  ["a v1 with sha256= in front", `t=${t},v1=sha256=${genuine}`],
+  ["a v1 with a prefix that is not hex", `t=${t},v1=zz!${genuine}`],
+  ["a v1 with the prefix 0x", `t=${t},v1=0x${genuine}`],
+  ["a v1 with the prefix sha256=", `t=${t},v1=sha256=${genuine}`],
   ["a v1 with a space inside", `t=${t},v1=${genuine.slice(0, 32)} ${genuine.slice(32)}`],
   ["a v1 with colons inside", `t=${t},v1=${genuine.match(/../g)?.join(":")}`],
   ["a v1 of 64 letters of two bytes", `t=${t},v1=${"\u00e9".repeat(64)}`],
@@ -87,7 +87,7 @@ const malformed: [string, string][] = [
   ["a signature of SHA-512", `t=${t},v1=${hmac(Buffer.from(`${t}.${body}`), undefined, "sha512")}`],
 ];
 
-/** Signed over what was sent as `t`, so that only the grammar can refuse it. */
+/** Signed over the sent `t`, so that only its syntax is a reason for rejection. */
 const times = [
   ["that is not a number", "abc"],
   ["that is NaN", "NaN"],
@@ -99,9 +99,9 @@ const times = [
   ["with a plus sign", `+${t}`],
   ["with a minus sign", `-${t}`],
   ["with a fraction", `${t}.5`],
-  ["with a period behind", `${t}.`],
+  ["with a period at the end", `${t}.`],
   ["with an underscore", "1_767_225_600"],
-  ["with letters behind", `${t}abc`],
+  ["with letters at the end", `${t}abc`],
   ["with a space inside", "1767 225600"],
   ["in milliseconds", `${t}000`],
   ["of 100 digits", "1".repeat(100)],
@@ -122,16 +122,16 @@ export const headers = [
   ...times.map(([name, text]) =>
     vector(`a t ${name}, signed`, "malformed-signature", { header: `t=${text},v1=${signed(body, text)}` }),
   ),
-  vector("a t with letters behind, signed without them", "malformed-signature", {
+  vector("a t with letters at the end, signed without them", "malformed-signature", {
     header: `t=${t}abc,v1=${genuine}`,
   }),
-  vector("a t that is no number, signed as NaN", "malformed-signature", {
+  vector("a t that is not a number, signed as NaN", "malformed-signature", {
     header: `t=abc,v1=${signed(body, "NaN")}`,
   }),
   ...[bothLines("genuine", "forged"), bothLines("forged", "genuine"), bothLines("genuine", "genuine")].map(
     ([name, verdict, header]) => vector(name, verdict, { header }),
   ),
   vector("a digest without a key", "mismatch", {
-    header: `t=${t},v1=${digestOf(Buffer.from(`${t}.${body}`))}`,
+    header: `t=${t},v1=${createDigest(Buffer.from(`${t}.${body}`))}`,
   }),
 ];

@@ -6,8 +6,8 @@ export default defineConfig({
   entry: {
     index: "src/index.ts",
     browser: "src/browser.ts",
-    links: "src/card-links.ts",
-    undici: "src/node-undici.ts",
+    links: "src/links.ts",
+    undici: "src/undici-transport.ts",
     otel: "src/otel.ts",
   },
   format: ["esm", "cjs"],
@@ -16,8 +16,8 @@ export default defineConfig({
   dts: {
     entry: {
       index: "src/index.ts",
-      links: "src/card-links.ts",
-      undici: "src/node-undici.ts",
+      links: "src/links.ts",
+      undici: "src/undici-transport.ts",
       otel: "src/otel.ts",
     },
     resolve: ["@loyalty-cards/openapi", "@standard-schema/spec", /^openapi-.*\.d\.mts$/],

@@ -1,28 +1,45 @@
-/** Builds every entry twice, ESM and CommonJS, with the document and the phone metadata inside; the command once. */
+/** Builds every entry as ESM and CommonJS, and the command as ESM. The OpenAPI document and the phone metadata are inlined. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Options } from "tsup";
 import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
+import { staticFiles } from "./src/pages/node-static-files.ts";
+
+/** In the sources the pages' files are read from disk; the build contains them, so that it also runs in browsers. */
+const inlineStaticFiles: NonNullable<Options["esbuildPlugins"]>[number] = {
+  name: "inline-static-files",
+  setup(build) {
+    const entries = Array.from(staticFiles, ([name, content]) => {
+      const base64 = Buffer.from(content).toString("base64");
+      const bytes = `Uint8Array.from(atob("${base64}"), (byte) => byte.charCodeAt(0))`;
+      return `[${JSON.stringify(name)}, ${typeof content === "string" ? JSON.stringify(content) : bytes}]`;
+    });
+    const contents = `export const staticFiles = new Map([${entries.join(",\n")}]);`;
+    build.onLoad({ filter: /node-static-files\.ts$/ }, () => ({ contents, loader: "js" }));
+  },
+};
 
 const shared: Options = {
   target: "node20",
   platform: "node",
-  noExternal: ["@loyalty-cards/openapi", "libphonenumber-js", "uqr"],
+  noExternal: ["@loyalty-cards/openapi", "libphonenumber-js", "fflate", "uqr"],
   splitting: true,
-  treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
+  treeshake: true, // Rollup then writes the CommonJS; tsup's default, Sucrase, rewrites classes and loses their names
   sourcemap: true,
   plugins: [relativeSourceMaps],
+  esbuildPlugins: [inlineStaticFiles],
   shims: true, // import.meta.url in CommonJS
   esbuildOptions(options) {
-    options.sourcesContent = false; // the sources are published beside
+    options.alias = { fflate: "fflate/browser" }; // its entry for Node needs modules that browsers lack
+    options.sourcesContent = false; // the sources are published too
   },
 };
 
-const entry = { index: "src/index.ts", msw: "src/hosts/msw.ts", node: "src/hosts/node.ts" };
+const entry = { index: "src/index.ts", msw: "src/adapters/msw.ts", node: "src/adapters/node.ts" };
 
-/** Swagger UI with its licences, compressed; without its package, which reports its installation to somebody. */
+/** Copies Swagger UI, compressed, with its licences. As a dependency it would report its installation to a third party. */
 async function copyReference(): Promise<void> {
   const from = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   const to = "dist/reference";
@@ -38,11 +55,15 @@ async function copyReference(): Promise<void> {
 export default defineConfig([
   {
     ...shared,
-    entry: { ...entry, bin: "src/hosts/bin.ts" },
+    entry: { ...entry, bin: "src/adapters/bin.ts" },
     format: "esm",
     clean: true,
     onSuccess: copyReference,
   },
   { ...shared, entry, format: "cjs" },
-  { entry, format: ["esm", "cjs"], dts: { only: true, resolve: ["@loyalty-cards/openapi"] } },
+  {
+    entry,
+    format: ["esm", "cjs"],
+    dts: { only: true, resolve: ["@loyalty-cards/openapi", "@loyalty-cards/openapi/control"] },
+  },
 ]);

@@ -13,7 +13,7 @@ export default defineConfig({
     koa: "src/adapters/koa.ts",
     nest: "src/adapters/nest.ts",
     lambda: "src/adapters/lambda.ts",
-    doctor: "src/doctor/examine-receiver.ts",
+    doctor: "src/doctor/check-receiver.ts",
   },
   format: ["esm", "cjs"],
   target: "node20",

@@ -6,5 +6,9 @@ const conditions = ["@loyalty-cards/source"];
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
-  test: { include: ["test/{dedupe,on-events,raw-body,receiver,time-limit,verify}.test.ts"] },
+  test: {
+    include: [
+      "test/{body,dedupe,on-events,receiver,receiver-accept,receiver-rejections,receiver-secrets,verify}.test.ts",
+    ],
+  },
 });

@@ -1,4 +1,4 @@
-/** A page's bundle of the client throws and says why, that of its card links works, and so do the bundles of server runtimes. */
+/** A browser bundle of the client throws with the reason; those of its card links and of server runtimes work. */
 import { build } from "esbuild";
 
 async function imported(conditions, platform, entry = "@loyalty-cards/issuing-client") {
@@ -30,4 +30,4 @@ for (const conditions of [
   const { createIssuingClient } = await imported(conditions, "neutral");
   createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "key" });
 }
-console.log("pages are refused, servers are not");
+console.log("rejected in browsers, accepted on servers");

@@ -1,7 +1,7 @@
 /** Prints the class names that the errors of the published packages show, from CommonJS. */
 const { inspect } = require("node:util");
 const { createIssuingClient } = require("@loyalty-cards/issuing-client");
-const { createMockService, WaitTimeout } = require("@loyalty-cards/mock-server");
+const { createMockService, WaitTimeoutError } = require("@loyalty-cards/mock-server");
 const { startMockServer } = require("@loyalty-cards/mock-server/node");
 const { verifyWebhookSync } = require("@loyalty-cards/webhook-verify");
 
@@ -14,8 +14,8 @@ const thrownBy = async (run) => {
   throw new Error("It did not throw.");
 };
 
-/** The names must agree: that of the class, and that in what a log shows. */
-function shownNameOf(error) {
+/** The name of the class must be the name that a log shows. */
+function getShownName(error) {
   const { name } = error.constructor;
   const shown = inspect(error).split("\n")[0];
   return shown.startsWith(`${name}: `) || shown.startsWith(`[${name}: `)
@@ -36,8 +36,8 @@ async function main() {
     await thrownBy(() => service.waitFor({ delivery: {} }, { timeoutMs: 1 })),
   ];
   await mock.close();
-  if (!(errors[5] instanceof WaitTimeout)) throw errors[5];
-  console.log(errors.map(shownNameOf).join(" "));
+  if (!(errors[5] instanceof WaitTimeoutError)) throw errors[5];
+  console.log(errors.map(getShownName).join(" "));
 }
 
 main();

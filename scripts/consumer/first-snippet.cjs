@@ -9,7 +9,7 @@ const [, , name, module_] = process.argv;
 const load = () => (module_.endsWith(".cjs") ? require(module_) : import(module_));
 const member = { customer: { consents: { privacy: { version: "1" } } } };
 
-/** A shop's server, whose address is known before its signing secret. */
+/** A server, because an endpoint needs its address before the signing secret exists. */
 async function listening(service) {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -24,11 +24,11 @@ async function issued({ url, service }) {
     "idempotency-key": "first-snippet",
   };
   const path = `${url}/api/v1/templates/${service.templateId}/passes`;
-  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(member) });
-  return answer.json();
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(member) });
+  return response.json();
 }
 
-/** A package that is not here makes the program fail: somebody has to say how its first snippet is used. */
+/** By package; one that is missing here makes the program fail. */
 const uses = {
   async "issuing-client"({ url, service }) {
     process.env.LOYALTY_URL = url;
@@ -60,7 +60,7 @@ const uses = {
     mock.service.cards.purchase((await issued(mock)).id, { points: 5 });
     await mock.service.idle();
     const balances = () => inbox.write((database) => database.prepare("SELECT balance FROM balances").all());
-    // The effect comes after the answer; whoever started this program ends it when it never comes.
+    // The effect comes after the response.
     while ((await balances()).length === 0) await pause(5);
     const [{ balance }] = await balances();
     await inbox.close();

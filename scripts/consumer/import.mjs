@@ -1,12 +1,12 @@
-/** Importing does not touch what the runtime makes only when it is touched: `Request` alone would take longer than the package. */
+/** Importing does not read the globals that Node creates lazily: `Request` alone takes longer than importing the package. */
 import { createRequire } from "node:module";
 
-const touched = [];
+const read = [];
 for (const name of ["Request", "Response", "Headers", "FormData"]) {
   const { get } = Object.getOwnPropertyDescriptor(globalThis, name);
   Object.defineProperty(globalThis, name, {
     get() {
-      touched.push(name);
+      read.push(name);
       return get.call(globalThis);
     },
   });
@@ -16,4 +16,4 @@ for (const name of ["@loyalty-cards/issuing-client", "@loyalty-cards/webhook-ver
   await import(name);
   require(name);
 }
-console.log(touched.length === 0 ? "imported, nothing touched" : `importing touches ${touched.join(", ")}`);
+console.log(read.length === 0 ? "imported without side effects" : `importing reads ${read.join(", ")}`);

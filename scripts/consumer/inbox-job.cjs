@@ -10,16 +10,16 @@ exports.inboxJob = async ({ sqliteInbox, markProcessed }) => {
   const body = new TextEncoder().encode(JSON.stringify(event));
   const put = () =>
     inbox.put(event, { body, receivedAt: new Date() }, { signal: new AbortController().signal });
-  const answers = [await put(), await put()];
+  const results = [await put(), await put()];
   await new Promise((resolve) => {
-    inbox.work((handed, { write }) => {
+    inbox.work((delivered, { write }) => {
       write((database) => {
-        if (!markProcessed(database, handed)) throw new Error("handled twice");
+        if (!markProcessed(database, delivered)) throw new Error("processed twice");
       });
       setImmediate(resolve);
     });
   });
   await inbox.close();
   rmSync(folder, { recursive: true });
-  console.log(`${answers.join(", ")}, done once`);
+  console.log(`${results.join(", ")}, processed once`);
 };

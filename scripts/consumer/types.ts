@@ -17,7 +17,7 @@ import { markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { expressStatusPage, fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
 import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
-import { examineReceiver } from "@loyalty-cards/webhook-verify/doctor";
+import { checkReceiver } from "@loyalty-cards/webhook-verify/doctor";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
@@ -77,5 +77,5 @@ export const entries = [
   koaReceiver,
   nestReceiver,
   lambdaReceiver,
-  examineReceiver,
+  checkReceiver,
 ];

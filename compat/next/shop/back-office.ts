@@ -1,16 +1,16 @@
-/** The shop's back office: another process, which hears what became of the events. */
+/** Reports to the shop's back office, another process, what was done with the events. */
 
 export async function saveBalance(cardId: string, balance: number): Promise<void> {
-  await tell("saved", { cardId, balance });
+  await report("saved", { cardId, balance });
 }
 
-/** Takes as long as the back office likes. */
+/** Waits for the response of the back office. */
 export async function thank(cardId: string): Promise<void> {
-  await tell("thanking", { cardId });
-  await tell("thanked", { cardId });
+  await report("thanking", { cardId });
+  await report("thanked", { cardId });
 }
 
-async function tell(what: string, facts: object): Promise<void> {
+async function report(what: string, facts: object): Promise<void> {
   const body = JSON.stringify(facts);
   await fetch(`${process.env.BACK_OFFICE_URL}/${what}`, { method: "POST", body });
 }

@@ -1,7 +1,7 @@
-/** What the shop does with the loyalty service when somebody joins. */
+/** Issues a card when a user joins. */
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 
-/** The card's id. Made at request time: the build has no key. */
+/** @returns the card's id. The client is created at request time, because the build has no key. */
 export async function join(userId: string, name: string): Promise<string> {
   const loyalty = createIssuingClient({
     baseUrl: process.env.LOYALTY_URL ?? "",

@@ -1,7 +1,7 @@
-/** The shop of the first guide on Next: what only the server may import. */
+/** The shop of the guide "Getting started" on Next: code for the server only. */
 // #region next-server
 // server/loyalty.ts
-import "server-only"; // the build fails when a component of the browser imports this file
+import "server-only"; // the build fails if code for the browser imports this file
 
 export { type Form, signUp, users, webhooks } from "../loyalty";
 // #endregion

@@ -1,4 +1,4 @@
-/** `npm run generate`: fresh; compared with a running service, however it writes its document; and written all together or not at all. */
+/** `npm run generate`: the files are current, documents of services are compared in any style, and all files are written or none. */
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
@@ -15,33 +15,25 @@ import { driftRules } from "../../scripts/drift-rules.ts";
 import { generate } from "../../scripts/generate.ts";
 import { fetchDocument, type Json } from "../../scripts/served-document.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: documents of other services have any shape.
+// biome-ignore lint/suspicious/noExplicitAny: documents of other services can have any shape.
 type AnyDocument = any;
 
 const repository = fileURLToPath(new URL("../../../", import.meta.url));
 const home = join(repository, "openapi");
 
-/** A copy of what the command reads and writes. @returns its openapi folder */
-function copiedFolder(): string {
+/** Copies the files that the command reads and writes. @returns the copied openapi folder */
+function copyFolder(): string {
   const copy = mkdtempSync(join(tmpdir(), "generate-"));
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
-  const mock = "packages/mock-server";
-  for (const path of [
-    "package.json",
-    "scripts",
-    "openapi",
-    `${mock}/scripts`,
-    `${mock}/static`,
-    `${mock}/src/pages`,
-  ]) {
+  for (const path of ["package.json", "scripts/generate.ts", "openapi"]) {
     cpSync(join(repository, path), join(copy, path), { recursive: true });
   }
   symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
   return join(copy, "openapi");
 }
 
-/** Every file of a folder and its content. */
-const filesOf = (folder: string): Record<string, string> =>
+/** The content of every file in a folder, by path. */
+const readFiles = (folder: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -55,7 +47,7 @@ async function run(folder: string, ...args: string[]) {
   return { code, lines };
 }
 
-/** The command in a process of its own. */
+/** Runs the command in a separate process. */
 function command(folder: string, file: string, ...args: string[]) {
   const child = spawn(file, args, { cwd: join(folder, ".."), stdio: ["ignore", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };
@@ -68,7 +60,7 @@ function command(folder: string, file: string, ...args: string[]) {
   return { child, ended: ended.then((code) => ({ code, ...output })) };
 }
 
-/** A service that serves this at /api/docs/json. */
+/** Starts a service that responds with this body at /api/docs/json. */
 async function serving(body: string | AnyDocument, status = 200, onServed = () => {}): Promise<string> {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const server = createServer((request, response) => {
@@ -83,17 +75,17 @@ async function serving(body: string | AnyDocument, status = 200, onServed = () =
 const drift = async (document: AnyDocument, contract: Json = openapi) =>
   compareContracts(contract, await fetchDocument(await serving(document)));
 
-/** The document, changed. */
+/** A changed copy of the document. */
 function changed(change: (document: AnyDocument) => void): AnyDocument {
   const document = structuredClone(openapi);
   change(document);
   return document;
 }
 
-/** Every object of a document, those inside first. */
+/** Calls `change` with every object of a document, nested objects first. */
 function visit(node: unknown, change: (node: AnyDocument) => void): void {
   if (typeof node !== "object" || node === null) return;
-  for (const member of Object.values(node)) visit(member, change);
+  for (const child of Object.values(node)) visit(child, change);
   if (!Array.isArray(node)) change(node);
 }
 
@@ -103,20 +95,20 @@ const renamedPaths = (document: AnyDocument, rename: (path: string) => string) =
   );
 };
 
-/** The same contract, as other services would write it. */
+/** The same contract in the styles of other services. */
 const styles: Record<string, (document: AnyDocument) => void> = {
   "a prefix in the paths"(document) {
     document.servers = [];
     renamedPaths(document, (path) => `/api/v1${path}`);
   },
-  "a prefix in the address of the server"(document) {
+  "a prefix in the URL of the server"(document) {
     document.servers = [{ url: "https://cards.example.com/api/v1" }];
   },
-  "a prefix in the paths and in the address of the server"(document) {
+  "a prefix in the paths and in the URL of the server"(document) {
     document.servers = [{ url: "/api" }];
     renamedPaths(document, (path) => `/v1${path}/`);
   },
-  "a prefix with a variable, beside a longer path that ends the same"(document) {
+  "a prefix with a variable, and a longer path with the same ending"(document) {
     renamedPaths(document, (path) => `/shops/{shopId}/api/v1${path}`);
     document.paths["/customers/{id}/passes/{passId}"] = {
       get: { responses: { "200": { description: "" } } },
@@ -143,7 +135,7 @@ const styles: Record<string, (document: AnyDocument) => void> = {
       if (typeof node.examples === "object") delete node.examples;
     });
   },
-  "no documentation, x- members or operation ids"(document) {
+  "no documentation, x- properties or operation ids"(document) {
     visit(document, (node) => {
       for (const key of Object.keys(node)) {
         if (key.startsWith("x-") || key === "operationId") delete node[key];
@@ -170,7 +162,7 @@ const styles: Record<string, (document: AnyDocument) => void> = {
       const reference = (node as { $ref?: string }).$ref;
       const [, section = "", name = ""] = reference?.match(/^#\/components\/(.*)\/(.*)$/) ?? [];
       if (reference !== undefined) return inlined(document.components[section][name]);
-      return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, inlined(member)]));
+      return Object.fromEntries(Object.entries(node).map(([key, child]) => [key, inlined(child)]));
     };
     Object.assign(document, inlined(document));
     document.components = { securitySchemes: document.components.securitySchemes };
@@ -183,7 +175,7 @@ const styles: Record<string, (document: AnyDocument) => void> = {
       Object.entries(document.webhooks).map(([type, item]) => [`on ${type}`, item]),
     );
   },
-  "fewer error statuses, and the body of errors under default"(document) {
+  "fewer error statuses, and the body of errors in `default`"(document) {
     for (const item of Object.values<AnyDocument>(document.paths)) {
       for (const { responses } of Object.values<AnyDocument>(item)) {
         responses.default = { $ref: "#/components/responses/Temporary" };
@@ -219,28 +211,28 @@ const styles: Record<string, (document: AnyDocument) => void> = {
   },
 };
 
-it("finds everything fresh", async () => {
+it("reports no stale file with --check", async () => {
   expect(await run(home, "--check")).toEqual({ code: 0, lines: [] });
 });
 
-describe("a service with the same contract has not changed", () => {
-  it("when it is the running mock server, and no file is written", async () => {
+describe("a service with the same contract", () => {
+  it("is reported as unchanged, and no file is written, when it is the mock server", async () => {
     const { url, close } = await startMockServer();
     onTestFinished(close);
-    const folder = copiedFolder();
-    const before = filesOf(folder);
+    const folder = copyFolder();
+    const before = readFiles(folder);
     expect(await run(folder, "--from", url)).toEqual({ code: 0, lines: ["The contract has not changed."] });
     expect(await run(folder, "--from", `${url}/`, "--check")).toMatchObject({ code: 0 });
-    expect(filesOf(folder)).toEqual(before);
+    expect(readFiles(folder)).toEqual(before);
   });
 
-  it.each(Object.entries(styles))("when its document has %s", async (_, style) => {
+  it.each(Object.entries(styles))("is reported as unchanged when its document has %s", async (_, style) => {
     const { differences, contract } = await drift(changed(style));
     expect(differences).toEqual([]);
     expect(contract).toEqual(openapi);
   });
 
-  it("when its document has all of that together, and what else it has is named", async () => {
+  it("is reported as unchanged when its document has all of these, with notes about additional operations", async () => {
     const { differences, notes } = await drift(
       changed((document) => {
         for (const [name, style] of Object.entries(styles)) {
@@ -252,11 +244,11 @@ describe("a service with the same contract has not changed", () => {
       }),
     );
     expect(differences).toEqual([]);
-    expect(notes).toContain("1 operation is not part of the contract, and left out: POST /api/v2/reports.");
+    expect(notes).toContain("1 operation is not part of the contract, and omitted: POST /api/v2/reports.");
     expect(notes).toContain("The served document describes no webhooks; the contract keeps its own.");
   });
 
-  it("when its prefix is not /api/v1, which a note says", async () => {
+  it("is reported as unchanged, with a note, when its prefix is not /api/v1", async () => {
     const { differences, notes } = await drift(
       changed((document) => {
         document.servers = [
@@ -285,56 +277,56 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
   ],
   ["an event is removed", (d) => delete d.webhooks["tier.changed"], "breaking event-removed tier.changed"],
   [
-    "a response member is removed",
+    "a response property is removed",
     (d) => {
       delete schemas(d).Card.properties.customerId;
       without(schemas(d).Card.required, "customerId");
     },
-    "breaking member-removed Card.customerId",
+    "breaking property-removed Card.customerId",
   ],
   [
-    "an optional response member is removed",
+    "an optional response property is removed",
     (d) => delete schemas(d).Operation.properties.balance,
-    "compatible optional-member-removed Operation.balance",
+    "compatible optional-property-removed Operation.balance",
   ],
   [
-    "a response member becomes optional",
+    "a response property becomes optional",
     (d) => without(schemas(d).Card.required, "publicUrl"),
-    "breaking member-optional Card.publicUrl",
+    "breaking property-optional Card.publicUrl",
   ],
   [
-    "a response member becomes required",
+    "a response property becomes required",
     (d) => schemas(d).Operation.required.push("change"),
-    "compatible member-required Operation.change",
+    "compatible property-required Operation.change",
   ],
   [
-    "a response member is added",
+    "a response property is added",
     (d) => Object.assign(schemas(d).Card.properties, { expiresAt: { type: "string" } }),
-    "compatible member-added Card.expiresAt",
+    "compatible property-added Card.expiresAt",
   ],
   [
-    "the type of a response member changes",
+    "the type of a response property changes",
     (d) => Object.assign(schemas(d).Card.properties.loyaltyBalance, { type: "string" }),
     "breaking type-changed Card.loyaltyBalance",
   ],
   [
-    "a response member may be null",
+    "a response property may be null",
     (d) => Object.assign(schemas(d).Card.properties.publicUrl, { type: ["string", "null"] }),
     "breaking type-widened Card.publicUrl",
   ],
   [
-    "a response member may no longer be null",
+    "a response property may no longer be null",
     (d) => Object.assign(schemas(d).Card.properties.loyaltyTier, { type: "string" }),
     "compatible type-narrowed Card.loyaltyTier",
   ],
   [
-    "a member of an event changes its type",
+    "a property of an event changes its type",
     (d) =>
       Object.assign(schemas(d).BalanceChangedEvent.properties.data.properties.balance, { type: "string" }),
     "breaking type-changed BalanceChangedEvent.data.balance",
   ],
   [
-    "an open member of an event gets a type",
+    "a property of an event without a type gets a type",
     (d) => Object.assign(schemas(d).WalletChange.properties.wallet, { type: "string" }),
     "compatible type-narrowed WalletChange.wallet",
   ],
@@ -347,7 +339,7 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "breaking type-changed ConsentChangedEvent.data.passIds[]",
   ],
   [
-    "a response has alternatives",
+    "a response property has alternatives",
     (d) =>
       Object.assign(schemas(d).ConsentState.properties, {
         customer: { oneOf: [{ type: "string" }, { $ref: "#/components/schemas/Customer" }] },
@@ -364,72 +356,72 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "compatible known-values-changed Card.status",
   ],
   [
-    "a response is limited to values",
+    "a response property is limited to some values",
     (d) => Object.assign(schemas(d).Problem.properties.title, { enum: ["a", "b"] }),
     "compatible values-removed Problem.title",
   ],
   [
-    "a response has another format",
+    "a response property has another format",
     (d) => Object.assign(schemas(d).Operation.properties.createdAt, { format: "date" }),
     "breaking format-changed Operation.createdAt",
   ],
   [
-    "a response member gets a limit",
+    "a response property gets a limit",
     (d) => Object.assign(schemas(d).Card.properties.id, { maxLength: 36, format: "uuid" }),
     "compatible limit-tightened Card.id",
     "compatible format-added Card.id",
   ],
   [
-    "a required request member is added",
+    "a required request property is added",
     (d) => {
       schemas(d).Customer.properties.birthday = { type: "string", format: "date" };
       schemas(d).Customer.required.push("birthday");
     },
-    "breaking required-member-added Customer.birthday",
+    "breaking required-property-added Customer.birthday",
   ],
   [
-    "an optional request member is added",
+    "an optional request property is added",
     (d) => Object.assign(schemas(d).Customer.properties, { locale: { type: "string" } }),
-    "compatible member-added Customer.locale",
+    "compatible property-added Customer.locale",
   ],
   [
-    "a request member becomes required",
+    "a request property becomes required",
     (d) => schemas(d).Customer.required.push("phone"),
-    "breaking member-required Customer.phone",
+    "breaking property-required Customer.phone",
   ],
   [
-    "a request member that the client always sends becomes required",
+    "a request property that the client always sends becomes required",
     (d) => schemas(d).IssueCardRequest.required.push("fieldValues"),
     "compatible always-sent-required IssueCardRequest.fieldValues",
   ],
   [
-    "a request member becomes optional",
+    "a request property becomes optional",
     (d) =>
       without(schemas(d).ConsentChange.required, "marketing") && delete schemas(d).ConsentChange.required,
-    "compatible member-optional ConsentChange.marketing",
+    "compatible property-optional ConsentChange.marketing",
   ],
   [
-    "a request member is removed",
+    "a request property is removed",
     (d) => delete schemas(d).Customer.properties.name,
-    "breaking optional-member-removed Customer.name",
+    "breaking optional-property-removed Customer.name",
   ],
   [
-    "the type of a request member changes",
+    "the type of a request property changes",
     (d) => Object.assign(schemas(d).ConsentChange.properties.marketing, { type: "string" }),
     "breaking type-changed ConsentChange.marketing",
   ],
   [
-    "a request member takes more types",
+    "a request property accepts more types",
     (d) => Object.assign(schemas(d).Customer.properties.phone, { type: ["string", "null"] }),
     "compatible type-widened Customer.phone",
   ],
   [
-    "a request member takes fewer values",
+    "a request property accepts fewer values",
     (d) => Object.assign(schemas(d).ConsentChange.properties.version, { enum: ["1", "2"] }),
     "breaking values-removed ConsentChange.version",
   ],
   [
-    "a request member gets a limit",
+    "a request property gets a limit",
     (d) => Object.assign(schemas(d).Customer.properties.name, { maxLength: 40 }),
     "breaking limit-tightened Customer.name",
   ],
@@ -506,7 +498,7 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "breaking response-body-removed getCard › 200",
   ],
   [
-    "another status stands for success",
+    "the status of success changes",
     (d) => {
       const { responses } = operation(d, "/templates/{templateId}/passes", "post");
       responses["200"] = responses["201"];
@@ -515,7 +507,7 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "compatible success-status-changed issueCard › 201",
   ],
   [
-    "a change of consent is without a body",
+    "the response of setConsent has no body",
     (d) => {
       const { responses } = operation(d, "/passes/{id}/consent", "put");
       responses["204"] = { description: "Changed." };
@@ -524,7 +516,7 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "compatible success-status-changed setConsent › 200",
   ],
   [
-    "another error is described",
+    "an error status is added",
     (d) =>
       Object.assign(operation(d, "/passes/{id}").responses, {
         "403": { $ref: "#/components/responses/Unauthorized" },
@@ -532,7 +524,7 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "compatible status-added getCard › 403",
   ],
   [
-    "another way to authenticate",
+    "the authentication changes",
     (d) =>
       Object.assign(d.components.securitySchemes, {
         websiteKey: { type: "apiKey", in: "header", name: "X-Api-Key" },
@@ -543,7 +535,7 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     ),
   ],
   [
-    "a bare list of operations",
+    "the list of operations has no wrapper",
     (d) =>
       Object.assign(schemas(d), {
         OperationList: { type: "array", items: { $ref: "#/components/schemas/Operation" } },
@@ -551,7 +543,7 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "compatible list-wrapper-changed OperationList",
   ],
   [
-    "another wrapper of the list of operations",
+    "the list of operations has another wrapper",
     (d) =>
       Object.assign(schemas(d), {
         OperationList: {
@@ -561,10 +553,10 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
         },
       }),
     "compatible list-wrapper-changed OperationList",
-    "compatible member-added OperationList.next",
+    "compatible property-added OperationList.next",
   ],
   [
-    "a wrapper that the client does not know",
+    "the list of operations has a wrapper that the client does not support",
     (d) =>
       Object.assign(schemas(d), {
         OperationList: {
@@ -573,42 +565,45 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
           properties: { history: schemas(d).OperationList.properties.items },
         },
       }),
-    "breaking member-removed OperationList.items",
-    "compatible required-member-added OperationList.history",
+    "breaking property-removed OperationList.items",
+    "compatible required-property-added OperationList.history",
   ],
 ];
 
-describe("classifies each difference, and makes a contract that agrees with the service, when", () => {
+describe("compareContracts", () => {
   const summary = ({ differences }: { differences: readonly Difference[] }) =>
     differences.map(({ severity, rule, place }) => `${severity} ${rule} ${place}`).sort();
 
-  it.each(changes)("%s", async (_, change, ...expected) => {
-    const plain = await drift(changed(change));
-    expect(summary(plain)).toEqual([...expected].sort());
-    expect(await drift(changed(change), plain.contract)).toMatchObject({
-      differences: [],
-      contract: plain.contract,
-    });
+  it.each(changes)(
+    "classifies the difference and updates the contract when %s",
+    async (_, change, ...expected) => {
+      const plain = await drift(changed(change));
+      expect(summary(plain)).toEqual([...expected].sort());
+      expect(await drift(changed(change), plain.contract)).toMatchObject({
+        differences: [],
+        contract: plain.contract,
+      });
 
-    const other = changed((document) => {
-      change(document);
-      styles["a prefix in the paths"]?.(document);
-      styles["other schema names"]?.(document);
-      styles["no components.examples"]?.(document);
-    });
-    const otherwise = await drift(other);
-    expect(summary(otherwise)).toEqual([...expected].sort());
-    expect(await drift(other, otherwise.contract)).toMatchObject({ differences: [] });
-  });
+      const other = changed((document) => {
+        change(document);
+        styles["a prefix in the paths"]?.(document);
+        styles["other schema names"]?.(document);
+        styles["no components.examples"]?.(document);
+      });
+      const otherwise = await drift(other);
+      expect(summary(otherwise)).toEqual([...expected].sort());
+      expect(await drift(other, otherwise.contract)).toMatchObject({ differences: [] });
+    },
+  );
 
-  it("has a case for every rule", () => {
+  it("is tested with every rule", () => {
     const seen = changes.flatMap(([, , ...expected]) => expected.map((line) => line.split(" ")[1]));
     const missing = Object.keys(driftRules).filter((rule) => !seen.includes(rule));
-    // Nothing of the contract has closed values or an optional parameter to begin with: see the next test.
+    // The contract has no closed values, and no required parameter except in paths: the next test adds them.
     expect(missing).toEqual(["parameter-optional", "values-added"]);
   });
 
-  it("closed values are added or opened, and a parameter becomes optional", async () => {
+  it("reports added and opened values, and a parameter that becomes optional", async () => {
     const contract = changed((document) => {
       document.components.parameters.Limit.required = true;
       schemas(document).ConsentChange.properties.version.enum = ["1"];
@@ -629,7 +624,7 @@ describe("classifies each difference, and makes a contract that agrees with the 
     ]);
   });
 
-  it("two operations describe a card differently: each gets its own schema", async () => {
+  it("creates a second schema when two operations describe a card differently", async () => {
     const served = changed((document) => {
       const { Card } = schemas(document);
       const properties = { ...Card.properties, history: { type: "array", items: { type: "string" } } };
@@ -645,7 +640,7 @@ describe("classifies each difference, and makes a contract that agrees with the 
     expect(await drift(served, result.contract)).toMatchObject({ differences: [] });
   });
 
-  it("new members refer to schemas of the service, to each other and to ours", async () => {
+  it("adopts the schemas that new properties refer to, without name collisions", async () => {
     const served = changed((document) => {
       styles["other schema names"]?.(document);
       const { ApiCardDto, ApiCustomerDto } = schemas(document);
@@ -673,10 +668,10 @@ describe("classifies each difference, and makes a contract that agrees with the 
   });
 });
 
-describe("brings the files up to the service", () => {
+describe("updating the files from a service", () => {
   const served = changed((document) => {
     for (const name of [
-      "no documentation, x- members or operation ids",
+      "no documentation, x- properties or operation ids",
       "no components.examples",
       "no webhooks",
     ]) {
@@ -692,29 +687,29 @@ describe("brings the files up to the service", () => {
     styles["other schema names"]?.(document);
   });
 
-  it("with the comments, the order and every other line of openapi.yaml, and the names that programs import", async () => {
-    const folder = copiedFolder();
-    const before = filesOf(folder);
+  it("preserves comments, order and unchanged lines of openapi.yaml, and the names that programs import", async () => {
+    const folder = copyFolder();
+    const before = readFiles(folder);
     const url = await serving(served);
     const { code, lines } = await run(folder, "--from", url);
     expect(code).toBe(0);
     expect(lines).toEqual([
-      "compatible  Card.expiresAt: a required member is added (issueCard, getCard)",
-      expect.stringContaining("required-member-added: "),
+      "compatible  Card.expiresAt: a required property is added (issueCard, getCard)",
+      expect.stringContaining("required-property-added: "),
       "compatible  getCard › 403: the status 403 is added (getCard)",
       expect.stringContaining("status-added: "),
       "note        The served document describes no webhooks; the contract keeps its own.",
       "2 differences: 0 breaking, 2 compatible.",
-      ...["openapi.yaml", "schema.ts", "openapi.json", "contract.js"].map((name) => `wrote openapi/${name}`),
+      ...["openapi.yaml", "schema.ts", "openapi.json"].map((name) => `wrote openapi/${name}`),
     ]);
 
-    const after = filesOf(folder);
-    const linesOf = (files: Record<string, string>, name: string) =>
+    const after = readFiles(folder);
+    const getLines = (files: Record<string, string>, name: string) =>
       (files[join(folder, name)] ?? "").split("\n");
     for (const name of ["openapi.yaml", "schema.ts"]) {
-      const kept = linesOf(after, name);
-      const own = linesOf(before, name);
-      // In order: each line of before is found after the one before it.
+      const kept = getLines(after, name);
+      const own = getLines(before, name);
+      // Each line is found, in the same order.
       let at = -1;
       const lost = own.filter((line) => {
         const next = kept.indexOf(line, at + 1);
@@ -734,8 +729,8 @@ describe("brings the files up to the service", () => {
     expect(await run(folder, "--check")).toEqual({ code: 0, lines: [] });
   });
 
-  it("where a change meets an alias of the file, without changing the other places of it", async () => {
-    const folder = copiedFolder();
+  it("changes one place of a YAML alias without changing the others", async () => {
+    const folder = copyFolder();
     const url = await serving(
       changed((document) => {
         schemas(document).PingEvent.properties.id.maxLength = 36;
@@ -745,12 +740,12 @@ describe("brings the files up to the service", () => {
     const yaml = readFileSync(join(folder, "openapi.yaml"), "utf8");
     expect(schemas(parse(yaml)).PingEvent.properties.id.maxLength).toBe(36);
     expect(schemas(parse(yaml)).CardAddedEvent).toEqual(openapi.components.schemas.CardAddedEvent);
-    expect(yaml.startsWith("# The service's contract")).toBe(true);
+    expect(yaml.startsWith("# The contract of the service")).toBe(true);
   });
 
-  it("not with --check, which prints the report that the guide shows, writes nothing and exits with 1", async () => {
-    const folder = copiedFolder();
-    const before = filesOf(folder);
+  it("prints the report of docs/assumptions.md, writes nothing and returns 1 with --check", async () => {
+    const folder = copyFolder();
+    const before = readFiles(folder);
     const breaking = changed((document) => {
       delete document.webhooks;
       schemas(document).Customer.required.push("phone");
@@ -759,61 +754,61 @@ describe("brings the files up to the service", () => {
     const { code, lines } = await run(folder, "--check", "--from", await serving(breaking));
     expect(code).toBe(1);
     expect(readFileSync(join(repository, "docs/assumptions.md"), "utf8")).toContain(lines.join("\n"));
-    expect(filesOf(folder)).toEqual(before);
+    expect(readFiles(folder)).toEqual(before);
   });
 });
 
-describe("leaves every file as it was", () => {
-  const withMember = (schema: object) =>
+describe("no file is changed", () => {
+  const withProperty = (schema: object) =>
     changed((document) => Object.assign(schemas(document).Card.properties, { extra: schema }));
 
   it.each([
     [
-      "a schema that no validator can be made from",
-      withMember({ type: "string", pattern: "(" }),
+      "a schema that cannot be compiled",
+      withProperty({ type: "string", pattern: "(" }),
       /pattern|regular expression/i,
     ],
-    ["a type that does not exist", withMember({ type: "text" }), /type/],
+    ["a type that does not exist", withProperty({ type: "text" }), /type/],
     [
       "a reference to another document",
-      withMember({ $ref: "https://example.com/a.json" }),
+      withProperty({ $ref: "https://example.com/a.json" }),
       /references within the document/,
     ],
     [
-      "a reference to nothing",
-      withMember({ $ref: "#/components/schemas/Nothing" }),
+      "a reference without a target",
+      withProperty({ $ref: "#/components/schemas/Nothing" }),
       /which it does not have/,
     ],
-    ["a page", "<html>", /is not an OpenAPI 3 document/],
+    ["an HTML page", "<html>", /is not an OpenAPI 3 document/],
     ["a document of version 2", { swagger: "2.0" }, /is not an OpenAPI 3 document/],
     [
       "another service's document",
       { openapi: "3.0.0", paths: { "/pets": { get: {} } } },
       /has none of the operations/,
     ],
-  ])("on %s", async (_, document, message) => {
-    const folder = copiedFolder();
-    const before = filesOf(folder);
+  ])("when the service responds with %s", async (_, document, message) => {
+    const folder = copyFolder();
+    const before = readFiles(folder);
     await expect(run(folder, "--from", await serving(document))).rejects.toThrow(message);
-    expect(filesOf(folder)).toEqual(before);
+    expect(readFiles(folder)).toEqual(before);
   });
 
-  it("when one of them cannot be written", async () => {
-    const folder = copiedFolder();
-    rmSync(join(folder, "contract.js"));
-    mkdirSync(join(folder, "contract.js/folder"), { recursive: true });
-    const before = filesOf(folder);
-    await expect(run(folder, "--from", await serving(withMember({ type: "string" })))).rejects.toThrow(
+  it("when one file cannot be written", async () => {
+    const folder = copyFolder();
+    rmSync(join(folder, "openapi.json"));
+    mkdirSync(join(folder, "openapi.json/folder"), { recursive: true });
+    const before = readFiles(folder);
+    await expect(run(folder, "--from", await serving(withProperty({ type: "string" })))).rejects.toThrow(
       /EISDIR|directory/,
     );
-    expect(filesOf(folder)).toEqual(before);
+    expect(readFiles(folder)).toEqual(before);
   });
 
-  it("when the process is killed while it generates", async () => {
-    const folder = copiedFolder();
-    const before = filesOf(folder);
+  it("when the process is killed during generation", async () => {
+    const folder = copyFolder();
+    const before = readFiles(folder);
     let kill = () => {};
-    const url = await serving(withMember({ type: "string" }), 200, () => kill());
+    const url = await serving(withProperty({ type: "string" }), 200, () => kill());
     const { child, ended } = command(
       folder,
       process.execPath,
@@ -825,20 +820,20 @@ describe("leaves every file as it was", () => {
     );
     kill = () => void child.kill("SIGKILL");
     expect((await ended).code).toBeNull();
-    expect(filesOf(folder)).toEqual(before);
+    expect(readFiles(folder)).toEqual(before);
   });
 
   it.each([
-    ["an address that is not a URL", ["--from", "cards"], /is not a URL/],
+    ["a --from that is not a URL", ["--from", "cards"], /is not a URL/],
     ["a service that does not respond", ["--from", "http://127.0.0.1:1"], /does not respond/],
     ["an unknown option", ["--form", "x"], /--form/],
-  ])("on %s", async (_, args, message) => {
+  ])("with %s", async (_, args, message) => {
     await expect(run(home, ...args)).rejects.toThrow(message);
   });
 
-  it("on an error of the service, with a message and exit code 2, by `npm run generate -- --from`", async () => {
-    const folder = copiedFolder();
-    const before = filesOf(folder);
+  it("when `npm run generate -- --from` gets an error status, and it exits with 2 and a message", async () => {
+    const folder = copyFolder();
+    const before = readFiles(folder);
     const from = await serving("", 500);
     const { code, stdout, stderr } = await command(
       folder,
@@ -852,6 +847,6 @@ describe("leaves every file as it was", () => {
     ).ended;
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/responded 500.*Nothing was changed\./);
-    expect(filesOf(folder)).toEqual(before);
+    expect(readFiles(folder)).toEqual(before);
   });
 });

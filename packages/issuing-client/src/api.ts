@@ -1,20 +1,24 @@
-/** The escape hatch: the contract's typed client. The only file that knows openapi-fetch. */
+/** `client.api`: typed requests to every path of the service. The only file that uses openapi-fetch. */
 import type { paths } from "@loyalty-cards/openapi";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
+import type { HttpResponse } from "./attempt.ts";
+import { parseHeaders } from "./call-options.ts";
 import { configurationError } from "./errors.ts";
-import { checkedId } from "./identifier.ts";
-import { checkedHeaders } from "./request.ts";
-import type { OutgoingRequest } from "./transport.ts";
-import type { WholeAnswer } from "./whole-answer.ts";
+import { parseId } from "./request.ts";
+import type { TransportRequest } from "./transport.ts";
 
-/** Every path and method of the contract, typed: `api.GET("/passes/{id}", { params })`. */
+/** The typed openapi-fetch client, with every path and method of the service: `api.GET("/passes/{id}", { params })`. */
 export type Api = Client<paths>;
 
-/** What a call of the api goes through. */
-export type SendForApi = (url: string, request: OutgoingRequest, signal: AbortSignal) => Promise<WholeAnswer>;
+/** Sends a request with API key, retries and deadline. */
+export type SendForApi = (
+  url: string,
+  request: TransportRequest,
+  signal: AbortSignal,
+) => Promise<HttpResponse>;
 
-/** Whatever a call or a middleware says, nothing leaves but by `send`, to an address below `baseUrl`. */
+/** Every request is sent by `send`, to an address below `baseUrl`. Options of a call and middleware cannot change that. */
 export function createApi(baseUrl: string, send: SendForApi): Api {
   const root = `${baseUrl}/api/v1`; // spec 9
 
@@ -23,17 +27,17 @@ export function createApi(baseUrl: string, send: SendForApi): Api {
     async fetch(request) {
       const { method, url, signal } = request;
       const { "content-type": contentType, ...others } = Object.fromEntries(request.headers);
-      const headers = checkedHeaders(others);
+      const headers = parseHeaders(others);
       if (contentType !== undefined) headers["content-type"] = contentType;
-      checkAddress(root, url); // again, for a middleware may have put another request in its place
+      checkAddress(root, url); // again, because a middleware can replace the request
       const body = request.body === null ? {} : { body: await request.text() };
-      return responseOf(await send(url, { method, headers, ...body }, signal));
+      return toResponse(await send(url, { method, headers, ...body }, signal));
     },
   });
 
   const call = client.request as (method: string, path: string, init: CallInit) => Promise<unknown>;
   const request = async (method: string, path: string, init?: CallInit) =>
-    call(method, path, guardedInit(root, init));
+    call(method, path, withCheckedAddress(root, init));
   const api: Record<string, unknown> = { ...client, request };
   for (const method of ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"]) {
     api[method] = (path: string, init?: CallInit) => request(method, path, init);
@@ -48,12 +52,12 @@ interface CallInit {
   pathSerializer?: (pathname: string, params: Record<string, unknown>) => string;
 }
 
-/** The same options, with an address that is checked as it is written: once it is a URL, its dot segments are gone. */
-function guardedInit(root: string, init: CallInit = {}): CallInit {
+/** Validates the address before it becomes a URL, which would resolve its dot segments. */
+function withCheckedAddress(root: string, init: CallInit = {}): CallInit {
   for (const name of ["baseUrl", "fetch"] as const) {
     if (init[name] === undefined) continue;
     throw configurationError(
-      `client.api takes no ${name} for a single call, which could lead it to another address: create another client.`,
+      `client.api does not accept ${name} for a single call, because it could change the address: create another client.`,
     );
   }
   const { params, pathSerializer = defaultPathSerializer } = init;
@@ -62,7 +66,7 @@ function guardedInit(root: string, init: CallInit = {}): CallInit {
     params: { ...params, path: params?.path ?? {} },
     pathSerializer(pathname, pathParams) {
       for (const [name, value] of Object.entries(pathParams)) {
-        if (typeof value !== "number") checkedId(`path parameter ${name}`, value);
+        if (typeof value !== "number") parseId(`path parameter ${name}`, value);
       }
       const address = pathSerializer(pathname, pathParams);
       checkAddress(root, address);
@@ -71,30 +75,30 @@ function guardedInit(root: string, init: CallInit = {}): CallInit {
   };
 }
 
-/** @throws {IssuingError} `configuration` for an address that is not below the root, or would climb out of its path. */
+/** @throws {IssuingError} `configuration` for an address that is not below the root. */
 function checkAddress(root: string, address: string): void {
   const [path = ""] = address.slice(root.length).split("?");
   const [first, ...segments] = path.split("/");
   const isBelow = address.startsWith(root) && first === "" && segments.length > 0;
   if (isBelow && segments.every(isSegment)) return;
   throw configurationError(
-    `client.api sends only to paths below ${root}/, without empty or dot segments and with every path parameter given.`,
+    `client.api sends only to paths below ${root}/, without empty or dot segments and with every path parameter set.`,
   );
 }
 
-/** The methods take it as an id, and a URL leaves it as it is: that drops white space, and reads a backslash as a slash. */
+/** Whether a segment is a valid id that a URL does not change: a URL drops white space, and turns a backslash into a slash. */
 function isSegment(segment: string): boolean {
   if (/[\\#{}\s\p{Cc}]/u.test(segment)) return false;
   try {
-    checkedId("path", decodeURIComponent(segment));
+    parseId("path", decodeURIComponent(segment));
     return true;
   } catch {
     return false;
   }
 }
 
-function responseOf({ status, head, text }: WholeAnswer): Response {
+function toResponse({ status, head, text }: HttpResponse): Response {
   const complete = new Headers(head.headers());
-  complete.delete("content-length"); // of the body on the wire, which is not this one
+  complete.delete("content-length"); // of the encoded body
   return new Response(text === "" ? null : text, { status, headers: complete });
 }

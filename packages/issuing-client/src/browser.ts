@@ -1,7 +1,7 @@
-/** What a bundle for browsers gets instead of the client: an error that says where the client belongs. */
-import { browserMessage } from "./runtime.ts";
+/** Entry point for browser bundles: throws an error, because the API key must stay on the server. */
+import { browserMessage } from "./options.ts";
 
-// The names of index.ts, so that a bundler gets as far as the page, where the reason can be read.
+// The same names as in index.ts, so that the bundler succeeds and the error appears in the browser.
 export const cardLinks = undefined;
 export const createIssuingClient = undefined;
 export const defineTemplate = undefined;
@@ -9,5 +9,6 @@ export const deriveIdempotencyKey = undefined;
 export const isIssuingError = undefined;
 export const IssuingError = undefined;
 export const ProblemError = undefined;
+export const UnreadableBodyError = undefined;
 
 throw new Error(browserMessage);

@@ -1,197 +1,148 @@
-/** One call: who waits for it and until when, its attempts, and what is known of its outcome. */
-import { Stop } from "./abort.ts";
-import type { ClientEvent, Happening, OperationName } from "./client-event.ts";
-import { type Clock, TimeUp, within } from "./clock.ts";
+/** One call: its callers and deadline, its attempts and outcome, and its events. */
+import { notify } from "@loyalty-cards/internal/reporting";
+import type { Caller } from "./call-options.ts";
+import { CallSignal, type Clock, TimeLimitError, waitWithin } from "./clock.ts";
 import {
-  configurationError,
-  deadlineError,
   IssuingError,
+  type IssuingErrorCode,
   type IssuingErrorFacts,
   type Outcome,
   outcomes,
 } from "./errors.ts";
-import { tell } from "./listener.ts";
 
-/** What every method takes; what is absent is as the client was made. */
-export interface CallOptions {
-  /** Aborts the call wherever it is; it then rejects with `signal.reason`. */
-  signal?: AbortSignal | undefined;
-  /** One attempt with its body, in milliseconds. */
-  timeoutMs?: number | undefined;
-  /** The whole call: attempts, pauses, bodies. In milliseconds. */
-  deadlineMs?: number | undefined;
-  /** 0 means none. */
-  maxRetries?: number | undefined;
-  /** Extra headers. `authorization`, `idempotency-key` and `content-*` cannot be overridden; a `user-agent` is appended to the client's. */
-  headers?: Record<string, string> | undefined;
-  /** Told about the answer, also when it is a problem. */
-  onResponse?: ((meta: ResponseMeta) => void) | undefined;
-}
+/** The method that was called; `api` for every call through `client.api`. */
+export type OperationName = "issueCard" | "getCard" | "listOperations" | "getConsent" | "setConsent" | "api";
 
-/** What is known of an answer beside its content. */
-export interface ResponseMeta {
-  status: number;
-  headers: Headers;
-  attempts: number;
-  /** The service's name for the request, where it tells one. */
-  requestId?: string;
-  idempotencyKey?: string;
-  durationMs: number;
-}
+/** The status of a response, or the code of a failure without a response. */
+export type RetryReason = number | IssuingErrorCode;
 
-/** The times and the number of retries a call has when it does not say otherwise. */
-export interface CallDefaults {
-  timeoutMs: number;
-  deadlineMs: number;
-  maxRetries: number;
-}
+type CallEnd =
+  /** The call ended with a response: a success, or an error of the service. */
+  | { type: "response"; status: number }
+  /** The call ended without a usable response. */
+  | { type: "failure"; code: IssuingErrorCode }
+  /** The caller aborted the call after a request was sent. */
+  | { type: "abort" };
 
-/** Null counts as absent. @throws {IssuingError} `configuration` for what is no object, by its name. */
-export function checkedObject<Given extends object>(name: string, given: Given | null | undefined): Given {
-  if (given === undefined || given === null) return {} as Given; // every member is optional
-  if (typeof given === "object") return given;
-  throw configurationError(`${name} must be an object, not ${typeof given}.`);
-}
+type CallEvent =
+  /** A request is sent next, synchronously after the event. `attempt` counts from 1. */
+  | { type: "attempt"; attempt: number; method: string }
+  /** An attempt failed, and is retried after `delayMs`. */
+  | { type: "retry"; attempt: number; reason: RetryReason; delayMs: number }
+  /** The service announced a change or the end of an operation (RFC 9745, RFC 8594). Once per operation. */
+  | { type: "deprecation"; deprecation?: string; sunset?: string }
+  | (CallEnd & { attempts: number; durationMs: number });
 
-/** @throws {IssuingError} `configuration` for a value that is no number, by its name. */
-export function checkedTimes(
-  given: { [Name in keyof CallDefaults]?: unknown },
-  defaults: CallDefaults,
-): CallDefaults {
-  const maxRetries = given.maxRetries ?? defaults.maxRetries;
-  if (typeof maxRetries !== "number" || !Number.isInteger(maxRetries) || maxRetries < 0) {
-    throw configurationError(`maxRetries must be a whole number, 0 or more, not ${String(maxRetries)}.`);
-  }
-  return {
-    timeoutMs: checkedMs("timeoutMs", given.timeoutMs ?? defaults.timeoutMs),
-    deadlineMs: checkedMs("deadlineMs", given.deadlineMs ?? defaults.deadlineMs),
-    maxRetries,
-  };
-}
-
-function checkedMs(name: string, value: unknown): number {
-  if (typeof value === "number" && value > 0) return value;
-  throw configurationError(`${name} must be a number of milliseconds above 0, not ${String(value)}.`);
-}
-
-/** Who waits for a call, and what it asked for. */
-export interface Caller {
-  signal: AbortSignal | undefined;
-  /** Its deadline, on the monotonic clock. */
-  endsAtMs: number;
-  timeoutMs: number;
-  maxRetries: number;
-  onResponse: ((meta: ResponseMeta) => void) | undefined;
-}
+/**
+ * An event of a call, for logs and metrics, without keys, bodies and personal data. All events of one call have the same `callId`.
+ * `response`, `failure` and `abort` end a call; each call has one of them.
+ */
+export type ClientEvent = CallEvent & { callId: number; operation: OperationName };
 
 export interface CallSetup {
-  /** Which call of the client it is, for its events. */
-  call: number;
   operation: OperationName;
   idempotencyKey: string | undefined;
   clock: Clock;
   onEvent: ((event: ClientEvent) => void) | undefined;
 }
 
+/** Shared by all clients, so that a listener of several clients can distinguish their calls. */
+let lastCallId = 0;
+
 export class Call {
   readonly operation: OperationName;
   readonly idempotencyKey: string | undefined;
   readonly clock: Clock;
-  /** Aborted when the last caller has left: with its own reason, or with {@link TimeUp} at its deadline. */
-  readonly signal = new Stop();
+  /** Aborted when the last caller has left: with the caller's reason, or with a {@link TimeLimitError} at its deadline. */
+  readonly signal = new CallSignal();
   attempts = 0;
+  /** Callers that still wait. */
+  callers: readonly Caller[];
   #outcome: Outcome = "not-sent";
-  #isAttemptUnderWay = false;
-  readonly #call: number;
+  #isAttemptRunning = false;
+  #isEndReported = false;
+  readonly #callId = ++lastCallId;
   readonly #startedAtMs: number;
-  #callers: Caller[];
   readonly #onEvent: ((event: ClientEvent) => void) | undefined;
 
-  constructor({ call, operation, idempotencyKey, clock, onEvent }: CallSetup, caller: Caller) {
+  constructor({ operation, idempotencyKey, clock, onEvent }: CallSetup, caller: Caller) {
     this.operation = operation;
     this.idempotencyKey = idempotencyKey;
     this.clock = clock;
-    this.#call = call;
+    this.callers = [caller];
     this.#startedAtMs = clock.monotonicMs();
-    this.#callers = [caller];
     this.#onEvent = onEvent;
   }
 
-  get callers(): readonly Caller[] {
-    return this.#callers;
-  }
-
-  /** The limit of one attempt: no caller gets less than it asked for. */
+  /** Time limit of one attempt: the longest of all callers. */
   get timeoutMs(): number {
-    return this.#greatest("timeoutMs");
+    return this.#maximum("timeoutMs");
   }
 
   get maxRetries(): number {
-    return this.#greatest("maxRetries");
+    return this.#maximum("maxRetries");
   }
 
-  durationMs(): number {
+  get durationMs(): number {
     return Math.round(this.clock.monotonicMs() - this.#startedAtMs);
   }
 
-  /** Until the latest deadline of those who wait. */
+  /** Time until the latest deadline of all callers. */
   remainingMs(): number {
-    return this.#greatest("endsAtMs") - this.clock.monotonicMs();
+    return this.#maximum("endsAtMs") - this.clock.monotonicMs();
   }
 
-  /** Less than a millisecond is no time to begin anything in. */
   isOver(): boolean {
     return this.signal.aborted || this.remainingMs() < 1;
   }
 
-  #greatest(name: "timeoutMs" | "maxRetries" | "endsAtMs"): number {
-    let greatest = 0;
-    for (const caller of this.#callers) greatest = Math.max(greatest, caller[name]);
-    return greatest;
+  #maximum(name: "timeoutMs" | "maxRetries" | "endsAtMs"): number {
+    let maximum = 0;
+    for (const caller of this.callers) maximum = Math.max(maximum, caller[name]);
+    return maximum;
   }
 
   /**
-   * Waits for the end of the call's work until the caller's own deadline or abort. The last caller to leave stops the work,
-   * and learns from it how the call ended.
-   * @param work never rejects. What it gives makes a value of the caller's own, or throws.
-   * @throws the caller's `signal.reason`.
+   * Waits for the result until the caller's deadline or abort. When the last caller leaves, the work is aborted, and its result
+   * says how the call ended.
+   * @param result never rejects.
+   * @throws {TimeLimitError} when the deadline passes while others still wait; the caller's `signal.reason`.
    */
-  waitFor<Value>(work: Promise<() => Value>, caller: Caller): Promise<() => Value> {
+  waitFor<Result>(result: Promise<Result>, caller: Caller): Promise<Result> {
     const { clock } = this;
     const { signal, endsAtMs } = caller;
-    if (!this.#callers.includes(caller)) this.#callers.push(caller);
-    return within({ clock, endsAtMs: () => endsAtMs, signal }, work, (reason) => {
-      if (this.#callers.length === 1) {
-        this.signal.abort(reason);
-        return work;
+    if (!this.callers.includes(caller)) this.callers = [...this.callers, caller];
+    return waitWithin({ clock, endsAtMs: () => endsAtMs, signal }, result, (reason) => {
+      if (this.callers.length > 1) {
+        this.callers = this.callers.filter((other) => other !== caller);
+        return undefined;
       }
-      this.#callers = this.#callers.filter((other) => other !== caller);
-      if (!(reason instanceof TimeUp)) return Promise.reject(reason);
-      // Made where the caller waits, so that its stack names the caller.
-      return Promise.resolve(() => {
-        throw this.deadlineError();
-      });
+      this.signal.abort(reason);
+      return result;
     });
   }
 
-  /** @throws {IssuingError} `deadline` when whoever was told of it took all the time there was. */
+  /** @returns the number of the attempt. @throws the reason of the signal; {@link TimeLimitError} when no time is left. */
   beginAttempt(method: string): number {
+    this.signal.throwIfAborted();
     const attempt = this.attempts + 1;
-    this.tell(() => ({ type: "attempt", attempt, method }));
-    if (this.isOver()) throw this.deadlineError();
+    this.notify({ type: "attempt", attempt, method });
+    // The listener may have aborted the call, or taken the rest of the time.
+    this.signal.throwIfAborted();
+    if (this.isOver()) throw new TimeLimitError();
     this.attempts = attempt;
-    this.#isAttemptUnderWay = true;
+    this.#isAttemptRunning = true;
     return attempt;
   }
 
-  /** The outcome of the whole call is that of the attempt which leaves most open. */
-  noteOutcome(ofAttempt: Outcome): void {
-    this.#isAttemptUnderWay = false;
-    if (outcomes.indexOf(ofAttempt) > outcomes.indexOf(this.#outcome)) this.#outcome = ofAttempt;
+  endAttempt(outcome: Outcome): void {
+    this.#isAttemptRunning = false;
+    if (outcomes.indexOf(outcome) > outcomes.indexOf(this.#outcome)) this.#outcome = outcome;
   }
 
+  /** The least certain outcome of all attempts. */
   get outcome(): Outcome {
-    return this.#isAttemptUnderWay ? "unknown" : this.#outcome;
+    return this.#isAttemptRunning ? "unknown" : this.#outcome;
   }
 
   error(message: string, facts: Omit<IssuingErrorFacts, "attempts" | "idempotencyKey">): IssuingError {
@@ -199,22 +150,25 @@ export class Call {
     return new IssuingError(message, { ...facts, attempts, idempotencyKey });
   }
 
-  deadlineError(): IssuingError {
-    return deadlineError(this);
-  }
-
-  /** The success is not what was promised: the service did the work. @param cardId where the response names the card all the same. */
-  unpromised(what: string, cardId?: string): IssuingError {
-    return this.error(`The service answered with something that is not ${what}.`, {
+  /** The response is a success without the expected content. @param cardId the id of the card, when the response has it. */
+  invalidResponse(expected: string, cardId?: string): IssuingError {
+    return this.error(`The service responded with something that is not ${expected}.`, {
       code: "invalid-response",
       outcome: "unknown",
       cardId,
     });
   }
 
-  /** Asks for the event only when somebody listens. */
-  tell(happening: () => Happening): void {
+  notify(event: CallEvent): void {
     if (this.#onEvent === undefined) return;
-    tell(this.#onEvent, { call: this.#call, operation: this.operation, ...happening() });
+    notify(this.#onEvent, { callId: this.#callId, operation: this.operation, ...event });
+  }
+
+  /** Reports the end of the call, once for all callers. */
+  notifyEnd(end: CallEnd): void {
+    if (this.#isEndReported || this.#onEvent === undefined) return;
+    this.#isEndReported = true;
+    const { attempts, durationMs } = this;
+    if (end.type !== "abort" || attempts > 0) this.notify({ ...end, attempts, durationMs });
   }
 }

@@ -1,5 +1,6 @@
-/** Cards: what is sent to issue one, and what comes back. */
+/** Cards, their operations and consents: the types, and validation of what is sent and received. */
 import type { Call } from "./call.ts";
+import { configurationError } from "./errors.ts";
 import type { FieldValues } from "./template.ts";
 
 /**
@@ -9,15 +10,15 @@ import type { FieldValues } from "./template.ts";
 export interface Card<Fields = FieldValues> {
   /** Identifier of the card. Store it with your user (spec 2.1). */
   id: string;
-  /** Address of the public card page, and target of the QR code (spec 2.1). */
+  /** URL of the public card page, and target of the QR code (spec 2.1). */
   publicUrl: string;
-  /** The state of the card; `active` on a newly issued one (spec 3.1). */
+  /** The state of the card; `active` for a new card (spec 3.1). */
   status: "active" | (string & {});
-  /** Identifier of the customer the card belongs to (spec 2.1). */
+  /** Identifier of the customer (spec 2.1). */
   customerId: string;
-  /** The current balance in points or stamps; 0 on a newly issued card (spec 2.1). */
+  /** The current balance in points or stamps; 0 for a new card (spec 2.1). */
   loyaltyBalance: number;
-  /** The name of the current level; null on a newly issued card (spec 2.1). */
+  /** The name of the current tier; null for a new card (spec 2.1). */
   loyaltyTier: string | null;
   /** `website` when the card was issued with a Website key (spec 2.1). */
   issuedVia: "website" | "api" | (string & {});
@@ -32,22 +33,22 @@ export interface Card<Fields = FieldValues> {
 export interface Customer {
   /** In E.164 or local format (spec 2.3). */
   phone?: string | null | undefined;
-  /** Identifies the customer when no phone matches (spec 2.3). */
+  /** Matches the customer if no phone matches (spec 2.3). */
   email?: string | null | undefined;
   /** The customer's name (spec 2.3). */
   name?: string | null | undefined;
-  /** What the customer agreed to while signing up (spec 2.4). */
+  /** The consents given at sign-up (spec 2.4). */
   consents: Consents;
 }
 
-/** What the customer agreed to while signing up (spec 2.4). */
+/** The consents given at sign-up (spec 2.4). */
 export interface Consents {
-  /** The privacy text the customer accepted (spec 2.4). */
+  /** The privacy text that the customer accepted (spec 2.4). */
   privacy: {
     /** Version label of that text; not blank (spec 2.4). */
     version: string;
   };
-  /** Present only if the customer opted in to news and offers; may be empty (spec 2.4). */
+  /** Present only if the customer opted in to marketing; may be empty (spec 2.4). */
   marketing?:
     | {
         /** Version label of the marketing text (spec 2.4). */
@@ -70,11 +71,8 @@ export type IssueCardRequest<Fields = FieldValues> = {
       fieldValues: Fields;
     });
 
-/**
- * What the specification promises about the members of a card (spec 2.1), beside its id. A member may be absent, but a value of another
- * kind is not passed on as what it is not: `"120"` is no balance that can be added to.
- */
-const expected = {
+/** Types of a card's members (spec 2.1). A member can be absent, but must not have another type: `"120"` cannot be added to. */
+const memberTypes = {
   publicUrl: isString,
   status: isString,
   customerId: isString,
@@ -86,22 +84,20 @@ const expected = {
 
 /**
  * Validates a card.
- * @throws {IssuingError} `invalid-response`: without an id it is no card, and the message names the members of another kind. The error has the
- * `cardId` when at least one other member is as promised: the id alone could be a wrapper's.
+ * @throws {IssuingError} `invalid-response` without an id, or with members of another type, which the message names. The error has the
+ * `cardId` when at least one other member is valid, because an id alone can be the id of a wrapper object.
  */
 export function readCard<Fields>(call: Call, body: unknown): Card<Fields> {
   if (!isObject(body) || !isString(body["id"]) || body["id"] === "")
-    throw call.unpromised("a card: it has no id");
-  const present = Object.entries(expected).filter(([name]) => body[name] !== undefined);
-  // A card may have nothing but its id. The id of a wrapper, such as a request's, is another's.
+    throw call.invalidResponse("a card: it has no id");
+  const present = Object.entries(memberTypes).filter(([name]) => body[name] !== undefined);
+  // A card can have only its id. The id of a wrapper object, such as a request id, is not the card's.
   if (present.length === 0 && Object.values(body).some(hasId))
-    throw call.unpromised("a card: it is inside of a wrapper");
-  const wrong = present.filter(([name, isExpected]) => !isExpected(body[name]));
-  if (wrong.length === 0) return body as typeof body & Card<Fields>;
-  throw call.unpromised(
-    `a card: the value of ${wrong.map(([name]) => `/${name}`).join(", ")} is of another kind`,
-    wrong.length < present.length ? body["id"] : undefined,
-  );
+    throw call.invalidResponse("a card: the card is inside another object");
+  const invalid = present.filter(([name, isValid]) => !isValid(body[name])).map(([name]) => `/${name}`);
+  if (invalid.length === 0) return body as typeof body & Card<Fields>;
+  const cardId = invalid.length < present.length ? body["id"] : undefined;
+  throw call.invalidResponse(`a card: invalid type of ${invalid.join(", ")}`, cardId);
 }
 
 const hasId = (value: unknown) => isObject(value) && isString(value["id"]);
@@ -112,4 +108,87 @@ function isString(value: unknown): value is string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * One entry of a card's history (spec 2.5). Only `id` and `type` are specified. Members that this version does not know are kept
+ * at run time; read one with `"name" in operation`.
+ */
+export interface Operation {
+  /** Identifier of the operation (spec 2.5). */
+  id: string;
+  /** Why the balance changed (spec 2.5). */
+  type: "purchase" | "redemption" | "reward" | "correction" | "cancellation" | (string & {});
+  /** Signed change of the balance, in points or stamps. Absent if the service does not send it (spec 2.5). */
+  change?: number;
+  /** Balance after the operation, in points or stamps. Absent if the service does not send it (spec 2.5). */
+  balance?: number;
+  /** Time of the operation, as the service sent it. Absent if the service does not send it (spec 2.5). */
+  createdAt?: string;
+}
+
+/** The specification does not show the member that contains the list (spec 4.3); these names are common. */
+const listNames = ["items", "operations", "data", "results"];
+
+/** Members that the specification does not name. A value of another type is removed. */
+const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, createdAt: isString };
+
+/** @throws {IssuingError} `invalid-response` when the response has no list of operations. */
+export function readOperations(call: Call, body: unknown): Operation[] {
+  const lists = isObject(body) ? listNames.map((name) => body[name]) : [body];
+  const list = lists.find(Array.isArray);
+  if (!list?.every(isOperation)) throw call.invalidResponse("a list of operations");
+  for (const entry of list as Record<string, unknown>[]) {
+    for (const [name, isValid] of Object.entries(optionalMembers))
+      if (!isValid(entry[name])) delete entry[name];
+  }
+  return list as Operation[];
+}
+
+function isOperation(entry: unknown): boolean {
+  return isObject(entry) && isString(entry["id"]) && (entry["type"] === undefined || isString(entry["type"]));
+}
+
+export function parseLimit(limit: unknown): number {
+  if (Number.isSafeInteger(limit) && (limit as number) >= 1) return limit as number;
+  throw configurationError(`limit must be a whole number, 1 or more, not ${String(limit)}.`);
+}
+
+/** The news-and-offers consent of a card holder (spec 2.6). */
+export interface ConsentState {
+  /** The customer (spec 2.6). */
+  customer: {
+    [member: string]: unknown;
+  };
+  /** Whether the customer agreed to marketing; false if withdrawn or never given (spec 2.6). */
+  marketingConsent: boolean;
+}
+
+/** A change of the news-and-offers consent (spec 4.5). */
+export interface ConsentChange {
+  /** true gives, false withdraws (spec 4.5). */
+  marketing: boolean;
+  /** Version label of the consent text, if known (spec 4.5). */
+  version?: string | undefined;
+}
+
+/** @throws {IssuingError} `invalid-response` when `marketingConsent` is not a boolean: the text "false" would count as consent in an `if`. */
+export function readConsent(call: Call, body: unknown): ConsentState {
+  const state = findConsent(body);
+  if (state !== undefined) return state;
+  throw call.invalidResponse("a consent: marketingConsent is not true or false");
+}
+
+/** @returns the consent; undefined when the body does not have it. The response to a PUT is not specified (spec 4.5). */
+export function findConsent(body: unknown): ConsentState | undefined {
+  const { marketingConsent } = (body ?? {}) as { marketingConsent?: unknown };
+  return typeof marketingConsent === "boolean" ? (body as ConsentState) : undefined;
+}
+
+export function parseConsentChange(change: ConsentChange): ConsentChange {
+  const { marketing, version } = change ?? {};
+  if (typeof marketing !== "boolean") throw configurationError("marketing must be true or false.");
+  if (version !== undefined && typeof version !== "string")
+    throw configurationError("version must be a string.");
+  return version === undefined ? { marketing } : { marketing, version };
 }

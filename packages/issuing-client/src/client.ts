@@ -1,32 +1,41 @@
-/** The client: five methods, each one operation of the contract. */
+/** The client: `createIssuingClient` and its five methods. */
 
 import { type Api, createApi } from "./api.ts";
-import { type CallOptions, checkedObject } from "./call.ts";
-import { type Card, type IssueCardRequest, readCard } from "./cards.ts";
-import { type ConsentChange, type ConsentState, checkedChange, consentIn, readConsent } from "./consent.ts";
-import { createExchange } from "./exchange.ts";
-import { checkedLimit, type Operation, readOperations } from "./history.ts";
-import { checkedId } from "./identifier.ts";
-import { cardIssuer, type IssueCardOptions } from "./issue-card.ts";
-import { checkedOptions, type IssuingClientOptions } from "./options.ts";
-import { refuseBrowser } from "./runtime.ts";
+import { type CallOptions, parseCallOptions, parseObject } from "./call-options.ts";
+import {
+  type Card,
+  type ConsentChange,
+  type ConsentState,
+  findConsent,
+  type IssueCardRequest,
+  type Operation,
+  parseConsentChange,
+  parseLimit,
+  readCard,
+  readConsent,
+  readOperations,
+} from "./cards.ts";
+import { createIssueCard, type IssueCardOptions } from "./issue-card.ts";
+import { type IssuingClientOptions, parseOptions, refuseBrowser } from "./options.ts";
+import { createPipeline } from "./pipeline.ts";
+import { parseId } from "./request.ts";
 import type { FieldValues, Template } from "./template.ts";
 
 /**
- * The operations of the service. Every method throws an {@link IssuingError}, or the caller's `signal.reason`. The options of a
- * method are used for this call only; their defaults are those of the client.
+ * The operations of the service. Every method throws an {@link IssuingError}, or the caller's `signal.reason`. Options of a method
+ * apply to that call; their defaults are the options of the client.
  */
 export interface IssuingClient {
   /**
    * Issues a card, finding or creating the customer (spec 4.1). Within 24 hours the same `userId` and template return the same card.
-   * Calls with the same key, template and body share one request while it runs. Each keeps its own `deadlineMs` and `signal`, and
-   * gets a card or an error of its own. The request has the `headers` of the first caller, and the longest `timeoutMs` and greatest
-   * `maxRetries` of all callers; it ends when the last of them has left.
-   * @param template a template's id, which takes any fields, or a template made by `defineTemplate`, which types them.
+   * Concurrent calls with the same key, template and body share one request. Each keeps its own `deadlineMs` and `signal`, and
+   * gets its own card or error. The request has the `headers` of the first caller, and the longest `timeoutMs` and greatest
+   * `maxRetries` of all callers. It ends when the last caller has left.
+   * @param template the id of a template, with any fields, or a template of `defineTemplate`, with typed fields.
    * @param request the customer with the consents, and the values of the template's fields.
    * @param options `userId`, from which the Idempotency-Key is derived, or `idempotencyKey`; default: a random key.
    * @returns the card, with the fields of the template in `fieldValues`.
-   * @throws {IssuingError} `validation` for what the service or the template's schema rejects; `not-found` for an unknown template;
+   * @throws {IssuingError} `validation` when the service or the template's schema rejects values; `not-found` for an unknown template;
    * `idempotency-mismatch` when a call with the same key and other content is running; `idempotency-expired` when `firstAttemptAt` is
    * 24 hours ago; and the codes of every call, such as `server`, `network` and `deadline`.
    * @example
@@ -67,7 +76,7 @@ export interface IssuingClient {
   /**
    * Reads the history of a card, newest first (spec 4.3).
    * @param cardId the `id` of the card.
-   * @param query `limit`: at most this many operations, 1 or more. Default: what the service decides.
+   * @param query `limit`: the maximum number of operations, 1 or more. Default: the service decides.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response has no list of operations.
    * @example
    * ```ts
@@ -83,7 +92,7 @@ export interface IssuingClient {
     options?: CallOptions,
   ): Promise<Operation[]>;
   /**
-   * Reads the news-and-offers consent of the card's holder (spec 4.4).
+   * Reads the marketing consent of the customer (spec 4.4).
    * @param cardId the `id` of the card.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when `marketingConsent` is not true or false.
    * @example
@@ -97,7 +106,7 @@ export interface IssuingClient {
    */
   getConsent(cardId: string, options?: CallOptions): Promise<ConsentState>;
   /**
-   * Gives or withdraws the news-and-offers consent of the card's holder (spec 4.5).
+   * Gives or withdraws the marketing consent of the customer (spec 4.5).
    * @param cardId the `id` of the card.
    * @param change `marketing` and, when known, the `version` of the consent text.
    * @returns the consent after the change; undefined when the response does not have it.
@@ -112,9 +121,8 @@ export interface IssuingClient {
    */
   setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
   /**
-   * The typed openapi-fetch client on the same transport, for what the methods do not offer. It sends only to paths below
-   * `baseUrl` and `/api/v1/`.
-   * @throws {IssuingError} `configuration` for any other address, before the API key is looked up or added.
+   * The typed openapi-fetch client on the same transport, for all other paths of the service below `/api/v1/`.
+   * @throws {IssuingError} `configuration` for any other address, before the API key is read or added.
    * @example
    * ```ts
    * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -128,55 +136,60 @@ export interface IssuingClient {
 }
 
 /**
- * Creates a client of the service at `baseUrl`. One is enough for a program: its calls share connections and retries. Without
- * `baseUrl` and `apiKey` it reads the environment variables `LOYALTY_URL` and `LOYALTY_API_KEY`.
- * @throws {IssuingError} `configuration`, naming the option and the fix, before any request.
+ * Creates a client of the service at `baseUrl`. Create one for the whole program: its calls share connections and the retry budget.
+ * Without `baseUrl` and `apiKey` it reads the environment variables `LOYALTY_URL` and `LOYALTY_API_KEY`.
+ * @throws {IssuingError} `configuration`, naming the option and the fix.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
  *
  * export const loyalty = createIssuingClient({
  *   baseUrl: "https://cards.example.com",
- *   apiKey: process.env.LOYALTY_API_KEY, // a Website key: stays on the server
- *   deadlineMs: 5_000, // what your user is willing to wait
+ *   apiKey: process.env.LOYALTY_API_KEY, // a Website key; keep it on the server
+ *   deadlineMs: 5_000, // how long a user is willing to wait
  * });
  * ```
  */
 export function createIssuingClient(options: IssuingClientOptions = {}): IssuingClient {
   refuseBrowser();
-  const settings = checkedOptions(options);
-  const exchange = createExchange(settings);
-  const { run, sendForApi } = exchange;
+  const settings = parseOptions(options);
+  const pipeline = createPipeline(settings);
+  const { run } = pipeline;
   let api: Api | undefined;
 
+  const toCaller = (callOptions: CallOptions | null | undefined) =>
+    parseCallOptions(parseObject("options", callOptions), settings.limits, settings.clock);
+
   return {
-    issueCard: cardIssuer(exchange, settings),
+    issueCard: createIssueCard(pipeline, settings),
 
     async getCard(cardId, callOptions) {
-      const id = checkedId("card id", cardId);
-      return run({ operation: "getCard", id }, callOptions, readCard<FieldValues>);
+      const id = parseId("card id", cardId);
+      return run({ operation: "getCard", id }, toCaller(callOptions), readCard<FieldValues>);
     },
 
-    async listOperations(cardId, given, callOptions) {
-      const id = checkedId("card id", cardId);
-      const { limit } = checkedObject("query", given);
-      const query = limit === undefined ? "" : `?limit=${checkedLimit(limit)}`;
-      return run({ operation: "listOperations", id, query }, callOptions, readOperations);
+    async listOperations(cardId, query, callOptions) {
+      const id = parseId("card id", cardId);
+      const { limit } = parseObject("query", query);
+      const search = limit === undefined ? "" : `?limit=${parseLimit(limit)}`;
+      return run({ operation: "listOperations", id, query: search }, toCaller(callOptions), readOperations);
     },
 
     async getConsent(cardId, callOptions) {
-      const id = checkedId("card id", cardId);
-      return run({ operation: "getConsent", id }, callOptions, readConsent);
+      const id = parseId("card id", cardId);
+      return run({ operation: "getConsent", id }, toCaller(callOptions), readConsent);
     },
 
     async setConsent(cardId, change, callOptions) {
-      const id = checkedId("card id", cardId);
-      const body = JSON.stringify(checkedChange(change));
-      return run({ operation: "setConsent", id, body }, callOptions, (_call, data) => consentIn(data));
+      const id = parseId("card id", cardId);
+      const body = JSON.stringify(parseConsentChange(change));
+      return run({ operation: "setConsent", id, body }, toCaller(callOptions), (_call, state) =>
+        findConsent(state),
+      );
     },
 
     get api() {
-      api ??= createApi(settings.baseUrl, sendForApi);
+      api ??= createApi(settings.baseUrl, pipeline.sendForApi);
       return api;
     },
   };

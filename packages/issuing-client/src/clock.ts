@@ -1,87 +1,131 @@
-/** Time as the client needs it: what moment it is, how long something takes, and being woken later. */
-import { onAbort, type Stop } from "./abort.ts";
+/** Clock, time limits and abort signals: how long the client waits, and what ends the wait early. */
+import { maxTimerMs } from "@loyalty-cards/internal/platform";
 
-/** Time as the client sees it: what it is, and a way to wait. */
+/** Time as the client sees it. Replace it in tests to control timeouts, deadlines and pauses. */
 export interface Clock {
-  /** The date, in milliseconds since 1970. */
+  /** The current date, in milliseconds since 1970. */
   now(): number;
-  /** Milliseconds since some moment, which no correction of the date moves back or forth. */
+  /** Milliseconds since an arbitrary moment. Corrections of the date do not change it. */
   monotonicMs(): number;
-  /** Calls back once, so many milliseconds from now. @returns how to cancel. */
+  /** Calls `wake` once, after `ms` milliseconds. @returns a function that cancels the timer. */
   after(ms: number, wake: () => void): () => void;
 }
-
-/** What the runtimes' timers can hold; a longer one would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: Date.now,
   monotonicMs: () => performance.now(),
   after(ms, wake) {
-    if (ms <= longestTimerMs) {
-      const timer = setTimeout(wake, ms);
-      return () => clearTimeout(timer);
-    }
-    let cancel = () => {};
-    const timer = setTimeout(() => {
-      cancel = systemClock.after(ms - longestTimerMs, wake);
-    }, longestTimerMs);
+    let cancelRest: (() => void) | undefined;
+    const startRest = () => {
+      cancelRest = systemClock.after(ms - maxTimerMs, wake);
+    };
+    const timer = ms <= maxTimerMs ? setTimeout(wake, ms) : setTimeout(startRest, maxTimerMs);
     return () => {
       clearTimeout(timer);
-      cancel();
+      cancelRest?.();
     };
   },
 };
 
-/** Thrown by {@link within} when time is up. */
-export class TimeUp extends Error {}
+/** A time limit passed. Never reaches the user: it becomes a `timeout` or a `deadline` error. */
+export class TimeLimitError extends Error {}
+
+/** Aborts the work of one call. An AbortController would add a third to the time of a call over undici. */
+export class CallSignal {
+  aborted = false;
+  reason: unknown;
+  #callbacks: (() => void)[] = [];
+
+  abort(reason: unknown): void {
+    this.aborted = true;
+    this.reason = reason;
+    for (const callback of this.#callbacks) callback();
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason;
+  }
+
+  /** @returns a function that removes the callback. */
+  onAbort(callback: () => void): () => void {
+    this.#callbacks.push(callback);
+    return () => {
+      this.#callbacks = this.#callbacks.filter((other) => other !== callback);
+    };
+  }
+}
+
+// Runtimes warn of a leak when a signal has more than ten listeners, so all calls with one signal share a listener.
+const sharedListeners = new WeakMap<AbortSignal, { callbacks: Set<() => void>; listener: () => void }>();
+
+function onAbort(signal: AbortSignal | CallSignal, callback: () => void): () => void {
+  if (signal instanceof CallSignal) return signal.onAbort(callback);
+  const { callbacks, listener } = sharedListeners.get(signal) ?? addSharedListener(signal);
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size > 0) return;
+    sharedListeners.delete(signal);
+    signal.removeEventListener("abort", listener);
+  };
+}
+
+function addSharedListener(signal: AbortSignal) {
+  const callbacks = new Set<() => void>();
+  const listener = () => {
+    for (const callback of [...callbacks]) callback();
+  };
+  const shared = { callbacks, listener };
+  sharedListeners.set(signal, shared);
+  signal.addEventListener("abort", listener, { once: true });
+  return shared;
+}
 
 export interface Limits {
   clock: Clock;
-  /** On the monotonic clock. Asked again when that moment has come: it may be later by then. */
+  /** On the monotonic clock. Read again when the time has come, because it can move to a later time. */
   endsAtMs: () => number;
-  signal: AbortSignal | Stop | undefined;
+  signal: AbortSignal | CallSignal | undefined;
 }
 
 /**
- * Waits for work that has to end in time, and ends waiting at once when it does not or when the caller aborts: not every
- * piece of work listens to a signal. Leaves no timer and no listener behind.
- * @param stop called when waiting ends early, so that the work can end too. What it gives is waited for instead.
- * @throws {TimeUp}, or the caller's `signal.reason`, or what the work throws.
+ * Waits for work until a time limit or an abort, also when the work ignores both. Removes its timer and its listener.
+ * @param onEnd called when the wait ends early, to stop the work. When it returns a promise, the result is that promise's.
+ * @throws {TimeLimitError} at the limit; the signal's `reason`; and what the work throws.
  */
-export function within<Result>(
+export function waitWithin<Result>(
   { clock, endsAtMs, signal }: Limits,
   work: Promise<Result>,
-  stop: (reason: unknown) => Promise<Result> | undefined = () => undefined,
+  onEnd: (reason: unknown) => Promise<Result> | undefined = () => undefined,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
     const end = (reason: unknown) => {
-      release();
-      const instead = stop(reason); // what the work says because it was stopped comes too late
-      if (instead === undefined) reject(reason);
-      else resolve(instead);
+      cleanUp();
+      const replacement = onEnd(reason); // an error of the work that was stopped is ignored
+      if (replacement === undefined) reject(reason);
+      else resolve(replacement);
     };
     const startTimer = (atMs: number): (() => void) | undefined => {
       if (atMs === Number.POSITIVE_INFINITY) return undefined;
       return clock.after(atMs - clock.monotonicMs(), () => {
         const laterMs = endsAtMs();
         if (laterMs > atMs) cancelTimer = startTimer(laterMs);
-        else end(new TimeUp());
+        else end(new TimeLimitError());
       });
     };
     let cancelTimer = startTimer(endsAtMs());
-    const stopListening = signal && onAbort(signal, () => end(signal.reason));
-    const release = () => {
+    const removeListener = signal && onAbort(signal, () => end(signal.reason));
+    const cleanUp = () => {
       cancelTimer?.();
-      stopListening?.();
+      removeListener?.();
     };
     work.then(
       (result) => {
-        release();
+        cleanUp();
         resolve(result);
       },
       (error) => {
-        release();
+        cleanUp();
         reject(error);
       },
     );
@@ -89,11 +133,11 @@ export function within<Result>(
   });
 }
 
-/** Resolves after a pause, or when the deadline ends it. @throws `signal.reason` as soon as that is aborted otherwise. */
-export async function pause(clock: Clock, ms: number, signal: Stop): Promise<void> {
+/** Resolves after `ms` milliseconds, or at the deadline of the call. @throws the signal's `reason` when a caller aborts. */
+export async function sleep(clock: Clock, ms: number, signal: CallSignal): Promise<void> {
   const endsAtMs = clock.monotonicMs() + ms;
-  const limits = { clock, endsAtMs: () => endsAtMs, signal };
-  await within(limits, new Promise<void>(() => {})).catch((error) => {
-    if (!(error instanceof TimeUp)) throw error;
+  const forever = new Promise<void>(() => {});
+  await waitWithin({ clock, endsAtMs: () => endsAtMs, signal }, forever).catch((error) => {
+    if (!(error instanceof TimeLimitError)) throw error;
   });
 }

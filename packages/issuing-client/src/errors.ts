@@ -1,8 +1,23 @@
-/** What a failed call tells: what happened, whether a card may exist, and what to do next. */
-import type { RejectedField } from "./fields.ts";
-import type { ProblemDetails } from "./problem.ts";
+/** Errors: what happened, whether a card may exist, and what to do next. */
 
-/** `validation` is 422, `rejected` any 4xx without a name of its own, `server` 5xx, `configuration` a mistake in the call. */
+/** Problem details (RFC 9457). Members that this version does not know are kept. */
+export interface ProblemDetails {
+  type: string;
+  status: number;
+  title?: string;
+  detail?: string;
+  [member: string]: unknown;
+}
+
+/** A member of the request that is missing or invalid. */
+export interface RejectedField {
+  /** JSON Pointer (RFC 6901) into the request body: `/customer/phone`, `/fieldValues/name`. */
+  pointer: string;
+  /** What is wrong, in the words of the service or of the schema. It can quote what the user typed: show it to them, and do not log it. */
+  detail?: string;
+}
+
+/** `validation` is 422, `rejected` a 4xx without its own code, `server` 5xx, `configuration` an invalid option or argument. */
 export type IssuingErrorCode =
   | "validation"
   | "not-found"
@@ -20,10 +35,10 @@ export type IssuingErrorCode =
   | "idempotency-expired"
   | "configuration";
 
-/** Whether the service did what it was asked: certainly not, it refused, or nobody knows. Of the whole call. */
+/** Effect of the whole call at the service: not sent, rejected, or unknown. */
 export type Outcome = (typeof outcomes)[number];
 
-/** From the one that leaves nothing open to the one that leaves everything open. */
+/** In order of increasing uncertainty. */
 export const outcomes = ["not-sent", "rejected", "unknown"] as const;
 
 export interface IssuingErrorFacts {
@@ -31,14 +46,12 @@ export interface IssuingErrorFacts {
   outcome: Outcome;
   /** Whether the same call, with the same idempotency key, may succeed later. */
   retryable?: boolean;
-  /** How many requests went out. */
+  /** How many requests were sent. */
   attempts?: number;
   idempotencyKey?: string | undefined;
-  /** What may be shown to the user; a general sentence when absent. */
+  /** Default: a general sentence. */
   userMessage?: string | undefined;
-  /** The card of a response that is no card of the contract in other respects. */
   cardId?: string | undefined;
-  /** The members of the request that were rejected; none when absent. */
   fields?: readonly RejectedField[] | undefined;
   /** How long the service asked to wait, in milliseconds. */
   retryAfterMs?: number | undefined;
@@ -47,27 +60,27 @@ export interface IssuingErrorFacts {
 
 const generalMessage = "Your loyalty card is not available right now. Please try again later.";
 
-/** Survives two copies of this package in one program, where instanceof does not. */
+/** Identifies errors of another installed copy of this package, which instanceof does not. */
 const brand = Symbol.for("@loyalty-cards/issuing-client/error");
 
-/** Every error of the client, but for the caller's own abort. */
+/** Every error of the client, except the caller's own abort. */
 export class IssuingError extends Error {
   override readonly name: string = "IssuingError";
   readonly code: IssuingErrorCode;
   readonly retryable: boolean;
-  /** `unknown`: a card may exist; repeat the call with the same key, do not start anew. */
+  /** With `unknown` a card may exist: repeat the call with the same key. */
   readonly outcome: Outcome;
   readonly attempts: number;
-  /** Safe to render: the `detail` of a 422 (spec 7), and a general sentence for everything else. */
+  /** Safe to show to the user: the `detail` of a 422 (spec 7), and a general sentence for other errors. */
   declare readonly userMessage: string;
   /**
-   * The members of the request that were rejected, by a 422 of the service or by the schema of the template; empty when none are
-   * known, at most 50. Show each `detail` beside its input.
+   * The rejected members of the request, from a 422 of the service or the schema of the template. At most 50; empty when none are
+   * known. Show each `detail` beside its input.
    */
   declare readonly fields: readonly RejectedField[];
   declare readonly idempotencyKey?: string;
   declare readonly retryAfterMs?: number;
-  /** With `invalid-response`: the card exists and has this id, but another member has a value of another kind. Store it as if the call had succeeded. */
+  /** With `invalid-response`: the id of a card that exists, although another member of the response is invalid. Store it. */
   declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
@@ -76,7 +89,7 @@ export class IssuingError extends Error {
     this.outcome = facts.outcome;
     this.retryable = facts.retryable ?? false;
     this.attempts = facts.attempts ?? 0;
-    // Reachable, but not printed: the service's words may quote the user.
+    // Not enumerable, so not printed: text of the service can quote the user.
     Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalMessage });
     Object.defineProperty(this, "fields", { value: facts.fields ?? [] });
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
@@ -86,11 +99,11 @@ export class IssuingError extends Error {
   }
 }
 
-/** The service answered, and the answer is a refusal or a fault of its own. */
+/** The service responded with 4xx or 5xx. */
 export class ProblemError extends IssuingError {
   override readonly name = "ProblemError";
   readonly status: number;
-  /** RFC 9457, with every member the service sent. */
+  /** Problem details (RFC 9457) with all members that the service sent. */
   declare readonly problem: ProblemDetails;
   declare readonly requestId?: string;
 
@@ -100,35 +113,33 @@ export class ProblemError extends IssuingError {
   ) {
     super(message, facts);
     this.status = facts.status;
-    Object.defineProperty(this, "problem", { value: facts.problem }); // as userMessage
+    Object.defineProperty(this, "problem", { value: facts.problem }); // not printed
     if (facts.requestId !== undefined) this.requestId = facts.requestId;
   }
 }
 
-/** True for every error of this client, also when another copy of the package threw it. */
+/** Whether a value is an error of the client, also of another installed copy of this package. */
 export function isIssuingError(value: unknown): value is IssuingError {
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
 }
 
-/** The same error once more: what one caller changes, another does not see. */
-export const copyOf = (error: IssuingError) => new IssuingError(error.message, error);
+/** A copy for another caller. */
+export const copyError = (error: IssuingError) => new IssuingError(error.message, error);
 
 export function deadlineError({
   outcome,
-  attempts,
+  attempts = 0,
   idempotencyKey,
 }: Pick<IssuingErrorFacts, "outcome" | "attempts" | "idempotencyKey">): IssuingError {
-  const message = "The call did not succeed before its deadline.";
-  return new IssuingError(message, {
-    code: "deadline",
-    retryable: true,
-    outcome,
-    attempts: attempts ?? 0,
-    idempotencyKey,
-  });
+  const facts = { code: "deadline", retryable: true, outcome, attempts, idempotencyKey } as const;
+  return new IssuingError("The call did not succeed before its deadline.", facts);
 }
 
-/** A mistake in the program: nothing was sent, and trying again does not help. */
+/** An invalid option or argument: nothing was sent, and a retry does not help. */
 export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });
 }
+
+/** Whether an `await` is missing, which many invalid values are caused by. */
+export const isPromise = (value: unknown): boolean =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === "function";

@@ -1,32 +1,38 @@
-/** The key under which a card is issued once: derived from your own user's id, so that it survives a crash. */
+/** Idempotency keys: derived from your user's id, so that a call after a crash returns the same card; and the 24 hours for which the service stores them. */
 import { configurationError, IssuingError } from "./errors.ts";
 
-/** Your own user's id: not empty, and a number only when it is a safe integer. */
+/** Your own user's id: not empty; a number must be a safe integer. */
 export type UserId = string | number | bigint;
 
-/** What a key is derived from. */
-export interface DeriveInput {
+/** What an idempotency key is derived from. */
+export interface IdempotencyKeyInput {
   templateId: string;
   /** Your own user's id. `42`, `"42"` and `42n` are the same user. */
   userId: UserId;
-  /** Another salt, another card: for a deliberate second issue to the same user. Default: none. */
+  /** Another salt gives another key, to issue another card to the same user. Default: none. */
   salt?: string;
-  /** The `idempotencyNamespace` of the client: keeps apart user tables that have the same ids. Default `""`: none. */
+  /** The `idempotencyNamespace` of the client, which separates user tables with the same ids. Default `""`: none. */
   namespace?: string;
 }
 
-/** The version of the derivation; a change of it would issue second cards to users who retry across the change. */
+/** Version of the derivation. A change would issue second cards to users who retry after an upgrade. */
 const version = "lc1";
 
-/** spec 8 */
+/** How long the service stores a key (spec 8). */
 const retentionMs = 24 * 3_600_000;
 
+/** No attempt begins this long before the end of the retention: clocks differ, and a request takes time. */
+const retentionMarginMs = 60_000;
+
+/** Earlier than every card. A current time in seconds, read as milliseconds, is before it. */
+const earliestMs = Date.UTC(2001, 0, 1);
+
 /**
- * Derives the Idempotency-Key (spec 4.1): stable across processes and runtimes, and without personal data. `issueCard` calls it when
- * it has a `userId`.
+ * Derives the Idempotency-Key (spec 4.1), the same in every process and runtime, and without personal data. `issueCard` calls it when
+ * `userId` is set.
  * @param input the template's id, your own user's id, and optionally `salt` and `namespace`.
  * @returns `lc1_` and 43 characters of base64url.
- * @throws {IssuingError} `configuration` for a `userId` that is empty or no id, and for a `salt` or `namespace` that is
+ * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `salt` or `namespace` that is
  * present but undefined, blank or not a string.
  * @example
  * ```ts
@@ -36,37 +42,36 @@ const retentionMs = 24 * 3_600_000;
  * console.log(idempotencyKey); // the key that issueCard sends for this user
  * ```
  */
-export async function deriveIdempotencyKey(input: DeriveInput): Promise<string> {
+export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<string> {
   const { templateId, userId } = input;
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
-  const parts = [version, templateId, userIdText(userId), keyPart("salt", input)];
-  // A part of its own only where there is one: keys without a namespace stay the same.
-  const namespace = keyPart("namespace", input);
+  const parts = [version, templateId, formatUserId(userId), parseKeyPart("salt", input)];
+  // Only when it is set: keys without a namespace do not change.
+  const namespace = parseKeyPart("namespace", input);
   if (namespace !== "") parts.push(namespace);
   if (!parts.every((part) => part.isWellFormed()))
     throw configurationError("templateId, userId, salt and namespace must be well-formed text.");
-  // Each part is preceded by its length, so that no two inputs can read the same when joined.
+  // Each part is preceded by its length, so that different inputs never join to the same text.
   const text = new TextEncoder().encode(parts.map((part) => `${part.length}:${part}`).join(""));
   return `${version}_${base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", text)))}`;
 }
 
 /**
- * The salt or the namespace; `""` when there is none.
- * @throws {IssuingError} `configuration` when it is present but undefined, blank or not a string: the key would be another
- * person's.
+ * Returns the salt or the namespace; `""` when there is none.
+ * @throws {IssuingError} `configuration` when it is present but undefined, blank or not a string: the key could be another person's.
  */
-export function keyPart<Name extends string>(name: Name, options: { [Key in Name]?: unknown }): string {
+export function parseKeyPart<Name extends string>(name: Name, options: { [Key in Name]?: unknown }): string {
   if (!(name in options)) return "";
   const value = options[name];
   if (value === "") return "";
   if (typeof value === "string" && value.trim() !== "" && value.isWellFormed()) return value;
   throw configurationError(
-    `${name} is present but ${value === undefined ? "undefined" : "not text"}: give a string that is not blank, or leave it out.`,
+    `${name} is present but ${value === undefined ? "undefined" : "not text"}: set a string that is not blank, or leave it out.`,
   );
 }
 
-function userIdText(userId: unknown): string {
+function formatUserId(userId: unknown): string {
   if (typeof userId === "bigint") return String(userId);
   if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId);
   if (typeof userId === "string" && userId.trim() !== "") return userId;
@@ -82,27 +87,54 @@ function base64url(bytes: Uint8Array): string {
     .replace(/=+$/, "");
 }
 
-/** A key for a call that brought none: it makes retries safe, but nobody can repeat it after a crash. */
+/** Makes retries safe, but not a new call after a crash. */
 export const randomIdempotencyKey = () => crypto.randomUUID();
 
-/** @throws {IssuingError} `configuration`; the key is never quoted, for it may be the wrong secret pasted. */
-export function checkedIdempotencyKey(key: unknown): string {
+/** @throws {IssuingError} `configuration`, without the key: it can be a secret that was pasted by mistake. */
+export function parseIdempotencyKey(key: unknown): string {
   if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
   throw configurationError("idempotencyKey must be 1 to 255 visible ASCII characters, without spaces.");
 }
 
-/** No card was issued before; a current time in seconds, read as milliseconds, is. */
-const earliestMs = Date.UTC(2001, 0, 1);
-
-/** Clocks differ, and a request takes its time: this long before the end of the retention no attempt begins. */
-const retentionMarginMs = 60_000;
+/**
+ * Returns the key of a call: derived from `userId`, the caller's own, or random.
+ * @throws {IssuingError} `configuration` when an option is present but undefined: a random key would issue a second card.
+ */
+export function resolveIdempotencyKey(
+  templateId: string,
+  options: { userId?: UserId; idempotencyKey?: string; salt?: string; firstAttemptAt?: unknown },
+  namespace: string,
+): string | Promise<string> {
+  for (const name of ["idempotencyKey", "salt", "firstAttemptAt"] as const) {
+    if (name in options && options[name] === undefined) {
+      throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
+    }
+  }
+  const { idempotencyKey, salt } = options;
+  const hasUserId = "userId" in options;
+  if (idempotencyKey !== undefined && hasUserId) {
+    throw configurationError(
+      "Set userId or idempotencyKey, not both: the key is derived from the user's id.",
+    );
+  }
+  if (salt !== undefined && !hasUserId)
+    throw configurationError("salt needs userId: it is part of the key that is derived from the user's id.");
+  if (salt === "")
+    throw configurationError("salt is empty: set a string that is not blank, or leave it out.");
+  if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
+  if (hasUserId) {
+    const userId = options.userId as UserId; // deriveIdempotencyKey rejects undefined
+    return deriveIdempotencyKey({ templateId, userId, namespace, ...(salt !== undefined && { salt }) });
+  }
+  if (!("firstAttemptAt" in options)) return randomIdempotencyKey();
+  throw configurationError("firstAttemptAt needs the userId or the idempotencyKey of that first attempt.");
+}
 
 /**
- * How long a call with this key may still be repeated.
- * @returns milliseconds; infinite when the first attempt is this one.
- * @throws {IssuingError} `idempotency-expired` once the service may have forgotten the key: a repeat would issue anew.
+ * Returns how long the service still stores the key, in milliseconds; infinite when this is the first attempt.
+ * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the call could issue a second card.
  */
-export function repeatableForMs(
+export function getRemainingRetentionMs(
   firstAttemptAt: Date | number | undefined,
   nowMs: number,
   key: string,
@@ -122,7 +154,7 @@ export function repeatableForMs(
   const remainingMs = atMs + retentionMs - retentionMarginMs - nowMs;
   if (remainingMs > 0) return remainingMs;
   throw new IssuingError(
-    "The first attempt is 24 hours ago: the service may have forgotten the key, and a repeat could issue a second card. Look for the card first.",
+    "The first attempt was 24 hours ago: the service may have forgotten the key, and a new attempt could issue a second card. Look for the card first.",
     { code: "idempotency-expired", outcome: "unknown", idempotencyKey: key },
   );
 }

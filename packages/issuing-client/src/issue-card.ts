@@ -1,129 +1,140 @@
-/** Issues a card: one key, one request under way, one card. */
-import { type Caller, type CallOptions, checkedObject } from "./call.ts";
+/** Issuing a card: the idempotency key, the body, and one shared request for concurrent calls with one key. */
+import { type Caller, type CallOptions, parseCallOptions, parseObject } from "./call-options.ts";
 import { type Card, type Customer, type IssueCardRequest, readCard } from "./cards.ts";
-import { TimeUp, within } from "./clock.ts";
+import { TimeLimitError, waitWithin } from "./clock.ts";
 import { configurationError, deadlineError, IssuingError } from "./errors.ts";
-import type { Exchange } from "./exchange.ts";
-import {
-  checkedIdempotencyKey,
-  deriveIdempotencyKey,
-  randomIdempotencyKey,
-  repeatableForMs,
-  type UserId,
-} from "./idempotency.ts";
-import { checkedId } from "./identifier.ts";
-import { inFlight } from "./in-flight.ts";
+import { getRemainingRetentionMs, resolveIdempotencyKey, type UserId } from "./idempotency.ts";
 import type { Settings } from "./options.ts";
-import { checkedHeaders, jsonOf } from "./request.ts";
-import {
-  checkedFieldValues,
-  type FieldValues,
-  matchedValues,
-  type Template,
-  validatedBy,
-} from "./template.ts";
+import type { Pipeline, RunningCall } from "./pipeline.ts";
+import { type OperationRequest, parseId, toJson } from "./request.ts";
+import { type FieldValues, parseFieldValues, readValidated, type Template, validate } from "./template.ts";
 
-/** What makes a repeated call the same call, and what every method takes. */
+/** Options of `issueCard`: the idempotency key, and what every method takes. */
 export interface IssueCardOptions extends CallOptions {
   /**
-   * Your own user's id: the Idempotency-Key is derived from it, the template's id and the client's `idempotencyNamespace`.
-   * Present but undefined is an error.
+   * Your own user's id. The Idempotency-Key is derived from it, the template's id and the client's `idempotencyNamespace`.
+   * It is an error when the member is present but undefined.
    */
   userId?: UserId;
-  /** Or your own key. With neither, a random one keeps retries safe, but not a repeat after a crash. */
+  /** Your own key, instead of `userId`. Default: a random key, which makes retries safe, but not a new call after a crash. */
   idempotencyKey?: string;
-  /** Part of the derived key: another card for the same user on purpose, or a new try after a refusal that the service has stored. */
+  /** Part of the derived key. Another salt issues another card to the same user, or sends a corrected form after a stored 422. */
   salt?: string;
-  /** When you first tried this key; once the service may have forgotten it, the call is refused. */
+  /** When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. */
   firstAttemptAt?: Date | number;
 }
 
-/** The method `issueCard` of a client. */
-export function cardIssuer({ createCaller, start }: Exchange, { clock, idempotencyNamespace }: Settings) {
-  const share = inFlight<Card<unknown>>();
+/** Creates the method `issueCard` of a client. */
+export function createIssueCard(pipeline: Pipeline, settings: Settings) {
+  const { clock, limits, idempotencyNamespace } = settings;
+  const runningCalls = new Map<string, RunningCall>(); // by idempotency key
 
-  async function issueCard<Fields = FieldValues>(
+  return async function issueCard<Fields = FieldValues>(
     template: string | Template<Fields>,
     request: IssueCardRequest<NoInfer<Fields>>,
-    given?: IssueCardOptions,
+    callOptions?: IssueCardOptions,
   ): Promise<Card<Fields>> {
-    const options = checkedObject("options", given);
-    // What is read before the first await is as it is now; what the caller changes later changes nothing.
+    // Everything is read before the first await, so later changes by the caller have no effect.
+    const options = parseObject("options", callOptions);
     const { firstAttemptAt } = options;
-    const caller = createCaller(options);
-    const headers = checkedHeaders(options.headers);
-    const draft = draftOf(template, request);
-    const { templateId, unchecked } = draft;
-    let { body } = draft;
-    const keyFound = idempotencyKeyOf(templateId, options, idempotencyNamespace);
+    const caller = parseCallOptions(options, limits, clock);
+    const draft = toDraft(template, request);
+    const idempotencyKey = await resolveIdempotencyKey(draft.id, options, idempotencyNamespace);
 
-    if (unchecked !== undefined) {
-      const result = await inTime(caller, validated(unchecked, keyFound));
-      const matched = matchedValues(result, unchecked.fieldValues);
-      body = withFieldValues(body, jsonOf("fieldValues", matched ?? {})); // a schema can leave nothing
+    let { body } = draft;
+    if (draft.schema !== undefined) {
+      const validation = validate(draft.schema, JSON.parse(draft.fieldValues));
+      const result = await waitUntilDeadline(validation, caller, idempotencyKey);
+      const fieldValues = readValidated(result, draft.fieldValues) ?? {};
+      body = JSON.stringify({ ...JSON.parse(body), fieldValues });
     }
-    const idempotencyKey = await keyFound;
     caller.signal?.throwIfAborted();
     const nowMs = clock.monotonicMs();
     if (caller.endsAtMs - nowMs < 1) throw deadlineError({ outcome: "not-sent", idempotencyKey });
-    const repeatableMs = repeatableForMs(firstAttemptAt, clock.now(), idempotencyKey);
-    caller.endsAtMs = Math.min(caller.endsAtMs, nowMs + repeatableMs);
+    const retentionMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
+    caller.endsAtMs = Math.min(caller.endsAtMs, nowMs + retentionMs);
 
-    const running = share(idempotencyKey, [templateId, body], () =>
-      start(
-        { operation: "issueCard", id: templateId, body, idempotencyKey },
-        headers,
-        caller,
-        readCard<unknown>,
-      ),
-    );
-    if (running === undefined) throw mismatch(idempotencyKey);
-    const make = await running.wait(caller);
-    return make() as Card<Fields>;
-  }
+    const operation: OperationRequest = { operation: "issueCard", id: draft.id, body, idempotencyKey };
+    let running = runningCalls.get(idempotencyKey);
+    if (running === undefined || running.call.signal.aborted) {
+      running = pipeline.start(operation, caller);
+      trackUntilEnd(runningCalls, idempotencyKey, running);
+    } else if (!isSameRequest(running.request, operation)) {
+      throw mismatchError(idempotencyKey);
+    }
+    return pipeline.waitFor(running, caller, readCard<Fields>);
+  };
 
-  /** The schema's time counts into the call's. */
-  function inTime<Result>({ signal, endsAtMs }: Caller, work: Promise<Result>): Promise<Result> {
-    return within({ clock, endsAtMs: () => endsAtMs, signal }, work).catch((error) => {
-      throw error instanceof TimeUp ? deadlineError({ outcome: "not-sent" }) : error;
-    });
+  /** Waits for a schema, within the time of the call. */
+  async function waitUntilDeadline<Result>(work: Promise<Result>, caller: Caller, idempotencyKey: string) {
+    const { signal, endsAtMs } = caller;
+    try {
+      return await waitWithin({ clock, endsAtMs: () => endsAtMs, signal }, work);
+    } catch (error) {
+      throw error instanceof TimeLimitError ? deadlineError({ outcome: "not-sent", idempotencyKey }) : error;
+    }
   }
-  return issueCard;
 }
 
-/** A request as it was given, in text. */
+function trackUntilEnd(calls: Map<string, RunningCall>, key: string, running: RunningCall): void {
+  calls.set(key, running);
+  running.result.then(() => {
+    if (calls.get(key) === running) calls.delete(key);
+  });
+}
+
+/** Whether template and body are equal. The members of the JSON can be in another order. */
+function isSameRequest(one: OperationRequest, other: OperationRequest): boolean {
+  return (
+    one.id === other.id && (one.body === other.body || sortMembers(one.body) === sortMembers(other.body))
+  );
+}
+
+function sortMembers(json = "null"): string {
+  return JSON.stringify(JSON.parse(json), (_key, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}
+
+function mismatchError(idempotencyKey: string): IssuingError {
+  return new IssuingError(
+    "Another call with the same idempotency key and a different request is running: use one key for one request.",
+    { code: "idempotency-mismatch", outcome: "not-sent", idempotencyKey },
+  );
+}
+
+/** The request as it was when the method was called. */
 interface Draft {
-  templateId: string;
-  /** Without field values where a schema has yet to check them. */
+  id: string;
+  /** JSON. Without field values when a schema has to validate them first. */
   body: string;
-  unchecked: { schema: NonNullable<Template<unknown>["schema"]>; fieldValues: string } | undefined;
+  schema: Template<unknown>["schema"];
+  /** JSON of the field values for the schema. */
+  fieldValues: string;
 }
 
-function draftOf(template: string | Template<unknown>, request: IssueCardRequest<unknown>): Draft {
-  const { id, schema } =
+function toDraft(template: string | Template<unknown>, request: IssueCardRequest<unknown>): Draft {
+  const { id: templateId, schema } =
     typeof template === "string" ? { id: template, schema: undefined } : (template ?? {});
-  const templateId = checkedId("template id", id);
-  const { customer, fieldValues } = request ?? {};
+  const id = parseId("template id", templateId);
+  const { customer, fieldValues = {} } = request ?? {}; // spec 4.1: {} when there is nothing to fill
   if (typeof customer !== "object" || customer === null) {
     throw configurationError(
       "request.customer is missing: { customer: { phone, consents: { privacy: { version } } } }.",
     );
   }
   checkConsents(customer.consents);
-  const body = customerBody(customer);
-  if (schema === undefined) {
-    const values = jsonOf("fieldValues", checkedFieldValues(fieldValues) ?? {}); // spec 4.1: also when there is nothing to fill
-    return { templateId, body: withFieldValues(body, values), unchecked: undefined };
-  }
-  return {
-    templateId,
-    body,
-    unchecked: { schema, fieldValues: fieldValues === undefined ? "{}" : jsonOf("fieldValues", fieldValues) },
-  };
+  checkContacts(customer);
+  const values = schema === undefined ? parseFieldValues(fieldValues) : undefined;
+  const json = toJson("customer", { customer, fieldValues: values });
+  const body = contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json;
+  return { id, body, schema, fieldValues: schema === undefined ? "" : toJson("fieldValues", fieldValues) };
 }
 
 /**
- * Only the program can correct these (spec 2.4): the service would respond with a sentence for the visitor.
+ * Validates consents before the request (spec 2.4): they are set by the program, not by the visitor who would see the service's message.
  * @throws {IssuingError} `configuration`.
  */
 function checkConsents(
@@ -146,69 +157,19 @@ const contacts = ["phone", "email", "name"] as const;
 
 const isBlank = (value: unknown) => value === null || (typeof value === "string" && value.trim() === "");
 
-/**
- * Blank contacts, as empty form fields and columns give them, are left out: the service would reject the sign-up.
- * @throws {IssuingError} `configuration` for a contact of another type: a phone that became a number has lost its `+` or `0`.
- */
-function customerBody(customer: Customer): string {
+/** @throws {IssuingError} `configuration` for a contact that is not text: a phone that became a number has lost its `+` or `0`. */
+function checkContacts(customer: Customer): void {
   for (const name of contacts) {
     const value: unknown = customer[name];
     if (value === undefined || value === null || typeof value === "string") continue;
     const fix = name === "phone" ? 'keep it as text, such as "+48600100200".' : "keep it as text.";
-    throw configurationError(`customer.${name} must be a string, and is of type ${typeof value}: ${fix}`);
+    throw configurationError(`customer.${name} must be a string, not a ${typeof value}: ${fix}`);
   }
-  const body = jsonOf("customer", { customer });
-  if (!contacts.some((name) => isBlank(customer[name]))) return body;
-  const { customer: sent } = JSON.parse(body);
-  for (const name of contacts) if (isBlank(sent?.[name])) delete sent[name];
-  return JSON.stringify({ customer: sent });
 }
 
-const withFieldValues = (body: string, fieldValues: string) =>
-  `${body.slice(0, -1)},"fieldValues":${fieldValues}}`;
-
-async function validated(
-  { schema, fieldValues }: NonNullable<Draft["unchecked"]>,
-  keyFound: string | Promise<string>,
-) {
-  await keyFound; // a mistake in the key comes first
-  return validatedBy(schema, JSON.parse(fieldValues));
-}
-
-function idempotencyKeyOf(
-  templateId: string,
-  options: IssueCardOptions,
-  namespace: string,
-): string | Promise<string> {
-  // A random key instead of the missing one would issue a second card.
-  for (const name of ["idempotencyKey", "salt", "firstAttemptAt"] as const) {
-    if (name in options && options[name] === undefined) {
-      throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
-    }
-  }
-  const { userId, idempotencyKey, salt } = options;
-  const hasUserId = "userId" in options;
-  if (idempotencyKey !== undefined && hasUserId) {
-    throw configurationError(
-      "Give userId or idempotencyKey, not both: the key is derived from the user's id.",
-    );
-  }
-  if (salt !== undefined && !hasUserId)
-    throw configurationError("salt needs userId: it is part of the key that is derived from the user's id.");
-  if (salt === "")
-    throw configurationError("salt is empty: give a string that is not blank, or leave it out.");
-  if (idempotencyKey !== undefined) return checkedIdempotencyKey(idempotencyKey);
-  if (hasUserId) {
-    const user = userId as UserId; // undefined is refused there
-    return deriveIdempotencyKey({ templateId, userId: user, namespace, ...(salt !== undefined && { salt }) });
-  }
-  if (!("firstAttemptAt" in options)) return randomIdempotencyKey();
-  throw configurationError("firstAttemptAt needs the userId or the idempotencyKey of that first attempt.");
-}
-
-function mismatch(idempotencyKey: string): IssuingError {
-  return new IssuingError(
-    "A call with the same idempotency key and other content is under way: one key belongs to one request.",
-    { code: "idempotency-mismatch", outcome: "not-sent", idempotencyKey },
-  );
+/** Empty form fields and columns are left out, because the service would reject them. */
+function removeBlankContacts(json: string): string {
+  const body = JSON.parse(json);
+  for (const name of contacts) if (isBlank(body.customer?.[name])) delete body.customer[name];
+  return JSON.stringify(body);
 }

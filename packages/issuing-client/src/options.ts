@@ -1,140 +1,107 @@
-/** How a client can be made; a mistake is refused here, before any request, with its fix. */
+/** Options of the client: defaults, environment variables and validation. Refuses to run in a browser. */
+import { isLoopback } from "@loyalty-cards/internal/platform";
 import { version } from "../package.json";
-import { type CallDefaults, checkedTimes } from "./call.ts";
-import type { ClientEvent } from "./client-event.ts";
+import type { ClientEvent } from "./call.ts";
+import { type CallLimits, parseLimits } from "./call-options.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
-import { type Fetch, fetchTransport } from "./fetch-transport.ts";
-import { keyPart } from "./idempotency.ts";
-import { environmentVariable } from "./runtime.ts";
-import type { Transport } from "./transport.ts";
+import { parseKeyPart } from "./idempotency.ts";
+import { type Fetch, fetchTransport, type Transport } from "./transport.ts";
 
-/** Where the service is, the key to it, and how long to try. */
+/** Options of `createIssuingClient`. */
 export interface IssuingClientOptions {
-  /** The service's address; the client appends /api/v1. Default: the environment variable `LOYALTY_URL`. */
+  /** Address of the service, without `/api/v1`. Default: the environment variable `LOYALTY_URL`. */
   baseUrl?: string | URL | undefined;
   /**
-   * A Website or Full key, or a function that finds one. It stays in a closure and is never shown. Default: the environment
-   * variable `LOYALTY_API_KEY`.
+   * A Website or Full key, or a function that returns one. It never appears in logs, errors and events. Default: the
+   * environment variable `LOYALTY_API_KEY`.
    */
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /**
-   * Part of every key that is derived from a `userId`. Set it where two user tables meet one service (staging and production,
-   * or a database that is emptied): without it user 1 of the one gets the card of user 1 of the other. Default `""`: none.
+   * Part of every key that is derived from a `userId`. Set it when several user tables use one service, such as staging and
+   * production: without it, user 1 of one gets the card of user 1 of the other. Default `""`: none.
    */
   idempotencyNamespace?: string;
-  /** Default: the runtime's fetch, looked up at each call. */
+  /** A fetch function. Default: the global `fetch` at the time of each call. */
   fetch?: Fetch | undefined;
-  /** What carries requests instead of fetch: `undiciTransport()` for servers with much to send. */
+  /** Sends requests instead of `fetch`: `undiciTransport()` for high throughput, or your own. */
   transport?: Transport | undefined;
-  /** One attempt, body included, in milliseconds. Default 10 000. */
+  /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000. */
   timeoutMs?: number | undefined;
-  /** The whole call: attempts, pauses, bodies, in milliseconds. Default 30 000. */
+  /** Time limit of a whole call: attempts, pauses and bodies, in milliseconds. Default 30 000. */
   deadlineMs?: number | undefined;
-  /** Default 2; 0 means none. */
+  /** Maximum number of retries of a call. Default 2; 0 disables retries. */
   maxRetries?: number | undefined;
-  /** `http://` is refused unless the host is this machine, or this is true. */
+  /** Allows `http://` for hosts other than this machine. Default false. */
   allowInsecureHttp?: boolean | undefined;
-  /**
-   * Your program, such as `"my-shop/1.2"`: appended to `User-Agent: loyalty-cards/<version>`, which every request has. Visible ASCII and single
-   * spaces.
-   */
+  /** Your program, such as `"my-shop/1.2"`, appended to `User-Agent: loyalty-cards/<version>`. Visible ASCII and single spaces. */
   userAgent?: string | undefined;
-  /** Told about attempts, retries and answers. */
+  /** Called with attempts, retries and the end of each call, for logs and metrics. */
   onEvent?: ((event: ClientEvent) => void) | undefined;
-  /** Time, for tests. */
+  /** For tests. Default: the system's clock. */
   clock?: Clock | undefined;
-  /** Randomness for pauses, from 0 to 1, for tests. */
+  /** Random numbers from 0 to 1 for the jitter of pauses, for tests. Default: `Math.random`. */
   random?: (() => number) | undefined;
 }
 
+/** Validated options. */
 export interface Settings {
   baseUrl: string;
   apiKey: string | (() => Promise<string>);
   idempotencyNamespace: string;
   transport: Transport;
-  /** Value of the header. */
+  /** The value of the `user-agent` header. */
   userAgent: string;
-  times: CallDefaults;
+  limits: CallLimits;
   clock: Clock;
   random: () => number;
   onEvent: ((event: ClientEvent) => void) | undefined;
 }
 
-const defaults: CallDefaults = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetries: 2 };
+const defaultLimits: CallLimits = { timeoutMs: 10_000, deadlineMs: 30_000, maxRetries: 2 };
 
 /** @throws {IssuingError} `configuration`, naming the option and the fix. */
-export function checkedOptions(options: IssuingClientOptions): Settings {
+export function parseOptions(options: IssuingClientOptions): Settings {
   if (typeof options !== "object" || options === null) {
     throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
   }
-  const { apiKey = environmentVariable("LOYALTY_API_KEY") } = options;
+  const { apiKey = readEnvironment("LOYALTY_API_KEY") } = options;
   const { fetch, transport, clock = systemClock, random = Math.random, onEvent } = options;
   for (const [name, value] of Object.entries({ fetch, transport, onEvent })) {
     if (value !== undefined && typeof value !== "function")
       throw configurationError(`${name} must be a function.`);
   }
   if (fetch !== undefined && transport !== undefined)
-    throw configurationError("Give fetch or transport, not both.");
+    throw configurationError("Set fetch or transport, not both.");
   return {
-    baseUrl: checkedBaseUrl(configuredBaseUrl(options), options.allowInsecureHttp ?? false),
+    baseUrl: parseBaseUrl(getBaseUrl(options), options.allowInsecureHttp ?? false),
     apiKey:
-      typeof apiKey === "function" ? async () => checkedApiKey(await found(apiKey)) : checkedApiKey(apiKey),
-    idempotencyNamespace: keyPart("idempotencyNamespace", options),
+      typeof apiKey === "function"
+        ? async () => parseApiKey(await callApiKeyFunction(apiKey))
+        : parseApiKey(apiKey),
+    idempotencyNamespace: parseKeyPart("idempotencyNamespace", options),
     transport: transport ?? fetchTransport(fetch),
-    userAgent: userAgentWith(options.userAgent),
-    times: checkedTimes(options, defaults),
+    userAgent: formatUserAgent(options.userAgent),
+    limits: parseLimits(options, defaultLimits),
     clock,
     random,
     onEvent,
   };
 }
 
-function userAgentWith(program: unknown): string {
-  const own = `loyalty-cards/${version}`;
-  if (program === undefined) return own;
-  if (typeof program === "string" && /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(program))
-    return `${own} ${program}`;
-  throw configurationError('userAgent must be visible ASCII, such as "my-shop/1.2", or be left out.');
-}
-
-async function found(apiKey: () => string | Promise<string>): Promise<string> {
-  try {
-    return await apiKey();
-  } catch {
-    // Its error is not passed on: it may quote the key.
-    throw configurationError("The apiKey function failed; nothing was sent.");
-  }
-}
-
-/** Never quotes the key. */
-function checkedApiKey(apiKey: unknown): string {
-  if (typeof apiKey !== "string" || apiKey.trim() === "") {
-    throw configurationError(
-      "apiKey is missing or empty: is the environment variable LOYALTY_API_KEY set? Or give the option.",
-    );
-  }
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw configurationError(
-      "apiKey has a character that no header can carry: a space, or a line break from a file?",
-    );
-  }
-  return apiKey;
-}
-
-/** The option, or else the variable of the environment; not validated yet. */
-export const configuredBaseUrl = ({ baseUrl = environmentVariable("LOYALTY_URL") }: IssuingClientOptions) =>
+/** The option, or the environment variable. Not validated. */
+export const getBaseUrl = ({ baseUrl = readEnvironment("LOYALTY_URL") }: IssuingClientOptions) =>
   String(baseUrl ?? "");
 
-function checkedBaseUrl(text: string, allowInsecureHttp: boolean): string {
+function parseBaseUrl(text: string, allowInsecureHttp: boolean): string {
   if (text.trim() === "") {
     throw configurationError(
-      "baseUrl is missing or empty: is the environment variable LOYALTY_URL set? Or give the option.",
+      "baseUrl is missing or empty. Set the environment variable LOYALTY_URL, or the option.",
     );
   }
   if (!URL.canParse(text)) {
     throw configurationError(
-      'baseUrl is not a URL: give the service\'s address, such as "https://cards.example.com".',
+      'baseUrl is not a URL: set the address of the service, such as "https://cards.example.com".',
     );
   }
   const url = new URL(text);
@@ -143,7 +110,7 @@ function checkedBaseUrl(text: string, allowInsecureHttp: boolean): string {
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {
     throw configurationError(
-      "baseUrl is http://, which would send the API key in the clear: use https://, or set allowInsecureHttp.",
+      "baseUrl is http://, which would send the API key unencrypted: use https://, or set allowInsecureHttp.",
     );
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
@@ -155,11 +122,68 @@ function checkedBaseUrl(text: string, allowInsecureHttp: boolean): string {
   return address;
 }
 
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
+function formatUserAgent(program: unknown): string {
+  const own = `loyalty-cards/${version}`;
+  if (program === undefined) return own;
+  if (typeof program === "string" && /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(program))
+    return `${own} ${program}`;
+  throw configurationError('userAgent must be visible ASCII, such as "my-shop/1.2", or be left out.');
+}
+
+async function callApiKeyFunction(apiKey: () => string | Promise<string>): Promise<string> {
+  try {
+    return await apiKey();
+  } catch {
+    // The function's error is dropped: it can quote the key.
+    throw configurationError("The apiKey function failed; nothing was sent.");
+  }
+}
+
+/** The message never contains the key. */
+function parseApiKey(apiKey: unknown): string {
+  if (typeof apiKey !== "string" || apiKey.trim() === "") {
+    throw configurationError(
+      "apiKey is missing or empty. Set the environment variable LOYALTY_API_KEY, or the option.",
+    );
+  }
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw configurationError(
+      "apiKey has a character that a header cannot contain. Is it a space, or a line break from a file?",
+    );
+  }
+  return apiKey;
+}
+
+/** @returns undefined where no environment exists (Workers) or reading it is not allowed (Deno). */
+export function readEnvironment(
+  name: string,
+  { process }: { process?: { env?: Record<string, string | undefined> } } = globalThis,
+): string | undefined {
+  try {
+    return process?.env?.[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** spec 5.3 */
+export const browserMessage =
+  "@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that.";
+
+interface Globals {
+  document?: unknown;
+  process?: { versions?: { node?: unknown } };
+  /** Present in web workers, and in some server runtimes. */
+  WorkerNavigator?: unknown;
+  navigator?: { userAgent?: unknown };
+  Deno?: unknown;
+  EdgeRuntime?: unknown;
+}
+
+/** @throws {IssuingError} `configuration` in a page or a web worker. jsdom has a document as well, but runs on Node.js. */
+export function refuseBrowser(globals: Globals = globalThis as Globals): void {
+  const { document, process, WorkerNavigator, navigator, Deno, EdgeRuntime } = globals;
+  const isServer = [process?.versions?.node, Deno, EdgeRuntime].some((mark) => mark !== undefined);
+  if (isServer || navigator?.userAgent === "Cloudflare-Workers") return;
+  if (document !== undefined || WorkerNavigator !== undefined) throw configurationError(browserMessage);
 }

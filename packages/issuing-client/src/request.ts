@@ -1,36 +1,25 @@
-/** The requests of the five operations, as the contract spells them. */
+/** Requests of the five operations: method, path, headers and body, and validation of the ids in a path. */
 import type { paths } from "@loyalty-cards/openapi";
-import type { OperationName } from "./client-event.ts";
-import { configurationError } from "./errors.ts";
-import type { OutgoingRequest } from "./transport.ts";
-
-type Method = "GET" | "POST" | "PUT";
+import type { OperationName } from "./call.ts";
+import { configurationError, isPromise } from "./errors.ts";
+import type { TransportRequest } from "./transport.ts";
 
 interface Endpoint {
-  method: Method;
-  /** Below the base URL, version included (spec 9). `{…}` is the variable segment. */
-  route: string;
-  before: string;
-  after: string;
+  method: "GET" | "POST" | "PUT";
+  path: keyof paths;
 }
 
-function endpoint(method: Method, path: keyof paths): Endpoint {
-  const route = `/api/v1${path}`;
-  const [before = "", after = ""] = route.split(/{.*}/);
-  return { method, route, before, after };
-}
-
-const operations = {
-  issueCard: endpoint("POST", "/templates/{templateId}/passes"),
-  getCard: endpoint("GET", "/passes/{id}"),
-  listOperations: endpoint("GET", "/passes/{id}/operations"),
-  getConsent: endpoint("GET", "/passes/{id}/consent"),
-  setConsent: endpoint("PUT", "/passes/{id}/consent"),
-} satisfies Record<Exclude<OperationName, "api">, Endpoint>;
+const endpoints = {
+  issueCard: { method: "POST", path: "/templates/{templateId}/passes" },
+  getCard: { method: "GET", path: "/passes/{id}" },
+  listOperations: { method: "GET", path: "/passes/{id}/operations" },
+  getConsent: { method: "GET", path: "/passes/{id}/consent" },
+  setConsent: { method: "PUT", path: "/passes/{id}/consent" },
+} as const satisfies Record<Exclude<OperationName, "api">, Endpoint>;
 
 export interface OperationRequest {
-  operation: keyof typeof operations;
-  /** What stands in the variable segment. */
+  operation: keyof typeof endpoints;
+  /** The id in the path. */
   id: string;
   query?: string;
   /** JSON. */
@@ -38,17 +27,20 @@ export interface OperationRequest {
   idempotencyKey?: string;
 }
 
-export const routeOf = (operation: OperationRequest["operation"]) => operations[operation].route;
+/** The path with its variable, such as `/api/v1/passes/{id}`. */
+export const getRoute = (operation: OperationRequest["operation"]) => `/api/v1${endpoints[operation].path}`; // spec 9
 
-export function pathOf({ operation, id, query = "" }: OperationRequest): string {
-  const { before, after } = operations[operation];
+export function toPath({ operation, id, query = "" }: OperationRequest): string {
+  const [before, after] = getRoute(operation).split(/{.*}/);
   return `${before}${encodeURIComponent(id)}${after}${query}`;
 }
 
-/** @param headers the caller's, checked; ours are written over them. */
-export function outgoing(request: OperationRequest, headers: Record<string, string>): OutgoingRequest {
-  const { method } = operations[request.operation];
-  const { body, idempotencyKey } = request;
+/** @param headers the caller's. The headers of the request are added to them. */
+export function toTransportRequest(
+  { operation, body, idempotencyKey }: OperationRequest,
+  headers: Record<string, string>,
+): TransportRequest {
+  const { method } = endpoints[operation];
   headers["accept"] = "application/json, application/problem+json";
   if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
   if (body === undefined) return { method, headers };
@@ -56,31 +48,24 @@ export function outgoing(request: OperationRequest, headers: Record<string, stri
   return { method, headers, body };
 }
 
-/** What belongs to the connection or describes the body is not the caller's to say. */
-const reserved =
-  /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
-
-/** A new record of the caller's headers, in lower case. @throws {IssuingError} `configuration`; the runtime's own error quotes the value. */
-export function checkedHeaders(headers: Record<string, string> | undefined): Record<string, string> {
-  const checked: Record<string, string> = {};
-  for (const [given, value] of Object.entries(headers ?? {})) {
-    const name = given.toLowerCase();
-    if (reserved.test(name)) throw configurationError(`headers may not have ${JSON.stringify(given)}.`);
-    try {
-      new Headers([[name, value]]);
-    } catch {
-      throw configurationError(`headers has an entry (${JSON.stringify(given)}) that no request can carry.`);
-    }
-    checked[name] = value;
-  }
-  return checked;
+/** @throws {IssuingError} `configuration` for a value that cannot be a path segment. */
+export function parseId(name: string, id: unknown): string {
+  if (isPromise(id)) throw configurationError(`The ${name} is a promise: await it.`);
+  if (typeof id !== "string" || id.trim() === "")
+    throw configurationError(`The ${name} is missing or empty.`);
+  // Dot segments change the path; all other characters are encoded.
+  if (id === "." || id === "..") throw configurationError(`The ${name} is "${id}", which is not an id.`);
+  if (!id.isWellFormed()) throw configurationError(`The ${name} is not well-formed text.`);
+  return id;
 }
 
-/** JSON as it is now: what the caller changes later does not change the request. */
-export function jsonOf(name: string, value: unknown): string {
+/** JSON of the value as it is now: later changes by the caller have no effect. */
+export function toJson(name: string, value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch {
-    throw configurationError(`${name} cannot be written as JSON: it has a bigint, or contains itself.`);
+    throw configurationError(
+      `${name} cannot be serialized as JSON: it has a bigint or a circular reference.`,
+    );
   }
 }

@@ -1,59 +1,153 @@
-/** Decides whether and when a request goes out again, with the same key. A function from Send to Send. */
-import type { Send } from "./attempt.ts";
-import { AttemptFailure } from "./attempt-failure.ts";
-import { pause } from "./clock.ts";
+/** Retries: which failures are retried, how long to wait, and how many retries all calls of a client share. */
+import { type AttemptResult, attempt, isFailure } from "./attempt.ts";
+import type { Call } from "./call.ts";
+import { type Clock, sleep } from "./clock.ts";
 import type { Outcome } from "./errors.ts";
-import { retryAfterMs } from "./retry-after.ts";
-import type { RetryBudget } from "./retry-budget.ts";
-import { isRepeatable, isRetryableStatus, ownPauseMs } from "./retry-policy.ts";
-import type { WholeAnswer } from "./whole-answer.ts";
+import type { Transport, TransportRequest } from "./transport.ts";
+
+export const retryPolicy = {
+  /** The maximum of the first pause. It doubles with each retry. */
+  initialDelayMs: 300,
+  maxDelayMs: 5_000,
+  /** Retries that all calls of a client share. A success gives one back. */
+  budget: 20,
+  /** The budget regains one retry in this time. */
+  budgetRegainMs: 2_000,
+} as const;
+
+const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** 408, 425, 429, and every 5xx (spec 4.1.4) except 501. */
+export function isRetryableStatus(status: number): boolean {
+  return retryableStatuses.has(status) || (status >= 500 && status !== 501);
+}
+
+/** Whether sending a request twice has the effect of sending it once. */
+export function isIdempotent(method: string, headers: Readonly<Record<string, string>>): boolean {
+  return ["GET", "HEAD", "PUT"].includes(method) || Object.hasOwn(headers, "idempotency-key");
+}
 
 /**
- * Repeats what may be repeated, until there is an answer that repeating cannot improve, or no retry or time is left.
- * @param budget what all calls of the client may repeat together.
- * @param random from 0 to 1.
- * @returns a Send that gives the last result, and throws only the caller's own abort and an error about the deadline.
+ * Exponential backoff with full jitter: callers that failed together retry at different times.
+ * @param retry 1 for the first retry.
+ * @param random returns a number from 0 to 1.
  */
-export function retrying(send: Send<Result>, budget: RetryBudget, random: () => number): Send<Result> {
-  return async (call, url, request) => {
-    const { clock, signal } = call;
-    const repeatable = isRepeatable(request.method, request.headers);
-    for (;;) {
-      if (signal.aborted) throw signal.reason;
-      const attempt = call.beginAttempt(request.method);
-      const result = await send(call, url, request);
-      call.noteOutcome(outcomeOf(result));
-      if (!isWorthRepeating(result)) {
-        budget.giveBack();
-        return result;
-      }
-      const pauseMs = requestedPauseMs(result, clock.now()) ?? ownPauseMs(attempt, random);
-      const mayRepeat = repeatable && attempt <= call.maxRetries && pauseMs < call.remainingMs();
-      if (!mayRepeat || !budget.take()) return result;
+export function getDelayMs(retry: number, random: () => number): number {
+  const { initialDelayMs, maxDelayMs } = retryPolicy;
+  return Math.round(random() * Math.min(maxDelayMs, initialDelayMs * 2 ** (retry - 1)));
+}
 
-      const reason = result instanceof AttemptFailure ? result.code : result.status;
-      call.tell(() => ({ type: "retry", attempt, reason, pauseMs }));
-      await pause(clock, pauseMs, signal);
-      if (call.isOver()) return result; // the pause took longer than it should have
-    }
+export interface RetryBudget {
+  /** Takes one retry; false when none is left. */
+  take(): boolean;
+  /** Gives one retry back, after a success. */
+  giveBack(): void;
+}
+
+/** Limits the retries of all calls of a client together, so that an outage does not multiply the load. */
+export function createRetryBudget(clock: Pick<Clock, "monotonicMs">): RetryBudget {
+  const { budget, budgetRegainMs } = retryPolicy;
+  let tokens: number = budget;
+  let updatedAtMs = clock.monotonicMs();
+  return {
+    take() {
+      const nowMs = clock.monotonicMs();
+      tokens = Math.min(budget, tokens + Math.max(0, nowMs - updatedAtMs) / budgetRegainMs);
+      updatedAtMs = nowMs;
+      if (tokens < 1) return false;
+      tokens -= 1;
+      return true;
+    },
+    giveBack() {
+      tokens = Math.min(budget, tokens + 1);
+    },
   };
 }
 
-/** What an attempt came to: an answer of any status, or why there was none. */
-export type Result = WholeAnswer | AttemptFailure;
-
-function isWorthRepeating(result: Result): boolean {
-  return result instanceof AttemptFailure ? result.retryable : isRetryableStatus(result.status);
+export interface RetryOptions {
+  transport: Transport;
+  budget: RetryBudget;
+  random: () => number;
 }
 
-/** After a fault of the service or the network the work may have been done; after a refusal it was not. */
-function outcomeOf(result: Result): Outcome {
-  if (result instanceof AttemptFailure) return result.wasSent ? "unknown" : "not-sent";
+/**
+ * Sends a request until it succeeds, cannot be retried, or no retry or time is left.
+ * @returns the result of the last attempt.
+ * @throws {TimeLimitError} at the deadline; the reason of the call's signal.
+ */
+export async function sendWithRetries(
+  call: Call,
+  url: string,
+  request: TransportRequest,
+  { transport, budget, random }: RetryOptions,
+): Promise<AttemptResult> {
+  const { clock, signal } = call;
+  const canRepeat = isIdempotent(request.method, request.headers);
+  for (;;) {
+    const number = call.beginAttempt(request.method);
+    const result = await attempt(call, transport, url, request);
+    call.endAttempt(toOutcome(result));
+    if (!(isFailure(result) ? result.retryable : isRetryableStatus(result.status))) {
+      budget.giveBack();
+      return result;
+    }
+    const requestedMs = isFailure(result)
+      ? undefined
+      : parseRetryAfter(result.head.header("retry-after"), clock.now());
+    const delayMs = requestedMs ?? getDelayMs(number, random);
+    const canRetry = canRepeat && number <= call.maxRetries && delayMs < call.remainingMs();
+    if (!canRetry || !budget.take()) return result;
+
+    const reason = isFailure(result) ? result.code : result.status;
+    call.notify({ type: "retry", attempt: number, reason, delayMs });
+    await sleep(clock, delayMs, signal);
+    if (call.isOver()) return result; // the timer was late
+  }
+}
+
+/** After an error of the service or the network the work may have been done; after a 4xx it was not. */
+function toOutcome(result: AttemptResult): Outcome {
+  if (isFailure(result)) return result.wasSent ? "unknown" : "not-sent";
   return result.status >= 500 || result.status === 408 ? "unknown" : "rejected";
 }
 
-function requestedPauseMs(result: Result, nowMs: number): number | undefined {
-  return result instanceof AttemptFailure
-    ? undefined
-    : retryAfterMs(result.head.header("retry-after"), nowMs);
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const month = `(?<month>${months.join("|")})`;
+const time = "(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d):(?<second>[0-5]\\d|60)";
+/** The three date formats of RFC 9110, 5.6.7. */
+const dateFormats = [
+  new RegExp(`^[A-Z][a-z]{2}, (?<day>\\d{2}) ${month} (?<year>\\d{4}) ${time} GMT$`), // IMF-fixdate
+  new RegExp(`^[A-Z][a-z]{5,8}, (?<day>\\d{2})-${month}-(?<year>\\d{2}) ${time} GMT$`), // RFC 850
+  new RegExp(`^[A-Z][a-z]{2} ${month} (?<day>[ \\d]\\d) ${time} (?<year>\\d{4})$`), // asctime
+];
+
+/**
+ * Parses `Retry-After`, seconds or a date (RFC 9110, 10.2.3).
+ * @returns milliseconds from now, 0 for a date in the past, undefined when the header is absent or malformed.
+ */
+export function parseRetryAfter(header: string | null, nowMs: number): number | undefined {
+  const value = header?.trim() ?? "";
+  if (/^\d{1,12}$/.test(value)) return Number(value) * 1000;
+  const atMs = parseHttpDate(value, nowMs);
+  return atMs === undefined ? undefined : Math.max(0, atMs - nowMs);
+}
+
+function parseHttpDate(value: string, nowMs: number): number | undefined {
+  const parts = dateFormats
+    .map((format) => format.exec(value)?.groups)
+    .find((groups) => groups !== undefined);
+  if (parts === undefined) return undefined;
+  const [day, hour, minute, second] = ["day", "hour", "minute", "second"].map((name) => Number(parts[name]));
+  const year = toFullYear(parts["year"] ?? "", new Date(nowMs).getUTCFullYear());
+  const midnight = new Date(Date.UTC(year, months.indexOf(parts["month"] ?? ""), day));
+  // 31 April becomes 1 May, and is not a date.
+  if (midnight.getUTCDate() !== day) return undefined;
+  return midnight.setUTCHours(hour ?? 0, minute, second);
+}
+
+/** A two-digit year more than 50 years in the future belongs to the previous century (RFC 9110, 5.6.7). */
+function toFullYear(digits: string, thisYear: number): number {
+  if (digits.length === 4) return Number(digits);
+  const year = thisYear - (thisYear % 100) + Number(digits);
+  return year > thisYear + 50 ? year - 100 : year;
 }

@@ -1,28 +1,28 @@
-/** Templates as types: which field values a card takes and gives back. */
+/** Templates: typed field values, and their validation with a schema. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { configurationError, IssuingError } from "./errors.ts";
-import { nameFields, toRejectedFields } from "./fields.ts";
-import { checkedId } from "./identifier.ts";
+import { formatFields, toRejectedFields } from "./rejected-fields.ts";
+import { parseId } from "./request.ts";
 
-/** Values of a card's fields by their keys, when nothing more is known of the template (spec 2.1). */
+/** Field values of a template without types, by field key (spec 2.1). */
 export interface FieldValues {
   [fieldKey: string]: string | number;
 }
 
-/** A template's id, and what its fields are. */
+/** A template: its id and its fields. */
 export interface Template<Fields> {
   readonly id: string;
-  /** Checked before anything is sent. */
+  /** Validates the field values before the request. */
   readonly schema?: StandardSchemaV1<Fields>;
 }
 
 /**
- * Defines a template once, with the types of its fields: `issueCard` takes and returns these fields, and nothing else compiles.
+ * Defines a template and the types of its fields. `issueCard` accepts and returns these fields only.
  * @typeParam Fields the fields; inferred from a schema.
  * @param id the id of the template.
- * @param schema of zod, valibot or another library of the Standard Schema: field values are validated with it before a request is sent.
- * Default: none, the types only.
- * @throws {IssuingError} `configuration` for an empty id, and for a schema of another kind.
+ * @param schema a schema of zod, valibot or another Standard Schema library, which validates the field values before the request.
+ * Default: none, only the types are checked.
+ * @throws {IssuingError} `configuration` for an empty id or an invalid schema.
  * @example
  * ```ts
  * import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
@@ -39,7 +39,7 @@ export function defineTemplate<Fields = FieldValues>(
   id: string,
   schema?: StandardSchemaV1<Fields>,
 ): Template<Fields> {
-  checkedId("template id", id);
+  parseId("template id", id);
   if (schema !== undefined && typeof schema["~standard"]?.validate !== "function") {
     throw configurationError(
       "The schema of a template must follow the Standard Schema, as those of zod and valibot do.",
@@ -48,11 +48,11 @@ export function defineTemplate<Fields = FieldValues>(
   return Object.freeze(schema === undefined ? { id } : { id, schema });
 }
 
-/** @throws {IssuingError} `configuration` for what JSON would change or lose. */
-export function checkedFieldValues(values: unknown): Record<string, unknown> | undefined {
+/** @throws {IssuingError} `configuration` for values that JSON would change or drop. */
+export function parseFieldValues(values: unknown): Record<string, unknown> | undefined {
   if (values === undefined) return undefined;
   const prototype = typeof values === "object" && values !== null ? Object.getPrototypeOf(values) : undefined;
-  // A plain object of any realm: its prototype is the end of the chain, or has no prototype itself.
+  // Also a plain object of another realm, such as a test runner's: its prototype has no prototype.
   const isPlain =
     prototype === null || (prototype !== undefined && Object.getPrototypeOf(prototype) === null);
   if (!isPlain || Array.isArray(values)) throw configurationError("fieldValues must be a plain object.");
@@ -63,8 +63,8 @@ export function checkedFieldValues(values: unknown): Record<string, unknown> | u
   return values as Record<string, unknown>;
 }
 
-/** What the schema says about the values; undefined when it threw. It never rejects: an error made here would have a stack without the caller. */
-export async function validatedBy<Fields>(
+/** @returns the schema's result; undefined when it threw. Never rejects: the caller creates the error, so that its stack names the caller. */
+export async function validate<Fields>(
   schema: StandardSchemaV1<Fields>,
   values: unknown,
 ): Promise<StandardSchemaV1.Result<Fields> | undefined> {
@@ -76,22 +76,22 @@ export async function validatedBy<Fields>(
 }
 
 /**
- * The values as a schema leaves them.
- * @param sent the JSON of the values that it validated.
+ * Returns the values as the schema changed them.
+ * @param sent the JSON that was validated.
  * @throws {IssuingError} `validation`, naming the fields; `configuration` when the schema threw.
  */
-export function matchedValues(
+export function readValidated(
   result: StandardSchemaV1.Result<unknown> | undefined,
   sent: string,
 ): Record<string, unknown> | undefined {
   if (result === undefined) {
     throw configurationError("The template's schema threw an error instead of returning issues.");
   }
-  if (result.issues === undefined) return checkedFieldValues(result.value);
+  if (result.issues === undefined) return parseFieldValues(result.value);
   const fields = toRejectedFields(result.issues);
-  // Only where, not what: the texts of some libraries quote the value.
-  const named = nameFields(fields, sent) || "/fieldValues";
-  throw new IssuingError(`Field values do not match the template's schema: ${named}.`, {
+  // Without the issues' messages: some libraries quote the value.
+  const pointers = formatFields(fields, sent) || "/fieldValues";
+  throw new IssuingError(`Field values do not match the template's schema: ${pointers}.`, {
     code: "validation",
     outcome: "not-sent",
     fields,

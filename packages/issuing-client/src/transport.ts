@@ -1,50 +1,144 @@
-/** What carries one request to the service: the runtime's fetch, or a faster one for servers. */
+/** Transport: sends one request to the service, through fetch, undici or your own HTTP client. */
+import { readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
 
-/** A request as it goes out, as often as needed: everything in it is text. */
-export interface OutgoingRequest {
+/** A request of the client. Everything in it is text, so it can be sent again. */
+export interface TransportRequest {
+  /** `GET`, `POST` or `PUT`; through `client.api` any method. */
   method: string;
   /** Names in lower case. */
   headers: Record<string, string>;
+  /** JSON. Absent when the request has no body. */
   body?: string;
 }
 
-/** An answer of which only the head has come. */
-export interface IncomingAnswer {
+/** A response whose head was received; its body may still arrive. */
+export interface TransportResponse {
+  /** The HTTP status. */
   status: number;
-  /** @param name in lower case. */
+  /** Returns the value of a header, or null. @param name in lower case. */
   header(name: string): string | null;
+  /** Returns all headers. */
   headers(): Headers;
-  /** Reads the body to its end. @throws {@link UnreadableBody}, at the latest at `maxBytes`, and what the connection throws. */
+  /**
+   * Reads the whole body as UTF-8 text.
+   * @param maxBytes the limit of the body. Reject with an {@link UnreadableBodyError} when the body is longer.
+   */
   text(maxBytes: number): Promise<string>;
-  /** Ends the connection's wait for a body that nobody reads. */
+  /** Discards the body and releases the connection. */
   discard(): void;
 }
 
-/** A request under way. */
-export interface Sending {
-  answer: Promise<IncomingAnswer>;
-  /** Gives up, also while the body is read. Told at most once. */
-  stop(reason: unknown): void;
+/** A request that was sent. */
+export interface PendingRequest {
+  /** Resolves when the head of the response was received. */
+  response: Promise<TransportResponse>;
+  /** Aborts the request, also while the body is read. Called at most once. */
+  abort(reason: unknown): void;
 }
 
-/** Sends once, follows no redirect, repeats nothing: time limits and retries are the client's. */
-export type Transport = (url: string, request: OutgoingRequest) => Sending;
+/**
+ * Sends one request. It does not follow redirects and does not retry: the client applies time limits and retries.
+ * @param url the absolute address.
+ * @param request method, headers and body.
+ * @example
+ * ```ts
+ * import { createIssuingClient, type Transport } from "@loyalty-cards/issuing-client";
+ *
+ * const transport: Transport = (url, { method, headers, body = null }) => {
+ *   const controller = new AbortController();
+ *   const { signal } = controller;
+ *   const sent = fetch(url, { method, headers, body, signal, redirect: "manual" });
+ *   return {
+ *     response: sent.then((response) => ({
+ *       status: response.status,
+ *       header: (name) => response.headers.get(name),
+ *       headers: () => response.headers,
+ *       text: () => response.text(),
+ *       discard: () => void response.body?.cancel().catch(() => {}),
+ *     })),
+ *     abort: (reason) => controller.abort(reason),
+ *   };
+ * };
+ * const loyalty = createIssuingClient({ transport });
+ * ```
+ */
+export type Transport = (url: string, request: TransportRequest) => PendingRequest;
 
-/** The body came, or would come, and cannot be used. The message completes "The service answered with ….". */
-export class UnreadableBody extends Error {
-  /** Whether another answer may be better. */
+/** Thrown by {@link TransportResponse.text} for a body that cannot be used, such as one that is too long. */
+export class UnreadableBodyError extends Error {
+  /** Whether another attempt may return a usable body. */
   readonly retryable: boolean;
 
-  constructor(what: string, retryable: boolean) {
-    super(what);
+  /**
+   * @param message completes the sentence "The service responded with …".
+   * @param retryable whether another attempt may return a usable body.
+   */
+  constructor(message: string, retryable: boolean) {
+    super(message);
     this.retryable = retryable;
   }
 }
 
-export const tooLong = (maxBytes: number) => new UnreadableBody(`more than ${maxBytes} bytes`, false);
+/** Whether `content-length` is at most `maxBytes`. The length of an encoded body says nothing about the text. */
+export function hasLengthWithin(maxBytes: number, response: Pick<TransportResponse, "header">): boolean {
+  const length = response.header("content-length");
+  return length !== null && Number(length) <= maxBytes && response.header("content-encoding") === null;
+}
 
-/** Whether the answer says itself that its body is no longer than this. Of an encoded body the length tells nothing. */
-export function isAnnouncedWithin(maxBytes: number, answer: Pick<IncomingAnswer, "header">): boolean {
-  const announced = answer.header("content-length");
-  return announced !== null && Number(announced) <= maxBytes && answer.header("content-encoding") === null;
+/** Reads a body whose length is unknown. @throws {UnreadableBodyError} when it is longer than `maxBytes`. */
+export async function readChunks(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const bytes = await readBounded(chunks, maxBytes);
+  if (bytes === undefined) throw new UnreadableBodyError(`more than ${maxBytes} bytes`, false);
+  return new TextDecoder().decode(bytes);
+}
+
+export type Fetch = typeof globalThis.fetch;
+
+// Looked up at each call: interceptors, such as MSW's, replace the global later.
+const globalFetch: Fetch = (url, init) => globalThis.fetch(url, init);
+
+/** Creates the default transport. */
+export function fetchTransport(fetch: Fetch = globalFetch): Transport {
+  return (url, { method, headers, body = null }) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    return {
+      response: sendByFetch(fetch, url, { method, headers, body, redirect: "manual", signal }),
+      abort: (reason) => controller.abort(reason),
+    };
+  };
+}
+
+async function sendByFetch(fetch: Fetch, url: string, init: RequestInit): Promise<TransportResponse> {
+  return new FetchResponse(await fetch(url, init));
+}
+
+class FetchResponse implements TransportResponse {
+  readonly status: number;
+  readonly #response: Response;
+
+  constructor(response: Response) {
+    this.#response = response;
+    // Some runtimes hide the status of a redirect.
+    this.status = response.type === "opaqueredirect" ? 300 : response.status;
+  }
+
+  header(name: string): string | null {
+    return this.#response.headers.get(name);
+  }
+
+  headers(): Headers {
+    return this.#response.headers;
+  }
+
+  text(maxBytes: number): Promise<string> {
+    const response = this.#response;
+    return response.body === null || hasLengthWithin(maxBytes, this)
+      ? response.text()
+      : readChunks(toChunks(response.body), maxBytes);
+  }
+
+  discard(): void {
+    this.#response.body?.cancel?.().catch(() => {});
+  }
 }

@@ -1,6 +1,6 @@
 /** Card links: the addresses of a card's page, wallets and wallet buttons. */
 import { describe, expect, it } from "vitest";
-import { cardLinks } from "../src/card-links.ts";
+import { cardLinks } from "../src/links.ts";
 
 const page = "https://cards.test/cards/abc";
 
@@ -35,7 +35,7 @@ describe("cardLinks", () => {
   });
 
   it.each(["https://service.test/loyalty/", new URL("https://service.test/loyalty")])(
-    "takes the buttons from the baseUrl %s",
+    "builds the button addresses from the baseUrl %s",
     (baseUrl) => {
       const { firstWalletButton, addToFirstWallet } = cardLinks(page, { baseUrl });
       expect(firstWalletButton).toBe("https://service.test/loyalty/assets/add-to-apple-wallet.svg");
@@ -43,14 +43,14 @@ describe("cardLinks", () => {
     },
   );
 
-  it("keeps a query behind the path, out of the buttons, and escapes names", () => {
+  it("keeps a query after the path, leaves it out of the buttons, and escapes names", () => {
     const links = cardLinks(`${page}/?lang=pl`, { wallets: { first: "a", second: "../x" } });
     expect(links.addToFirstWallet).toBe(`${page}/pass.pkpass?lang=pl`);
     expect(links.addToSecondWallet).toBe(`${page}/..%2Fx?lang=pl`);
     expect(links.secondWalletButton).toBe("https://cards.test/assets/add-to-..%2Fx-wallet.svg");
   });
 
-  it("returns addresses as a browser writes them, so that nothing breaks out of an attribute", () => {
+  it("returns normalized URLs, which are safe in an HTML attribute", () => {
     expect(cardLinks('  https://cards.test/"><script>').page).toBe("https://cards.test/%22%3E%3Cscript%3E");
   });
 
@@ -59,14 +59,14 @@ describe("cardLinks", () => {
     expect(() => cardLinks(page, { wallets: { second: name } })).toThrow(/wallets\.second must be/);
   });
 
-  it("says of a promise that it has to be awaited", () => {
+  it("throws an error that says to await a promise", () => {
     expect(() => cardLinks(Promise.resolve({ publicUrl: page }) as never)).toThrow(
       /cardLinks got a promise instead of a card: await it/,
     );
   });
 
   it.each(["javascript:alert(1)", "data:text/html,x", "cards.test", "", undefined, null, {}])(
-    "rejects %s, which a page would turn into a link",
+    "rejects the address %s, which is not safe as a link",
     (address) => {
       expect(() => cardLinks(address as string)).toThrow(/publicUrl is not an http or https address/);
       const baseUrl = address ?? "undefined";

@@ -1,36 +1,39 @@
-/** The machine's clock: waits that no timer can hold in one piece, and waits that end early. */
+/** The system clock: pauses longer than a timer's maximum, and time limits. */
 import { expect, it } from "vitest";
-import { Stop } from "../src/abort.ts";
-import { pause, systemClock, TimeUp, within } from "../src/clock.ts";
+
+import { CallSignal, sleep, systemClock, TimeLimitError, waitWithin } from "../src/clock.ts";
 
 const turns = async () => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-it.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])("a wait of %s ms does not end at once", async (ms) => {
-  const stop = new Stop();
-  let isOver = false;
-  const waiting = pause(systemClock, ms, stop).then(
-    () => {
-      isOver = true;
-    },
-    () => {},
-  );
-  await turns();
-  expect(isOver).toBe(false);
-  stop.abort(new Error("enough"));
-  await waiting;
-});
+it.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])(
+  "does not end a pause of %s ms immediately",
+  async (ms) => {
+    const stop = new CallSignal();
+    let isOver = false;
+    const waiting = sleep(systemClock, ms, stop).then(
+      () => {
+        isOver = true;
+      },
+      () => {},
+    );
+    await turns();
+    expect(isOver).toBe(false);
+    stop.abort(new Error("enough"));
+    await waiting;
+  },
+);
 
-it("a short wait ends", async () => {
-  await pause(systemClock, 1, new Stop());
+it("ends a short pause, and throws TimeLimitError at a time limit", async () => {
+  await sleep(systemClock, 1, new CallSignal());
   const inOneMs = systemClock.monotonicMs() + 1;
   const limits = { clock: systemClock, endsAtMs: () => inOneMs, signal: undefined };
-  const never = within(limits, new Promise(() => {}));
-  await expect(never).rejects.toBeInstanceOf(TimeUp);
+  const never = waitWithin(limits, new Promise(() => {}));
+  await expect(never).rejects.toBeInstanceOf(TimeLimitError);
 });
 
-it("time only goes forward, whatever the date does", () => {
+it("returns a monotonic time that does not decrease", () => {
   const before = systemClock.monotonicMs();
   expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
 });

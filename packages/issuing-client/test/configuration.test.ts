@@ -1,4 +1,4 @@
-/** A mistake in the program is refused before any request, naming the option and the fix. */
+/** Invalid options and arguments: rejected before a request, with a message that names the option and the fix. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createIssuingClient,
@@ -6,10 +6,10 @@ import {
   type IssuingClientOptions,
   isIssuingError,
 } from "../src/index.ts";
-import { environmentVariable, refuseBrowser } from "../src/runtime.ts";
+import { readEnvironment, refuseBrowser } from "../src/options.ts";
 import { card, json, scripted, signUp } from "./scripted.ts";
 
-function refused(run: () => unknown): string {
+function getRejection(run: () => unknown): string {
   try {
     run();
   } catch (error) {
@@ -24,55 +24,51 @@ function refused(run: () => unknown): string {
     }
     throw error;
   }
-  throw new Error("not refused");
+  throw new Error("not rejected");
 }
 
 const good = { baseUrl: "https://cards.test", apiKey: "k" };
 const make = (options: object) => () => createIssuingClient({ ...good, ...options } as IssuingClientOptions);
 
-describe("createIssuingClient refuses", () => {
+describe("the options of createIssuingClient", () => {
   it.each([
     [
       "a missing apiKey",
       { apiKey: undefined },
-      /apiKey is missing or empty: is the environment variable LOYALTY_API_KEY set\?/,
+      /apiKey is missing or empty\. Set the environment variable LOYALTY_API_KEY/,
     ],
     ["an empty apiKey", { apiKey: "" }, /apiKey is missing/],
     ["a blank apiKey", { apiKey: "  " }, /apiKey is missing/],
     ["a line break in apiKey", { apiKey: "secret\n" }, /line break from a file/],
-    ["an apiKey beyond ASCII", { apiKey: "klucz-ą" }, /no header can carry/],
+    ["an apiKey beyond ASCII", { apiKey: "klucz-ą" }, /a header cannot contain/],
     [
       "a missing baseUrl",
       { baseUrl: undefined },
-      /baseUrl is missing or empty: is the environment variable LOYALTY_URL set\?/,
+      /baseUrl is missing or empty\. Set the environment variable LOYALTY_URL/,
     ],
     [
       "an empty baseUrl",
       { baseUrl: "" },
-      /baseUrl is missing or empty: is the environment variable LOYALTY_URL/,
+      /baseUrl is missing or empty\. Set the environment variable LOYALTY_URL/,
     ],
     ["a baseUrl of null", { baseUrl: null }, /baseUrl is missing or empty/],
     ["an apiKey of null", { apiKey: null }, /apiKey is missing or empty/],
     ["a baseUrl without scheme", { baseUrl: "cards.example.com" }, /baseUrl is not a URL/],
-    ["another scheme", { baseUrl: "ftp://cards.example.com" }, /must begin with https/],
-    ["http to another machine", { baseUrl: "http://cards.example.com" }, /allowInsecureHttp/],
+    ["a baseUrl with another scheme", { baseUrl: "ftp://cards.example.com" }, /must begin with https/],
+    ["an http:// baseUrl of another machine", { baseUrl: "http://cards.example.com" }, /allowInsecureHttp/],
     [
-      "http to what only looks like this machine",
+      "an http:// baseUrl that looks like a loopback address",
       { baseUrl: "http://127.0.0.1.evil.test" },
       /allowInsecureHttp/,
     ],
     ["credentials in baseUrl", { baseUrl: "https://user:pass@cards.test" }, /address only/],
     ["a query in baseUrl", { baseUrl: "https://cards.test/?a=1" }, /address only/],
-    [
-      "a baseUrl that has the API's path already",
-      { baseUrl: "https://cards.test/api/v1/" },
-      /the client appends it/,
-    ],
+    ["a baseUrl that ends in /api/v1", { baseUrl: "https://cards.test/api/v1/" }, /the client appends it/],
     ["a timeoutMs of 0", { timeoutMs: 0 }, /timeoutMs must be/],
-    ["a timeoutMs that is no number", { timeoutMs: Number("x") }, /timeoutMs must be/],
+    ["a timeoutMs that is NaN", { timeoutMs: Number("x") }, /timeoutMs must be/],
     ["a negative deadlineMs", { deadlineMs: -1 }, /deadlineMs must be/],
-    ["half a retry", { maxRetries: 0.5 }, /maxRetries must be a whole number/],
-    ["fewer than no retries", { maxRetries: -1 }, /maxRetries/],
+    ["a fractional maxRetries", { maxRetries: 0.5 }, /maxRetries must be a whole number/],
+    ["a negative maxRetries", { maxRetries: -1 }, /maxRetries/],
     ...["", " ", "my shop ", "shop\nx-admin: 1", "sklep-ą", 7, null].map(
       (userAgent): [string, object, RegExp] => [
         `a userAgent of ${JSON.stringify(userAgent)}`,
@@ -80,56 +76,58 @@ describe("createIssuingClient refuses", () => {
         /userAgent must be visible ASCII, such as "my-shop\/1\.2"/,
       ],
     ),
-    ["a fetch that is none", { fetch: "fetch" }, /fetch must be a function/],
-    ["an onEvent that is none", { onEvent: {} }, /onEvent must be a function/],
-  ])("%s", (_name, options, message) => {
-    expect(refused(make(options))).toMatch(message);
+    ["a fetch that is not a function", { fetch: "fetch" }, /fetch must be a function/],
+    ["an onEvent that is not a function", { onEvent: {} }, /onEvent must be a function/],
+  ])("rejects %s with the reason", (_name, options, message) => {
+    expect(getRejection(make(options))).toMatch(message);
   });
 
-  it("options that are no object", () => {
+  it("rejects options that are not an object", () => {
     for (const options of [null, "https://cards.test", 7]) {
-      expect(refused(() => createIssuingClient(options as unknown as IssuingClientOptions))).toMatch(
+      expect(getRejection(() => createIssuingClient(options as unknown as IssuingClientOptions))).toMatch(
         /needs options/,
       );
     }
   });
 
-  it("no options at all when the environment says nothing either", () => {
-    expect(refused(() => createIssuingClient())).toMatch(/LOYALTY_URL/);
+  it("rejects missing options when the environment variables are missing too", () => {
+    expect(getRejection(() => createIssuingClient())).toMatch(/LOYALTY_URL/);
     vi.stubEnv("LOYALTY_URL", "https://cards.test");
     onTestFinished(() => void vi.unstubAllEnvs());
-    expect(refused(() => createIssuingClient())).toMatch(/LOYALTY_API_KEY/);
+    expect(getRejection(() => createIssuingClient())).toMatch(/LOYALTY_API_KEY/);
   });
 
-  it("a page in a browser, but not a test with jsdom, and not a worker", () => {
-    expect(refused(() => refuseBrowser({ document: {} }))).toMatch(/must not run in a browser/);
+  it("rejects a browser page and a web worker, but not jsdom on Node.js, Deno, Workers and edge runtimes", () => {
+    expect(getRejection(() => refuseBrowser({ document: {} }))).toMatch(/must not run in a browser/);
     refuseBrowser({ document: {}, process: { versions: { node: "20" } } });
     refuseBrowser({});
     expect(
-      refused(() => refuseBrowser({ WorkerNavigator: class {}, navigator: { userAgent: "Mozilla/5.0" } })),
+      getRejection(() =>
+        refuseBrowser({ WorkerNavigator: class {}, navigator: { userAgent: "Mozilla/5.0" } }),
+      ),
     ).toMatch(/browser/);
     refuseBrowser({ WorkerNavigator: class {}, navigator: { userAgent: "Cloudflare-Workers" } });
     refuseBrowser({ WorkerNavigator: class {}, Deno: {} });
     refuseBrowser({ WorkerNavigator: class {}, EdgeRuntime: "vercel" });
   });
 
-  it("never with the key in the message", () => {
+  it("rejects an invalid API key without printing it", () => {
     for (const apiKey of ["hunter2\n", "hunter2 ", "hunter2\u0000"]) {
-      expect(refused(make({ apiKey }))).not.toContain("hunter2");
+      expect(getRejection(make({ apiKey }))).not.toContain("hunter2");
     }
   });
 });
 
 it.each(["http://localhost:4010", "http://127.0.0.1", "http://[::1]:4010", "http://cards.localhost"])(
-  "http is fine to this machine: %s",
+  "accepts http:// for this machine: %s",
   (baseUrl) => expect(make({ baseUrl })).not.toThrow(),
 );
 
-it("http is fine anywhere when it is allowed", () => {
+it("accepts http:// for any host with allowInsecureHttp", () => {
   expect(make({ baseUrl: "http://cards.example.com", allowInsecureHttp: true })).not.toThrow();
 });
 
-it("a baseUrl may be a URL, end in slashes, and have a path", async () => {
+it("accepts a baseUrl that is a URL, has a path or ends with slashes", async () => {
   for (const baseUrl of [new URL("https://cards.test/shop"), "https://cards.test/shop///"]) {
     const { client, requests } = scripted([json(card)], { baseUrl });
     await client.getCard("card_1");
@@ -137,8 +135,8 @@ it("a baseUrl may be a URL, end in slashes, and have a path", async () => {
   }
 });
 
-describe("the environment", () => {
-  it("gives the address and the key that no option gives, and an option comes first", async () => {
+describe("environment variables", () => {
+  it("provide the address and the key, and an option overrides them", async () => {
     vi.stubEnv("LOYALTY_URL", "https://from-environment.test/");
     vi.stubEnv("LOYALTY_API_KEY", "key_from_environment");
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -157,20 +155,20 @@ describe("the environment", () => {
     ]);
   });
 
-  it("has no variables in a runtime without process, or where reading them is not allowed", () => {
-    expect(environmentVariable("LOYALTY_URL", {})).toBe(undefined);
-    expect(environmentVariable("LOYALTY_URL", { process: {} })).toBe(undefined);
+  it("are undefined in a runtime without process, or where reading them is not allowed", () => {
+    expect(readEnvironment("LOYALTY_URL", {})).toBe(undefined);
+    expect(readEnvironment("LOYALTY_URL", { process: {} })).toBe(undefined);
     const process = {
       get env(): never {
         throw new Error("NotCapable");
       },
     };
-    expect(environmentVariable("LOYALTY_URL", { process })).toBe(undefined);
-    expect(environmentVariable("LOYALTY_URL", { process: { env: { LOYALTY_URL: "u" } } })).toBe("u");
+    expect(readEnvironment("LOYALTY_URL", { process })).toBe(undefined);
+    expect(readEnvironment("LOYALTY_URL", { process: { env: { LOYALTY_URL: "u" } } })).toBe("u");
   });
 });
 
-it("takes null as no options, and no query", async () => {
+it("treats null as absent options and as an absent query", async () => {
   const calls: ((client: ReturnType<typeof createIssuingClient>) => Promise<unknown>)[] = [
     (c) => c.issueCard("t", signUp, null as never),
     (c) => c.getCard("c", null as never),
@@ -179,9 +177,9 @@ it("takes null as no options, and no query", async () => {
     (c) => c.setConsent("c", { marketing: true }, null as never),
     (c) => c.getCard("c", { signal: null, headers: null, onResponse: null, timeoutMs: null } as never),
   ];
-  const answer = { ...card, items: [], marketingConsent: true };
+  const body = { ...card, items: [], marketingConsent: true };
   for (const call of calls) {
-    const { client, requests } = scripted([json(answer)]);
+    const { client, requests } = scripted([json(body)]);
     await call(client);
     expect(requests).toHaveLength(1);
   }
@@ -197,10 +195,10 @@ const throwing = defineTemplate("t", {
   },
 } as never);
 
-describe("a method refuses, unsent,", () => {
+describe("the arguments of a method", () => {
   const calls: [string, (client: ReturnType<typeof createIssuingClient>) => Promise<unknown>, RegExp][] = [
     ["an empty template id", (c) => c.issueCard("", signUp), /template id is missing/],
-    ["a template id that climbs", (c) => c.issueCard("..", signUp), /no identifier/],
+    ["a template id that is a dot segment", (c) => c.issueCard("..", signUp), /not an id/],
     ["no template", (c) => c.issueCard(undefined as never, signUp), /template id is missing/],
     ["no request", (c) => c.issueCard("t", undefined as never), /request\.customer is missing/],
     ["no customer", (c) => c.issueCard("t", {} as never), /request\.customer is missing/],
@@ -228,24 +226,20 @@ describe("a method refuses, unsent,", () => {
     ...(["phone", "email", "name"] as const).map((contact): (typeof calls)[number] => [
       `a ${contact} that is a number`,
       (c) => c.issueCard("t", { customer: { ...signUp.customer, [contact]: 48600100200 } } as never),
-      new RegExp(`customer\\.${contact} must be a string, and is of type number: keep it as text`),
+      new RegExp(`customer\\.${contact} must be a string, not a number: keep it as text`),
     ]),
     ["an empty card id", (c) => c.getCard(""), /card id is missing/],
     ["a blank card id", (c) => c.listOperations(" "), /card id is missing/],
-    ["a card id that is no string", (c) => c.getConsent(7 as never), /card id is missing/],
-    ["a card id that climbs", (c) => c.setConsent(".", { marketing: true }), /no identifier/],
-    ["options that are no object", (c) => c.getCard("c", "x" as never), /options must be an object/],
+    ["a card id that is not a string", (c) => c.getConsent(7 as never), /card id is missing/],
+    ["a card id that is a dot segment", (c) => c.setConsent(".", { marketing: true }), /not an id/],
+    ["options that are not an object", (c) => c.getCard("c", "x" as never), /options must be an object/],
     [
-      "options of issueCard that are no object",
+      "options of issueCard that are not an object",
       (c) => c.issueCard("t", signUp, 7 as never),
       /options must be an object/,
     ],
-    ["a query that is no object", (c) => c.listOperations("c", 20 as never), /query must be an object/],
-    [
-      "a signal that is none",
-      (c) => c.getCard("c", { signal: {} as never }),
-      /signal must be an AbortSignal/,
-    ],
+    ["a query that is not an object", (c) => c.listOperations("c", 20 as never), /query must be an object/],
+    ["an invalid signal", (c) => c.getCard("c", { signal: {} as never }), /signal must be an AbortSignal/],
     [
       "a card id that is a promise",
       (c) => c.getCard(Promise.resolve("c") as never),
@@ -254,7 +248,7 @@ describe("a method refuses, unsent,", () => {
     ["a limit of 0", (c) => c.listOperations("c", { limit: 0 }), /limit must be/],
     ["a limit of 1.5", (c) => c.listOperations("c", { limit: 1.5 }), /limit must be/],
     [
-      "a consent that is no boolean",
+      "a consent that is not a boolean",
       (c) => c.setConsent("c", { marketing: "yes" as never }),
       /marketing must be/,
     ],
@@ -274,7 +268,7 @@ describe("a method refuses, unsent,", () => {
     ],
     ["a user id and a key", (c) => c.issueCard("t", signUp, { userId: 1, idempotencyKey: "a" }), /not both/],
     [
-      "a first attempt that is no date",
+      "a first attempt that is not a date",
       (c) => c.issueCard("t", signUp, { firstAttemptAt: new Date("x") }),
       /firstAttemptAt/,
     ],
@@ -289,7 +283,7 @@ describe("a method refuses, unsent,", () => {
       /fieldValues\.at/,
     ],
     [
-      "field values that are no plain object",
+      "field values that are not a plain object",
       (c) => c.issueCard("t", { ...signUp, fieldValues: new Map() as never }),
       /plain object/,
     ],
@@ -301,36 +295,36 @@ describe("a method refuses, unsent,", () => {
     [
       "a customer with a bigint",
       (c) => c.issueCard("t", { customer: { ...signUp.customer, n: 1n } as never }),
-      /customer cannot be written as JSON/,
+      /customer cannot be serialized as JSON/,
     ],
-    ["a card id that is half a letter", (c) => c.getCard("a\ud800"), /not well-formed/],
+    ["a card id that is not well-formed text", (c) => c.getCard("a\ud800"), /not well-formed/],
     [
-      "a header that says what the body is",
+      "a content-type header",
       (c) => c.getCard("c", { headers: { "Content-Type": "text/plain" } }),
-      /headers may not have "Content-Type"/,
+      /headers must not have "Content-Type"/,
     ],
     [
       "a header of the connection",
       (c) => c.getCard("c", { headers: { "transfer-encoding": "chunked" } }),
-      /may not have/,
+      /must not have/,
     ],
     ["a schema that throws", (c) => c.issueCard(throwing, signUp as never), /schema threw/],
     [
       "a header that cannot be sent",
       (c) => c.getCard("c", { headers: { "x-a": "b\nhunter2" } }),
-      /headers has an entry \("x-a"\)/,
+      /headers has an invalid entry, "x-a"/,
     ],
     ["a timeoutMs of 0", (c) => c.getCard("c", { timeoutMs: 0 }), /timeoutMs/],
   ];
 
-  it.each(calls)("%s", async (_name, call, message) => {
+  it.each(calls)("rejects %s before a request is sent", async (_name, call, message) => {
     const { client, requests } = scripted([]);
     const error = await call(client).then(
       () => undefined,
       (thrown) => thrown,
     );
     expect(
-      refused(() => {
+      getRejection(() => {
         throw error;
       }),
     ).toMatch(message);
@@ -346,28 +340,31 @@ describe("a method refuses, unsent,", () => {
       },
       /apiKey function failed/,
     ],
-    ["gives nothing", () => undefined as never, /apiKey is missing/],
-    ["gives a line break", () => "hunter2\n", /line break/],
-  ])("a key function that %s", async (_name, apiKey, message) => {
-    const { client, requests } = scripted([], { apiKey });
-    const error = await client.getCard("c").catch((thrown) => thrown);
-    expect(
-      refused(() => {
-        throw error;
-      }),
-    ).toMatch(message);
-    expect(`${error.message}${error.cause}`).not.toContain("hunter2");
-    expect(requests).toEqual([]);
-  });
+    ["returns undefined", () => undefined as never, /apiKey is missing/],
+    ["returns a line break", () => "hunter2\n", /line break/],
+  ])(
+    "rejects a call when the apiKey function %s, without printing its error",
+    async (_name, apiKey, message) => {
+      const { client, requests } = scripted([], { apiKey });
+      const error = await client.getCard("c").catch((thrown) => thrown);
+      expect(
+        getRejection(() => {
+          throw error;
+        }),
+      ).toMatch(message);
+      expect(`${error.message}${error.cause}`).not.toContain("hunter2");
+      expect(requests).toEqual([]);
+    },
+  );
 });
 
-it("defineTemplate refuses an empty id and a schema that is none", () => {
-  expect(refused(() => defineTemplate(""))).toMatch(/template id/);
-  expect(refused(() => defineTemplate("t", {} as never))).toMatch(/Standard Schema/);
+it("rejects an empty id and an invalid schema in defineTemplate", () => {
+  expect(getRejection(() => defineTemplate(""))).toMatch(/template id/);
+  expect(getRejection(() => defineTemplate("t", {} as never))).toMatch(/Standard Schema/);
 });
 
 it.each(["a/b", "a?b=c", "a#b", "%2e%2e", "ą", "a b", "..%2f"])(
-  "the card id %s stays one segment of the path",
+  "encodes the card id %s as one path segment",
   async (id) => {
     const { client, requests } = scripted([json(card)]);
     await client.getCard(id);

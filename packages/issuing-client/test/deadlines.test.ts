@@ -1,25 +1,25 @@
-/** Whatever takes how long: a call ends, begins nothing after its deadline, and never calls "not-sent" what may have been done. */
+/** Deadlines with random delays: a call ends in time, and reports "not-sent" only when nothing was sent. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createIssuingClient, type IssuingClient, type IssuingError } from "../src/index.ts";
 import { networkError } from "./scripted.ts";
-import { type SimulatedTime, simulatedTime } from "./simulated-time.ts";
+import { createTestClock, type TestClock } from "./test-clock.ts";
 
 const card = '{"id":"card_1","publicUrl":"https://cards.test/cards/1"}';
 
-/** What happens to one request; `null` milliseconds are for ever. */
-interface Fate {
-  /** For how long the event loop stands still when the request goes out. */
+/** The response to one request. `null` milliseconds: never. */
+interface Scenario {
+  /** How long the event loop is blocked when the request is sent. */
   blockedMs: number;
-  /** By how much the date is set then. */
+  /** Correction of the date at that time. */
   correctedMs: number;
   headersMs: number | null;
   bodyMs: number | null;
   end: keyof typeof ends;
 }
 
-/** The body comes in two pieces, the second later; or breaks off there. */
-function body(time: SimulatedTime, text: string, bodyMs: number | null, isCut: boolean): ReadableStream {
+/** A body in two chunks: the second is delayed, or the connection is cut. */
+function body(time: TestClock, text: string, bodyMs: number | null, isCut: boolean): ReadableStream {
   const bytes = new TextEncoder().encode(text);
   return new ReadableStream({
     start(stream) {
@@ -31,15 +31,15 @@ function body(time: SimulatedTime, text: string, bodyMs: number | null, isCut: b
           stream.enqueue(bytes.subarray(5));
           stream.close();
         } catch {
-          // Nobody reads any more.
+          // The body was cancelled.
         }
       });
     },
   });
 }
 
-type End = (time: SimulatedTime, bodyMs: number | null) => Response;
-const answer =
+type End = (time: TestClock, bodyMs: number | null) => Response;
+const respondWith =
   (status: number, text: string, headers: Record<string, string> = {}, isCut = false): End =>
   (time, bodyMs) =>
     new Response(body(time, text, bodyMs, isCut), { status, headers });
@@ -49,26 +49,26 @@ const failure =
     throw networkError(code);
   };
 const ends = {
-  issued: answer(201, card),
-  cut: answer(201, card, {}, true),
-  noCard: answer(201, '{"other":1}'),
-  page: answer(200, "<html></html>"),
-  unavailable: answer(503, "{}"),
-  unavailableForAWhile: answer(503, "{}", { "retry-after": "1" }),
-  unavailableCut: answer(500, "<html></html>", {}, true),
-  tooMany: answer(429, "{}", { "retry-after": "3" }),
-  notFound: answer(404, "{}"),
-  invalid: answer(422, '{"detail":"no"}'),
+  issued: respondWith(201, card),
+  cut: respondWith(201, card, {}, true),
+  noCard: respondWith(201, '{"other":1}'),
+  page: respondWith(200, "<html></html>"),
+  unavailable: respondWith(503, "{}"),
+  unavailableForAWhile: respondWith(503, "{}", { "retry-after": "1" }),
+  unavailableCut: respondWith(500, "<html></html>", {}, true),
+  tooMany: respondWith(429, "{}", { "retry-after": "3" }),
+  notFound: respondWith(404, "{}"),
+  invalid: respondWith(422, '{"detail":"no"}'),
   reset: failure("ECONNRESET"),
   refused: failure("ECONNREFUSED"),
   notResolved: failure("ENOTFOUND"),
 } satisfies Record<string, End>;
-/** Nothing has left the machine. */
+/** Failures before the request is sent. */
 const neverSent: ReadonlySet<string> = new Set(["refused", "notResolved"]);
 
 const ms = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 5_000 }));
 const msOrNever = fc.oneof({ weight: 5, arbitrary: ms }, { weight: 1, arbitrary: fc.constant(null) });
-const fate: fc.Arbitrary<Fate> = fc.record({
+const scenario: fc.Arbitrary<Scenario> = fc.record({
   blockedMs: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: ms }),
   correctedMs: fc.oneof(fc.constant(0), fc.integer({ min: -1e9, max: 1e9 })),
   headersMs: msOrNever,
@@ -90,9 +90,9 @@ const methods: Record<string, (client: IssuingClient) => Promise<unknown>> = {
   setConsent: (client) => client.setConsent("card_1", { marketing: true }),
 };
 
-const situation = fc.record({
+const randomCase = fc.record({
   method: fc.constantFrom(...Object.keys(methods)),
-  fates: fc.array(fate, { minLength: 1, maxLength: 6 }),
+  scenarios: fc.array(scenario, { minLength: 1, maxLength: 6 }),
   maxRetries: fc.integer({ min: 0, max: 5 }),
   timeoutMs: positive,
   deadlineMs: fc.oneof(
@@ -104,41 +104,41 @@ const situation = fc.record({
   lateMs: fc.infiniteStream(fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: ms })),
 });
 
-it("a call ends in time, with as many attempts as it says, and says what may have happened", async () => {
+it("ends a call before its deadline with the right outcome and number of attempts, for random responses and delays", async () => {
   await fc.assert(
-    fc.asyncProperty(situation, async (given) => {
-      const { fates, maxRetries, timeoutMs, deadlineMs, keyMs } = given;
-      /** What the client cannot help: time in which nobody was woken. */
+    fc.asyncProperty(randomCase, async (testCase) => {
+      const { scenarios, maxRetries, timeoutMs, deadlineMs, keyMs } = testCase;
+      /** Time in which the event loop was blocked and no timer was called. */
       let lostMs = 0;
-      const time = simulatedTime(() => {
-        const lateMs = Number(given.lateMs.next().value);
+      const time = createTestClock(() => {
+        const lateMs = Number(testCase.lateMs.next().value);
         lostMs += lateMs;
         return lateMs;
       });
-      const sent: { atMs: number; end: string; signal: AbortSignal; isAnswered: boolean }[] = [];
+      const sent: { atMs: number; end: string; signal: AbortSignal; hasResponse: boolean }[] = [];
       const client = createIssuingClient({
         baseUrl: "https://cards.test",
         apiKey: keyMs === undefined ? "k" : () => later(keyMs, () => "k"),
         clock: time,
-        random: () => given.random,
+        random: () => testCase.random,
         maxRetries,
         timeoutMs,
         deadlineMs,
         fetch: (_url, init) => {
-          const fate = fates[sent.length % fates.length] ?? expect.unreachable();
+          const scenario = scenarios[sent.length % scenarios.length] ?? expect.unreachable();
           const request = {
             atMs: time.monotonicMs(),
-            end: fate.end,
+            end: scenario.end,
             signal: init?.signal ?? expect.unreachable(),
-            isAnswered: false,
+            hasResponse: false,
           };
           sent.push(request);
-          time.block(fate.blockedMs);
-          time.correct(fate.correctedMs);
-          lostMs += fate.blockedMs;
-          return later(fate.headersMs, () => {
-            request.isAnswered = !request.signal.aborted; // else nobody hears it
-            return ends[fate.end](time, fate.bodyMs);
+          time.block(scenario.blockedMs);
+          time.correct(scenario.correctedMs);
+          lostMs += scenario.blockedMs;
+          return later(scenario.headersMs, () => {
+            request.hasResponse = !request.signal.aborted; // an aborted request has no response
+            return ends[scenario.end](time, scenario.bodyMs);
           });
         },
       });
@@ -155,8 +155,8 @@ it("a call ends in time, with as many attempts as it says, and says what may hav
         });
       }
 
-      const call = methods[given.method]?.(client) ?? expect.unreachable();
-      const error: IssuingError | undefined = await time.during(
+      const call = methods[testCase.method]?.(client) ?? expect.unreachable();
+      const error: IssuingError | undefined = await time.runUntilEnd(
         call.then(
           () => undefined,
           (thrown) => thrown,
@@ -166,19 +166,19 @@ it("a call ends in time, with as many attempts as it says, and says what may hav
       expect(sent.length).toBeLessThanOrEqual(maxRetries + 1);
       for (const { atMs } of sent) expect(atMs).toBeLessThan(deadlineMs);
       expect(time.monotonicMs()).toBeLessThanOrEqual(deadlineMs + lostMs + roundingMs);
-      // An attempt that was given up is told so, else its connection would stay open.
-      for (const { isAnswered, signal } of sent) expect(isAnswered || signal.aborted).toBe(true);
+      // An abandoned attempt must be aborted, or its connection stays open.
+      for (const { hasResponse, signal } of sent) expect(hasResponse || signal.aborted).toBe(true);
       if (error === undefined) return;
       expect(error.attempts).toBe(sent.length);
-      const wasNeverSent = sent.every(({ end, isAnswered }) => isAnswered && neverSent.has(end));
+      const wasNeverSent = sent.every(({ end, hasResponse }) => hasResponse && neverSent.has(end));
       expect(error.outcome === "not-sent").toBe(wasNeverSent);
     }),
     { numRuns: 500 },
   );
 });
 
-it("no attempt begins after the deadline, however long a listener takes", async () => {
-  const time = simulatedTime();
+it("begins no attempt after the deadline when a listener blocks", async () => {
+  const time = createTestClock();
   const sentAtMs: number[] = [];
   const client = createIssuingClient({
     baseUrl: "https://cards.test",
@@ -191,9 +191,28 @@ it("no attempt begins after the deadline, however long a listener takes", async 
       return new Response(card);
     },
   });
-  await time.during(client.getCard("card_1").catch(() => {}));
+  await time.runUntilEnd(client.getCard("card_1").catch(() => {}));
   expect(sentAtMs).toEqual([]);
 });
 
-/** Sums of milliseconds are not exact to the last bit. */
+it("sends no retry and rejects with the caller's reason when a listener aborts the call before the retry", async () => {
+  const controller = new AbortController();
+  const sent: unknown[] = [];
+  const client = createIssuingClient({
+    baseUrl: "https://cards.test",
+    apiKey: "k",
+    random: () => 0,
+    onEvent: (event) => {
+      if (event.type === "attempt" && event.attempt === 2) controller.abort("closed");
+    },
+    fetch: async (url) => {
+      sent.push(url);
+      return new Response("", { status: 503 });
+    },
+  });
+  await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe("closed");
+  expect(sent).toHaveLength(1);
+});
+
+/** Rounding error of sums of milliseconds. */
 const roundingMs = 1e-6;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { errorsOf, inMemoryProgram } from "../../../scripts/in-memory-program.ts";
+import { getErrors, inMemoryProgram } from "../../../scripts/in-memory-program.ts";
 
 const open = `
   import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
@@ -11,7 +11,7 @@ const open = `
   const club = defineTemplate<{ name: string; points?: number }>("tpl_club");
   const consents = { privacy: { version: "2026-01" } };`;
 
-/** Programs of a user, by name. */
+/** Programs that use the package, by name. */
 const programs = {
   "misspelt members": `${open}
     const card = await client.getCard("card_1");
@@ -20,7 +20,7 @@ const programs = {
     (await client.listOperations("card_1")).map((operation) => operation.blance);
     (await client.getConsent("card_1")).marketingConcent;
     (await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } })).data?.loyaltyTeir;`,
-  "members that are new": `${open}
+  "unknown members": `${open}
     const card = await client.getCard("card_1");
     if ("stampsLeft" in card) console.log(card.stampsLeft);
     console.log(Object.entries(card));
@@ -36,7 +36,7 @@ const programs = {
     };`,
 };
 
-/** Calls of `issueCard` with one mistake each, and what names the mistake. */
+/** Calls of `issueCard` with one mistake each, and the message that names it. */
 const mistakes: Record<string, [call: string, named: RegExp]> = {
   "a misspelt member of the customer": [
     `client.issueCard("tpl_club", { customer: { phon: "600100200", consents } });`,
@@ -62,7 +62,7 @@ const mistakes: Record<string, [call: string, named: RegExp]> = {
     `client.issueCard("tpl_club", { customer: { phone: 600100200, consents } });`,
     /Type 'number' is not assignable to type 'string'\.\n.* property 'phone' .* type 'Customer'/,
   ],
-  "a phone that is a number in a request made before": [
+  "a phone that is a number in a request variable": [
     `const request = { customer: { phone: 600100200, consents } }; client.issueCard("tpl_club", request);`,
     /'customer\.phone' are incompatible/,
   ],
@@ -86,12 +86,12 @@ const allPrograms: Record<string, string> = {
 };
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const pathOf = (name: string) => `${here}${name.replaceAll(" ", "-")}.ts`;
+const toFilePath = (name: string) => `${here}${name.replaceAll(" ", "-")}.ts`;
 const program = inMemoryProgram(
-  new Map(Object.entries(allPrograms).map(([name, text]) => [pathOf(name), `${text}\nexport {};`])),
+  new Map(Object.entries(allPrograms).map(([name, text]) => [toFilePath(name), `${text}\nexport {};`])),
 );
 const checker = program.getTypeChecker();
-const errors = (name: string) => errorsOf(program, pathOf(name));
+const errors = (name: string) => getErrors(program, toFilePath(name));
 
 describe("the compiler", () => {
   it("rejects a misspelt member of a response, and suggests the right one", () => {
@@ -105,12 +105,12 @@ describe("the compiler", () => {
   });
 
   it("lets a program read members that this version does not know, and values of open sets", () => {
-    expect(errors("members that are new")).toEqual([]);
+    expect(errors("unknown members")).toEqual([]);
   });
 });
 
 describe("issueCard", () => {
-  it.each(Object.entries(mistakes))("prints one error of the compiler, which names %s", (name, [, named]) => {
+  it.each(Object.entries(mistakes))("has one compiler error, which names %s", (name, [, named]) => {
     const printed = errors(name);
     expect(printed).toEqual([expect.stringMatching(named)]);
     expect(printed[0]).not.toMatch(/overload/i);
@@ -120,15 +120,15 @@ describe("issueCard", () => {
 type Schema = { $ref?: string; description?: string; properties?: Record<string, Schema> };
 
 describe("an editor", () => {
-  const variables = (program.getSourceFile(pathOf("hover")) as ts.SourceFile).statements
+  const variables = (program.getSourceFile(toFilePath("hover")) as ts.SourceFile).statements
     .filter(ts.isVariableStatement)
     .flatMap(({ declarationList }) => declarationList.declarations);
-  const typeOf = (variable: string) =>
+  const getType = (variable: string) =>
     checker.getTypeAtLocation(variables.find(({ name }) => name.getText() === variable) as ts.Node);
 
-  it("shows each response by its name", () => {
+  it("shows the name of each response type", () => {
     const shown = ["card", "clubCard", "operations", "consent"].map((name) =>
-      checker.typeToString(typeOf(name)),
+      checker.typeToString(getType(name)),
     );
     expect(shown).toEqual([
       "Card<FieldValues>",
@@ -138,7 +138,7 @@ describe("an editor", () => {
     ]);
   });
 
-  it("shows for every member what the service's document says about it, and the clause of the specification", () => {
+  it("shows for every member its description in the OpenAPI document and the clause of the specification", () => {
     const document = JSON.parse(
       readFileSync(new URL("../../../openapi/openapi.json", import.meta.url), "utf8"),
     );
@@ -164,7 +164,7 @@ describe("an editor", () => {
         show(`${path}.${member.name}`, checker.getTypeOfSymbol(member));
       }
     };
-    for (const named of typeOf("named").getProperties()) {
+    for (const named of getType("named").getProperties()) {
       collect(named.name, schemas[named.name] ?? {});
       show(named.name, checker.getTypeOfSymbol(named));
     }

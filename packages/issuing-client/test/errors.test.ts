@@ -1,17 +1,17 @@
-/** What every error has, and what it has only when it is known. */
+/** Members of errors, always present and optional ones. */
 import { expect, it } from "vitest";
 import { IssuingError, isIssuingError, ProblemError } from "../src/index.ts";
 import { json, networkError, scripted, signUp } from "./scripted.ts";
 
-const failureOf = (call: Promise<unknown>) =>
+const catchError = (call: Promise<unknown>) =>
   call.then(
     () => expect.unreachable("the call succeeded"),
     (error) => error,
   );
 
-it("a mistake of the program was not sent, and trying again does not help", async () => {
+it("marks a configuration error as not sent and not retryable", async () => {
   const { client } = scripted([]);
-  const error = await failureOf(client.getCard(""));
+  const error = await catchError(client.getCard(""));
   expect(error).toBeInstanceOf(IssuingError);
   expect({ ...error }).toStrictEqual({
     name: "IssuingError",
@@ -23,9 +23,9 @@ it("a mistake of the program was not sent, and trying again does not help", asyn
   expect("cause" in error).toBe(false);
 });
 
-it("an answer's error has what the answer tells, and nothing else", async () => {
+it("has only the documented members in a ProblemError", async () => {
   const { client } = scripted([json({}, 404)]);
-  const error = await failureOf(client.getCard("card_1"));
+  const error = await catchError(client.getCard("card_1"));
   expect(error).toBeInstanceOf(ProblemError);
   expect(error.fields).toEqual([]);
   expect({ ...error }).toStrictEqual({
@@ -38,9 +38,9 @@ it("an answer's error has what the answer tells, and nothing else", async () => 
   });
 });
 
-it("a broken connection is told by the runtime's code", async () => {
+it("names the runtime's error code when a connection fails", async () => {
   const { client } = scripted([networkError("ECONNRESET")], { maxRetries: 0 });
-  const error = await failureOf(client.issueCard("tpl_club", signUp, { idempotencyKey: "order-1" }));
+  const error = await catchError(client.issueCard("tpl_club", signUp, { idempotencyKey: "order-1" }));
   expect(error).toMatchObject({ code: "network", retryable: true, cause: { code: "ECONNRESET" } });
   expect([error.message, error.cause.message]).toEqual([
     "The connection to the service failed (ECONNRESET).",
@@ -53,11 +53,11 @@ it.each([
   [403, /apiKey/],
   [404, /baseUrl/],
   [422, /userMessage/],
-])("the message of a %i says where to look", async (status, where) => {
+])("says what to check in the message of a %i", async (status, where) => {
   const { client } = scripted([json({}, status)]);
-  expect((await failureOf(client.getCard("card_1"))).message).toMatch(where);
+  expect((await catchError(client.getCard("card_1"))).message).toMatch(where);
 });
 
-it("is known by a mark that all versions of the package share", () => {
+it("identifies errors by a symbol that all versions of the package share", () => {
   expect(isIssuingError({ [Symbol.for("@loyalty-cards/issuing-client/error")]: true })).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** The derived key: stable, free of personal data, and different whenever any of its inputs is. */
+/** Idempotency keys: stable, without personal data, and different for different inputs. */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const derive = (userId: UserId, others: { salt?: string; namespace?: string } = 
   deriveIdempotencyKey({ templateId, userId, ...others });
 
 describe("deriveIdempotencyKey", () => {
-  it("is the documented derivation, and must never change", async () => {
+  it("derives the documented key, which must never change", async () => {
     const text = "3:lc18:tpl_club2:420:";
     const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
     expect(await derive(42)).toBe(expected);
@@ -29,14 +29,14 @@ describe("deriveIdempotencyKey", () => {
     [{ userId: "żółw-🐢" }, "lc1_a8C2BvCJ4N1D_OC3r951uXScq4HadvhKYXZy3zbJTfU"],
     [{ userId: 0 }, "lc1_g8k0F6RkP0uScQDKYhof4i6dGMg2BIMUz7b_CeT8vcw"],
   ])(
-    "gives without a namespace, and with the empty one, the key it has always given: %j",
+    "derives the same key as earlier versions, without a namespace and with an empty one: %j",
     async (input, key) => {
       expect(await deriveIdempotencyKey({ templateId, ...input })).toBe(key);
       expect(await deriveIdempotencyKey({ templateId, ...input, namespace: "" })).toBe(key);
     },
   );
 
-  it("puts a namespace behind the other parts", async () => {
+  it("appends the namespace after the other parts", async () => {
     const text = "3:lc18:tpl_club2:420:7:staging";
     const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
     expect(await derive(42, { namespace: "staging" })).toBe(expected);
@@ -47,18 +47,18 @@ describe("deriveIdempotencyKey", () => {
     expect(await derive("żółw-🐢")).toBe(`lc1_${createHash("sha256").update(text).digest("base64url")}`);
   });
 
-  it("takes a number, its text and a bigint for the same user", async () => {
+  it("derives the same key for a number, its text and a bigint", async () => {
     expect(await derive("42")).toBe(await derive(42));
     expect(await derive(42n)).toBe(await derive(42));
     expect(await derive(2n ** 80n)).toBe(await derive(String(2n ** 80n)));
   });
 
-  it("takes 0 for a user", async () => {
+  it("accepts 0 as a user id", async () => {
     expect(await derive(0)).toBe(await derive("0"));
     expect(await derive(-0)).toBe(await derive(0));
   });
 
-  it("takes ids that only look alike for different users", async () => {
+  it("derives different keys for ids that look alike", async () => {
     expect(await derive("Zo\u00eb")).not.toBe(await derive("Zoe\u0308"));
     expect(await derive("Kate")).not.toBe(await derive("\u212Aate"));
   });
@@ -75,7 +75,7 @@ describe("deriveIdempotencyKey", () => {
     expect(new Set(keys).size).toBe(6);
   });
 
-  it("keeps apart what would read the same when joined", async () => {
+  it("derives different keys for parts that join to the same text", async () => {
     const part = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => text.trim() !== "");
     await fc.assert(
       fc.asyncProperty(part, part, part, async (a, b, c) => {
@@ -91,7 +91,7 @@ describe("deriveIdempotencyKey", () => {
     );
   });
 
-  it("shows nothing of the user, and fits a header", async () => {
+  it("contains no part of the user id, and is a valid header value", async () => {
     await fc.assert(
       fc.asyncProperty(fc.emailAddress(), async (email) => {
         const key = await derive(email);
@@ -102,7 +102,7 @@ describe("deriveIdempotencyKey", () => {
   });
 
   it.each(["", " ", "a\ud800", Number.NaN, 1.5, 2 ** 53, null, undefined, {}])(
-    "refuses the user id %s",
+    "rejects the user id %s",
     async (userId) => {
       await expect(derive(userId as UserId)).rejects.toMatchObject({
         code: "configuration",
@@ -125,7 +125,7 @@ describe("deriveIdempotencyKey", () => {
     ["namespace", { templateId, userId: 1, namespace: " " }],
     ["namespace", { templateId, userId: 1, namespace: null }],
     ["namespace", { templateId, userId: 1, namespace: undefined }],
-  ])("refuses a %s that is none: %j", async (name, input) => {
+  ])("rejects an invalid %s: %j", async (name, input) => {
     await expect(deriveIdempotencyKey(input as never)).rejects.toMatchObject({
       code: "configuration",
       message: expect.stringContaining(name),
@@ -134,30 +134,30 @@ describe("deriveIdempotencyKey", () => {
 });
 
 describe("the namespace and the salt of a call", () => {
-  async function keyOf(options: IssueCardOptions, clientOptions: Partial<IssuingClientOptions> = {}) {
+  async function readKey(options: IssueCardOptions, clientOptions: Partial<IssuingClientOptions> = {}) {
     const { client, requests } = scripted([json(card, 201)], clientOptions);
     await client.issueCard(templateId, signUp, options);
     return requests[0]?.headers.get("idempotency-key");
   }
 
-  it("are part of the derived key", async () => {
+  it("derives the key from both", async () => {
     const idempotencyNamespace = "staging";
-    expect(await keyOf({ userId: 1 })).toBe(await derive(1));
-    expect(await keyOf({ userId: 1 }, { idempotencyNamespace: "" })).toBe(await derive(1));
-    expect(await keyOf({ userId: 1, salt: "2" })).toBe(await derive(1, { salt: "2" }));
-    expect(await keyOf({ userId: 1 }, { idempotencyNamespace })).toBe(
+    expect(await readKey({ userId: 1 })).toBe(await derive(1));
+    expect(await readKey({ userId: 1 }, { idempotencyNamespace: "" })).toBe(await derive(1));
+    expect(await readKey({ userId: 1, salt: "2" })).toBe(await derive(1, { salt: "2" }));
+    expect(await readKey({ userId: 1 }, { idempotencyNamespace })).toBe(
       await derive(1, { namespace: idempotencyNamespace }),
     );
-    expect(await keyOf({ userId: 1, salt: "2" }, { idempotencyNamespace })).toBe(
+    expect(await readKey({ userId: 1, salt: "2" }, { idempotencyNamespace })).toBe(
       await derive(1, { salt: "2", namespace: idempotencyNamespace }),
     );
   });
 
-  it("leave a key of the website's own as it is", async () => {
-    expect(await keyOf({ idempotencyKey: "order-1" }, { idempotencyNamespace: "staging" })).toBe("order-1");
+  it("does not change the caller's own key", async () => {
+    expect(await readKey({ idempotencyKey: "order-1" }, { idempotencyNamespace: "staging" })).toBe("order-1");
   });
 
-  it("keep two people with the same user id apart: each namespace gets a card of its own", async () => {
+  it("issues separate cards to two people with the same user id in two namespaces", async () => {
     const { service, client } = openWebsite({ idempotencyNamespace: "production" });
     const { baseUrl } = service;
     const staging = createIssuingClient({
@@ -179,7 +179,7 @@ describe("the namespace and the salt of a call", () => {
     expect((await issue(client, "Anna", "+48600100200")).id).toBe(anna.id);
   });
 
-  it.each([undefined, null, "", " ", 7])("a salt of %j is a mistake", async (salt) => {
+  it.each([undefined, null, "", " ", 7])("rejects a salt of %j", async (salt) => {
     const { client, requests } = scripted([json(card, 201)]);
     const call = client.issueCard(templateId, signUp, { userId: 1, salt: salt as string });
     await expect(call).rejects.toMatchObject({
@@ -189,7 +189,7 @@ describe("the namespace and the salt of a call", () => {
     expect(requests).toEqual([]);
   });
 
-  it("a salt without a userId is a mistake, because it would change nothing", async () => {
+  it("rejects a salt without a userId, because it has no effect", async () => {
     for (const options of [{ salt: "2" }, { salt: "2", idempotencyKey: "order-1" }]) {
       const { client, requests } = scripted([json(card, 201)]);
       await expect(client.issueCard(templateId, signUp, options)).rejects.toMatchObject({
@@ -201,7 +201,7 @@ describe("the namespace and the salt of a call", () => {
   });
 
   it.each([undefined, null, " ", 7, "\ud800"])(
-    "a namespace of %j is refused by the client",
+    "rejects an idempotencyNamespace of %j",
     (idempotencyNamespace) => {
       expect(() => scripted([], { idempotencyNamespace: idempotencyNamespace as string })).toThrow(
         /idempotencyNamespace/,
@@ -210,15 +210,15 @@ describe("the namespace and the salt of a call", () => {
   );
 });
 
-describe("a key of the website's own", () => {
-  it.each(["a", "!~", "a".repeat(255)])("goes out as it is: %s", async (idempotencyKey) => {
+describe("idempotencyKey", () => {
+  it.each(["a", "!~", "a".repeat(255)])("sends the key unchanged: %s", async (idempotencyKey) => {
     const { client, requests } = scripted([json(card, 201)]);
     await client.issueCard(templateId, signUp, { idempotencyKey });
     expect(requests[0]?.headers.get("idempotency-key")).toBe(idempotencyKey);
   });
 
   it.each(["", " ", "a b", " a", "a ", "a\n", "\na", "ż", "a\u0000", "a".repeat(256), 7, null, ["a"]])(
-    "is refused, unsent and unquoted: %j",
+    "rejects the key %j before a request is sent, without quoting it",
     async (idempotencyKey) => {
       const { client, requests } = scripted([json(card, 201)]);
       const call = client.issueCard(templateId, signUp, { idempotencyKey: idempotencyKey as string });
@@ -243,7 +243,7 @@ describe("an option of issueCard that is present without a value", () => {
   ] as const;
 
   it.each(withoutValue)(
-    "is a mistake, because the call would issue a second card: %s: %s",
+    "rejects %s with the value %s, because the call could issue a second card",
     async (...row) => {
       const [name, value, message] = row;
       const { client, requests } = scripted([json(card, 201)]);
@@ -257,7 +257,7 @@ describe("an option of issueCard that is present without a value", () => {
     },
   );
 
-  it("is a mistake beside a userId too", async () => {
+  it("rejects an undefined idempotencyKey beside a userId", async () => {
     const { client, requests } = scripted([json(card, 201)]);
     const options = { userId: 1, idempotencyKey: undefined } as object;
     await expect(client.issueCard(templateId, signUp, options)).rejects.toMatchObject({
@@ -281,14 +281,14 @@ describe("firstAttemptAt", () => {
   }
 
   it.each([day - minute - 1000, 1, 0, -minute])(
-    "%i ms ago goes out: more than a minute is left, and clocks may differ by one",
+    "sends the request when the first attempt was %i ms ago: clocks may differ by a minute",
     async (ms) => {
       expect((await issueAfter(ms)).result.id).toBe("card_1");
     },
   );
 
   it.each([day - minute, day, 10 * day])(
-    "%i ms ago is refused, because a repeat could issue a second card",
+    "rejects a first attempt %i ms ago, because a repeated call could issue a second card",
     async (ms) => {
       const { result, requests } = await issueAfter(ms);
       expect(result).toMatchObject({
@@ -302,7 +302,7 @@ describe("firstAttemptAt", () => {
     },
   );
 
-  it("lets no retry go out once the minute before its end has begun", async () => {
+  it("sends no retry in the last minute of the retention", async () => {
     const { client, clock, requests } = scripted([json({}, 503, { "retry-after": "3" }), json(card, 201)]);
     const firstAttemptAt = clock.now() - (day - minute - 2000);
     const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt });
@@ -310,23 +310,23 @@ describe("firstAttemptAt", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("may be a time in milliseconds", async () => {
+  it("accepts a time in milliseconds", async () => {
     const { client, clock } = scripted([]);
     const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt: clock.now() - 2 * day });
     await expect(call).rejects.toMatchObject({ code: "idempotency-expired" });
   });
 
   it.each([
-    ["in the future", -2 * minute, { userId: 1 }],
-    ["without the key of that attempt", 0, {}],
-  ])("%s is a mistake", async (_name, ms, options) => {
+    ["a first attempt in the future", -2 * minute, { userId: 1 }],
+    ["a first attempt without its key", 0, {}],
+  ])("rejects %s", async (_name, ms, options) => {
     const { result, requests } = await issueAfter(ms, options);
     expect([result.code, requests.length]).toEqual(["configuration", 0]);
     expect(result.message).toContain("firstAttemptAt");
   });
 
   it.each([1_790_000_000, new Date(1_790_000_000), 0, Date.UTC(2001, 0, 1) - 1])(
-    "of %s, which is before 2001, is a time in seconds",
+    "rejects %s as a time in seconds, because it is before 2001 in milliseconds",
     async (firstAttemptAt) => {
       const { client, requests } = scripted([json(card, 201)]);
       const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt });
@@ -338,14 +338,14 @@ describe("firstAttemptAt", () => {
     },
   );
 
-  it("of 2001 is a time in milliseconds", async () => {
+  it("accepts a date in 2001", async () => {
     const { client } = scripted([]);
     const call = client.issueCard(templateId, signUp, { userId: 1, firstAttemptAt: Date.UTC(2001, 0, 1) });
     await expect(call).rejects.toMatchObject({ code: "idempotency-expired" });
   });
 
   it.each([null, Number.NaN, new Date(Number.NaN), "yesterday"])(
-    "%s is a mistake",
+    "rejects %s, which is not a time",
     async (firstAttemptAt) => {
       const { client, requests } = scripted([json(card, 201)]);
       const call = client.issueCard(templateId, signUp, {

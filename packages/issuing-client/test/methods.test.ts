@@ -17,7 +17,7 @@ describe("issueCard", () => {
     });
   });
 
-  it("issues one card per user, however often the sign-up is sent, from whichever process", async () => {
+  it("issues one card per user for repeated sign-ups in several processes", async () => {
     const { client, service } = openWebsite();
     const other = createIssuingClient({ baseUrl: service.baseUrl, apiKey: service.apiKeys.full });
     const ids = [
@@ -29,13 +29,13 @@ describe("issueCard", () => {
     expect((await client.issueCard(template.id, signUp, { userId: 8 })).id).not.toBe(ids[0]);
   });
 
-  it("takes the website's own key instead", async () => {
+  it("uses the caller's own key", async () => {
     const { client } = openWebsite();
     const first = await client.issueCard(template.id, signUp, { idempotencyKey: "order-1" });
     expect((await client.issueCard(template.id, signUp, { idempotencyKey: "order-1" })).id).toBe(first.id);
   });
 
-  it("refused with 422 lets the user read the service's detail, and keeps every member", async () => {
+  it("throws a 422 with its detail in userMessage and all its members in problem", async () => {
     const { client } = openWebsite();
     const error = await client
       .issueCard(template.id, { ...signUp, fieldValues: {} })
@@ -55,7 +55,7 @@ describe("issueCard", () => {
     });
   });
 
-  it("always sends a key, a new one per call when it is given none", async () => {
+  it("sends a new random key for each call without userId and idempotencyKey", async () => {
     const { client, requests } = scripted([json(card, 201), json(card, 201)]);
     await client.issueCard(template.id, signUp);
     await client.issueCard(template.id, signUp);
@@ -64,7 +64,7 @@ describe("issueCard", () => {
     expect(keys[0]).not.toBe(keys[1]);
   });
 
-  it("sends exactly what the contract says", async () => {
+  it("sends the body and headers of the specification", async () => {
     const { client, requests } = scripted([json(card, 201)]);
     await client.issueCard("tpl a/b", signUp, {
       userId: 1,
@@ -86,7 +86,7 @@ describe("issueCard", () => {
     expect(await request?.json()).toEqual(signUp);
   });
 
-  it("sends empty fieldValues when there is nothing to fill", async () => {
+  it("sends empty fieldValues when the request has none", async () => {
     for (const request of [{ customer: signUp.customer }, { customer: signUp.customer, fieldValues: {} }]) {
       const { client, requests } = scripted([json(card, 201)]);
       await client.issueCard("tpl_club", request);
@@ -107,7 +107,7 @@ describe("issueCard", () => {
     },
   );
 
-  it("leaves out nothing else that is blank, and changes no text", async () => {
+  it("leaves out no other blank members, and changes no text", async () => {
     const { client, requests } = scripted([json(card, 201)]);
     const customer = {
       phone: " 600 100 200 ",
@@ -122,7 +122,7 @@ describe("issueCard", () => {
     });
   });
 
-  it("leaves blank members out of a customer that writes its own JSON", async () => {
+  it("leaves blank members out of a customer with a toJSON method", async () => {
     const { client, requests } = scripted([json(card, 201)]);
     const customer = { phone: "", consents, toJSON: () => ({ phone: "", name: "Anna", consents }) };
     await client.issueCard("tpl_club", { customer });
@@ -140,7 +140,7 @@ describe("issueCard", () => {
     expect(service.cards.get(issued.id).id).toBe(issued.id);
   });
 
-  it("takes members that are undefined as absent", async () => {
+  it("treats undefined members as absent", async () => {
     const { client } = openWebsite();
     const customer = {
       ...signUp.customer,
@@ -150,7 +150,7 @@ describe("issueCard", () => {
     expect((await client.issueCard(template.id, { ...signUp, customer })).status).toBe("active");
   });
 
-  it("keeps members of the card that it does not know", async () => {
+  it("keeps unknown members of the card", async () => {
     const { client } = scripted([json({ ...card, status: "frozen", expiresAt: "2027-01-01" }, 201)]);
     expect(await client.issueCard(template.id, signUp)).toMatchObject({
       status: "frozen",
@@ -159,14 +159,14 @@ describe("issueCard", () => {
   });
 });
 
-describe("getCard, listOperations, getConsent, setConsent", () => {
+describe("getCard, listOperations, getConsent and setConsent", () => {
   async function withCard() {
     const website = openWebsite();
     const { id } = await website.client.issueCard(defineTemplate(template.id), signUp, { userId: 1 });
     return { ...website, id };
   }
 
-  it("read the card as it is now", async () => {
+  it("returns the current card", async () => {
     const { client, service, id } = await withCard();
     service.cards.purchase(id, { points: 12 });
     expect(await client.getCard(id)).toMatchObject({
@@ -176,14 +176,14 @@ describe("getCard, listOperations, getConsent, setConsent", () => {
     });
   });
 
-  it("list operations, newest first, as many as asked for", async () => {
+  it("returns operations, newest first, up to the limit", async () => {
     const { client, service, id } = await withCard();
     for (const points of [1, 2, 3]) service.cards.purchase(id, { points });
     expect((await client.listOperations(id)).map(({ change }) => change)).toEqual([3, 2, 1]);
     expect((await client.listOperations(id, { limit: 2 })).map(({ change }) => change)).toEqual([3, 2]);
   });
 
-  it("read and change the consent", async () => {
+  it("reads and changes the consent", async () => {
     const { client, id } = await withCard();
     expect((await client.getConsent(id)).marketingConsent).toBe(false);
     expect(await client.setConsent(id, { marketing: true, version: "m1" })).toMatchObject({
@@ -193,11 +193,11 @@ describe("getCard, listOperations, getConsent, setConsent", () => {
   });
 });
 
-describe("a service that decided otherwise where the specification is silent", () => {
+describe("responses that the specification leaves open", () => {
   it.each([
     ["a bare list", [{ id: "op_1", type: "purchase" }]],
     ["another wrapper", { data: [{ id: "op_1", type: "purchase" }], next: null }],
-  ])("may list operations in %s", async (_name, body) => {
+  ])("accepts operations in %s", async (_name, body) => {
     const { client } = scripted([json(body)]);
     expect(await client.listOperations("card_1")).toEqual([{ id: "op_1", type: "purchase" }]);
   });
@@ -206,22 +206,22 @@ describe("a service that decided otherwise where the specification is silent", (
     ["204", () => new Response(null, { status: 204 })],
     ["200 without a body", () => new Response(null, { status: 200 })],
     ["200 with an empty body of length 0", () => new Response("", { headers: { "content-length": "0" } })],
-    ["200 with a word", () => new Response("OK", { headers: { "content-length": "2" } })],
-    ["200 with something else", () => json({ ok: true })],
-  ])("may answer a change of consent with %s", async (_name, answer) => {
-    const { client } = scripted([answer()]);
+    ["200 with text", () => new Response("OK", { headers: { "content-length": "2" } })],
+    ["200 with other JSON", () => json({ ok: true })],
+  ])("accepts %s in response to a change of consent", async (_name, respond) => {
+    const { client } = scripted([respond()]);
     expect(await client.setConsent("card_1", { marketing: true })).toBeUndefined();
   });
 });
 
 describe("onResponse", () => {
-  it("tells about the answer: status, headers, attempts, key, request id", async () => {
+  it("receives status, headers, attempts, key and request id", async () => {
     const { client, clock } = scripted([json({}, 503), json(card, 201, { "x-request-id": "req_1" })]);
     let meta: ResponseMeta | undefined;
     await client.issueCard(template.id, signUp, {
       idempotencyKey: "order-1",
-      onResponse: (told) => {
-        meta = told;
+      onResponse: (received) => {
+        meta = received;
       },
     });
     expect(meta).toMatchObject({
@@ -232,10 +232,10 @@ describe("onResponse", () => {
       durationMs: 0,
     });
     expect(meta?.headers.get("content-type")).toBe("application/json");
-    expect(clock.waiting).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
   });
 
-  it("is told about a problem too", async () => {
+  it("is called for an error response too", async () => {
     const { client } = scripted([json({}, 404)]);
     const statuses: number[] = [];
     await client.getCard("card_1", { onResponse: ({ status }) => statuses.push(status) }).catch(() => {});
@@ -243,8 +243,8 @@ describe("onResponse", () => {
   });
 });
 
-describe("what the caller does meanwhile", () => {
-  it("to the request, once it is given, changes nothing", async () => {
+describe("the caller's objects and listeners", () => {
+  it("sends the request as it was when the method was called", async () => {
     const { client, requests } = scripted([json(card, 201), json(card, 201)]);
     const request = {
       fieldValues: { name: "Anna" },
@@ -264,24 +264,24 @@ describe("what the caller does meanwhile", () => {
     ]);
   });
 
-  it("in onResponse or onEvent, thrown or rejected, costs no card", async () => {
-    const faults = [
+  it("returns the card when onResponse or onEvent throws or rejects", async () => {
+    const listeners = [
       () => {
         throw new Error("metrics down");
       },
       async () => Promise.reject(new Error("metrics down")),
     ];
-    for (const fault of faults) {
-      const { client } = scripted([json(card, 201)], { onEvent: fault });
-      expect((await client.issueCard(template.id, signUp, { userId: 1, onResponse: fault })).id).toBe(
+    for (const listener of listeners) {
+      const { client } = scripted([json(card, 201)], { onEvent: listener });
+      expect((await client.issueCard(template.id, signUp, { userId: 1, onResponse: listener })).id).toBe(
         "card_1",
       );
     }
   });
 });
 
-describe("api, the escape hatch", () => {
-  it("is typed by the contract and on the same transport", async () => {
+describe("api", () => {
+  it("is typed by the OpenAPI document and uses the same transport", async () => {
     const { client, service } = openWebsite();
     const { data, response } = await client.api.POST("/templates/{templateId}/passes", {
       params: { path: { templateId: template.id } },
@@ -290,13 +290,13 @@ describe("api, the escape hatch", () => {
     expect([response.status, data?.id]).toEqual([201, service.cards.get(data?.id ?? "").id]);
   });
 
-  it("gives problems back instead of throwing", async () => {
+  it("returns error responses instead of throwing", async () => {
     const { client } = openWebsite();
     const { data, error } = await client.api.GET("/passes/{id}", { params: { path: { id: "card_none" } } });
     expect([data, error?.status]).toEqual([undefined, 404]);
   });
 
-  it("takes middleware that uses the whole of Request and Response", async () => {
+  it("supports middleware that uses Request and Response", async () => {
     const { client, requests } = scripted([json(card, 201)]);
     const seen: string[] = [];
     client.api.use({
@@ -315,13 +315,13 @@ describe("api, the escape hatch", () => {
     expect(requests[0]?.headers.get("authorization")).toMatch(/^Bearer /);
   });
 
-  it("leaves the methods alone, whatever its middleware does", async () => {
+  it("does not apply middleware to the methods", async () => {
     const { client } = scripted([json(card)]);
     client.api.use({ onRequest: () => new Promise(() => {}) });
     expect((await client.getCard("card_1")).id).toBe("card_1");
   });
 
-  it("hears the caller's abort, and tells its events", async () => {
+  it("rejects on the caller's abort, and emits events", async () => {
     const controller = new AbortController();
     const { client, events } = scripted([
       () => new Promise<Response>(() => controller.abort(new Error("left"))),
@@ -339,7 +339,7 @@ describe("api, the escape hatch", () => {
     expect(other.events.at(-1)).toMatchObject({ type: "response", operation: "api", status: 200 });
   });
 
-  it.each(["", "   "])("refuses the empty key %j instead of sharing it among users", async (key) => {
+  it.each(["", "   "])("rejects the empty key %j", async (key) => {
     const { client, requests } = scripted([]);
     const call = { params: { path: { templateId: "t" }, header: { "Idempotency-Key": key } }, body: signUp };
     await expect(client.api.POST("/templates/{templateId}/passes", call)).rejects.toMatchObject({
@@ -348,7 +348,7 @@ describe("api, the escape hatch", () => {
     expect(requests).toEqual([]);
   });
 
-  it("retries, and gives a POST the key that makes that safe", async () => {
+  it("retries, and adds an idempotency key to a POST", async () => {
     const { client, requests } = scripted([json({}, 503), json(card, 201)]);
     const call = { params: { path: { templateId: "t" } }, body: signUp };
     expect((await client.api.POST("/templates/{templateId}/passes", call)).data?.id).toBe("card_1");
@@ -358,7 +358,7 @@ describe("api, the escape hatch", () => {
   });
 });
 
-it("a key may be looked up for each call, and changed between calls", async () => {
+it("reads the API key from a function for each call", async () => {
   const keys = ["first", "second"];
   const { client, requests } = scripted([json({}, 503), json(card), json(card)], {
     apiKey: async () => keys.shift() ?? "",

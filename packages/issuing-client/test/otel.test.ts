@@ -1,4 +1,4 @@
-/** OpenTelemetry, with its own SDK: a span per call that tells what happened, and no way to fail a call. */
+/** OpenTelemetry with its SDK: one span per call, and no failed calls when telemetry throws. */
 import { context, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
@@ -30,8 +30,8 @@ const only = (spans: ReadableSpan[]): ReadableSpan => {
   return spans[0] as ReadableSpan;
 };
 
-describe("a call is one CLIENT span", () => {
-  it("with what the conventions for HTTP ask for", async () => {
+describe("the span of a call", () => {
+  it("is a CLIENT span with the attributes of the conventions for HTTP", async () => {
     const { client, spans } = traced([json(card, 201)]);
     await client.issueCard("tpl_1", signUp, { userId: 1 });
     const { name, kind, attributes, status, ended } = only(spans());
@@ -51,7 +51,7 @@ describe("a call is one CLIENT span", () => {
     expect(status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  it("with the address that the environment gives", async () => {
+  it("has the address from the environment variable", async () => {
     vi.stubEnv("LOYALTY_URL", "https://from-environment.test:8443/eu");
     onTestFinished(() => void vi.unstubAllEnvs());
     const { client, spans } = traced([json(card, 201)], { baseUrl: undefined });
@@ -63,7 +63,7 @@ describe("a call is one CLIENT span", () => {
     });
   });
 
-  it("retries included, each of them told", async () => {
+  it("has an event for each retry", async () => {
     const { client, spans } = traced([json({}, 503), networkError("ECONNRESET"), json(card)]);
     await client.getCard("card_1");
     const { attributes, events, status } = only(spans());
@@ -77,13 +77,13 @@ describe("a call is one CLIENT span", () => {
 
   it.each([
     [
-      "a refusal",
+      "a 422",
       [json({ detail: "Anna is known" }, 422)],
       { "http.response.status_code": 422, "error.type": "422" },
     ],
-    ["no answer", Array(3).fill(networkError("ECONNRESET")), { "error.type": "network" }],
-    ["half a card", [json({}, 201)], { "error.type": "invalid-response" }],
-  ] as [string, Script[], object][])("%s is its error", async (_name, script, attributes) => {
+    ["no response", Array(3).fill(networkError("ECONNRESET")), { "error.type": "network" }],
+    ["a card without an id", [json({}, 201)], { "error.type": "invalid-response" }],
+  ] as [string, Script[], object][])("has an error status after %s", async (_name, script, attributes) => {
     const { client, spans } = traced(script);
     await expect(client.issueCard("tpl_1", signUp, { userId: 1 })).rejects.toThrow();
     const span = only(spans());
@@ -92,7 +92,7 @@ describe("a call is one CLIENT span", () => {
     expect(JSON.stringify([span.attributes, span.events, span.status])).not.toContain("Anna");
   });
 
-  it("the caller's abort ends it, and is no error of the service", async () => {
+  it("ends without an error status when the caller aborts", async () => {
     const controller = new AbortController();
     const { client, spans } = traced([() => new Promise<Response>(() => controller.abort())]);
     await client.getCard("card_1", { signal: controller.signal }).catch(() => {});
@@ -100,7 +100,7 @@ describe("a call is one CLIENT span", () => {
     expect([attributes["error.type"], status.code]).toEqual(["abort", SpanStatusCode.UNSET]);
   });
 
-  it("calls at the same time have their own, below what was active when each began", async () => {
+  it("is separate for concurrent calls, and a child of the span that was active at the start", async () => {
     const { client, spans, tracer } = traced([json(card), json({}, 404), json(card)]);
     const calls = ["a", "b", "c"].map((name) =>
       tracer.startActiveSpan(name, async (parent) => {
@@ -117,18 +117,18 @@ describe("a call is one CLIENT span", () => {
     }
   });
 
-  it("is active while the request goes out, so that an instrumented fetch is inside", async () => {
+  it("is active while the request is sent, so that the span of an instrumented fetch is its child", async () => {
     const active: (string | undefined)[] = [];
-    const answer = () => {
+    const respond = () => {
       active.push(trace.getActiveSpan()?.spanContext().spanId);
       return json(card);
     };
-    const { client, spans } = traced([json({}, 503), answer]);
+    const { client, spans } = traced([json({}, 503), respond]);
     await client.getCard("card_1");
     expect(active).toEqual([only(spans()).spanContext().spanId]);
   });
 
-  it("of the escape hatch, without a template", async () => {
+  it("has no url.template for client.api", async () => {
     const { client, spans } = traced([json(card)]);
     await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
     const { name, attributes } = only(spans());
@@ -137,7 +137,7 @@ describe("a call is one CLIENT span", () => {
     expect(attributes).not.toHaveProperty("url.template");
   });
 
-  it("a call that sends nothing has none", async () => {
+  it("is not created for a call that sends no request", async () => {
     const { client, spans, requests } = traced([]);
     await expect(client.getCard("")).rejects.toThrow(/missing or empty/);
     await expect(client.getCard("card_1", { signal: AbortSignal.abort() })).rejects.toThrow();
@@ -145,21 +145,21 @@ describe("a call is one CLIENT span", () => {
   });
 });
 
-it("the program's own onEvent is told as before", async () => {
+it("calls the program's own onEvent", async () => {
   const { client, events } = traced([json(card)]);
   await client.getCard("card_1");
   expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
 });
 
-it("no secret and nobody's data is in a span", async () => {
+it("records no secrets and no personal data in spans", async () => {
   const { client, spans } = traced([json({ detail: "phone +48600100200 is taken" }, 409), json(card, 201)]);
   await client.issueCard("tpl_1", signUp, { userId: "anna@example.com" }).catch(() => {});
   await client.issueCard("tpl_1", signUp, { userId: "anna@example.com" });
-  const told = JSON.stringify(
+  const printed = JSON.stringify(
     spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
   );
   for (const secret of [apiKey, "+48600100200", "anna@example.com", "Anna"])
-    expect(told).not.toContain(secret);
+    expect(printed).not.toContain(secret);
 });
 
 describe("telemetry that fails", () => {
@@ -173,7 +173,7 @@ describe("telemetry that fails", () => {
   };
 
   it.each(["startSpan", "setAttribute", "addEvent", "setStatus", "end"])(
-    "in %s costs no call, and no second request",
+    "does not fail or repeat a call when %s throws",
     async (member) => {
       const given = [json({}, 503), json(card), json({}, 404)];
       const { client, requests } = scripted(given, {}, (options) =>
@@ -185,7 +185,7 @@ describe("telemetry that fails", () => {
     },
   );
 
-  it("in the context manager costs none either", async () => {
+  it("does not fail a call when the context manager throws", async () => {
     context.disable();
     const fail = () => {
       throw new Error("no context");
@@ -202,7 +202,7 @@ describe("telemetry that fails", () => {
     }
   });
 
-  it("a transport that throws is a failure of the network, sent once", async () => {
+  it("reports a transport that throws as a network error, and calls it once", async () => {
     let sent = 0;
     const transport = () => {
       sent += 1;
@@ -213,7 +213,7 @@ describe("telemetry that fails", () => {
     expect([sent, only(spans()).attributes["error.type"]]).toEqual([1, "network"]);
   });
 
-  it("an address the client refuses is refused by the client", () => {
+  it("leaves it to the client to reject an invalid address", () => {
     expect(() => createIssuingClient(withOpenTelemetry({ baseUrl: "nowhere", apiKey }))).toThrow(
       /baseUrl is not a URL/,
     );

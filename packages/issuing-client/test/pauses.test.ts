@@ -1,37 +1,37 @@
-/** Whatever the service answers and however the dice fall: pauses are as asked or within the jitter, and fit the deadline. */
+/** Pauses between attempts, with random responses: as Retry-After says or within the jitter, and before the deadline. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createIssuingClient, isIssuingError } from "../src/index.ts";
-import { retryPolicy } from "../src/retry-policy.ts";
+import { retryPolicy } from "../src/retry.ts";
 import { networkError } from "./scripted.ts";
-import { simulatedTime } from "./simulated-time.ts";
+import { createTestClock } from "./test-clock.ts";
 
-/** A Retry-After, and the pause it asks for at a given time; undefined when it is none. */
-interface Asked {
+/** A Retry-After value, and the pause that it requests at a given time; undefined when it is malformed. */
+interface RetryAfter {
   text: string | undefined;
-  pauseMs: (nowMs: number) => number | undefined;
+  delayMs: (nowMs: number) => number | undefined;
 }
 
-const malformed = (text: string): Asked => ({ text, pauseMs: () => undefined });
+const malformed = (text: string): RetryAfter => ({ text, delayMs: () => undefined });
 const dated =
   (format: (date: Date) => string) =>
-  (date: Date): Asked => ({
+  (date: Date): RetryAfter => ({
     text: format(date),
-    pauseMs: (nowMs) => Math.max(0, date.getTime() - nowMs),
+    delayMs: (nowMs) => Math.max(0, date.getTime() - nowMs),
   });
 
 const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-/** The parts of an IMF-fixdate, of which the two older forms are made. */
-function partsOf(date: Date) {
+/** The parts of an IMF-fixdate, to build the two older formats. */
+function toDateParts(date: Date) {
   const [, day = "", month, year = "", time] = date.toUTCString().split(" ");
   return { weekday: days[date.getUTCDay()] ?? "", day, month, year, time };
 }
 const rfc850 = (date: Date) => {
-  const { weekday, day, month, year, time } = partsOf(date);
+  const { weekday, day, month, year, time } = toDateParts(date);
   return `${weekday}, ${day}-${month}-${year.slice(2)} ${time} GMT`;
 };
 const asctime = (date: Date) => {
-  const { weekday, day, month, year, time } = partsOf(date);
+  const { weekday, day, month, year, time } = toDateParts(date);
   return `${weekday.slice(0, 3)} ${month} ${day.replace(/^0/, " ")} ${time} ${year}`;
 };
 
@@ -46,15 +46,15 @@ const seconds = fc.oneof(
   fc.integer({ min: 0, max: 10 ** 12 - 1 }),
   fc.constantFrom(0, 2_147_483, 2_147_484, 4_294_968, 10 ** 12 - 1),
 );
-/** As a header gives it back: without blanks around it. */
+/** A header value has no white space around it. */
 const headerText = fc
   .string({ unit: "grapheme-ascii", maxLength: 40 })
   .map((text) => text.trim())
   .filter((text) => !/^\d{1,12}$/.test(text));
 
-const asked: fc.Arbitrary<Asked> = fc.oneof(
-  fc.constant<Asked>({ text: undefined, pauseMs: () => undefined }),
-  seconds.map((value): Asked => ({ text: String(value), pauseMs: () => value * 1000 })),
+const retryAfter: fc.Arbitrary<RetryAfter> = fc.oneof(
+  fc.constant<RetryAfter>({ text: undefined, delayMs: () => undefined }),
+  seconds.map((value): RetryAfter => ({ text: String(value), delayMs: () => value * 1000 })),
   instant.map(dated((date) => date.toUTCString())),
   instant.map(dated(rfc850)),
   instant.map(dated(asctime)),
@@ -66,32 +66,35 @@ const asked: fc.Arbitrary<Asked> = fc.oneof(
 );
 
 const failing = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ status: fc.constantFrom(408, 425, 429, 500, 502, 503, 599), asked }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ status: fc.constantFrom(408, 425, 429, 500, 502, 503, 599), retryAfter }),
+  },
   { weight: 1, arbitrary: fc.constantFrom("reset", "cut") },
 );
-/** `Math.random` gives neither 1 nor -0, but other sources may. */
+/** `Math.random` never returns 1 or -0, but another source can. */
 const random = fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, -0, 1, 1 - 2 ** -53));
 
-it("every pause is what the service asked for, or within full jitter, and none passes the deadline", async () => {
+it("waits as Retry-After says or within full jitter, and never past the deadline, for random responses", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(failing, random), { minLength: 1, maxLength: 12 }),
       fc.integer({ min: 0, max: 11 }),
       fc.integer({ min: 1, max: 100_000 }),
-      async (answers, maxRetries, deadlineMs) => {
-        const clock = simulatedTime();
+      async (responses, maxRetries, deadlineMs) => {
+        const clock = createTestClock();
         const pauses: number[] = [];
         let sent = 0;
-        /** The answer that the client has just got. */
-        const last = () => answers[(sent - 1) % answers.length] ?? expect.unreachable();
+        /** The last response. */
+        const last = () => responses[(sent - 1) % responses.length] ?? expect.unreachable();
         const requested = () => {
-          const [answer] = last();
-          return typeof answer === "string" ? undefined : answer.asked.pauseMs(clock.now());
+          const [response] = last();
+          return typeof response === "string" ? undefined : response.retryAfter.delayMs(clock.now());
         };
         const longestMs = () =>
-          Math.min(retryPolicy.longestPauseMs, retryPolicy.firstPauseMs * 2 ** (sent - 1));
+          Math.min(retryPolicy.maxDelayMs, retryPolicy.initialDelayMs * 2 ** (sent - 1));
 
-        // A listener that throws would not be heard.
+        // Errors of a listener are ignored, so failures are collected.
         const broken: string[] = [];
         const client = createIssuingClient({
           baseUrl: "https://cards.test",
@@ -102,34 +105,34 @@ it("every pause is what the service asked for, or within full jitter, and none p
           random: () => last()[1],
           onEvent(event) {
             if (event.type !== "retry") return;
-            const { pauseMs } = event;
-            pauses.push(pauseMs);
-            const askedMs = requested();
+            const { delayMs } = event;
+            pauses.push(delayMs);
+            const requestedMs = requested();
             const isRight =
-              askedMs === undefined ? pauseMs >= 0 && pauseMs <= longestMs() : pauseMs === askedMs;
-            if (!isRight) broken.push(`pause ${pauseMs}, asked ${askedMs}, at most ${longestMs()}`);
-            if (!(clock.monotonicMs() + pauseMs < deadlineMs)) broken.push(`pause ${pauseMs} is too long`);
+              requestedMs === undefined ? delayMs >= 0 && delayMs <= longestMs() : delayMs === requestedMs;
+            if (!isRight) broken.push(`pause ${delayMs}, retryAfter ${requestedMs}, at most ${longestMs()}`);
+            if (!(clock.monotonicMs() + delayMs < deadlineMs)) broken.push(`pause ${delayMs} is too long`);
           },
           fetch: async () => {
             sent += 1;
-            const [answer] = last();
-            if (answer === "reset") throw networkError("ECONNRESET");
-            if (answer === "cut") return new Response('{"id":"card_', { status: 200 });
-            const { status, asked } = answer;
+            const [response] = last();
+            if (response === "reset") throw networkError("ECONNRESET");
+            if (response === "cut") return new Response('{"id":"card_', { status: 200 });
+            const { status, retryAfter } = response;
             return new Response("", {
               status,
-              headers: asked.text === undefined ? {} : { "retry-after": asked.text },
+              headers: retryAfter.text === undefined ? {} : { "retry-after": retryAfter.text },
             });
           },
         });
 
-        const error = await clock.during(client.getCard("card_1").catch((thrown) => thrown));
+        const error = await clock.runUntilEnd(client.getCard("card_1").catch((thrown) => thrown));
         expect(isIssuingError(error)).toBe(true);
         expect(broken).toEqual([]);
         expect(clock.monotonicMs()).toBe(pauses.reduce((sum, ms) => sum + ms, 0));
         expect(clock.monotonicMs()).toBeLessThan(deadlineMs);
         expect([error.attempts, pauses.length]).toEqual([sent, sent - 1]);
-        // It gives up early only for lack of time, and then says for how long it was asked to wait.
+        // A call ends early only when no time is left; its error then has the requested delay.
         if (sent <= maxRetries) {
           expect(requested() ?? longestMs()).toBeGreaterThanOrEqual(deadlineMs - clock.monotonicMs());
         }

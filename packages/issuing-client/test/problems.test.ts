@@ -1,11 +1,11 @@
-/** What a failed call tells the program, and what it lets the user read. */
+/** ProblemError: code, problem details and the message for the user. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { IssuingError, type IssuingErrorCode, isIssuingError, ProblemError } from "../src/index.ts";
 import { json, scripted, signUp, template } from "./scripted.ts";
 
-async function problemOf(answer: Response): Promise<ProblemError> {
-  const { client } = scripted([answer], { maxRetries: 0 });
+async function getProblemError(response: Response): Promise<ProblemError> {
+  const { client } = scripted([response], { maxRetries: 0 });
   const error = await client.issueCard(template.id, signUp, { userId: 1 }).catch((thrown) => thrown);
   if (!(error instanceof ProblemError)) throw new Error("not a ProblemError");
   return error;
@@ -29,9 +29,9 @@ it.each([
   [501, "server", false],
   [503, "server", true],
 ] as [number, IssuingErrorCode, boolean][])(
-  "%i has the code %s; retryable: %s",
+  "maps the status %i to the code %s; retryable: %s",
   async (status, code, retryable) => {
-    expect(await problemOf(json({ detail: "internal: stack at line 7" }, status))).toMatchObject({
+    expect(await getProblemError(json({ detail: "internal: stack at line 7" }, status))).toMatchObject({
       status,
       code,
       retryable,
@@ -40,15 +40,17 @@ it.each([
 );
 
 it.each([400, 401, 403, 404, 409, 429, 500, 503])(
-  "the detail of a %i never reaches the user",
+  "does not show the detail of a %i to the user",
   async (status) => {
-    const { userMessage, problem } = await problemOf(json({ detail: "password of db is hunter2" }, status));
+    const { userMessage, problem } = await getProblemError(
+      json({ detail: "password of db is hunter2" }, status),
+    );
     expect(userMessage).toBe(general);
     expect(problem.detail).toBe("password of db is hunter2");
   },
 );
 
-describe("an error that is no problem details becomes the plainest one:", () => {
+describe("an error response without problem details", () => {
   it.each([
     [
       "an HTML page",
@@ -56,39 +58,43 @@ describe("an error that is no problem details becomes the plainest one:", () => 
       {},
     ],
     ["an empty body", new Response(null, { status: 502 }), {}],
-    ["JSON of another kind", json({ error: { code: "db" } }, 502), { error: { code: "db" } }],
+    [
+      "JSON without members of problem details",
+      json({ error: { code: "db" } }, 502),
+      { error: { code: "db" } },
+    ],
     ["a list", json([1], 502), {}],
     ["a string", json("oops", 502), {}],
     ["members of other types", json({ type: 1, title: {}, detail: [], status: "x" }, 502), {}],
     ["a status that contradicts HTTP's", json({ status: 200 }, 502), {}],
     ["a __proto__ member", new Response('{"__proto__":{"polluted":1}}', { status: 502 }), {}],
-  ])("%s", async (_name, answer, members) => {
-    const { problem, userMessage } = await problemOf(answer);
+  ])("has the type about:blank when its body is %s", async (_name, response, members) => {
+    const { problem, userMessage } = await getProblemError(response);
     expect(problem).toMatchObject({ type: "about:blank", status: 502, ...members });
     expect([problem.title, problem.detail, userMessage]).toEqual([undefined, undefined, general]);
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
   it.each([[undefined], [""], ["  "], [7], ["x".repeat(1001)]])(
-    "a 422 whose detail is %j",
+    "shows a general message for a 422 whose detail is %j",
     async (detail) => {
-      expect((await problemOf(json({ detail }, 422))).userMessage).toBe(general);
+      expect((await getProblemError(json({ detail }, 422))).userMessage).toBe(general);
     },
   );
 });
 
-it("a 422 lets the user read a detail of up to 1000 characters", async () => {
+it("shows the detail of a 422 of up to 1000 characters", async () => {
   const detail = "x".repeat(1000);
-  expect((await problemOf(json({ detail }, 422))).userMessage).toBe(detail);
+  expect((await getProblemError(json({ detail }, 422))).userMessage).toBe(detail);
 });
 
-it("tells how long the service asked to wait, and its name for the request", async () => {
-  const error = await problemOf(json({}, 429, { "retry-after": "7", "x-request-id": "req_9" }));
+it("has the delay of Retry-After and the request id of the response", async () => {
+  const error = await getProblemError(json({}, 429, { "retry-after": "7", "x-request-id": "req_9" }));
   expect(error).toMatchObject({ retryAfterMs: 7000, requestId: "req_9" });
 });
 
 describe("isIssuingError", () => {
-  it("knows its own, also from another copy of the package", async () => {
+  it("returns true for errors of another copy of the package", async () => {
     const copy = await import("../src/errors.ts?copy" as string);
     const foreign = new copy.IssuingError("x", { code: "network", outcome: "unknown" });
     expect(foreign instanceof IssuingError).toBe(false);
@@ -96,20 +102,20 @@ describe("isIssuingError", () => {
   });
 
   it.each([undefined, null, "IssuingError", {}, new Error("x"), { name: "IssuingError", code: "network" }])(
-    "takes nothing else: %s",
+    "returns false for %s",
     (value) => expect(isIssuingError(value)).toBe(false),
   );
 });
 
-it("repeats nothing of what the service says, wherever it is printed", async () => {
+it("does not print text that the service sent", async () => {
   const said = "anna@example.com\nforged log line";
-  const error = await problemOf(json({ title: said, detail: said, echo: said }, 422));
+  const error = await getProblemError(json({ title: said, detail: said, echo: said }, 422));
   expect([error.problem.title, error.problem.detail, error.userMessage]).toEqual([said, said, said]);
   expect(inspect(error) + JSON.stringify(error) + error.stack).not.toContain("anna@example.com");
 });
 
-it("has a name, a message for the log and a cause", async () => {
-  const error = await problemOf(json({ title: "Teapot" }, 418));
+it("is an IssuingError with the name ProblemError and a message for the log", async () => {
+  const error = await getProblemError(json({ title: "Teapot" }, 418));
   expect([error.name, error.message, error instanceof IssuingError]).toEqual([
     "ProblemError",
     "The service responded 418 to issueCard.",

@@ -1,11 +1,12 @@
-/** The face of the package: an added export is seen here, and browsers get the same names. */
+/** Public exports of each entry point. The browser entry point has the same names. */
 import { expect, it } from "vitest";
 
-it("exports from .", async () => {
+it("exports these names from the main entry point", async () => {
   expect(Object.keys(await import("@loyalty-cards/issuing-client")).sort()).toMatchInlineSnapshot(`
     [
       "IssuingError",
       "ProblemError",
+      "UnreadableBodyError",
       "cardLinks",
       "createIssuingClient",
       "defineTemplate",
@@ -15,13 +16,13 @@ it("exports from .", async () => {
   `);
 });
 
-it("exports from ./links, ./undici and ./otel", async () => {
+it("exports one function from each of ./links, ./undici and ./otel", async () => {
   expect(Object.keys(await import("@loyalty-cards/issuing-client/links"))).toEqual(["cardLinks"]);
   expect(Object.keys(await import("@loyalty-cards/issuing-client/undici"))).toEqual(["undiciTransport"]);
   expect(Object.keys(await import("@loyalty-cards/issuing-client/otel"))).toEqual(["withOpenTelemetry"]);
 });
 
-it("exports the same names to a browser, where importing them throws the reason", async () => {
+it("exports the same names to a browser, where the import throws an error with the reason", async () => {
   const { readFileSync } = await import("node:fs");
   const source = readFileSync(new URL("../src/browser.ts", import.meta.url), "utf8");
   const names = [...source.matchAll(/^export const (\w+)/gm)].map(([, name]) => name).sort();

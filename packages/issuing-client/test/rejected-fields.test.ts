@@ -1,27 +1,21 @@
-/** Which id was not found and which fields were rejected: in the message for the log, and in `error.fields` for the form. */
+/** Unknown ids and rejected fields: named in the message, and listed in `error.fields`. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTemplate, type IssuingError, isIssuingError } from "../src/index.ts";
-import { json, scripted, signUp, template } from "./scripted.ts";
+import { defineTemplate } from "../src/index.ts";
+import { catchIssuingError, json, scripted, signUp, template } from "./scripted.ts";
 import { openWebsite } from "./website.ts";
 
-async function failureOf(call: Promise<unknown>): Promise<IssuingError> {
-  const error = await call.catch((thrown) => thrown);
-  if (isIssuingError(error)) return error;
-  throw new Error("the call has no IssuingError");
-}
-
 describe("the message of a 404", () => {
-  it("names the template that the service does not know", async () => {
+  it("names the unknown template", async () => {
     const { client } = openWebsite();
-    const { message } = await failureOf(client.issueCard("tpl_typo", signUp));
+    const { message } = await catchIssuingError(client.issueCard("tpl_typo", signUp));
     expect(message).toBe(
       'The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Are the id and baseUrl correct?',
     );
   });
 
-  it("names the card of each method that takes one", async () => {
+  it("names the unknown card for each method", async () => {
     const { client } = openWebsite();
     const calls = {
       getCard: client.getCard("card_typo"),
@@ -30,15 +24,15 @@ describe("the message of a 404", () => {
       setConsent: client.setConsent("card_typo", { marketing: true }),
     };
     for (const [name, call] of Object.entries(calls)) {
-      expect((await failureOf(call)).message).toBe(
+      expect((await catchIssuingError(call)).message).toBe(
         `The service responded 404 to ${name}: card "card_typo" does not exist. Are the id and baseUrl correct?`,
       );
     }
   });
 
-  it("stays on one short line whatever the id is", async () => {
+  it("is one short line for any id", async () => {
     const { client } = scripted([json({}, 404)]);
-    const { message } = await failureOf(client.getCard(`a\nb"${"x".repeat(10_000)}`));
+    const { message } = await catchIssuingError(client.getCard(`a\nb"${"x".repeat(10_000)}`));
     expect(message).toContain('card "a\\nb\\"xxx');
     expect(message).not.toContain("\n");
     expect(message.length).toBeLessThan(250);
@@ -50,7 +44,9 @@ const wrong = { ...signUp.customer, phone: "12", email: "anna at example" };
 describe("a 422 of the service", () => {
   it("lists the rejected fields with a sentence for each, and names them in the message", async () => {
     const { client } = openWebsite();
-    const error = await failureOf(client.issueCard(template.id, { fieldValues: {}, customer: wrong }));
+    const error = await catchIssuingError(
+      client.issueCard(template.id, { fieldValues: {}, customer: wrong }),
+    );
     expect(error.fields).toEqual([
       { pointer: "/fieldValues/name", detail: expect.stringContaining("Name") },
       { pointer: "/customer/phone", detail: expect.any(String) },
@@ -64,7 +60,7 @@ describe("a 422 of the service", () => {
   it("lists the same fields for each call that shares the request", async () => {
     const { client } = openWebsite();
     const request = { ...signUp, customer: wrong };
-    const calls = [1, 2].map(() => failureOf(client.issueCard(template.id, request, { userId: 1 })));
+    const calls = [1, 2].map(() => catchIssuingError(client.issueCard(template.id, request, { userId: 1 })));
     const [first, second] = await Promise.all(calls);
     expect(first?.fields.map(({ pointer }) => pointer)).toEqual(["/customer/phone", "/customer/email"]);
     expect(second?.fields).toEqual(first?.fields);
@@ -74,21 +70,24 @@ describe("a 422 of the service", () => {
   it("reads pointers in the form of a URI fragment, as RFC 9457 writes them", async () => {
     const errors = [{ pointer: "#/fieldValues/imi%C4%99", detail: "Please fill in the name." }];
     const { client } = scripted([json({ errors }, 422)]);
-    const error = await failureOf(client.issueCard(template.id, signUp));
+    const error = await catchIssuingError(client.issueCard(template.id, signUp));
     expect(error.fields).toEqual([{ pointer: "/fieldValues/imię", detail: "Please fill in the name." }]);
     expect(error.message).toContain(": /fieldValues/imię. userMessage");
   });
 
   it.each([
     ["no errors", {}],
-    ["errors of another kind", { errors: "phone" }],
+    ["errors that are not a list", { errors: "phone" }],
     ["an object of errors", { errors: { phone: ["is wrong"] } }],
-    ["entries of other kinds", { errors: [null, 7, "phone", [], { pointer: 7 }, { detail: "x" }] }],
-    ["texts that are no pointers", { errors: [{ pointer: "phone" }, { pointer: "#%" }, { pointer: "#x" }] }],
+    ["entries without a valid pointer", { errors: [null, 7, "phone", [], { pointer: 7 }, { detail: "x" }] }],
+    [
+      "strings that are not pointers",
+      { errors: [{ pointer: "phone" }, { pointer: "#%" }, { pointer: "#x" }] },
+    ],
     ["a pointer that is too long", { errors: [{ pointer: `/${"x".repeat(300)}` }] }],
   ])("has no fields when its body has %s", async (_name, body) => {
     const { client } = scripted([json(body, 422)]);
-    const error = await failureOf(client.issueCard(template.id, signUp));
+    const error = await catchIssuingError(client.issueCard(template.id, signUp));
     expect(error.fields).toEqual([]);
     expect(error.message).toBe("The service responded 422 to issueCard: userMessage says what to correct.");
   });
@@ -96,20 +95,20 @@ describe("a 422 of the service", () => {
   it("keeps at most 50 fields, and names at most 10 in the message", async () => {
     const errors = Array.from({ length: 5_000 }, (_, index) => ({ pointer: `/fieldValues/f${index}` }));
     const { client } = scripted([json({ errors }, 422)]);
-    const { fields, message } = await failureOf(client.issueCard(template.id, signUp));
+    const { fields, message } = await catchIssuingError(client.issueCard(template.id, signUp));
     expect(fields).toHaveLength(50);
     expect(message.match(/\/fieldValues\//g)).toHaveLength(10);
   });
 
-  it("leaves out a detail that is blank, too long or no text", async () => {
+  it("leaves out a detail that is blank, too long or not text", async () => {
     const details = ["  ", "x".repeat(1_001), 7, "x".repeat(1_000)];
     const errors = details.map((detail) => ({ pointer: "/customer/phone", detail }));
     const { client } = scripted([json({ errors }, 422)]);
-    const { fields } = await failureOf(client.issueCard(template.id, signUp));
+    const { fields } = await catchIssuingError(client.issueCard(template.id, signUp));
     expect(fields.map(({ detail }) => detail)).toEqual([undefined, undefined, undefined, details[3]]);
   });
 
-  it("prints no value, also when the service writes values into its pointers", async () => {
+  it("prints no values when the pointers of the service contain values", async () => {
     const pointers = [
       "/customer/+48600100200",
       "/customer/48600100200",
@@ -119,7 +118,7 @@ describe("a 422 of the service", () => {
     ];
     const errors = pointers.map((pointer) => ({ pointer, detail: "Anna, +48600100200" }));
     const { client } = scripted([json({ errors }, 422)]);
-    const error = await failureOf(client.issueCard(template.id, signUp));
+    const error = await catchIssuingError(client.issueCard(template.id, signUp));
     expect(error.fields).toHaveLength(pointers.length);
     const printed = inspect(error) + JSON.stringify(error) + error.stack;
     expect(printed).toContain(": /fieldValues/name. userMessage");
@@ -133,10 +132,10 @@ describe("values that do not match the schema of a template", () => {
     z.object({ name: z.string().min(1, "Please fill in your name."), "a/b~c": z.string() }),
   );
 
-  it("are listed as the service lists rejected fields, with the schema's messages", async () => {
+  it("are listed like rejected fields of the service, with the schema's messages", async () => {
     const { client, requests } = scripted([]);
     const fieldValues = { name: "", "a/b~c": 7 as never };
-    const error = await failureOf(client.issueCard(club, { ...signUp, fieldValues }));
+    const error = await catchIssuingError(client.issueCard(club, { ...signUp, fieldValues }));
     expect(error.fields).toEqual([
       { pointer: "/fieldValues/name", detail: "Please fill in your name." },
       { pointer: "/fieldValues/a~1b~0c", detail: expect.any(String) },
@@ -149,14 +148,16 @@ describe("values that do not match the schema of a template", () => {
     const validate = () => ({ issues: [{ message: "Anna is taken" }] });
     const schema = { "~standard": { version: 1, vendor: "test", validate } } as const;
     const { client } = scripted([]);
-    const error = await failureOf(client.issueCard(defineTemplate(template.id, schema), signUp as never));
+    const error = await catchIssuingError(
+      client.issueCard(defineTemplate(template.id, schema), signUp as never),
+    );
     expect(error.fields).toEqual([{ pointer: "/fieldValues", detail: "Anna is taken" }]);
     expect(inspect(error) + JSON.stringify(error)).not.toContain("Anna");
   });
 });
 
-it("errors of every other kind have no fields", async () => {
+it("sets fields to an empty list in other errors", async () => {
   const { client } = scripted([json({ errors: [{ pointer: "/customer/phone" }] }, 503)], { maxRetries: 0 });
-  expect((await failureOf(client.issueCard(template.id, signUp))).fields).toEqual([]);
-  expect((await failureOf(client.getCard(""))).fields).toEqual([]);
+  expect((await catchIssuingError(client.issueCard(template.id, signUp))).fields).toEqual([]);
+  expect((await catchIssuingError(client.getCard(""))).fields).toEqual([]);
 });

@@ -1,11 +1,10 @@
-/** An outage is not met with a storm: all calls of a client share their retries. */
+/** The retry budget: all calls of a client share their retries, so that an outage does not multiply the load. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createIssuingClient } from "../src/index.ts";
-import { retryBudget } from "../src/retry-budget.ts";
-import { retryPolicy } from "../src/retry-policy.ts";
+import { createRetryBudget, retryPolicy } from "../src/retry.ts";
 
 describe("over a real socket", () => {
   async function serve() {
@@ -28,7 +27,7 @@ describe("over a real socket", () => {
     return { seen, client: createIssuingClient({ baseUrl, apiKey: "k", random: () => 0.01 }) };
   }
 
-  it("300 calls, 30 at a time, against an outage send at most 330 requests; then calls get their retries back", async () => {
+  it("sends at most 330 requests for 300 calls during an outage, and gets its retries back after it", async () => {
     const { seen, client } = await serve();
     let left = 300;
     const caller = async () => {
@@ -51,21 +50,21 @@ describe("the budget", () => {
   const { budget, budgetRegainMs } = retryPolicy;
   function emptied() {
     let nowMs = 0;
-    const retries = retryBudget({ monotonicMs: () => nowMs });
+    const retries = createRetryBudget({ monotonicMs: () => nowMs });
     while (retries.take());
     return { retries, pass: (ms: number) => (nowMs += ms) };
   }
-  const count = (retries: ReturnType<typeof retryBudget>) => {
+  const count = (retries: ReturnType<typeof createRetryBudget>) => {
     let taken = 0;
     while (retries.take()) taken += 1;
     return taken;
   };
 
-  it("begins full", () => {
-    expect(count(retryBudget({ monotonicMs: () => 0 }))).toBe(budget);
+  it("is full at first", () => {
+    expect(count(createRetryBudget({ monotonicMs: () => 0 }))).toBe(budget);
   });
 
-  it("gets one back for each success, up to its size", () => {
+  it("gets one retry back for each success, up to its size", () => {
     const { retries } = emptied();
     retries.giveBack();
     retries.giveBack();
@@ -74,7 +73,7 @@ describe("the budget", () => {
     expect(count(retries)).toBe(budget);
   });
 
-  it("gets one back with time, up to its size", () => {
+  it("gets one retry back every two seconds, up to its size", () => {
     const { retries, pass } = emptied();
     pass(budgetRegainMs - 1);
     expect(count(retries)).toBe(0);
@@ -84,14 +83,14 @@ describe("the budget", () => {
     expect(count(retries)).toBe(budget);
   });
 
-  it("loses nothing when the clock goes back", () => {
+  it("keeps its retries when the clock goes back", () => {
     const { retries, pass } = emptied();
     retries.giveBack();
     pass(-1_000_000);
     expect(count(retries)).toBe(1);
   });
 
-  it("never exceeds its size, whatever happens", () => {
+  it("never exceeds its size, for random calls", () => {
     const step = fc.oneof(
       fc.constant("take" as const),
       fc.constant("success" as const),
@@ -100,7 +99,7 @@ describe("the budget", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         let nowMs = 0;
-        const retries = retryBudget({ monotonicMs: () => nowMs });
+        const retries = createRetryBudget({ monotonicMs: () => nowMs });
         for (const next of steps) {
           if (next === "take") retries.take();
           else if (next === "success") retries.giveBack();

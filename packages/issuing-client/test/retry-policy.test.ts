@@ -1,19 +1,16 @@
-/** What may go out twice, and after which statuses it does. */
-import { describe, expect, it } from "vitest";
-import { isRepeatable, isRetryableStatus, ownPauseMs } from "../src/retry-policy.ts";
+/** The retry policy: idempotent requests, retryable statuses, and Retry-After in several time zones. */
+import { afterEach, describe, expect, it } from "vitest";
+import { getDelayMs, isIdempotent, isRetryableStatus, parseRetryAfter } from "../src/retry.ts";
 
-describe("a request may go out again", () => {
-  it.each(["GET", "HEAD", "PUT"])("when it is a %s", (method) => {
-    expect(isRepeatable(method, {})).toBe(true);
+describe("isIdempotent", () => {
+  it.each(["GET", "HEAD", "PUT"])("returns true for %s", (method) => {
+    expect(isIdempotent(method, {})).toBe(true);
   });
 
-  it.each(["POST", "PATCH", "DELETE"])(
-    "when it is a %s with an idempotency key, and not without",
-    (method) => {
-      expect(isRepeatable(method, { "idempotency-key": "k" })).toBe(true);
-      expect(isRepeatable(method, { accept: "application/json" })).toBe(false);
-    },
-  );
+  it.each(["POST", "PATCH", "DELETE"])("returns true for %s only with an idempotency key", (method) => {
+    expect(isIdempotent(method, { "idempotency-key": "k" })).toBe(true);
+    expect(isIdempotent(method, { accept: "application/json" })).toBe(false);
+  });
 });
 
 it.each([
@@ -28,8 +25,63 @@ it.each([
   [501, false],
   [502, true],
   [599, true],
-])("%i: %s", (status, expected) => expect(isRetryableStatus(status)).toBe(expected));
+])("classifies the status %i as retryable: %s", (status, expected) =>
+  expect(isRetryableStatus(status)).toBe(expected),
+);
 
-it("a pause is a whole number of milliseconds", () => {
-  expect(ownPauseMs(1, () => 1 / 7)).toBe(43);
+it("rounds a pause to whole milliseconds", () => {
+  expect(getDelayMs(1, () => 1 / 7)).toBe(43);
+});
+
+const nowMs = Date.parse("2026-03-01T12:00:00.000Z");
+const zone = process.env["TZ"];
+afterEach(() => {
+  if (zone === undefined) delete process.env["TZ"];
+  else process.env["TZ"] = zone;
+});
+
+it.each(["Asia/Kolkata", "America/St_Johns", "UTC"])(
+  "reads a Retry-After date as GMT when the local time zone is %s",
+  (name) => {
+    process.env["TZ"] = name;
+    expect([
+      parseRetryAfter("Sun, 01 Mar 2026 12:00:03 GMT", nowMs),
+      parseRetryAfter("Sunday, 01-Mar-26 12:00:03 GMT", nowMs),
+      parseRetryAfter("Sun Mar  1 12:00:03 2026", nowMs),
+    ]).toEqual([3000, 3000, 3000]);
+  },
+);
+
+it("ignores white space around a Retry-After value", () => {
+  expect([parseRetryAfter(" 7\t", nowMs), parseRetryAfter(null, nowMs)]).toEqual([7000, undefined]);
+});
+
+it.each([
+  "x7",
+  "7x",
+  "7 s",
+  "1234567890123",
+  "x Sun, 01 Mar 2026 12:00:03 GMT",
+  "Sun, 01 Mar 2026 12:00:03 GMT x",
+  "x Sunday, 01-Mar-26 12:00:03 GMT",
+  "Sunday, 01-Mar-26 12:00:03 GMT x",
+  "x Sun Mar  1 12:00:03 2026",
+  "Sun Mar  1 12:00:03 2026 x",
+  "Sun, 32 Mar 2026 12:00:03 GMT",
+])("ignores the malformed Retry-After value %j", (value) =>
+  expect(parseRetryAfter(value, nowMs)).toBeUndefined(),
+);
+
+it.each([
+  ["Sat, 31 Feb 2026 12:00:03 GMT", undefined],
+  ["Sunday, 31-Apr-26 12:00:03 GMT", undefined],
+  ["Sun Feb 30 12:00:03 2026", undefined],
+  ["Sun, 01 Mar 2026 24:00:00 GMT", undefined],
+  ["Friday, 01-Mar-76 12:00:00 GMT", Date.UTC(2076, 2, 1, 12) - nowMs],
+  ["Tuesday, 01-Mar-77 12:00:00 GMT", 0],
+  ["Sunday, 28-Feb-26 23:59:60 GMT", 0],
+  ["Sun, 01 Mar 2026 12:00:60 GMT", 60_000], // a leap second
+  ["Tuesday, 01-Jan-60 00:00:00 GMT", Date.UTC(2060, 0, 1) - nowMs], // RFC 9110, 5.6.7: less than 50 years ahead
+])("accepts the Retry-After date %j only if the date exists", (value, expected) => {
+  expect(parseRetryAfter(value, nowMs)).toBe(expected);
 });

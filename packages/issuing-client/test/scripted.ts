@@ -1,6 +1,12 @@
-/** A client whose service is a script, for the tests: one answer, or failure, after the other. */
-import { type ClientEvent, createIssuingClient, type IssuingClientOptions } from "../src/index.ts";
-import { standingClock } from "./standing-clock.ts";
+/** A client with scripted responses and failures, for tests. */
+import {
+  type ClientEvent,
+  createIssuingClient,
+  type IssuingClientOptions,
+  type IssuingError,
+  isIssuingError,
+} from "../src/index.ts";
+import { createTestClock } from "./test-clock.ts";
 
 export const template = {
   id: "tpl_club",
@@ -25,13 +31,13 @@ export const card = { id: "card_1", publicUrl: "https://cards.test/cards/1", loy
 export const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 
-/** A client whose fetch answers as scripted; pauses last no time unless `random` says otherwise. */
+/** A client whose fetch returns the scripted responses. Pauses have no length, unless `random` is set. */
 export function scripted(
   script: readonly Script[],
   options: Partial<IssuingClientOptions> = {},
-  decorated = (given: IssuingClientOptions) => given,
+  decorate = (given: IssuingClientOptions) => given,
 ) {
-  const clock = standingClock();
+  const clock = createTestClock();
   const requests: Request[] = [];
   const events: ClientEvent[] = [];
   const left = [...script];
@@ -42,8 +48,8 @@ export function scripted(
     random: () => 0,
     onEvent(event) {
       events.push(event);
-      // Pauses and deadlines pass at once; whoever asks for the time sees that they did.
-      if (event.type === "retry") queueMicrotask(() => clock.advance(event.pauseMs));
+      // A pause ends immediately, and the clock advances by its length.
+      if (event.type === "retry") queueMicrotask(() => clock.advance(event.delayMs));
     },
     fetch: async (input, init) => {
       requests.push(new Request(input as string, init));
@@ -54,9 +60,25 @@ export function scripted(
     },
     ...options,
   };
-  return { client: createIssuingClient(decorated(given)), clock, requests, events, left };
+  return { client: createIssuingClient(decorate(given)), clock, requests, events, left };
 }
 
 /** What fetch throws when the network fails. */
 export const networkError = (code: string) =>
   Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) });
+
+/** The error of a call that fails. */
+export async function catchIssuingError(promise: Promise<unknown>): Promise<IssuingError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown) => thrown,
+  );
+  if (!isIssuingError(error)) throw new Error(`not an IssuingError: ${error}`);
+  return error;
+}
+
+/** Issues a card with scripted responses, under the key `order-1`. */
+export const issueScripted = (script: readonly Script[], options = {}) => {
+  const run = scripted(script, options);
+  return { ...run, result: run.client.issueCard(template.id, signUp, { idempotencyKey: "order-1" }) };
+};

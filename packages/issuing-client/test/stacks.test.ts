@@ -1,4 +1,4 @@
-/** Where an error comes from: its stack has the line of the program that called the method. */
+/** Stacks: the stack of an error contains the function that called the method. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTemplate, type IssuingClient, type IssuingErrorCode } from "../src/index.ts";
@@ -14,12 +14,12 @@ afterEach(() => {
 
 type Call = (client: IssuingClient, options?: object) => Promise<unknown>;
 
-/** The caller, by a name that is looked for in the stack. */
+/** The caller, whose name must be in the stack. */
 async function joinHandler(call: Call, client: IssuingClient, options?: object): Promise<unknown> {
   return await call(client, options);
 }
 
-async function failureOf(call: Call, client: IssuingClient, options?: object) {
+async function catchError(call: Call, client: IssuingClient, options?: object) {
   return joinHandler(call, client, options).then(
     () => expect.unreachable("the call succeeded"),
     (error) => error,
@@ -70,12 +70,12 @@ const failures: Record<string, Failure> = {
   },
 };
 
-describe.each(Object.entries(failures))("the stack of %s names the caller", (_name, failure) => {
-  it.each(Object.entries(methods))("of %s", async (_method, call) => {
+describe.each(Object.entries(failures))("the stack after %s", (_name, failure) => {
+  it.each(Object.entries(methods))("contains the caller of %s", async (_method, call) => {
     const { code, script = [], options, callOptions } = failure;
     const responses = script.map((next) => (next instanceof Response ? next.clone() : next));
     const { client } = scripted(responses, { clock: undefined, ...options });
-    const error = await failureOf(call, client, callOptions);
+    const error = await catchError(call, client, callOptions);
     expect(error.code).toBe(code);
     expect(error.stack).toContain("joinHandler");
   });
@@ -114,7 +114,7 @@ const issueMistakes: [string, IssuingErrorCode, Call][] = [
     (client) => client.issueCard(defineTemplate("t", z.any().refine(never)), signUp, { deadlineMs: 20 }),
   ],
   [
-    "a schema that leaves what is no field",
+    "a schema that returns invalid fields",
     "configuration",
     (client) =>
       client.issueCard(
@@ -128,14 +128,17 @@ const issueMistakes: [string, IssuingErrorCode, Call][] = [
   ],
 ];
 
-it.each(issueMistakes)("the stack of issueCard with %s names the caller", async (_name, code, call) => {
-  const { client } = scripted([], { clock: undefined });
-  const error = await failureOf(call, client);
-  expect(error.code).toBe(code);
-  expect(error.stack).toContain("joinHandler");
-});
+it.each(issueMistakes)(
+  "contains the caller of issueCard in the stack after %s",
+  async (_name, code, call) => {
+    const { client } = scripted([], { clock: undefined });
+    const error = await catchError(call, client);
+    expect(error.code).toBe(code);
+    expect(error.stack).toContain("joinHandler");
+  },
+);
 
-describe("the stack of each call that shares a request names its own caller", () => {
+describe("the stack of a call that shares a request", () => {
   const byKey: Call = (client, options) =>
     client.issueCard(template.id, signUp, { idempotencyKey: "order-1", ...options });
   async function secondHandler(client: IssuingClient, options?: object): Promise<unknown> {
@@ -146,34 +149,38 @@ describe("the stack of each call that shares a request names its own caller", ()
     ["a 422", json({}, 422), "validation"],
     ["a connection that fails", networkError("ECONNRESET"), "network"],
     ["a card without an id", json({}, 201), "invalid-response"],
-  ] as [string, Script, IssuingErrorCode][])("after %s", async (_name, response, code) => {
-    const { client, requests } = scripted([response], { maxRetries: 0 });
-    const second = secondHandler(client).catch((error) => error);
-    const errors = [await failureOf(byKey, client), await second];
-    expect(requests).toHaveLength(1);
-    expect(errors.map((error) => error.code)).toEqual([code, code]);
-    expect(errors[0].stack).toContain("joinHandler");
-    expect(errors[1].stack).toContain("secondHandler");
-  });
+  ] as [string, Script, IssuingErrorCode][])(
+    "contains its own caller after %s",
+    async (_name, response, code) => {
+      const { client, requests } = scripted([response], { maxRetries: 0 });
+      const second = secondHandler(client).catch((error) => error);
+      const errors = [await catchError(byKey, client), await second];
+      expect(requests).toHaveLength(1);
+      expect(errors.map((error) => error.code)).toEqual([code, code]);
+      expect(errors[0].stack).toContain("joinHandler");
+      expect(errors[1].stack).toContain("secondHandler");
+    },
+  );
 
-  it("after its own deadline, while another waits on", async () => {
+  it("contains its own caller after its own deadline", async () => {
     let respond = (_response: Response) => {};
     const response = new Promise<Response>((resolve) => {
       respond = resolve;
     });
-    const { client } = scripted([() => response], { clock: undefined });
+    const { client, requests } = scripted([() => response], { clock: undefined });
     const second = secondHandler(client, { deadlineMs: 60_000 });
-    const error = await failureOf(byKey, client, { deadlineMs: 20 });
+    while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const error = await catchError(byKey, client, { deadlineMs: 20 });
     expect(error).toMatchObject({ code: "deadline", outcome: "unknown", attempts: 1 });
     expect(error.stack).toContain("joinHandler");
     respond(json(card, 201));
     expect(await second).toMatchObject({ id: card.id });
   });
 
-  it("when it asks for other content", async () => {
+  it("contains its own caller after a mismatch", async () => {
     const { client } = scripted([json(card, 201)]);
     const first = client.issueCard("tpl_first", signUp, { idempotencyKey: "order-1" });
-    const error = await failureOf(
+    const error = await catchError(
       (to) => to.issueCard("tpl_other", signUp, { idempotencyKey: "order-1" }),
       client,
     );

@@ -1,4 +1,4 @@
-/** Templates with a schema: checked before anything is sent, and never quoting a value. */
+/** Templates with a schema: validated before the request, with errors that contain no values. */
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -12,13 +12,13 @@ const club = defineTemplate(
 const { customer } = signUp;
 
 describe("a template with a schema", () => {
-  it("sends the values as the schema leaves them", async () => {
+  it("sends the values that the schema returns", async () => {
     const { client, requests } = scripted([json(card, 201)]);
     await client.issueCard(club, { customer, fieldValues: { name: "  Anna " } });
     expect(await requests[0]?.json()).toMatchObject({ fieldValues: { name: "Anna" } });
   });
 
-  it("refuses other values unsent, naming the fields and no value", async () => {
+  it("rejects other values before the request, naming the fields without their values", async () => {
     const { client, requests } = scripted([]);
     const fieldValues = { name: 600100200 as never, points: "hunter2" as never };
     const error = await client.issueCard(club, { customer, fieldValues }).catch((thrown) => thrown);
@@ -30,31 +30,31 @@ describe("a template with a schema", () => {
     expect(requests).toEqual([]);
   });
 
-  it("takes a missing fieldValues as an empty one", async () => {
+  it("validates missing fieldValues as an empty object", async () => {
     const { client } = scripted([]);
     await expect(client.issueCard(club, { customer } as never)).rejects.toMatchObject({ code: "validation" });
   });
 });
 
-/** A schema of the standard, written by hand: it sees what was given, and leaves what it likes. */
-function schemaLeaving(leave: (given: unknown) => unknown) {
-  const validate = (given: unknown) => ({ value: leave(given) as never });
+/** A template whose Standard Schema, made without a library, returns this value. */
+function templateReturning(getValue: (given: unknown) => unknown) {
+  const validate = (given: unknown) => ({ value: getValue(given) as never });
   return defineTemplate("tpl_club", { "~standard": { version: 1, vendor: "test", validate } });
 }
 
-it("sends empty field values when the schema leaves none", async () => {
+it("sends empty field values when the schema returns none", async () => {
   const { client, requests } = scripted([json(card, 201)]);
   await client.issueCard(
-    schemaLeaving(() => undefined),
+    templateReturning(() => undefined),
     { customer, fieldValues: {} as never },
   );
   expect(await requests[0]?.json()).toEqual({ customer, fieldValues: {} });
 });
 
-it("shows a schema what was given, null included", async () => {
+it("passes the given values to the schema, null included", async () => {
   const { client } = scripted([json(card, 201)]);
   const seen: unknown[] = [];
-  const template = schemaLeaving((given) => {
+  const template = templateReturning((given) => {
     seen.push(given);
     return {};
   });
@@ -62,7 +62,7 @@ it("shows a schema what was given, null included", async () => {
   expect(seen).toEqual([null]);
 });
 
-it("takes the schema of another library too", async () => {
+it("accepts a schema of another library", async () => {
   const schema = v.object({ name: v.pipe(v.string(), v.trim(), v.minLength(1)) });
   const valibotClub = defineTemplate("tpl_club", schema);
   const { client, requests } = scripted([json(card, 201)]);
@@ -75,6 +75,6 @@ it("takes the schema of another library too", async () => {
   });
 });
 
-it("a template is frozen", () => {
+it("freezes a template", () => {
   expect(Object.isFrozen(club)).toBe(true);
 });

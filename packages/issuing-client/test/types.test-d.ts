@@ -1,4 +1,4 @@
-/** The types an integrator meets: fields of a template, both ways, and what the compiler refuses. */
+/** Public types: fields of templates, and mistakes that the compiler reports. */
 import type { components } from "@loyalty-cards/openapi";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
@@ -21,7 +21,7 @@ import {
 const client = createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" });
 const customer = { consents: { privacy: { version: "1" } } };
 
-test("a card has the members of the contract, typed", async () => {
+test("types the members of a card", async () => {
   const card = await client.getCard("card_1");
   expectTypeOf(card).toEqualTypeOf<Card>();
   expectTypeOf(card.id).toEqualTypeOf<string>();
@@ -36,7 +36,7 @@ test("a card has the members of the contract, typed", async () => {
 
 type Schemas = components["schemas"];
 
-/** Undefined where a member may be absent: what forms and databases give. */
+/** Also undefined for optional members, as forms and databases have it. */
 type OrUndefined<Value> = Value extends object
   ? {
       [Name in keyof Value]: Record<string, never> extends Pick<Value, Name>
@@ -44,11 +44,11 @@ type OrUndefined<Value> = Value extends object
         : OrUndefined<Value[Name]>;
     }
   : Value;
-/** Null too where a member is optional text of the customer: what empty form fields and columns give. */
+/** Also null for optional text of the customer, as empty form fields and columns have it. */
 type OrNull<Value> = { [Name in keyof Value]: Value[Name] | null };
 type Contact = "phone" | "email" | "name";
 
-test("responses and requests are those of the service's document, member by member", () => {
+test("types responses and requests like the OpenAPI document, member by member", () => {
   expectTypeOf<Card>().toEqualTypeOf<Schemas["Card"]>();
   expectTypeOf<Operation>().toEqualTypeOf<Schemas["Operation"]>();
   expectTypeOf<ConsentState>().toEqualTypeOf<Schemas["ConsentState"]>();
@@ -63,20 +63,20 @@ test("responses and requests are those of the service's document, member by memb
   expectTypeOf<IssueCardRequest["fieldValues"]>().toEqualTypeOf<FieldValues | undefined>();
 });
 
-test("a template by its id takes and gives any fields", async () => {
+test("accepts and returns any fields with the id of a template", async () => {
   const card = await client.issueCard("tpl_club", { customer, fieldValues: { name: "Anna", points: 1 } });
   expectTypeOf(card.fieldValues).toExtend<FieldValues>();
   await client.issueCard("tpl_club", { customer });
 });
 
-test("values that JSON would change are no fields", async () => {
+test("rejects field values that JSON would change", async () => {
   // @ts-expect-error a field is a string or a number
   await client.issueCard("tpl_club", { customer, fieldValues: { when: new Date() } });
   // @ts-expect-error a field is a string or a number
   await client.issueCard("tpl_club", { customer, fieldValues: { name: { first: "A" } } });
 });
 
-test("a defined template types the fields in and out", async () => {
+test("types the fields of a defined template, in requests and cards", async () => {
   const club = defineTemplate<{ name: string; points?: number }>("tpl_club");
   const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } });
   expectTypeOf(card.fieldValues.name).toEqualTypeOf<string>();
@@ -89,7 +89,7 @@ test("a defined template types the fields in and out", async () => {
   await client.issueCard(club, { customer, fieldValues: { name: 1 } });
 });
 
-test("a template that is an id or a defined one types the fields as the defined one", async () => {
+test("types the fields of a template that is an id or a defined template", async () => {
   const either = {} as string | Template<{ name: string }>;
   const card = await client.issueCard(either, { customer, fieldValues: { name: "Anna" } });
   expectTypeOf(card).toEqualTypeOf<Card<{ name: string }>>();
@@ -97,13 +97,13 @@ test("a template that is an id or a defined one types the fields as the defined 
   await client.issueCard(either, { customer, fieldValues: {} });
 });
 
-test("a schema's types are the template's", async () => {
+test("infers the fields of a template from its schema", async () => {
   const club = defineTemplate("tpl_club", z.object({ name: z.string() }));
   const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } });
   expectTypeOf(card.fieldValues.name).toEqualTypeOf<string>();
 });
 
-test("the privacy version cannot be forgotten, and undefined is as good as absent", async () => {
+test("requires the privacy version, and accepts undefined and null contacts", async () => {
   // @ts-expect-error consents are required
   await client.issueCard("t", { customer: {} });
   // @ts-expect-error the version is required
@@ -114,7 +114,7 @@ test("the privacy version cannot be forgotten, and undefined is as good as absen
   await client.issueCard("t", { customer: { ...customer, phone: 48600100200 } });
 });
 
-test("what makes a call the same call is given, or left out, and never undefined", async () => {
+test("rejects undefined for userId, idempotencyKey, firstAttemptAt and salt", async () => {
   const request = { customer };
   const user = {} as { id: number | undefined };
   // @ts-expect-error a user without an id is not saved yet
@@ -128,7 +128,7 @@ test("what makes a call the same call is given, or left out, and never undefined
   await client.issueCard("t", request, { signal: undefined });
 });
 
-test("options are checked", () => {
+test("rejects misspelt options", () => {
   createIssuingClient();
   createIssuingClient({ baseUrl: process.env["LOYALTY_URL"], apiKey: process.env["LOYALTY_API_KEY"] });
   // @ts-expect-error undefined would give two people one card
@@ -138,11 +138,11 @@ test("options are checked", () => {
   client.getCard("card_1", { signal: undefined, maxRetries: 0 });
 });
 
-test("an error's code is a union to switch on", (error: unknown = undefined) => {
+test("types the code of an error as a union", (error: unknown = undefined) => {
   if (isIssuingError(error)) expectTypeOf(error.code).toEqualTypeOf<IssuingErrorCode>();
 });
 
-test("setConsent may tell nothing", async () => {
+test("types the result of setConsent as possibly undefined", async () => {
   expectTypeOf(await client.setConsent("c", { marketing: true })).toExtend<
     { marketingConsent: boolean } | undefined
   >();

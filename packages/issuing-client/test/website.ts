@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { createIssuingClient, type IssuingClientOptions } from "../src/index.ts";
 import { template } from "./scripted.ts";
 
-/** The mock service, reached through the runtime's own fetch. */
+/** The mock service, reached by the global fetch. */
 export function openWebsite(options: Partial<IssuingClientOptions> = {}) {
   const service = createMockService({ templates: [template], clock: manualClock() });
   const server = setupServer(...mockHandlers(service));

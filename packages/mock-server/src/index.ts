@@ -1,14 +1,18 @@
-/** The face of the package: the service in process. `/msw` and `/node` put it behind a door. */
+/** Entry point: the mock service in process. `/msw` and `/node` are its adapters. */
 
 export type { Deliver } from "./delivery/attempt.ts";
-export type { Attempt, Delivery, DeliveryFilter, FiredAttempt, ServiceEvent } from "./delivery/deliveries.ts";
+export type {
+  Attempt,
+  AttemptRecord,
+  Delivery,
+  DeliveryFilter,
+  ServiceEvent,
+} from "./delivery/deliveries.ts";
 export type { EndpointInput, EndpointSecret, WebhookEndpoint } from "./delivery/endpoints.ts";
-export type { ClockSetting, ServiceClock } from "./delivery/service-clock.ts";
-// What it keeps and answers
 export type { Card } from "./domain/cards.ts";
-// Time
 export {
   type Clock,
+  type Duration,
   type ManualClock,
   manualClock,
   type ScaledClock,
@@ -16,15 +20,16 @@ export {
   scaledClock,
   systemClock,
 } from "./domain/clock.ts";
-export type { Duration } from "./domain/duration.ts";
+export type { Warning } from "./domain/idempotency.ts";
 export type { Expiry, Operation } from "./domain/ledger.ts";
 export type { Template, TemplateField, TemplateInput, Tier } from "./domain/templates.ts";
-export type { Warning } from "./domain/warnings.ts";
-// What goes wrong on purpose
-export type { DeliveryFaultInput, FaultInput, RequestFaultInput } from "./faults/fault-shape.ts";
-export type { Fault } from "./faults/rules.ts";
-export type { MockServiceOptions, SeededEndpoint } from "./options.ts";
-// The service
+export type { DeliveryFaultInput, Fault, FaultInput, RequestFaultInput } from "./faults/rules.ts";
+export type { MockServiceOptions, SeededEndpoint } from "./sandbox/options.ts";
+export type { ClockSetting, ServiceClock } from "./sandbox/service-clock.ts";
+export {
+  type WaitCondition,
+  type WaitOptions,
+  type WaitResult,
+  WaitTimeoutError,
+} from "./sandbox/wait-for.ts";
 export { createMockService, type MockService, type Snapshot } from "./service.ts";
-// Waiting
-export { type Awaited, type WaitCondition, type WaitOptions, WaitTimeout } from "./waiting.ts";

@@ -1,18 +1,18 @@
-/** The whole service in one object: the HTTP surface, and the hands of the shop that no API has. */
+/** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
 import { controlRoutes } from "./control/routes.ts";
-import { type Delivery, type DeliveryFilter, matching } from "./delivery/deliveries.ts";
+import { type Delivery, type DeliveryFilter, findDeliveries } from "./delivery/deliveries.ts";
 import {
   createEndpoint,
   deleteEndpoint,
   type EndpointInput,
   type EndpointSecret,
-  renewSecret,
+  replaceSecret,
   updateEndpoint,
   type WebhookEndpoint,
 } from "./delivery/endpoints.ts";
-import type { ServiceClock } from "./delivery/service-clock.ts";
 import type { ApiKeyKind } from "./domain/api-keys.ts";
-import { addToWallet, type Card, cardOf, existingCard, removeFromWallet, setStatus } from "./domain/cards.ts";
+import { addToWallet, type Card, getCard, removeFromWallet, setStatus, toCard } from "./domain/cards.ts";
+import type { Warning } from "./domain/idempotency.ts";
 import {
   cancelOperation,
   type Expiry,
@@ -21,39 +21,38 @@ import {
   recordCorrection,
   recordPoints,
 } from "./domain/ledger.ts";
-import { isState } from "./domain/state.ts";
 import { archiveTemplate, createTemplate, type Template, type TemplateInput } from "./domain/templates.ts";
-import type { Warning } from "./domain/warnings.ts";
-import type { FaultInput } from "./faults/fault-shape.ts";
-import { addFault, clearFaults, type Fault, removeFault } from "./faults/rules.ts";
-import { apiRoutes } from "./http/api.ts";
+import { addFault, clearFaults, type Fault, type FaultInput, removeFault } from "./faults/rules.ts";
+import { hasNoResponse, rejectLikeFetch } from "./http/injected-fault.ts";
+import { apiRoutes } from "./http/operations.ts";
 import { fromFetch } from "./http/request.ts";
-import { isSilent, noResponse, responseOf } from "./http/response.ts";
-import { type Answering, createRouter } from "./http/router.ts";
-import { checkedOptions, type MockServiceOptions, type Settings } from "./options.ts";
+import { toFetchResponse } from "./http/response.ts";
+import { createRouter, type RequestHandler } from "./http/router.ts";
 import { pageRoutes } from "./pages/routes.ts";
-import { inspectAnswer, inspectEvent } from "./strict.ts";
-import { type Awaited, type WaitCondition, type WaitOptions, waitFor } from "./waiting.ts";
-import type { World } from "./world.ts";
-import { createWorlds, type Worlds } from "./worlds.ts";
+import { type MockServiceOptions, parseOptions, type Settings } from "./sandbox/options.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+import { createSandboxes, type Sandboxes } from "./sandbox/sandboxes.ts";
+import type { ServiceClock } from "./sandbox/service-clock.ts";
+import { isState } from "./sandbox/state.ts";
+import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./sandbox/wait-for.ts";
 
-/** A copy of everything the service remembers. Its inside is nobody's business. */
+/** A copy of the state of a sandbox. Its content is internal. */
 export interface Snapshot {
   readonly state: unknown;
 }
 
-/** The service: its HTTP surface, and the hands of the shop's people. */
+/** The mock service: its HTTP surface, and what the shop's staff can do in the console. */
 export interface MockService {
   readonly baseUrl: string;
-  /** Which world this is: `default`, or what `worlds.create()` called it. */
-  readonly worldId: string;
-  /** The API keys it begins with, one of each kind. */
+  /** The id of the sandbox: `default`, or a generated one. */
+  readonly sandboxId: string;
+  /** The seeded API keys, one of each kind. */
   readonly apiKeys: Readonly<Record<ApiKeyKind, string>>;
   /** The first seeded template. */
   readonly templateId: string;
   /** The seeded webhook endpoints, with the secrets that a receiver needs. */
   readonly endpoints: readonly (EndpointSecret & { url: string })[];
-  /** The whole HTTP surface. Rejects only where a fault asks for it, as fetch does when a connection breaks. */
+  /** Responds to every request. Rejects only for an injected fault that breaks the connection, as fetch does. */
   fetch(request: Request): Promise<Response>;
   readonly templates: {
     create(input: TemplateInput): Template;
@@ -85,7 +84,7 @@ export interface MockService {
      */
     expire(id: string, expiry: Expiry): Card;
     /**
-     * Gives the card another status than `active`, or `active` again (spec 3.1). Emits no event, and restricts nothing.
+     * Sets the status of the card (spec 3.1). Emits no event, and restricts nothing.
      * @throws {RangeError} for an unknown card. @throws {TypeError} for a blank status.
      */
     setStatus(id: string, status: string): Card;
@@ -108,16 +107,16 @@ export interface MockService {
     deliveries(filter?: DeliveryFilter): Delivery[];
     resend(deliveryId: string): Delivery;
   };
-  /** What goes wrong on purpose. */
+  /** Injected faults. */
   readonly faults: {
     add(fault: FaultInput): Fault;
-    /** In the order in which they are tried; those that held `times` times are gone. */
+    /** In the order in which they are matched, without those that were applied `times` times. */
     list(): Fault[];
     remove(id: string): void;
     clear(): void;
   };
   /**
-   * The newest 100 warnings, oldest first: what was accepted, although it is probably a mistake of the caller.
+   * The newest 100 warnings, oldest first: requests that were accepted, although they are probably mistakes.
    * @example
    * ```ts
    * import { createMockService } from "@loyalty-cards/mock-server";
@@ -129,35 +128,35 @@ export interface MockService {
    */
   warnings(): Warning[];
   readonly clock: ServiceClock;
-  /** Worlds beside this one, behind the same address: an API key belongs to one of them. */
-  readonly worlds: {
+  /** The sandboxes at this address. Each API key belongs to one of them. */
+  readonly sandboxes: {
     create(): MockService;
     list(): MockService[];
-    remove(worldId: string): void;
+    remove(sandboxId: string): void;
   };
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
-  /** Resolves with what was waited for; what happened before counts. @throws {WaitTimeout} */
+  /** Resolves with the items that match; what happened before the call counts. @throws {WaitTimeoutError} */
   waitFor<Condition extends WaitCondition>(
     condition: Condition,
     options?: WaitOptions,
-  ): Promise<Awaited<Condition>>;
-  /** Back to the seed: keys and templates stay, all else is forgotten. */
+  ): Promise<WaitResult<Condition>>;
+  /** Restores the seed: its keys, templates and endpoints. Everything else is deleted. */
   reset(): void;
   snapshot(): Snapshot;
-  /** @throws {TypeError} for what `snapshot()` did not return. */
+  /** @throws {TypeError} for a value that `snapshot()` did not return. */
   restore(snapshot: Snapshot): void;
 }
 
-/** What hosts of this package need beside the service. */
+/** What the adapters of this package need besides the service. */
 export interface ServiceCore {
   service: MockService;
   settings: Settings;
-  worlds: Worlds;
-  answer: Answering;
+  sandboxes: Sandboxes;
+  handle: RequestHandler;
 }
 
-/** Where the core is: found by hosts that were loaded in another format, and in copies too. */
+/** A registered symbol: adapters find the core when they were loaded in another module format, and on copies of the service. */
 const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
 
 /**
@@ -186,65 +185,68 @@ const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
  * ```
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const checked = checkedOptions(options);
-  const inspect = checked.strict ? inspectEvent : undefined;
-  const settings = { ...checked, deliver: options.deliver, inspect };
-  const worlds = createWorlds(settings);
-  const answer = createRouter(settings.baseUrl, [
-    ...apiRoutes(worlds, settings.baseUrl, settings.strict ? inspectAnswer : undefined),
-    ...controlRoutes(worlds, settings),
-    ...pageRoutes(worlds, settings),
+  const settings = { ...parseOptions(options), deliver: options.deliver };
+  const sandboxes = createSandboxes(settings);
+  const handle = createRouter(settings.baseUrl, [
+    ...apiRoutes(sandboxes, settings.baseUrl),
+    ...controlRoutes(sandboxes, settings),
+    ...pageRoutes(sandboxes, settings),
   ]);
 
-  async function answerFetch(request: Request): Promise<Response> {
-    const answered = await answer(fromFetch(request));
-    return isSilent(answered.fault) ? noResponse(answered.fault, request) : responseOf(answered);
+  async function handleFetch(request: Request): Promise<Response> {
+    const response = await handle(fromFetch(request));
+    const { connectionFault } = response;
+    return hasNoResponse(connectionFault)
+      ? rejectLikeFetch(connectionFault, request)
+      : toFetchResponse(response);
   }
 
-  const services = new WeakMap<World, MockService>();
-  const serviceOf = (world: World): MockService => {
-    const known = services.get(world);
+  const services = new WeakMap<Sandbox, MockService>();
+  const getService = (sandbox: Sandbox): MockService => {
+    const known = services.get(sandbox);
     if (known !== undefined) return known;
     const service: MockService = {
-      ...faceOf(world),
+      ...createSandboxMethods(sandbox),
       baseUrl: settings.baseUrl,
       templateId: settings.templates[0]?.id ?? "",
       endpoints:
-        world === worlds.first ? settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })) : [],
-      fetch: answerFetch,
-      worlds: {
-        create: () => serviceOf(worlds.create()),
-        list: () => worlds.all().map(serviceOf),
-        remove: worlds.remove,
+        sandbox === sandboxes.first
+          ? settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret }))
+          : [],
+      fetch: handleFetch,
+      sandboxes: {
+        create: () => getService(sandboxes.create()),
+        list: () => sandboxes.list().map(getService),
+        remove: sandboxes.remove,
       },
     };
-    services.set(world, service);
-    Object.assign(service, { [coreKey]: { service, settings, worlds, answer } satisfies ServiceCore });
+    services.set(sandbox, service);
+    Object.assign(service, { [coreKey]: { service, settings, sandboxes, handle } satisfies ServiceCore });
     return service;
   };
-  return serviceOf(worlds.first);
+  return getService(sandboxes.first);
 }
 
 /** @throws {TypeError} for what `createMockService` did not make. */
-export function coreOf(service: MockService): ServiceCore {
+export function getCore(service: MockService): ServiceCore {
   const core = (service as { [coreKey]?: ServiceCore })[coreKey];
   if (core === undefined) throw new TypeError("Give the service that createMockService() returned.");
   return core;
 }
 
-function faceOf(
-  world: World,
-): Omit<MockService, "baseUrl" | "templateId" | "endpoints" | "fetch" | "worlds"> {
-  const { id, apiKeys, domain, dispatcher, clock } = world;
+function createSandboxMethods(
+  sandbox: Sandbox,
+): Omit<MockService, "baseUrl" | "templateId" | "endpoints" | "fetch" | "sandboxes"> {
+  const { id, apiKeys, domain, dispatcher, clock } = sandbox;
   return {
-    worldId: id,
+    sandboxId: id,
     apiKeys,
     templates: {
       create: (input) => structuredClone(createTemplate(domain, input)),
       archive: (templateId) => void archiveTemplate(domain, templateId),
     },
     cards: {
-      get: (cardId) => cardOf(domain, existingCard(domain, cardId)),
+      get: (cardId) => toCard(domain, getCard(domain, cardId)),
       addToWallet: (cardId, wallet) => addToWallet(domain, cardId, wallet),
       removeFromWallet: (cardId, wallet) => removeFromWallet(domain, cardId, wallet),
       purchase: (cardId, { points }) => recordPoints(domain, cardId, "purchase", points),
@@ -259,10 +261,10 @@ function faceOf(
       createEndpoint: (input) => createEndpoint(domain, input),
       updateEndpoint: (endpointId, change) => updateEndpoint(domain, endpointId, change),
       deleteEndpoint: (endpointId) => deleteEndpoint(domain, endpointId),
-      newSecret: (endpointId) => renewSecret(domain, endpointId),
-      sendTest: (endpointId) => structuredClone(world.sendTest(endpointId)),
-      deliveries: (filter = {}) => structuredClone(matching(domain, filter)),
-      resend: (deliveryId) => structuredClone(world.resend(deliveryId)),
+      newSecret: (endpointId) => replaceSecret(domain, endpointId),
+      sendTest: (endpointId) => structuredClone(sandbox.sendTest(endpointId)),
+      deliveries: (filter = {}) => structuredClone(findDeliveries(domain, filter)),
+      resend: (deliveryId) => structuredClone(sandbox.resend(deliveryId)),
     },
     faults: {
       add: (fault) => structuredClone(addFault(domain, fault)),
@@ -273,13 +275,13 @@ function faceOf(
     warnings: () => structuredClone([...domain.state.warnings.values()]),
     clock,
     idle: dispatcher.idle,
-    waitFor: (condition, options) => waitFor(world, condition, options),
-    reset: world.reset,
-    snapshot: () => ({ state: world.snapshot() }),
+    waitFor: (condition, options) => waitFor(sandbox, condition, options),
+    reset: sandbox.reset,
+    snapshot: () => ({ state: sandbox.snapshot() }),
     restore(snapshot) {
       const state = snapshot?.state;
       if (!isState(state)) throw new TypeError("restore() takes what snapshot() returned.");
-      world.restore(state);
+      sandbox.restore(state);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Marketing consent: given at sign-up, read, given and withdrawn later; it belongs to the customer. */
+/** Marketing consent of a customer: given at sign-up, read, given and withdrawn later. */
 import { describe, expect, it } from "vitest";
 import { openShop, receiver, signUp } from "./shop.ts";
 
@@ -8,45 +8,48 @@ function shopListening() {
   const inbox = receiver();
   const shop = openShop({ deliver: inbox.deliver });
   inbox.subscribe(shop.service, ["consent.changed"]);
-  const consentOf = async (id: string) =>
+  const getConsent = async (id: string) =>
     (await shop.call("GET", `/api/v1/passes/${id}/consent`)).body.marketingConsent;
   const setConsent = (id: string, body: unknown) =>
     shop.call("PUT", `/api/v1/passes/${id}/consent`, { body });
-  return { ...shop, inbox, consentOf, setConsent };
+  return { ...shop, inbox, getConsent, setConsent };
 }
 
-it("is not given unless the user opted in", async () => {
-  const { issue, consentOf, service, inbox } = shopListening();
+it("has no marketing consent unless the user opted in", async () => {
+  const { issue, getConsent, service, inbox } = shopListening();
   const { body } = await issue();
   await service.idle();
-  expect([await consentOf(body.id), inbox.events]).toEqual([false, []]);
+  expect([await getConsent(body.id), inbox.events]).toEqual([false, []]);
 });
 
-it.each([{ version: "m1" }, {}])("is given at sign-up by marketing: %j, and told", async (marketing) => {
-  const { issue, consentOf, service, inbox } = shopListening();
-  const { body } = await issue(signUp({ consents: { privacy: { version: "1" }, marketing } }));
-  await service.idle();
-  expect(await consentOf(body.id)).toBe(true);
-  expect(inbox.events).toMatchObject([
-    { data: { customerId: body.customerId, marketingConsent: true, passIds: [body.id] } },
-  ]);
-});
+it.each([{ version: "m1" }, {}])(
+  "records the marketing consent %j of a sign-up, and emits consent.changed",
+  async (marketing) => {
+    const { issue, getConsent, service, inbox } = shopListening();
+    const { body } = await issue(signUp({ consents: { privacy: { version: "1" }, marketing } }));
+    await service.idle();
+    expect(await getConsent(body.id)).toBe(true);
+    expect(inbox.events).toMatchObject([
+      { data: { customerId: body.customerId, marketingConsent: true, passIds: [body.id] } },
+    ]);
+  },
+);
 
-it("is not withdrawn by a sign-up without it", async () => {
-  const { issue, consentOf } = shopListening();
+it("keeps the marketing consent when a later sign-up has none", async () => {
+  const { issue, getConsent } = shopListening();
   const phone = "+48600100200";
   await issue(signUp({ phone, ...optedIn }));
   const { body } = await issue(signUp({ phone }));
-  expect(await consentOf(body.id)).toBe(true);
+  expect(await getConsent(body.id)).toBe(true);
 });
 
-describe("a change", () => {
-  it("answers the new state, and is told with all cards of the customer", async () => {
+describe("a change of the consent", () => {
+  it("responds with the new state, and emits consent.changed with all cards of the customer", async () => {
     const { issue, setConsent, service, inbox } = shopListening();
     const phone = "+48600100200";
     const cards = [(await issue(signUp({ phone }))).body, (await issue(signUp({ phone }))).body];
-    const answer = await setConsent(cards[0].id, { marketing: true, version: "m1" });
-    expect(answer).toMatchObject({
+    const response = await setConsent(cards[0].id, { marketing: true, version: "m1" });
+    expect(response).toMatchObject({
       status: 200,
       body: { marketingConsent: true, customer: { id: cards[0].customerId } },
     });
@@ -59,7 +62,7 @@ describe("a change", () => {
     ]);
   });
 
-  it("to what already holds tells nothing", async () => {
+  it("emits nothing when the consent does not change", async () => {
     const { issue, setConsent, service, inbox } = shopListening();
     const { body } = await issue();
     expect((await setConsent(body.id, { marketing: false })).status).toBe(200);

@@ -1,57 +1,60 @@
-/** Holds every answer and every event against the OpenAPI document, while the tests look at something else. */
+/** Validates every response and every event of the services under test against the OpenAPI document. */
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect } from "vitest";
+import type { MockService } from "../src/index.ts";
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+const ajv = new Ajv2020({ strict: false, allErrors: true }); // the document has x- members
 addFormats.default(ajv);
 ajv.addSchema({ $id: "document", ...openapi });
 
 interface Described {
-  responses: Record<string, unknown>;
+  responses: Record<string, { content?: Record<string, { schema: { $ref: string } }> } | undefined>;
+}
+
+/** Throws unless the document describes this status for the operation, and the response has its media type and its shape. */
+export async function expectDescribedResponse(path: string, method: string, response: Response) {
+  const { status, headers } = response;
+  const template = Object.keys(openapi.paths).find((known) =>
+    new RegExp(`^/api/v1${known.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
+  );
+  const operation = (openapi.paths as unknown as Record<string, Record<string, Described>>)[template ?? ""]?.[
+    method.toLowerCase()
+  ];
+  if (operation === undefined) return;
+  const described = operation.responses[status] ?? operation.responses[`${String(status)[0]}XX`];
+  if (described === undefined) throw new Error(`${method} ${template} must not respond ${status}`);
+  const isProblem = status >= 400;
+  expect(headers.get("content-type")).toBe(isProblem ? "application/problem+json" : "application/json");
+  const body: unknown = await response.clone().json();
+  if (isProblem) {
+    validate("/components/schemas/Problem", body);
+    expect(body).toMatchObject({ status });
+  } else {
+    validate(described.content?.["application/json"]?.schema.$ref.slice(1) ?? "", body);
+  }
+}
+
+/** Throws unless the document describes an event of this type and shape. */
+export function expectDescribedEvent(type: string, event: unknown): void {
+  const webhooks = openapi.webhooks as unknown as Record<
+    string,
+    { post: { requestBody: { content: { "application/json": { schema: { $ref: string } } } } } }
+  >;
+  validate(webhooks[type]?.post.requestBody.content["application/json"].schema.$ref.slice(1) ?? type, event);
+}
+
+/** Validates the events of all sandboxes of a service, also those that no endpoint received. */
+export function expectDescribedEvents(service: MockService): void {
+  for (const sandbox of service.sandboxes.list()) {
+    const { recentEvents } = sandbox.snapshot().state as { recentEvents: { type: string }[] };
+    for (const event of recentEvents) expectDescribedEvent(event.type, event);
+  }
 }
 
 function validate(pointer: string, value: unknown): void {
   const check = ajv.getSchema(`document#${pointer}`);
   if (check === undefined) throw new Error(`the document has no ${pointer}`);
-  if (check(value) !== true) throw new Error(`not as ${pointer} says: ${ajv.errorsText(check.errors)}`);
-}
-
-/** Fails unless the document describes this status for the operation, with this media type and this shape. */
-export async function expectDescribed(path: string, method: string, response: Response): Promise<void> {
-  const template = Object.keys(openapi.paths).find((known) =>
-    new RegExp(`^/api/v1${known.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
-  );
-  const operation = (openapi.paths as Record<string, Record<string, Described>>)[template ?? ""]?.[
-    method.toLowerCase()
-  ];
-  if (operation === undefined) return;
-  const range = `${String(response.status)[0]}XX`;
-  const described = (operation.responses[String(response.status)] ?? operation.responses[range]) as
-    | { $ref?: string }
-    | undefined;
-  if (described === undefined) throw new Error(`${method} ${template} may not answer ${response.status}`);
-  const isProblem = response.status >= 400;
-  expect(response.headers.get("content-type")).toBe(
-    isProblem ? "application/problem+json" : "application/json",
-  );
-  const body: unknown = await response.clone().json();
-  if (isProblem) {
-    validate("/components/schemas/Problem", body);
-    expect((body as { status: number }).status).toBe(response.status);
-  } else {
-    const schema = (described as { content: Record<string, { schema: { $ref: string } }> }).content[
-      "application/json"
-    ];
-    validate((schema?.schema.$ref ?? "").slice(1), body);
-  }
-}
-
-export function expectEvent(type: string, body: unknown): void {
-  const webhooks = openapi.webhooks as unknown as Record<
-    string,
-    { post: { requestBody: { content: { "application/json": { schema: { $ref: string } } } } } }
-  >;
-  validate(webhooks[type]?.post.requestBody.content["application/json"].schema.$ref.slice(1) ?? type, body);
+  if (check(value) !== true) throw new Error(`not as ${pointer} describes: ${ajv.errorsText(check.errors)}`);
 }

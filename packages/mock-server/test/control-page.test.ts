@@ -1,17 +1,17 @@
-/** CONTROL.md lists the routes there are, and no route fails whatever it is sent. */
+/** CONTROL.md lists every route, and no request makes a route fail. */
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { openShop } from "./shop.ts";
 
-/** What the service itself says there is, to somebody who mistyped. */
+/** The routes that the service lists in its 404 response. */
 async function routes(): Promise<string[]> {
   const { body } = await openShop().call("GET", "/_mock/nothing", { key: null });
   const [, list = ""] = body.detail.split("There are ");
   return list.replace(/\.$/, "").split(", ");
 }
 
-it("CONTROL.md lists every route, and no other", async () => {
+it("lists every route in CONTROL.md, and no other", async () => {
   const page = readFileSync(new URL("../CONTROL.md", import.meta.url), "utf8");
   const [, table = ""] = page.split("## Routes");
   const listed = [...(table.split("## Faults")[0]?.matchAll(/^\| (`.+?) \|/gm) ?? [])].flatMap(
@@ -30,7 +30,7 @@ it("CONTROL.md lists every route, and no other", async () => {
   expect(named).toEqual((await routes()).sort());
 });
 
-it("no body makes a route fail, and none changes what it should not", async () => {
+it("responds without a 500 to random bodies, and keeps its state", async () => {
   const writing = (await routes()).filter(
     (route) => !route.startsWith("GET") && route !== "POST /_mock/wait",
   );
@@ -64,7 +64,7 @@ it("no body makes a route fail, and none changes what it should not", async () =
   );
 });
 
-it("waits for nothing that makes no sense", async () => {
+it("rejects invalid conditions of a wait", async () => {
   const shop = openShop();
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), async (value) => {

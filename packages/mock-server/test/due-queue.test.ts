@@ -1,12 +1,12 @@
-/** What is due first comes first, and equal times keep their order. */
+/** The queue of due items: ordered by time, and equal times keep their order. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { dueQueue } from "../src/delivery/due-queue.ts";
+import { createDueQueue } from "../src/delivery/dispatcher.ts";
 
-it("gives everything in the order of time, whatever the order it came in", () => {
+it("returns items in the order of their time, in whatever order they were added", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 20 })), (times) => {
-      const queue = dueQueue<[number, number]>();
+      const queue = createDueQueue<[number, number]>();
       for (const [index, dueAtMs] of times.entries()) queue.add([dueAtMs, index], dueAtMs);
       const taken: [number, number][] = [];
       for (let next = queue.take(); next !== undefined; next = queue.take()) taken.push(next);
@@ -16,8 +16,8 @@ it("gives everything in the order of time, whatever the order it came in", () =>
   );
 });
 
-it("tells when the first one is due, and forgets everything when cleared", () => {
-  const queue = dueQueue<string>();
+it("returns when the first item is due, and is empty after clear", () => {
+  const queue = createDueQueue<string>();
   expect([queue.next(), queue.take()]).toEqual([undefined, undefined]);
   queue.add("b", 2);
   queue.add("a", 1);

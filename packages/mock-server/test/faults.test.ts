@@ -1,11 +1,11 @@
-/** Faults by rule: which request meets them, what of the work is done, and what a receiver meets. */
+/** Injected faults: which requests they match, whether the card is issued, and what clients and receivers get. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import type { FaultInput, RequestFaultInput } from "../src/index.ts";
 import { openShop, receiver, signUp, template } from "./shop.ts";
 
-const cardsOf = async ({ call }: ReturnType<typeof openShop>) =>
+const countCards = async ({ call }: ReturnType<typeof openShop>) =>
   (await call("GET", "/_mock/cards", { key: null })).body.total;
 
 /** Every fault there is after the commit; a caller with time limits survives them all. */
@@ -21,7 +21,7 @@ const afterCommit: RequestFaultInput[] = [
   { kind: "hang", phase: "after-commit" },
 ];
 
-/** Issues once, as fetch does; undefined when there is no answer, or none that can be read. */
+/** Issues a card with fetch; undefined without a readable response. */
 async function issueOnce({ service }: ReturnType<typeof openShop>, idempotencyKey: string) {
   const request = new Request(`${service.baseUrl}/api/v1/templates/${template.id}/passes`, {
     method: "POST",
@@ -41,37 +41,37 @@ async function issueOnce({ service }: ReturnType<typeof openShop>, idempotencyKe
   }
 }
 
-describe("after the commit the work is done:", () => {
-  it.each(afterCommit)("%j", async (fault) => {
+describe("a fault after the commit", () => {
+  it.each(afterCommit)("issues the card under %j", async (fault) => {
     const shop = openShop();
     shop.service.faults.add({ ...fault, times: 1 });
     const first = await issueOnce(shop, "user-1");
-    expect(await cardsOf(shop)).toBe(1);
+    expect(await countCards(shop)).toBe(1);
     if (fault.kind === "latency") expect(first.status).toBe(201);
     else expect(first.id).toBeUndefined();
     const again = await issueOnce(shop, "user-1");
-    expect([again.status, await cardsOf(shop), shop.service.faults.list()]).toEqual([201, 1, []]);
+    expect([again.status, await countCards(shop), shop.service.faults.list()]).toEqual([201, 1, []]);
   });
 
-  it.each(afterCommit)("30 concurrent issues with one key give one card under %j", async (fault) => {
+  it.each(afterCommit)("issues one card for 30 concurrent calls with one key under %j", async (fault) => {
     const shop = openShop();
     shop.service.faults.add({ ...fault, times: 20 });
     await Promise.all(Array.from({ length: 30 }, () => issueOnce(shop, "user-1")));
-    expect(await cardsOf(shop)).toBe(1);
+    expect(await countCards(shop)).toBe(1);
   });
 });
 
-describe("before the work nothing is done:", () => {
-  it.each(afterCommit.filter(({ kind }) => kind !== "latency"))("%j", async (fault) => {
+describe("a fault before processing", () => {
+  it.each(afterCommit.filter(({ kind }) => kind !== "latency"))("issues no card under %j", async (fault) => {
     const shop = openShop();
     shop.service.faults.add({ ...fault, phase: "before", times: 1 });
     expect((await issueOnce(shop, "user-1")).id).toBeUndefined();
-    expect(await cardsOf(shop)).toBe(0);
+    expect(await countCards(shop)).toBe(0);
     expect((await issueOnce(shop, "user-1")).status).toBe(201);
   });
 });
 
-it("what each fault looks like from fetch", async () => {
+it("makes fetch reject or respond as each fault specifies", async () => {
   const met = async (fault: FaultInput) => {
     const shop = openShop();
     shop.service.faults.add(fault);
@@ -86,7 +86,7 @@ it("what each fault looks like from fetch", async () => {
   expect((await met({ phase, kind: "hang" }))?.toString()).toContain("TimeoutError");
 });
 
-it("a caller who hangs can give up, also after the engine has collected what nobody holds", async () => {
+it("lets a hanging caller abort, also after a garbage collection", async () => {
   const { service } = openShop();
   service.faults.add({ phase: "before", kind: "hang" });
   const read = () =>
@@ -96,17 +96,17 @@ it("a caller who hangs can give up, also after the engine has collected what nob
         signal: AbortSignal.timeout(300),
       }),
     );
-  const answer = read().catch((error: Error) => error.name);
+  const response = read().catch((error: Error) => error.name);
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   for (let round = 0; round < 3; round++) {
     await new Promise((resolve) => setImmediate(resolve));
     collect();
   }
-  expect(await answer).toBe("TimeoutError");
+  expect(await response).toBe("TimeoutError");
 });
 
-it("rules are tried in their order, hold as often as they say, and only where they match", async () => {
+it("injects the first fault that matches, as often as `times` says", async () => {
   const { service, call } = openShop();
   service.faults.add({
     phase: "before",
@@ -143,14 +143,14 @@ it("rules are tried in their order, hold as often as they say, and only where th
   expect([(await issue("k")).status, service.faults.list()]).toEqual([404, []]);
 });
 
-it("a refusal has nothing to commit, and uses up no fault", async () => {
+it("does not count a fault after the commit when the request is rejected", async () => {
   const { service, call } = openShop();
   service.faults.add({ phase: "after-commit", kind: "reset", times: 1 });
   expect((await call("GET", "/api/v1/passes/card_1")).status).toBe(404);
   expect(service.faults.list()).toHaveLength(1);
 });
 
-it("a reset of the service forgets its faults, a snapshot keeps them", () => {
+it("removes faults on a reset, and restores them from a snapshot", () => {
   const { service } = openShop();
   service.faults.add({ phase: "before", kind: "hang" });
   const snapshot = service.snapshot();
@@ -160,14 +160,14 @@ it("a reset of the service forgets its faults, a snapshot keeps them", () => {
   expect(service.faults.list()).toMatchObject([{ kind: "hang" }]);
 });
 
-it("a rule that makes no sense is refused, by name", () => {
+it("rejects an invalid fault, and names its member", () => {
   const { service } = openShop();
   expect(() => service.faults.add({ kind: "status" } as never)).toThrow(
     /"phase" is missing.*"status" is missing/,
   );
 });
 
-describe("deliveries", () => {
+describe("faults of deliveries", () => {
   async function shopWith(...faults: FaultInput[]) {
     const inbox = receiver();
     const shop = openShop({ deliver: inbox.deliver });
@@ -183,7 +183,7 @@ describe("deliveries", () => {
     };
   }
 
-  it("arrive twice on demand, with one event id", async () => {
+  it("delivers an event twice with one event id", async () => {
     const { service, inbox, buy } = await shopWith({
       kind: "duplicate",
       times: 1,
@@ -197,7 +197,7 @@ describe("deliveries", () => {
     expect(new Set(inbox.requests.map(({ headers }) => headers.get("service-delivery"))).size).toBe(3);
   });
 
-  it("are overtaken on demand", async () => {
+  it("delivers an event after the next one", async () => {
     const { service, buy, balances } = await shopWith({ kind: "reorder", times: 1 });
     buy(1);
     await service.idle();
@@ -208,7 +208,7 @@ describe("deliveries", () => {
     expect(service.webhooks.deliveries().map(({ attempts }) => attempts.length)).toEqual([1, 1]);
   });
 
-  it("that nothing overtakes go after a second", async () => {
+  it("delivers a reordered event after a second when there is no next one", async () => {
     const { service, buy, balances } = await shopWith({ kind: "reorder", times: 1 });
     buy(1);
     expect(await service.clock.advance("999ms")).toEqual([]);
@@ -216,11 +216,11 @@ describe("deliveries", () => {
     expect(balances()).toEqual([1]);
   });
 
-  it("are lost on demand, and come again", async () => {
+  it("drops an attempt, and retries the delivery", async () => {
     const { service, inbox, buy } = await shopWith({ kind: "drop", times: 2 });
     buy(1);
     await service.clock.advance("6m");
-    const dropped = { error: "dropped on purpose, by a fault" };
+    const dropped = { error: "dropped by an injected fault" };
     expect(service.webhooks.deliveries()).toMatchObject([
       { state: "delivered", attempts: [dropped, dropped, { status: 204 }] },
     ]);
@@ -228,9 +228,9 @@ describe("deliveries", () => {
   });
 });
 
-it("a delivery that was resent is not tried again at the hour it would have been", async () => {
+it("does not retry a resent delivery at its former time", async () => {
   const inbox = receiver();
-  inbox.answers.push(500, 500);
+  inbox.responses.push(500, 500);
   const { service } = openShop({ deliver: inbox.deliver });
   const { id } = inbox.subscribe(service, ["ping"]);
   const sent = service.webhooks.sendTest(id);
@@ -241,10 +241,10 @@ it("a delivery that was resent is not tried again at the hour it would have been
   expect(await service.clock.advance("30s")).toMatchObject([{ status: 204 }]);
 });
 
-describe("a rule that cannot be obeyed", () => {
+describe("an invalid fault", () => {
   const phase = "before";
 
-  it.each([204, 205, 304])("is refused: a page with status %i", async (status) => {
+  it.each([204, 205, 304])("rejects an HTML page with status %i", async (status) => {
     const { service, call } = openShop();
     const fault = { phase, kind: "html", status };
     expect(() => service.faults.add(fault as FaultInput)).toThrow(/"status" must not be \d+: .* no body/);
@@ -271,7 +271,7 @@ describe("a rule that cannot be obeyed", () => {
     expect(service.faults.list()).toEqual([]);
   });
 
-  it("is checked as it is kept, whatever a member gives the second time it is read", async () => {
+  it("validates the stored fault, also when a getter returns another value later", async () => {
     const { service, issue } = openShop();
     let reads = 0;
     const fault = {
@@ -290,7 +290,7 @@ describe("a rule that cannot be obeyed", () => {
     expect([response.status, issue === undefined]).toEqual([502, false]);
   });
 
-  it.each([200, 206, 301, 404, 599])("and one that can is: a page with status %i", async (status) => {
+  it.each([200, 206, 301, 404, 599])("accepts an HTML page with status %i", async (status) => {
     const { service } = openShop();
     service.faults.add({ phase, kind: "html", status });
     const response = await service.fetch(

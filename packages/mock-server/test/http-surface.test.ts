@@ -11,29 +11,29 @@ const paths: [string, string][] = [
   ["GET", "/api/v1/passes/card_1/consent"],
   ["PUT", "/api/v1/passes/card_1/consent"],
 ];
-const bodyOf = (method: string) => (method === "GET" ? {} : { body: { ...signUp(), marketing: true } });
+const bodyFor = (method: string) => (method === "GET" ? {} : { body: { ...signUp(), marketing: true } });
 
 describe.each(paths)("%s %s", (method, path) => {
-  it.each([null, "wrong", ""])("answers 401 to the key %j", async (key) => {
-    const answer = await openShop().call(method, path, { key, ...bodyOf(method) });
-    expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+  it.each([null, "wrong", ""])("responds 401 to the key %j", async (key) => {
+    const response = await openShop().call(method, path, { key, ...bodyFor(method) });
+    expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
   });
 
-  it("takes both kinds of key", async () => {
+  it("accepts both kinds of API key", async () => {
     const { service, call } = openShop();
     for (const key of [service.apiKeys.website, service.apiKeys.full]) {
-      expect((await call(method, path, { key, ...bodyOf(method) })).status).not.toBe(401);
+      expect((await call(method, path, { key, ...bodyFor(method) })).status).not.toBe(401);
     }
   });
 
   if (path.includes("card_1")) {
-    it("answers 404 to an unknown card", async () => {
-      expect((await openShop().call(method, path, bodyOf(method))).status).toBe(404);
+    it("responds 404 for an unknown card", async () => {
+      expect((await openShop().call(method, path, bodyFor(method))).status).toBe(404);
     });
   }
 
   if (method !== "GET") {
-    it("answers 400 to what is not JSON, 415 to another media type, 413 to more than 1 MiB", async () => {
+    it("responds 400 to invalid JSON, 415 to another media type, 413 to more than 1 MiB", async () => {
       const { call } = openShop();
       for (const body of ["{", "", '{"customer":'])
         expect((await call(method, path, { body })).status).toBe(400);
@@ -43,13 +43,13 @@ describe.each(paths)("%s %s", (method, path) => {
     });
   }
 
-  it("names the methods there are", async () => {
-    const answer = await openShop().call("DELETE", path);
-    expect([answer.status, answer.headers.get("allow")?.includes(method)]).toEqual([405, true]);
+  it("names the allowed methods", async () => {
+    const response = await openShop().call("DELETE", path);
+    expect([response.status, response.headers.get("allow")?.includes(method)]).toEqual([405, true]);
   });
 });
 
-it("reads a body with a charset, and a body that is not UTF-8 not at all", async () => {
+it("accepts a media type with a charset, and rejects a body that is not UTF-8", async () => {
   const { service, call } = openShop();
   const path = `/api/v1/templates/${template.id}/passes`;
   const headers = { "content-type": "application/json; charset=utf-8" };
@@ -64,7 +64,7 @@ it("reads a body with a charset, and a body that is not UTF-8 not at all", async
   expect(response.status).toBe(400);
 });
 
-it("answers an unknown path with 404 and what there is", async () => {
+it("responds 404 to an unknown path, and lists the known ones", async () => {
   const { call } = openShop();
   for (const path of [
     "/api/v1/cards/1",
@@ -79,20 +79,20 @@ it("answers an unknown path with 404 and what there is", async () => {
   }
 });
 
-it("serves the document, with its own address in it", async () => {
+it("serves the OpenAPI document with its own base URL", async () => {
   const { service, call } = openShop();
   const { body } = await call("GET", "/api/docs/json", { key: null });
   expect(body.servers[0].variables.base_url.default).toBe(service.baseUrl);
   expect({ ...body, servers: openapi.servers }).toEqual(openapi);
 });
 
-it("lives under a path when its base URL has one", async () => {
+it("handles requests below the path of its base URL", async () => {
   const service = createMockService({ baseUrl: "https://shop.test/loyalty/" });
   expect(service.baseUrl).toBe("https://shop.test/loyalty");
   expect((await service.fetch(new Request("https://shop.test/loyalty/_mock/health"))).status).toBe(200);
 });
 
-it("names HEAD among the methods wherever GET is one", async () => {
+it("names HEAD wherever GET is allowed", async () => {
   const { call } = openShop();
   const allowed = async (path: string) => (await call("OPTIONS", path)).headers.get("allow");
   expect(
@@ -102,7 +102,7 @@ it("names HEAD among the methods wherever GET is one", async () => {
   expect(await allowed(`/api/v1/templates/${template.id}/passes`)).toBe("POST");
 });
 
-it("answers a path with a slash at its end with 404, and says to leave it out", async () => {
+it("responds 404 to a path with a trailing slash, and says to remove it", async () => {
   const { call, issue } = openShop();
   const { body: card } = await issue();
   for (const path of [
@@ -118,7 +118,7 @@ it("answers a path with a slash at its end with 404, and says to leave it out", 
   expect([issued.status, issued.body.detail]).toEqual([404, expect.stringContaining("Leave out the slash")]);
 });
 
-it("answers HEAD as GET, without the body", async () => {
+it("responds to HEAD as to GET, without the body", async () => {
   const { service, issue } = openShop();
   const { body } = await issue();
   const headers = { authorization: `Bearer ${service.apiKeys.website}` };
@@ -128,7 +128,7 @@ it("answers HEAD as GET, without the body", async () => {
   expect([response.status, await response.text()]).toEqual([200, ""]);
 });
 
-it("resets to its seed on request", async () => {
+it("resets to its seed with POST /_mock/reset", async () => {
   const { call, issue } = openShop();
   const { body } = await issue();
   expect((await call("POST", "/_mock/reset", { key: null })).status).toBe(204);
@@ -148,7 +148,7 @@ it.each([
       `{"fieldValues":{"firstName":"A"},"customer":{"consents":{"privacy":{"version":"1"}},"x":${text}}}`,
   ],
   ["the body", (text: string) => text],
-])("answers a body that is nested deeper than 64 levels in %s with 400", async (_where, bodyWith) => {
+])("responds 400 to a body that is nested deeper than 64 levels in %s", async (_where, bodyWith) => {
   const { call } = openShop();
   for (const text of ["[".repeat(100_000) + "]".repeat(100_000), `${'{"a":'.repeat(65)}1${"}".repeat(65)}`]) {
     const { status, body } = await call("POST", paths[0]?.[1] ?? "", { body: bodyWith(text) });
@@ -156,7 +156,7 @@ it.each([
   }
 });
 
-it("answers 500 to what cannot be written as JSON, and goes on", async () => {
+it("responds 500 when a response cannot be serialized, and continues", async () => {
   const { service, call } = openShop();
   const fields = [{ key: "a", type: "text" as const, label: 1n as never }];
   service.templates.create({ name: "Strange", fields });

@@ -1,4 +1,4 @@
-/** Balances, levels and history: what the shop records, and what the website reads. */
+/** Operations, balances, levels and history of a card. */
 import { describe, expect, it } from "vitest";
 import { openShop, receiver } from "./shop.ts";
 
@@ -15,7 +15,7 @@ async function shopWithCard() {
 }
 
 describe("operations", () => {
-  it("change the balance one after the other", async () => {
+  it("change the balance in order", async () => {
     const { service, id, read, history } = await shopWithCard();
     const purchase = service.cards.purchase(id, { points: 50 });
     service.cards.reward(id, { points: 5 });
@@ -32,7 +32,7 @@ describe("operations", () => {
     ]);
   });
 
-  it("are told with the new balance and the signed change", async () => {
+  it("emit balance.changed with the new balance and the signed change", async () => {
     const { service, inbox, id } = await shopWithCard();
     service.cards.purchase(id, { points: 8 });
     const redemption = service.cards.redeem(id, { points: 3 });
@@ -43,20 +43,20 @@ describe("operations", () => {
     ]);
   });
 
-  it("show the balance in the template's points field", async () => {
+  it("update the template's points field", async () => {
     const { service, id, read } = await shopWithCard();
     service.cards.purchase(id, { points: 7 });
     expect((await read()).fieldValues.points).toBe(7);
   });
 
-  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("take no %s points", async (points) => {
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("reject %s points", async (points) => {
     const { service, id } = await shopWithCard();
     for (const record of [service.cards.purchase, service.cards.redeem, service.cards.reward]) {
       expect(() => record(id, { points })).toThrow(/positive number/);
     }
   });
 
-  it("never take the balance below 0, and then leave no trace", async () => {
+  it("reject a change below 0, and record nothing", async () => {
     const { service, inbox, id, history } = await shopWithCard();
     expect(() => service.cards.redeem(id, { points: 1 })).toThrow(
       "The balance is 0; it cannot change by -1.",
@@ -66,7 +66,7 @@ describe("operations", () => {
     expect([await history(), inbox.events]).toEqual([[], []]);
   });
 
-  it("are cancelled once, and a cancellation never", async () => {
+  it("can be cancelled once; cancellations cannot", async () => {
     const { service, id } = await shopWithCard();
     const purchase = service.cards.purchase(id, { points: 8 });
     const cancellation = service.cards.cancel(purchase.id);
@@ -75,7 +75,7 @@ describe("operations", () => {
     expect(() => service.cards.cancel("op_none")).toThrow(/no operation/);
   });
 
-  it("count in exact millionths", async () => {
+  it("are exact to a millionth", async () => {
     const { service, id, read } = await shopWithCard();
     service.cards.purchase(id, { points: 0.1 });
     service.cards.purchase(id, { points: 0.2 });
@@ -84,7 +84,7 @@ describe("operations", () => {
     expect((await read()).loyaltyBalance).toBe(0);
   });
 
-  it("have a change that is rounded like the balance, in the event and in the history", async () => {
+  it("round the change like the balance, in the event and in the history", async () => {
     const { service, inbox, id, history } = await shopWithCard();
     service.cards.purchase(id, { points: 0.1 + 0.2 });
     service.cards.correct(id, { change: 0.1 - 0.3 });
@@ -101,7 +101,7 @@ describe("operations", () => {
     expect(operations.reverse().map(({ change, balance }) => [change, balance])).toEqual(expected);
   });
 
-  it("are refused when their change rounds to 0", async () => {
+  it("reject a change that rounds to 0", async () => {
     const { service, id, history } = await shopWithCard();
     for (const record of [service.cards.purchase, service.cards.redeem, service.cards.reward]) {
       expect(() => record(id, { points: 4e-7 })).toThrow("at least 0.000001");
@@ -112,19 +112,19 @@ describe("operations", () => {
     expect(service.cards.get(id).loyaltyBalance).toBe(1e-6);
   });
 
-  it("never take the balance where numbers are not exact", async () => {
+  it("reject a balance beyond the exact numbers", async () => {
     const { service, id } = await shopWithCard();
     expect(() => service.cards.purchase(id, { points: Number.MAX_VALUE })).toThrow(/too large to be exact/);
   });
 
-  it("of an unknown card are refused", async () => {
+  it("reject an unknown card", async () => {
     const { service } = await shopWithCard();
     expect(() => service.cards.purchase("card_none", { points: 1 })).toThrow('There is no card "card_none".');
   });
 });
 
 describe("levels", () => {
-  it("begin at their balance exactly, and are told with the one before", async () => {
+  it("begin exactly at their balance, and emit tier.changed with the previous level", async () => {
     const { service, inbox, id, read } = await shopWithCard();
     const tiers: (string | null)[] = [];
     for (const points of [9, 1, 89, 1]) {
@@ -144,7 +144,7 @@ describe("levels", () => {
 });
 
 describe("the expiry of old purchases", () => {
-  it("with the balance kept changes the level alone, and emits tier.changed alone", async () => {
+  it("changes only the level with keepBalance, and emits only tier.changed", async () => {
     const { service, inbox, id, read, history } = await shopWithCard();
     service.cards.purchase(id, { points: 120 });
     await service.idle();
@@ -159,7 +159,7 @@ describe("the expiry of old purchases", () => {
     expect(await history()).toHaveLength(1);
   });
 
-  it("without the balance kept takes the points out of it by a correction, too", async () => {
+  it("decreases the balance by a correction without keepBalance", async () => {
     const { service, inbox, id, history } = await shopWithCard();
     service.cards.purchase(id, { points: 120 });
     await service.idle();
@@ -176,7 +176,7 @@ describe("the expiry of old purchases", () => {
     expect(await history()).toMatchObject([{ type: "correction", change: -30 }, { type: "purchase" }]);
   });
 
-  it("emits nothing while the level stays, and counts later purchases from what is left", async () => {
+  it("emits nothing while the level stays, and adds later purchases to the remaining points", async () => {
     const { service, inbox, id, read } = await shopWithCard();
     service.cards.purchase(id, { points: 120 });
     service.cards.expire(id, { points: 15, keepBalance: true });
@@ -190,7 +190,7 @@ describe("the expiry of old purchases", () => {
     expect(await read()).toMatchObject({ loyaltyBalance: 125, loyaltyTier: "Silver" });
   });
 
-  it("forgets expired points that were redeemed", async () => {
+  it("does not count expired points that were redeemed", async () => {
     const { service, id, read } = await shopWithCard();
     service.cards.purchase(id, { points: 120 });
     service.cards.expire(id, { points: 100, keepBalance: true });
@@ -199,7 +199,7 @@ describe("the expiry of old purchases", () => {
     expect((await read()).loyaltyTier).toBe("Gold");
   });
 
-  it("refuses more points than count for the level, and what is no positive number", async () => {
+  it("rejects more points than count for the level, and numbers that are not positive", async () => {
     const { service, id, read } = await shopWithCard();
     service.cards.purchase(id, { points: 20 });
     service.cards.expire(id, { points: 15, keepBalance: true });
@@ -216,7 +216,7 @@ describe("the expiry of old purchases", () => {
 });
 
 describe("the status of a card", () => {
-  it("is what it was set to, and emits no event", async () => {
+  it("changes to any text, and emits no event", async () => {
     const { service, inbox, id, read } = await shopWithCard();
     expect(service.cards.setStatus(id, "blocked")).toMatchObject({ id, status: "blocked" });
     expect((await read()).status).toBe("blocked");
@@ -226,7 +226,7 @@ describe("the status of a card", () => {
     expect(inbox.events).toEqual([]);
   });
 
-  it("is no blank text, and needs a card", async () => {
+  it("rejects a blank text and an unknown card", async () => {
     const { service, id } = await shopWithCard();
     for (const status of ["", " ", undefined, 7]) {
       expect(() => service.cards.setStatus(id, status as string)).toThrow(/status must be a text/);
@@ -236,7 +236,7 @@ describe("the status of a card", () => {
 });
 
 describe("the history", () => {
-  it("answers 20 when not asked for a number, at most 100, newest first", async () => {
+  it("returns 20 operations by default and at most 100, newest first", async () => {
     const { service, id, history } = await shopWithCard();
     for (let points = 1; points <= 101; points++) service.cards.purchase(id, { points });
     expect((await history()).map(({ change }: { change: number }) => change)).toEqual(
@@ -248,19 +248,19 @@ describe("the history", () => {
       expect(await history(`?limit=${limit}`)).toHaveLength(100);
   });
 
-  it.each(["0", "00", "-1", "1.5", "abc", ""])("refuses limit=%s with 400", async (limit) => {
+  it.each(["0", "00", "-1", "1.5", "abc", ""])("responds 400 to limit=%s", async (limit) => {
     const { call, id } = await shopWithCard();
     expect((await call("GET", `/api/v1/passes/${id}/operations?limit=${limit}`)).status).toBe(400);
   });
 
-  it("of a card without any is empty", async () => {
+  it("is empty for a card without operations", async () => {
     const { history } = await shopWithCard();
     expect(await history()).toEqual([]);
   });
 });
 
 describe("wallets", () => {
-  it("tell of adding and removing", async () => {
+  it("emit card.added and card.removed", async () => {
     const inbox = receiver();
     const { service, issue } = openShop({ deliver: inbox.deliver });
     inbox.subscribe(service, ["card.added", "card.removed"]);
@@ -274,7 +274,7 @@ describe("wallets", () => {
     ]);
   });
 
-  it("refuse what cannot be", async () => {
+  it("reject unknown wallets, and repeated adding and removing", async () => {
     const { service, issue } = openShop();
     const { body } = await issue();
     expect(() => service.cards.addToWallet(body.id, "samsung")).toThrow("there are apple and google");

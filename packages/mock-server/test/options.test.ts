@@ -1,18 +1,18 @@
-/** An option or a template that makes no sense is refused where it is given, by name. */
+/** Invalid options and templates are rejected with an error that names the member. */
 import { describe, expect, it } from "vitest";
 import { createMockService, type MockServiceOptions, manualClock, type TemplateInput } from "../src/index.ts";
 
 it.each([
   [{ baseUrl: "cards" }, /baseUrl/],
   [{ defaultCountry: "XX" }, /defaultCountry/],
-  [{ answerWithinMs: 0 }, /answerWithinMs/],
-  [{ answerWithinMs: 2 ** 31 }, /answerWithinMs/],
+  [{ deliveryTimeoutMs: 0 }, /deliveryTimeoutMs/],
+  [{ deliveryTimeoutMs: 2 ** 31 }, /deliveryTimeoutMs/],
   [{ templates: [] }, /at least one/],
   [{ endpoints: {} }, /endpoints must be a list/],
   [{ storeRefusals: "yes" }, /storeRefusals must be true or false/],
   [{ log: "console" }, /log must be a function/],
   [{ wallets: { first: "a", second: "a" } }, /wallets/],
-])("createMockService(%j)", (options, message) => {
+])("rejects createMockService(%j)", (options, message) => {
   expect(() => createMockService(options as unknown as MockServiceOptions)).toThrow(message);
 });
 
@@ -35,23 +35,23 @@ describe("a template", () => {
       /two fields/,
     ],
     [{ name: "A", tiers: [{ name: "Gold" }] }, /tier/],
-  ])("%j is refused", (input, message) => {
+  ])("is rejected: %j", (input, message) => {
     expect(() => createMockService().templates.create(input as unknown as TemplateInput)).toThrow(message);
   });
 
-  it("that is unknown cannot be archived", () => {
+  it("cannot be archived when it is unknown", () => {
     expect(() => createMockService().templates.archive("tpl_none")).toThrow(/no template/);
   });
 });
 
-it("a manual clock starts at a date, or refuses", () => {
+it("creates a manual clock at a date, and rejects what is not a date", () => {
   expect(manualClock("2026-01-01T00:00:00Z").now()).toBe(Date.UTC(2026, 0, 1));
-  expect(() => manualClock("yesterday")).toThrow(/no date/);
-  expect(() => manualClock(1000).moveTo(999)).toThrow(/does not go back/);
+  expect(() => manualClock("yesterday")).toThrow(/not a date/);
+  expect(() => manualClock(1000).moveTo(999)).toThrow(/cannot move back/);
 });
 
 it.each([{ clock: { now: () => Number.NaN } }, { clock: {} }, { wallClockMs: () => "now" }, { clock: 7 }])(
-  "a clock that gives no number is refused: %j",
+  "rejects a clock that does not return a number: %j",
   (options) => {
     expect(() => createMockService(options as never)).toThrow(
       /clock\.now\(\) and wallClockMs\(\) must return a number/,

@@ -1,10 +1,10 @@
-/** The face of the package, entry by entry: an added export is seen here. */
+/** The exports of each entry point. */
 import { expect, it } from "vitest";
 
 it("exports from .", async () => {
   expect(Object.keys(await import("@loyalty-cards/mock-server")).sort()).toMatchInlineSnapshot(`
     [
-      "WaitTimeout",
+      "WaitTimeoutError",
       "createMockService",
       "manualClock",
       "scaledClock",

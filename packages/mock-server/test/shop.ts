@@ -1,7 +1,8 @@
-/** A shop for the tests: a service with one template, and a website that calls it. */
+/** A shop for the tests: a service with one template, and a website that calls it. Everything is validated against the document. */
 import { verifyWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { afterEach } from "vitest";
 import { createMockService, type MockService, type MockServiceOptions, manualClock } from "../src/index.ts";
-import { expectDescribed, expectEvent } from "./contract.ts";
+import { expectDescribedEvent, expectDescribedEvents, expectDescribedResponse } from "./contract.ts";
 
 export const template = {
   id: "tpl_club",
@@ -25,7 +26,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-/** Calls an HTTP surface as a website's server would, holding each answer against the document. */
+/** Calls an HTTP surface as a website's server would, and validates each response against the document. */
 export function caller(baseUrl: string, fetch: (request: Request) => Promise<Response>, apiKey: string) {
   return async (method: string, path: string, { body, key = apiKey, headers = {} }: CallOptions = {}) => {
     const request = new Request(`${baseUrl}${path}`, {
@@ -38,7 +39,7 @@ export function caller(baseUrl: string, fetch: (request: Request) => Promise<Res
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const response = await fetch(request);
-    await expectDescribed(new URL(request.url).pathname, method, response);
+    await expectDescribedResponse(new URL(request.url).pathname, method, response);
     const text = await response.text();
     return {
       status: response.status,
@@ -56,7 +57,12 @@ export const signUp = (
   customer: { consents: { privacy: { version: "2026-01" } }, ...customer },
 });
 
-/** A service on a clock that stands, with a website in front of it. */
+const openedServices: MockService[] = [];
+afterEach(() => {
+  for (const service of openedServices.splice(0)) expectDescribedEvents(service);
+});
+
+/** A service on a clock that stands still, and a website that calls it. */
 export function openShop(options: MockServiceOptions = {}) {
   const service = createMockService({
     clock: manualClock(noon),
@@ -64,25 +70,26 @@ export function openShop(options: MockServiceOptions = {}) {
     log: () => {},
     ...options,
   });
+  openedServices.push(service);
   const call = caller(service.baseUrl, service.fetch, service.apiKeys.website);
   const issue = async (body: unknown = signUp(), headers: Record<string, string> = {}) =>
     call("POST", `/api/v1/templates/${template.id}/passes`, { body, headers });
   return { service, call, issue };
 }
 
-/** A receiver in process: verifies, records, and answers what it is told to. */
+/** A receiver in process: verifies and records each webhook, and responds as the test configures. */
 export function receiver() {
   const events: WebhookEvent[] = [];
   const requests: Request[] = [];
-  const answers: (number | Error | Promise<Response>)[] = [];
+  const responses: (number | Error | Promise<Response>)[] = [];
   let secret = "";
   let service: MockService | undefined;
 
   async function deliver(request: Request): Promise<Response> {
     requests.push(request.clone());
-    const answer = answers.shift() ?? 204;
-    if (answer instanceof Error) throw answer;
-    if (typeof answer !== "number") return answer;
+    const response = responses.shift() ?? 204;
+    if (response instanceof Error) throw response;
+    if (typeof response !== "number") return response;
     const rawBody = new Uint8Array(await request.arrayBuffer());
     const event = verifyWebhookSync({
       rawBody,
@@ -90,17 +97,17 @@ export function receiver() {
       secret,
       now: () => service?.clock.now() ?? Date.now(),
     });
-    expectEvent(event.type, event);
-    if (answer < 300) events.push(event);
-    return new Response(null, { status: answer });
+    expectDescribedEvent(event.type, event);
+    if (response < 300) events.push(event);
+    return new Response(null, { status: response });
   }
 
   return {
     deliver,
     events,
     requests,
-    /** What the next attempts are answered; 204 when nothing is left. */
-    answers,
+    /** The responses of the next attempts; 204 after them. */
+    responses,
     subscribe(to: MockService, types: readonly WebhookEvent["type"][]) {
       service = to;
       const endpoint = to.webhooks.createEndpoint({
@@ -114,4 +121,30 @@ export function receiver() {
       secret = next;
     },
   };
+}
+
+export const withoutKey = { key: null };
+
+/** A shop, and calls of the control API, which needs no key. */
+export async function openControlledShop(options: Parameters<typeof openShop>[0] = {}) {
+  const shop = openShop(options);
+  const get = async (path: string) => (await shop.call("GET", path, withoutKey)).body;
+  const send = (method: string, path: string, body?: unknown) =>
+    shop.call(method, path, { ...withoutKey, ...(body !== undefined && { body }) });
+  const post = (path: string, body?: unknown) => send("POST", path, body);
+  return { ...shop, get, send, post };
+}
+
+/** A shop with an endpoint for balance.changed, and a card. @param responses the responses of the receiver; 204 after them. */
+export async function shopWithEndpoint(responses: (number | Error | Promise<Response>)[] = []) {
+  const inbox = receiver();
+  inbox.responses.push(...responses);
+  const shop = openShop({ deliver: inbox.deliver, deliveryTimeoutMs: 500 });
+  const endpoint = inbox.subscribe(shop.service, ["balance.changed"]);
+  const { body } = await shop.issue();
+  const purchase = async () => {
+    shop.service.cards.purchase(body.id, { points: 1 });
+    await shop.service.idle();
+  };
+  return { ...shop, inbox, endpoint, purchase };
 }

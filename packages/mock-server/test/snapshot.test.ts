@@ -1,8 +1,8 @@
-/** Snapshot, restore and reset: the state is one value. */
+/** Snapshot, restore and reset. */
 import { expect, it } from "vitest";
 import { openShop, receiver, signUp } from "./shop.ts";
 
-it("a snapshot restores everything, however often, and nothing later changes it", async () => {
+it("restores everything from a snapshot, several times, whatever happens later", async () => {
   const { service, call, issue } = openShop();
   const key = { "idempotency-key": "user-1" };
   const { body } = await issue(signUp({ phone: "+48600100200" }), key);
@@ -18,9 +18,9 @@ it("a snapshot restores everything, however often, and nothing later changes it"
   }
 });
 
-it("a restored service goes on with the deliveries that were pending", async () => {
+it("continues pending deliveries after a restore", async () => {
   const inbox = receiver();
-  inbox.answers.push(500, 500);
+  inbox.responses.push(500, 500);
   const { service, issue } = openShop({ deliver: inbox.deliver });
   inbox.subscribe(service, ["balance.changed"]);
   const { body } = await issue();
@@ -33,14 +33,14 @@ it("a restored service goes on with the deliveries that were pending", async () 
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered", attempts: [{}, {}, {}] }]);
 });
 
-it("what is handed out is a copy", async () => {
+it("returns copies of its state", async () => {
   const { service, issue } = openShop();
   const { body } = await issue();
   service.cards.get(body.id).fieldValues["firstName"] = "Eve";
   expect(service.cards.get(body.id).fieldValues["firstName"]).toBe("Anna");
 });
 
-it("a restore while an attempt is under way goes on from the snapshot", async () => {
+it("continues from the snapshot when an attempt is in progress", async () => {
   const inbox = receiver();
   const { service } = openShop({ deliver: inbox.deliver });
   const { id } = inbox.subscribe(service, ["ping"]);
@@ -50,7 +50,7 @@ it("a restore while an attempt is under way goes on from the snapshot", async ()
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
 });
 
-it("a reset brings the seed back: templates, endpoints and their secrets", async () => {
+it("restores the templates, the endpoints and their secrets of the seed on a reset", async () => {
   const { service, call } = openShop({
     templates: [{ name: "Bakery" }],
     endpoints: [{ url: "https://shop.test/webhooks", events: ["ping"] }],
@@ -67,7 +67,7 @@ it("a reset brings the seed back: templates, endpoints and their secrets", async
   }
 });
 
-it("what is no snapshot is refused, and changes nothing", async () => {
+it("rejects what is not a snapshot, and changes nothing", async () => {
   const { service, issue } = openShop();
   const { body } = await issue();
   const { state } = service.snapshot() as { state: object };

@@ -1,24 +1,24 @@
-/** Clocks: one that runs faster and can be moved, and a service that changes its clock while it runs. */
+/** Clocks: scaled clocks, and changing the clock of a running service. */
 import { expect, it } from "vitest";
 import { createMockService, manualClock, scaledClock } from "../src/index.ts";
 import { noon, openShop, receiver } from "./shop.ts";
 
 const failing = () => new Response(null, { status: 500 });
 
-it("a scaled clock runs faster than the machine's, from where it starts, and only forward", () => {
+it("runs a scaled clock faster than the machine's, from its start and only forward", () => {
   const clock = scaledClock({ factor: 1_000_000, startAt: noon });
   const before = clock.now();
   expect(before).toBeGreaterThanOrEqual(noon);
   while (clock.now() === before); // a microsecond of the machine is a second
   clock.moveTo(noon + 86_400_000_000);
   expect(clock.now()).toBeGreaterThanOrEqual(noon + 86_400_000_000);
-  expect(() => clock.moveTo(noon)).toThrow(/does not go back/);
+  expect(() => clock.moveTo(noon)).toThrow(/cannot move back/);
   for (const factor of [0, -1, Number.NaN, 2_000_000])
     expect(() => scaledClock({ factor })).toThrow(/factor/);
-  expect(() => scaledClock({ startAt: "soon" })).toThrow(/no date/);
+  expect(() => scaledClock({ startAt: "soon" })).toThrow(/not a date/);
 });
 
-it("on a scaled clock the whole ladder runs by itself", async () => {
+it("makes all retries on a scaled clock without a call", async () => {
   const service = createMockService({ clock: scaledClock({ factor: 1_000_000 }), deliver: failing });
   const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
   service.webhooks.sendTest(id);
@@ -26,7 +26,7 @@ it("on a scaled clock the whole ladder runs by itself", async () => {
   expect(failed?.attempts).toHaveLength(6);
 });
 
-it("a clock that runs can be moved, and tells the attempts that fired", async () => {
+it("moves a scaled clock, and returns the attempts that were made", async () => {
   const service = createMockService({ clock: scaledClock(), deliver: failing });
   const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
   service.webhooks.sendTest(id);
@@ -36,9 +36,9 @@ it("a clock that runs can be moved, and tells the attempts that fired", async ()
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "failed" }]);
 });
 
-it("a service takes another clock while deliveries wait, and time goes on from there", async () => {
+it("replaces the clock while deliveries are pending, and continues from its time", async () => {
   const inbox = receiver();
-  inbox.answers.push(500);
+  inbox.responses.push(500);
   const { service } = openShop({ deliver: inbox.deliver });
   const { id } = inbox.subscribe(service, ["ping"]);
   service.webhooks.sendTest(id);
@@ -54,14 +54,14 @@ it("a service takes another clock while deliveries wait, and time goes on from t
   expect(service.clock.now()).toBe(stopped + 86_400_000);
 });
 
-it("the machine's clock is refused to a service that is ahead of it", async () => {
+it("rejects the machine's clock when the service is ahead of it", async () => {
   const { service } = openShop({ clock: scaledClock() });
   await service.clock.advance("1d");
   expect(() => service.clock.set({ mode: "system" })).toThrow(/ahead/);
   expect(() => service.clock.set({ mode: "sideways" as never })).toThrow(/sideways/);
 });
 
-it("the clock ends with the year 9999, and the service lives on", async () => {
+it("rejects times after the year 9999, and continues", async () => {
   const { service, call, issue } = openShop();
   const advance = () => call("POST", "/_mock/clock/advance", { body: { duration: "364000d" }, key: null });
   for (let count = 0; count < 8; count++) expect((await advance()).status).toBe(200);

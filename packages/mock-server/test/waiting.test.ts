@@ -1,6 +1,6 @@
-/** Waiting for events, deliveries and states: what was, what comes, and what does not. */
+/** waitFor: events, deliveries and cards, before and after the call, and timeouts. */
 import { describe, expect, it } from "vitest";
-import { WaitTimeout } from "../src/index.ts";
+import { WaitTimeoutError } from "../src/index.ts";
 import { openShop } from "./shop.ts";
 
 const deliver = () => new Response(null, { status: 204 });
@@ -11,7 +11,7 @@ async function openWaitingShop() {
   return { ...shop, cardId: id as string };
 }
 
-it("what happened before counts, and nobody comes too late", async () => {
+it("resolves with what happened before the call", async () => {
   const { service, cardId } = await openWaitingShop();
   service.cards.purchase(cardId, { points: 7 });
   const [event] = await service.waitFor({ event: { type: "balance.changed", data: { passId: cardId } } });
@@ -21,7 +21,7 @@ it("what happened before counts, and nobody comes too late", async () => {
   });
 });
 
-it("what happens later is awaited: an event, a number of events, a state of a card, a delivery", async () => {
+it("waits for an event, several events, the state of a card, and a delivery", async () => {
   const { service, cardId } = await openWaitingShop();
   service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["tier.changed"] });
   const waits = Promise.all([
@@ -41,23 +41,23 @@ it("what happens later is awaited: an event, a number of events, a state of a ca
   ]);
 });
 
-it("a test that is sent is an event too", async () => {
+it("waits for a test event", async () => {
   const { service } = await openWaitingShop();
   const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
   service.webhooks.sendTest(id);
   expect(await service.waitFor({ event: { type: "ping" } })).toHaveLength(1);
 });
 
-describe("what does not come", () => {
-  it("ends with what there was instead", async () => {
+describe("a wait that does not match", () => {
+  it("rejects with what happened instead", async () => {
     const { service, cardId } = await openWaitingShop();
     service.cards.purchase(cardId, { points: 7 });
     const wait = service.waitFor({ event: { type: "tier.changed" } }, { timeoutMs: 1 });
-    await expect(wait).rejects.toThrow(WaitTimeout);
+    await expect(wait).rejects.toThrow(WaitTimeoutError);
     await expect(wait).rejects.toThrow(/"tier.changed".* within 1 ms\. The newest events: balance.changed;/);
   });
 
-  it("is a 408 over HTTP, and what comes is a 200", async () => {
+  it("responds 408 over HTTP, and 200 when it matches", async () => {
     const { call, service, cardId } = await openWaitingShop();
     const wait = (body: unknown) => call("POST", "/_mock/wait", { body, key: null });
     const nothing = await wait({ card: { id: cardId, loyaltyBalance: 1 }, timeoutMs: 1 });
@@ -67,7 +67,7 @@ describe("what does not come", () => {
     expect(await coming).toMatchObject({ status: 200, body: { items: [{ id: cardId }] } });
   });
 
-  it("can be given up", async () => {
+  it("can be aborted", async () => {
     const { service } = await openWaitingShop();
     const reason = new Error("enough");
     const wait = service.waitFor({ event: { type: "ping" } }, { signal: AbortSignal.abort(reason) });
@@ -82,8 +82,8 @@ function nested(levels: number): Record<string, unknown> {
   return value;
 }
 
-describe("a condition that makes no sense", () => {
-  it("is refused when it is nested too deeply, over HTTP and in process", async () => {
+describe("an invalid condition", () => {
+  it("is rejected when it is nested too deeply, over HTTP and in process", async () => {
     const { call, service } = await openWaitingShop();
     const text = (levels: number) =>
       `{"event":{"data":${'{"a":'.repeat(levels)}1${"}".repeat(levels)}},"timeoutMs":1}`;
@@ -101,11 +101,11 @@ describe("a condition that makes no sense", () => {
       await expect(service.waitFor({ event: { data } })).rejects.toThrow(/deeper than 64 levels/);
     }
     await expect(service.waitFor({ event: { data: nested(62) } }, { timeoutMs: 1 })).rejects.toThrow(
-      WaitTimeout,
+      WaitTimeoutError,
     );
   });
 
-  it("is refused by the name of the member", async () => {
+  it("is rejected with the name of the member", async () => {
     const { service } = await openWaitingShop();
     const wait = (condition: unknown, options = {}) =>
       service.waitFor(condition as { event: object }, options);
@@ -118,7 +118,7 @@ describe("a condition that makes no sense", () => {
     }
   });
 
-  it("rejects the wait, and ends no process, when a member cannot be read later", async () => {
+  it("rejects the wait, without a crash, when a member cannot be read later", async () => {
     const { service, cardId } = await openWaitingShop();
     let isReadable = true;
     const data = {

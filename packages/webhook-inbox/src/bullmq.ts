@@ -1,11 +1,12 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
+import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { parseEvent, parseJobData, toJobData, toJobId } from "./event.ts";
-import { defaultRetentionSeconds, maxTimerMs, validateNumber, validateRetention } from "./options.ts";
+import { defaultRetentionSeconds, validateNumber, validateRetention } from "./options.ts";
 import {
   createPut,
   createReport,
-  formatErrorLocation,
   type InboxEntry,
   type InboxHealth,
   type InspectableInbox,

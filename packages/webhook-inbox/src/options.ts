@@ -1,8 +1,5 @@
 /** Validation of options: numbers, the clock, and how long events are remembered. */
 
-/** The longest delay of a timer, in milliseconds. */
-export const maxTimerMs = 2 ** 31 - 1;
-
 /** @throws {TypeError} naming the option, its range and its value. */
 export function validateNumber(name: string, value: unknown, min = 1, max = Number.MAX_SAFE_INTEGER): number {
   if (typeof value === "number" && value >= min && value <= max) return value;

@@ -1,5 +1,7 @@
 /** `pgBossInbox`: a durable inbox on pg-boss 10 (Node 20), 11 (Node 22) or 12 (Node 22.12), for a PostgreSQL that you already run. */
+
 import { createHash } from "node:crypto";
+import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { createBatching } from "./batching.ts";
 import { type JobData, parseEvent, parseJobData, toJobData } from "./event.ts";
@@ -8,7 +10,6 @@ import { checkArchive, createArchive, type PgBossConfig } from "./pg-boss-archiv
 import {
   createPut,
   createReport,
-  formatErrorLocation,
   type InboxEntry,
   type InboxHealth,
   type InspectableInbox,

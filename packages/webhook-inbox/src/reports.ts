@@ -1,4 +1,6 @@
 /** What an inbox reports: the outcome of each event, its health and entries, and a log line for each failure. */
+import { toPrintable } from "@loyalty-cards/internal/format";
+import { formatErrorKind, formatErrorLocation, notify } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 
 /** The id and type of an event. */
@@ -76,24 +78,14 @@ export interface InspectableInbox {
 export type Report = (outcome: InboxOutcome) => void;
 
 export function createReport({ onOutcome, log = console.error }: ReportOptions): Report {
-  const write = (line: string) => void notify(log, `webhook-inbox: ${line}`);
+  const write = (line: string) => notify(log, `webhook-inbox: ${line}`);
   return (outcome) => {
-    const thrown = notify(onOutcome, outcome);
-    if (thrown !== undefined) write(`onOutcome threw ${thrown}; it must not throw.`);
+    notify(onOutcome, outcome, (error) =>
+      write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
+    );
     const line = formatFailure(outcome);
     if (line !== undefined) write(line);
   };
-}
-
-/** A listener can neither lose an event nor end the process. @returns the kind of what it threw. */
-function notify<Value>(listener: ((value: Value) => unknown) | undefined, value: Value): string | undefined {
-  try {
-    const result = listener?.(value);
-    if (result instanceof Promise) result.catch(() => {});
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.name : typeof error;
-  }
 }
 
 function formatFailure(outcome: InboxOutcome): string | undefined {
@@ -110,20 +102,6 @@ function formatFailure(outcome: InboxOutcome): string | undefined {
 }
 
 const formatEvent = ({ id, type }: EventRef) => `${toPrintable(type)} ${toPrintable(id)}`;
-
-/** Text of an event on one line, cut after 100 characters. */
-const toPrintable = (text: string) =>
-  text.slice(0, 100).replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
-
-/** The kind of an error and where it was thrown: its text may quote a customer and is neither logged nor stored. */
-export function formatErrorLocation(error: unknown): string {
-  if (!(error instanceof Error)) return `a thrown ${error === null ? "null" : typeof error}`;
-  // Only after the message: a message of several lines can look like a stack.
-  const { stack = "", message, name } = error;
-  const frames = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : "";
-  const frame = /^\s+at (.+)$/m.exec(frames)?.[1];
-  return frame === undefined ? name : `${name} at ${frame}`;
-}
 
 /**
  * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal aborts. `store` may ignore

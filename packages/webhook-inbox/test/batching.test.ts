@@ -1,4 +1,4 @@
-/** Concurrent calls are joined into one query, and each gets its own result. */
+/** Concurrent calls share one query, and each gets its own result. */
 import { expect, it } from "vitest";
 import { createBatching } from "../src/batching.ts";
 
@@ -33,7 +33,7 @@ it("rejects every call of a query that fails, and runs the next query", async ()
   let isBroken = true;
   const run = createBatching(
     async (items: string[]) => {
-      if (isBroken) throw new Error("gone");
+      if (isBroken) throw new Error("connection lost");
       return items;
     },
     { concurrency: 2, maxItems: 10 },

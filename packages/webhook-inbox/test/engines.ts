@@ -1,4 +1,4 @@
-/** The engines under test: each with tables of its own, and a way to count what stands in them at the end. */
+/** The engines under test, each with its own tables and functions that read the effects at the end. */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,17 +13,17 @@ import { openSqlite } from "../src/sqlite/database-node.ts";
 import { ensureTables as ensureInSqlite } from "../src/sqlite/processed.ts";
 import { freePort, startRedis } from "./own-redis.ts";
 
-/** The program that plays the receiver. By its packages' names, so that it runs from the sources and from what was built. */
+/** The program of the receiver. It imports the packages by name, so that it runs from the sources and from the build. */
 export const receiverProgram = fileURLToPath(new URL("receiver-process.mjs", import.meta.url));
 
 export interface Engine {
   name: string;
   /** Environment of the receiver's process. */
   settings: Record<string, string>;
-  /** Every effect that stands, by event id; an event with two effects is there twice. */
+  /** The event id of every committed effect; an event with two effects is listed twice. */
   effects(): Promise<string[]>;
   balances(): Promise<Map<string, number>>;
-  /** Ends one connection of a receiver to PostgreSQL, chosen at random. @returns how many. */
+  /** Closes one random connection of a receiver to PostgreSQL. @returns the number of closed connections */
   cutConnection?(): Promise<number>;
   /** Kills the engine's own Redis and starts it again. */
   killRedis?(): Promise<void>;
@@ -33,7 +33,7 @@ export interface Engine {
 const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const tables = [
-  "CREATE TABLE effects (event_id text)", // without a key, so that a second effect would be seen
+  "CREATE TABLE effects (event_id text)", // without a primary key, so that a second effect is visible
   "CREATE TABLE balances (card text PRIMARY KEY, balance real)",
 ];
 type Balance = { card: string; balance: number };
@@ -66,7 +66,7 @@ async function inPostgres(name: string) {
   await pool.query(`CREATE SCHEMA ${schema}`);
   for (const table of tables) await pool.query(table);
   await ensureInPostgres(pool);
-  const named = new URL(databaseUrl); // so that only connections of receivers are cut
+  const named = new URL(databaseUrl); // so that only connections of receivers are closed
   named.searchParams.set("application_name", schema);
   const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid =
     (SELECT pid FROM pg_stat_activity WHERE application_name = $1 ORDER BY random() LIMIT 1)`;
@@ -89,12 +89,12 @@ export async function pgBoss(): Promise<Engine> {
   const { schema } = engine.settings;
   const boss = new PgBoss({ connectionString: databaseUrl, schema, supervise: false, schedule: false });
   await boss.start();
-  await boss.createQueue("events", { name: "events", expireInSeconds: 2 }); // what a killed worker held comes again then
+  await boss.createQueue("events", { name: "events", expireInSeconds: 2 }); // then the jobs of a killed worker are retried
   await boss.stop({ graceful: false, close: true, wait: true });
   return engine;
 }
 
-/** BullMQ on a Redis of its own, which loses nothing that it acknowledged when it is killed. */
+/** BullMQ on a separate Redis that loses no acknowledged write when it is killed. */
 export async function bullmqOnOwnRedis(): Promise<Engine> {
   const engine = await inPostgres("bullmq");
   const folder = mkdtempSync(join(tmpdir(), "crash-redis-"));
@@ -102,16 +102,16 @@ export async function bullmqOnOwnRedis(): Promise<Engine> {
   const start = () => startRedis(port, "--dir", folder, "--appendonly", "yes", "--appendfsync", "always");
   let server = await start();
   async function kill(): Promise<void> {
-    const gone = new Promise((resolve) => server.once("exit", resolve));
+    const exited = new Promise((resolve) => server.once("exit", resolve));
     server.kill("SIGKILL");
-    await gone;
+    await exited;
   }
   return {
     ...engine,
     settings: { ...engine.settings, redisUrl: `redis://127.0.0.1:${port}`, prefix: "crash" },
     async killRedis() {
       await kill();
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 300)); // deliveries meet no Redis meanwhile
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 300)); // meanwhile deliveries fail, because Redis is unavailable
       server = await start();
     },
     async remove() {

@@ -8,7 +8,7 @@ it("derives a UUID of version 5 from an event id", () => {
   expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(toUuid({ id: "evt_123" })).toBe(uuid);
   expect(toUuid({ id: "evt_124" })).not.toBe(uuid);
-  // Computed by another program. It must never change: events stored before an update would be new events.
+  // Computed by another program. It must not change, or stored events would no longer be recognized as duplicates.
   expect(uuid).toBe("486fbc98-1e6e-5f6c-84d6-2965f3bd3de5");
 });
 

@@ -1,4 +1,4 @@
-/** Makes events as the service words them, and puts them as a receiver would. */
+/** Creates events in the format of the service, and stores them as a receiver does. */
 import type { BalanceChanged, Inbox, WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 export const balanceChanged = (
@@ -20,8 +20,8 @@ export const balanceChanged = (
     },
   }) satisfies BalanceChanged;
 
-export const bodyOf = (event: WebhookEvent): Uint8Array => new TextEncoder().encode(JSON.stringify(event));
+export const toBody = (event: WebhookEvent): Uint8Array => new TextEncoder().encode(JSON.stringify(event));
 
 export function put(inbox: Inbox, event: WebhookEvent, signal = new AbortController().signal) {
-  return inbox.put(event, { body: bodyOf(event), receivedAt: new Date() }, { signal });
+  return inbox.put(event, { body: toBody(event), receivedAt: new Date() }, { signal });
 }

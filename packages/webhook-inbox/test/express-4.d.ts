@@ -1,4 +1,4 @@
-/** Express 4 beside Express 5: close enough in type for what the tests do. */
+/** Types of Express 4: those of Express 5, which fit the calls in the tests. */
 declare module "express-4" {
   import express from "express";
   export default express;

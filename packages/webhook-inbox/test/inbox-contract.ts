@@ -1,27 +1,30 @@
-/** What every inbox does, whichever engine holds its events: each engine's integration test runs this suite. */
+/** The contract of an inbox. The integration test of each engine runs this suite. */
 import type { Delivery, Inbox, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import type { InboxOutcome, InspectableInbox } from "../src/index.ts";
-import { balanceChanged, bodyOf, put } from "./events.ts";
+import { balanceChanged, put, toBody } from "./events.ts";
 
-/** What the workers of all engines pass to their handlers. */
+/** The delivery that the workers of all engines pass to their handlers. */
 export type Attempt = Delivery & { attempt: number | undefined };
 
-/** An empty inbox on an engine that tries a failed event again at once. */
+/** An empty inbox on an engine that retries a failed event immediately. */
 export interface InboxUnderTest {
   inbox: Inbox & InspectableInbox;
   /** Runs the handler for each event, attempt by attempt, until the end of the test. */
   work(handler: (event: WebhookEvent, delivery: Attempt) => unknown): Promise<void>;
+  /** Deletes old events, when the engine has a method for it. */
+  deleteOld?(): Promise<void>;
 }
 
 export interface OpenOptions {
   attempts: number;
   onOutcome: (outcome: InboxOutcome) => void;
+  retentionSeconds?: number;
 }
 
 const attempts = 3;
 
-/** @param open opens an inbox of its own for a test, and closes it after the test. */
+/** @param open opens a new inbox for a test, and closes it after the test. */
 export function describeInbox(name: string, open: (options: OpenOptions) => Promise<InboxUnderTest>): void {
   describe(`${name} fulfils the contract of an inbox`, () => {
     /** An inbox whose handler fails until `recover` is called. */
@@ -30,13 +33,14 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       const handled: string[] = [];
       const tried = new Map<string, Attempt[]>();
       let isFailing = true;
-      const { inbox, work } = await open({
+      const { inbox, work, deleteOld } = await open({
         attempts,
         onOutcome: ({ outcome }) => void recorded.push(outcome),
       });
       const health = () => inbox.health();
       return {
         inbox,
+        deleteOld,
         recorded,
         handled,
         work: () =>
@@ -45,8 +49,8 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
             if (isFailing && id.startsWith("evt_poison")) throw new Error("The handler failed.");
             handled.push(id);
           }),
-        attemptsOf: (id: string) => (tried.get(id) ?? []).map(({ attempt }) => attempt),
-        receivedAtOf: (id: string) =>
+        getAttempts: (id: string) => (tried.get(id) ?? []).map(({ attempt }) => attempt),
+        getYearsReceived: (id: string) =>
           (tried.get(id) ?? []).map(({ receivedAt }) => receivedAt.getUTCFullYear()),
         recover: () => {
           isFailing = false;
@@ -79,12 +83,12 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     });
 
     it("dead-letters an event whose last attempt failed, and processes the others", async () => {
-      const { inbox, recorded, handled, work, attemptsOf, until } = await opened();
+      const { inbox, recorded, handled, work, getAttempts, until } = await opened();
       await put(inbox, poison);
       await put(inbox, balanceChanged("evt_1"));
       await work();
       await until({ waiting: 0, dead: 1 });
-      expect([attemptsOf("evt_poison"), handled]).toEqual([everyAttempt, ["evt_1"]]);
+      expect([getAttempts("evt_poison"), handled]).toEqual([everyAttempt, ["evt_1"]]);
       expect(recorded.filter((outcome) => outcome === "failed" || outcome === "dead")).toEqual([
         "failed",
         "failed",
@@ -101,13 +105,13 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     });
 
     it("stores a dead letter again when it is delivered again, with all of its attempts", async () => {
-      const { inbox, recorded, handled, work, attemptsOf, recover, until } = await opened();
+      const { inbox, recorded, handled, work, getAttempts, recover, until } = await opened();
       await put(inbox, poison);
       await work();
       await until({ dead: 1 });
       expect(await put(inbox, poison)).toBe("stored");
       await expect
-        .poll(() => attemptsOf("evt_poison"), { timeout: 15_000 })
+        .poll(() => getAttempts("evt_poison"), { timeout: 15_000 })
         .toEqual([...everyAttempt, ...everyAttempt]);
       await until({ waiting: 0, dead: 1 });
       recover();
@@ -120,11 +124,11 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     });
 
     it("passes the bytes and the time of the last delivery to the handler", async () => {
-      const { inbox, work, receivedAtOf, recover, until } = await opened();
+      const { inbox, work, getYearsReceived, recover, until } = await opened();
       const deliver = (receivedAt: string) =>
         inbox.put(
           poison,
-          { body: bodyOf(poison), receivedAt: new Date(receivedAt) },
+          { body: toBody(poison), receivedAt: new Date(receivedAt) },
           { signal: new AbortController().signal },
         );
       await deliver("2024-01-01T00:00:00Z");
@@ -133,7 +137,7 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       recover();
       await deliver("2025-01-01T00:00:00Z");
       await until({ waiting: 0, dead: 0 });
-      expect(receivedAtOf("evt_poison")).toEqual([2024, 2024, 2024, 2025]);
+      expect(getYearsReceived("evt_poison")).toEqual([2024, 2024, 2024, 2025]);
     });
 
     it("stores a dead letter once, and runs its handler once, when duplicates of it arrive concurrently", async () => {
@@ -150,16 +154,16 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     });
 
     it("replays a dead letter with all of its attempts, and nothing else", async () => {
-      const { inbox, handled, work, attemptsOf, recover, until } = await opened();
+      const { inbox, handled, work, getAttempts, recover, until } = await opened();
       await put(inbox, poison);
       await put(inbox, balanceChanged("evt_1"));
-      expect(await inbox.replay("evt_1")).toBe(false); // it waits
+      expect(await inbox.replay("evt_1")).toBe(false); // it is waiting
       await work();
       await until({ waiting: 0, dead: 1 });
       expect([await inbox.replay("evt_1"), await inbox.replay("evt_none")]).toEqual([false, false]);
       expect(await inbox.replay("evt_poison")).toBe(true);
       await expect
-        .poll(() => attemptsOf("evt_poison"), { timeout: 15_000 })
+        .poll(() => getAttempts("evt_poison"), { timeout: 15_000 })
         .toEqual([...everyAttempt, ...everyAttempt]);
       await until({ waiting: 0, dead: 1 });
       recover();
@@ -167,6 +171,30 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       expect(replays.sort()).toEqual([false, true]);
       await until({ waiting: 0, dead: 0 });
       expect(handled).toEqual(["evt_1", "evt_poison"]);
+    });
+
+    it("remembers processed events and dead letters when the engine deletes old events", async () => {
+      const { inbox, work, deleteOld, handled, until } = await opened();
+      await put(inbox, balanceChanged("evt_1"));
+      await put(inbox, poison);
+      await work();
+      await until({ waiting: 0, dead: 1 });
+      await put(inbox, balanceChanged("evt_2")); // some engines delete old events when another event is done
+      await expect.poll(() => handled, { timeout: 15_000 }).toEqual(["evt_1", "evt_2"]);
+      await deleteOld?.();
+      expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
+      await until({ waiting: 0, dead: 1 });
+      expect(handled).toEqual(["evt_1", "evt_2"]);
+    });
+
+    it("rejects a retention shorter than the service's retries, and accepts one of the same length", async () => {
+      const withRetention = (retentionSeconds: number) =>
+        open({ attempts, onOutcome() {}, retentionSeconds });
+      await expect(withRetention(31_019)).rejects.toThrow(
+        /retentionSeconds is 31019; it must be at least 31020 seconds/, // spec 6.3.6
+      );
+      const { inbox } = await withRetention(31_020);
+      expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
     });
 
     it("lists at most the requested number of events, oldest first, and reports how long the oldest has waited", async () => {

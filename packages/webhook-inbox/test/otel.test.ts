@@ -1,4 +1,4 @@
-/** The figures as the real SDK of OpenTelemetry collects them. */
+/** The metrics as the real OpenTelemetry SDK collects them. */
 import {
   AggregationTemporality,
   InMemoryMetricExporter,

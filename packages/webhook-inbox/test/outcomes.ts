@@ -14,7 +14,7 @@ export function recordOutcomes() {
       recorded.filter(
         (outcome): outcome is Extract<InboxOutcome, { outcome: Name }> => outcome.outcome === name,
       ),
-    /** Resolves when that many outcomes of this name were recorded. */
+    /** Resolves when this number of outcomes with this name has been recorded. */
     until(name: InboxOutcome["outcome"], count = 1): Promise<void> {
       return new Promise((resolve) => {
         const look = () => {

@@ -1,4 +1,4 @@
-/** A PostgreSQL cluster of a test's own, which it may stop. */
+/** A separate PostgreSQL cluster for a test, which can stop it. */
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Debian keeps the programs out of the path. */
-function folderOfPrograms(): string | undefined {
+/** On Debian, the programs are not in the PATH. */
+function findPrograms(): string | undefined {
   if (spawnSync("pg_ctl", ["--version"]).status === 0) return "";
   const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
   return versions
@@ -16,15 +16,15 @@ function folderOfPrograms(): string | undefined {
     .find((folder) => existsSync(folder));
 }
 
-const programs = folderOfPrograms();
+const programs = findPrograms();
 export const hasPostgresPrograms = programs !== undefined;
 if (!hasPostgresPrograms)
-  console.error("SKIPPED: what stops a PostgreSQL, because initdb and pg_ctl are not there.");
+  console.error("SKIPPED: tests that stop PostgreSQL, because initdb and pg_ctl are not installed.");
 
 export interface Cluster {
   url: string;
   start(): Promise<void>;
-  /** As a power failure would: without closing connections. */
+  /** Like a power failure: without closing connections. */
   stop(): Promise<void>;
   remove(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function createCluster(port: number): Promise<Cluster> {
       await call("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop");
     },
     async remove() {
-      await cluster.stop().catch(() => {}); // it may be stopped
+      await cluster.stop().catch(() => {}); // it may be stopped already
       rmSync(folder, { recursive: true });
     },
   };
@@ -55,9 +55,9 @@ export async function createCluster(port: number): Promise<Cluster> {
   return cluster;
 }
 
-/** PostgreSQL refuses to run as root. */
+/** The user to run as, because PostgreSQL cannot run as root. */
 function ownerOptions(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  const of = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
-  return { uid: of("-u"), gid: of("-g") };
+  const readId = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+  return { uid: readId("-u"), gid: readId("-g") };
 }

@@ -1,12 +1,11 @@
-/** A Redis of a test's own, which it may stop and kill. */
+/** A separate Redis for a test, which can stop and kill it. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:net";
 
 export const hasRedisServer = spawnSync("redis-server", ["--version"]).status === 0;
-if (!hasRedisServer)
-  console.error("SKIPPED: what stops a Redis, because the program redis-server is not there.");
+if (!hasRedisServer) console.error("SKIPPED: tests that stop Redis, because redis-server is not installed.");
 
-/** Resolves when it takes connections. It writes nothing to the disk unless configured to. */
+/** Resolves when it accepts connections. By default it writes nothing to the disk. */
 export function startRedis(port: number, ...args: string[]): Promise<ChildProcess> {
   const server = spawn("redis-server", [
     "--port",

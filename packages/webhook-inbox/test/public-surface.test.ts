@@ -1,4 +1,4 @@
-/** The face of the package, entry by entry: an added export is seen here. */
+/** The exports of each entry point. */
 import { expect, it } from "vitest";
 
 it("exports from .", async () => {
@@ -51,7 +51,7 @@ it("exports from ./status", async () => {
 it("allows every major version of an engine that is tested", async () => {
   const { default: manifest } = await import("../package.json", { with: { type: "json" } });
   expect(manifest.peerDependencies).toMatchObject({
-    bullmq: "^5.66.0 || ^6.0.0", // 5.66 is the first that gives a replayed job its attempts back
+    bullmq: "^5.66.0 || ^6.0.0", // 5.66 is the first version that resets the attempts of a replayed job
     "pg-boss": "^10.0.0 || ^11.0.0 || ^12.0.0",
   });
 });

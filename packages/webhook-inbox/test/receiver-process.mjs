@@ -1,4 +1,4 @@
-/** One receiver with its worker, in a process of its own: what tests start several times, kill, and start again. */
+/** A receiver and its worker in a separate process. Tests start several of them, kill them, and restart them. */
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { bullmqInbox, inboxHandler, pgBossInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
@@ -19,7 +19,7 @@ const onOutcome = ({ outcome }) => {
   if (outcome === "done") process.stdout.write("done\n");
 };
 
-/** A handler that a kill can meet anywhere: before its work, in the middle of it, after it. */
+/** Records the run and waits for a random time, so that a kill can happen before, during or after the effect. */
 const began = async (event) => {
   appendFileSync(runsFile, `${event.id}\n`);
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
@@ -71,10 +71,10 @@ const engines = {
   },
   async bullmq() {
     const queue = new Queue("events", { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
-    queue.on("error", () => {}); // Redis is killed too
+    queue.on("error", () => {}); // the test also kills Redis
     const inbox = await bullmqInbox(queue, { attempts: 1_000, onOutcome, ...quiet });
     const pool = postgresPool();
-    // A worker that dies with a job leaves it stalled; by default the second time makes a dead letter of it.
+    // The job of a killed worker is stalled; by default BullMQ dead-letters a job that stalls twice.
     const settings = { concurrency: 4, lockDuration: 1_000, stalledInterval: 500, maxStalledCount: 1_000 };
     const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
     new Worker("events", handler, { prefix, connection: { url: redisUrl }, ...settings }).on(

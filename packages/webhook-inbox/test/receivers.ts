@@ -1,4 +1,4 @@
-/** Starts receivers in processes of their own, made from the sources, and delivers to them. */
+/** Starts receivers in separate processes, bundled from the sources, and delivers events to them. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -6,7 +6,7 @@ import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verif
 import { build } from "esbuild";
 import { onTestFinished } from "vitest";
 import { type Engine, receiverProgram } from "./engines.ts";
-import { bodyOf } from "./events.ts";
+import { toBody } from "./events.ts";
 import { scratchFile } from "./sqlite-files.ts";
 
 export const secret = "whsec_1";
@@ -18,10 +18,10 @@ export interface ReceiverProcess {
   recorded(): Promise<{ stored: number; duplicate: number }>;
 }
 
-/** Bundled once: twelve processes that compile for themselves would be twelve times as slow. */
-const program = bundled();
+/** Bundled once, because the compilation in each of twelve processes would be slow. */
+const program = bundle();
 
-async function bundled(): Promise<string> {
+async function bundle(): Promise<string> {
   const outfile = join(import.meta.dirname, "dist/receiver-process.mjs");
   await build({
     entryPoints: [receiverProgram],
@@ -70,9 +70,9 @@ export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
   return { url, done, recorded };
 }
 
-/** One signed delivery. @returns the status of the response. */
+/** Sends a signed delivery. @returns the status of the response */
 export async function deliver(url: string, event: WebhookEvent): Promise<number> {
-  const body = bodyOf(event);
+  const body = toBody(event);
   const timestamp = Math.floor(Date.now() / 1000);
   const signature = signWebhookSync({ rawBody: body, secret, timestamp });
   const response = await fetch(url, { method: "POST", headers: { "service-signature": signature }, body });

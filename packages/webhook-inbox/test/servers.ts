@@ -1,4 +1,4 @@
-/** The real servers that tests talk to: named by the environment, else on their standard ports of this machine. */
+/** The real PostgreSQL and Redis of the tests: configured by the environment, by default on the standard local ports. */
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import pg from "pg";
@@ -7,32 +7,32 @@ import { afterAll, beforeAll } from "vitest";
 const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 
-/** Skipping is for machines without the server; the gate, which sets this, has them all. */
+/** Tests are skipped without a server, except with LOYALTY_CARDS_SERVERS=required, which `npm run check` sets. */
 const mayBeMissing = process.env["LOYALTY_CARDS_SERVERS"] !== "required";
 
-async function isThere(name: string, ask: () => Promise<unknown>): Promise<boolean> {
+async function isAvailable(name: string, connect: () => Promise<unknown>): Promise<boolean> {
   try {
-    await ask();
+    await connect();
     return true;
   } catch (error) {
-    const message = `${name} is not there (${(error as { code?: string }).code ?? error}).`;
-    if (!mayBeMissing) throw new Error(`${message} The gate needs it.`);
-    console.error(`SKIPPED: ${message} README.md of webhook-inbox says how to start it.`);
+    const message = `${name} is not available (${(error as { code?: string }).code ?? error}).`;
+    if (!mayBeMissing) throw new Error(`${message} LOYALTY_CARDS_SERVERS requires it.`);
+    console.error(`SKIPPED: ${message} See README.md of webhook-inbox for how to start it.`);
     return false;
   }
 }
 
-/** Whether there is a PostgreSQL. @throws when there must be one. */
+/** Whether PostgreSQL is available. @throws when it is required and not available */
 export const hasPostgres = () =>
-  isThere("PostgreSQL", async () => {
+  isAvailable("PostgreSQL", async () => {
     const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 3_000 });
     await client.connect();
     await client.end();
   });
 
-/** Whether there is a Redis. @throws when there must be one. */
+/** Whether Redis is available. @throws when it is required and not available */
 export const hasRedis = () =>
-  isThere("Redis", async () => {
+  isAvailable("Redis", async () => {
     const redis = new Redis(redisUrl, { lazyConnect: true, retryStrategy: () => null });
     redis.on("error", () => {}); // reported by connect
     try {
@@ -43,7 +43,7 @@ export const hasRedis = () =>
     }
   });
 
-/** A schema of this suite's own, made before it and removed after it; a suite that is skipped touches no server. */
+/** Creates a schema before the suite, and removes it afterwards; a skipped suite does not connect. */
 export function ownSchema() {
   const schema = `inbox_test_${randomUUID().replaceAll("-", "")}`;
   const admin = new pg.Pool({ connectionString: databaseUrl, max: 1 });
@@ -65,7 +65,7 @@ export function ownSchema() {
   };
 }
 
-/** Keys of this file's own, removed at its end. */
+/** A key prefix for this file; its keys are removed at the end. */
 export function ownPrefix() {
   const prefix = `webhook-inbox-test-${randomUUID()}`;
   afterAll(async () => {

@@ -1,4 +1,4 @@
-/** Inboxes in files of their own that are removed afterwards, on every SQLite that this runtime has. */
+/** Inboxes in temporary files, on every SQLite engine of this runtime. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,14 +25,14 @@ export function scratchFile(name = "inbox.db"): string {
   return join(folder, name);
 }
 
-/** Closed at the end of the test; what it logs is dropped unless the test passes `log`. */
+/** Opens an inbox that is closed at the end of the test. It logs only to the `log` that the test passes. */
 export function openInbox(options: Partial<SqliteInboxOptions> = {}): SqliteInbox {
   const inbox = sqliteInbox({ file: options.file ?? scratchFile(), log: () => {}, ...options });
   onTestFinished(() => inbox.close({ graceMs: 0 }));
   return inbox;
 }
 
-/** Opens like `open`, and reports every statement that runs. */
+/** Wraps `open`, and calls `onRun` with the SQL of every statement that runs. */
 export function watched(open: OpenSqlite, onRun: (sql: string) => void): OpenSqlite {
   return (file) => {
     const database = open(file);

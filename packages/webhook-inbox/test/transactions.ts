@@ -1,4 +1,4 @@
-/** One transaction as each client of PostgreSQL hands it over. */
+/** A transaction of each PostgreSQL client. */
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
@@ -68,7 +68,7 @@ export function overKysely(pool: pg.Pool): Transacting {
   };
 }
 
-/** The two members of Prisma's transactions that are used, over the driver that its adapter uses. */
+/** The two used methods of Prisma's transactions, on the driver of its adapter. */
 export function inPrismasShape(pool: pg.Pool): Transacting {
   const plain = overPg(pool);
   return {

@@ -1,4 +1,4 @@
-/** The public types: what a worker passes fits the typed handlers. */
+/** The public types: the typed handlers accept the delivery of a worker. */
 import { type Inbox, onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import type { Processor as Processor6, Queue as Queue6 } from "bullmq";
 import type { Processor as Processor5, Queue as Queue5 } from "bullmq-5";
@@ -7,12 +7,12 @@ import type { BullMqQueueLike, inboxHandler, SqliteDatabase, SqliteInbox } from 
 
 declare const inbox: SqliteInbox;
 
-test("an inbox is what a receiver takes", () => {
+test("a receiver accepts an inbox", () => {
   expectTypeOf(inbox).toExtend<Inbox>();
   expectTypeOf({ secret: "s", inbox }).toExtend<ReceiverOptions>();
 });
 
-test("handlers of onEvents see the worker's delivery", () => {
+test("handlers of onEvents get the delivery of the worker", () => {
   inbox.work(
     onEvents({
       "balance.changed": (event, delivery) => {
@@ -25,7 +25,7 @@ test("handlers of onEvents see the worker's delivery", () => {
   );
 });
 
-test("a Queue of BullMQ 6 and of BullMQ 5 is what bullmqInbox takes, and their workers take inboxHandler", () => {
+test("bullmqInbox accepts a Queue of BullMQ 6 and 5, and their workers accept inboxHandler", () => {
   expectTypeOf<Queue6>().toExtend<BullMqQueueLike>();
   expectTypeOf<Queue5>().toExtend<BullMqQueueLike>();
   expectTypeOf<ReturnType<typeof inboxHandler>>().toExtend<Processor6>();

@@ -1,14 +1,14 @@
-/** Reads a clock that the program gave, and refuses what would switch checks of time off. */
+/** Reads the clocks that options configure, and rejects those that would disable a check. */
 
-/** What a Date can hold, either way of 1970. */
+/** The range of a Date, in milliseconds before and after 1970. */
 const maxMs = 8.64e15;
 
-/** Whether a clock returned a time. Every comparison with NaN is false, so without one no delivery would be stale. */
+/** Whether a clock returned a time. Comparisons with NaN are false, so with it no delivery would be stale. */
 export const isTimeMs = (ms: unknown): ms is number => typeof ms === "number" && Math.abs(ms) <= maxMs;
 
 /**
  * Reads the clock of an option.
- * @throws {TypeError} for a clock that is no function, or returns no time in milliseconds.
+ * @throws {TypeError} for a clock that is not a function, or does not return milliseconds.
  */
 export function readClock(name: string, clock: () => number): number {
   if (typeof clock !== "function") {
@@ -16,8 +16,9 @@ export function readClock(name: string, clock: () => number): number {
   }
   const ms: unknown = clock();
   if (isTimeMs(ms)) return ms;
-  const given = typeof ms === "number" ? String(ms) : ms === null ? "null" : `a value of type ${typeof ms}`;
+  const returned =
+    typeof ms === "number" ? String(ms) : ms === null ? "null" : `a value of type ${typeof ms}`;
   throw new TypeError(
-    `${name} must return milliseconds as a number, as Date.now does; it returned ${given}. For a Date write () => date.getTime().`,
+    `${name} must return milliseconds as a number, as Date.now does; it returned ${returned}. For a Date write () => date.getTime().`,
   );
 }

@@ -1,35 +1,126 @@
-/** Remembers which events were taken over, in three states, so that a duplicate is never acknowledged too early. */
-
+/** Deduplication: accepts each event once, and never acknowledges a duplicate whose first delivery can still fail. */
+import { getFirstHeader, type HeadersLike } from "./body.ts";
 import { readClock } from "./clock.ts";
+import type { WebhookEvent } from "./event.ts";
 
 /**
- * Where event ids are remembered. A duplicate may be answered 2xx only when the first copy is `done`:
- * while it is `in-progress` it can still fail, and then the duplicate is the only copy left.
+ * Stores the ids of events. A duplicate is acknowledged only when the first delivery is `done`: while that is `in-progress` it can
+ * still fail, and then the duplicate is needed.
  */
 export interface DedupeStore {
-  /** Claims an id, or tells what became of the claim before. */
+  /** Claims an id, or returns the state of the earlier claim. */
   begin(eventId: string): "new" | "in-progress" | "done" | Promise<"new" | "in-progress" | "done">;
-  /** The event is safely taken over. */
+  /** The event was accepted. */
   complete(eventId: string): void | Promise<void>;
-  /** Taking it over failed; the next copy is new. */
+  /** Accepting the event failed; the next delivery is `new`. */
   abandon(eventId: string): void | Promise<void>;
 }
 
-/** How much is remembered, and for how long. */
+/** What is known of one delivery of an event. */
+export interface Delivery {
+  /** The `Service-Delivery` header. It is not signed: log it, but do not rely on it. */
+  id: string | undefined;
+  /** The verified bytes. */
+  rawBody: Uint8Array;
+  receivedAt: Date;
+  /** Aborted when the response was sent because of the timeout. */
+  signal: AbortSignal;
+}
+
+/** A delivery whose id and signal are created when they are used, because most handlers use neither. */
+export class VerifiedDelivery implements Delivery {
+  readonly rawBody: Uint8Array;
+  readonly receivedAt: Date;
+  readonly #headers: HeadersLike;
+  #controller: AbortController | undefined;
+
+  constructor(headers: HeadersLike, rawBody: Uint8Array, receivedAtMs: number) {
+    this.#headers = headers;
+    this.rawBody = rawBody;
+    this.receivedAt = new Date(receivedAtMs);
+  }
+
+  get id(): string | undefined {
+    return getFirstHeader(this.#headers, "service-delivery");
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.#controller ??= new AbortController();
+    this.#controller.abort(new Error("The receiver responded because of its timeout."));
+  }
+}
+
+/** A durable store for events. `put` resolves only when the event would survive a crash. */
+export interface Inbox {
+  put(
+    event: WebhookEvent,
+    raw: { body: Uint8Array; receivedAt: Date },
+    options: { signal: AbortSignal },
+  ): Promise<"stored" | "duplicate">;
+}
+
+export interface AcceptOptions {
+  inbox?: Inbox;
+  accept?: (event: WebhookEvent, delivery: Delivery) => unknown;
+  dedupe?: DedupeStore;
+}
+
+export type AcceptResult =
+  | { outcome: "verified" | "stored" | "duplicate" | "in-progress" }
+  /** `error` is what `accept`, the inbox or the dedupe store threw. */
+  | { outcome: "failed"; error: unknown };
+
+/** Claims the event, stores it and calls `accept`. Never rejects. Runs to its end after a timeout, so that the claim is released. */
+export async function acceptOnce(
+  { inbox, accept, dedupe }: AcceptOptions,
+  event: WebhookEvent,
+  delivery: Delivery,
+): Promise<AcceptResult> {
+  let claimed: DedupeStore | undefined;
+  try {
+    if (dedupe !== undefined) {
+      const state = await dedupe.begin(event.id); // the signed id; headers are not signed (spec 6.3.3)
+      if (state === "done") return { outcome: "duplicate" };
+      if (state === "in-progress") return { outcome: state };
+      claimed = dedupe;
+    }
+    const { rawBody: body, receivedAt } = delivery;
+    const stored = inbox && (await inbox.put(event, { body, receivedAt }, { signal: delivery.signal }));
+    // Also for a duplicate of the inbox: its first delivery may have failed in `accept`.
+    const accepted = accept?.(event, delivery);
+    if (accepted !== undefined) await accepted;
+    if (claimed) await claimed.complete(event.id);
+    return { outcome: stored ?? "verified" };
+  } catch (error) {
+    try {
+      await claimed?.abandon(event.id);
+    } catch {
+      // The store fails too; the claim ends with its lease.
+    }
+    return { outcome: "failed", error };
+  }
+}
+
+/** How many ids are stored, and for how long. */
 export interface MemoryDedupeOptions {
-  /** How many ids are kept; the oldest are forgotten first. Default 10 000. */
+  /** At most this many ids are stored; the oldest are removed first. Default 10 000. */
   maxEntries?: number;
-  /** How long an id is kept. Default 7 days; the last retry comes 8 h 36 min after the first attempt. */
+  /** How long an id is stored, in seconds. Default 7 days; the last retry follows 8 h 36 min after the first attempt. */
   ttlSeconds?: number;
-  /** How long a claim holds when it is neither completed nor abandoned, because a handler hangs. Default 300. */
-  claimSeconds?: number;
+  /** How long a claim lasts that is neither completed nor abandoned because a handler hangs, in seconds. Default 300. */
+  leaseSeconds?: number;
   /** The current time in milliseconds, as a number. Default `Date.now`. */
   now?: () => number;
 }
 
 /**
- * Remembers ids in this process. Two processes, or a restart, need a shared store or an inbox.
- * @throws {TypeError} for a number that is not positive, and a `now` that returns no milliseconds.
+ * Stores ids in the memory of this process. For several processes, or across a restart, use a shared store or an inbox.
+ * @throws {TypeError} for a number that is not positive, and a `now` that does not return milliseconds.
  * @example
  * ```ts
  * import { memoryDedupe } from "@loyalty-cards/webhook-verify";
@@ -37,7 +128,7 @@ export interface MemoryDedupeOptions {
  *
  * export const receive = fetchReceiver({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
- *   dedupe: memoryDedupe(), // the second delivery of an event gets 204 and calls nothing
+ *   dedupe: memoryDedupe(), // the second delivery of an event responds 204 and calls nothing
  *   accept: ({ id }) => console.log(id),
  * });
  * ```
@@ -46,14 +137,14 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
   const {
     maxEntries = 10_000,
     ttlSeconds = 7 * 24 * 3600,
-    claimSeconds = 300,
+    leaseSeconds = 300,
     now: clock = Date.now,
   } = options;
-  positive("maxEntries", maxEntries);
-  positive("ttlSeconds", ttlSeconds);
-  positive("claimSeconds", claimSeconds);
+  requirePositive("maxEntries", maxEntries);
+  requirePositive("ttlSeconds", ttlSeconds);
+  requirePositive("leaseSeconds", leaseSeconds);
   const now = () => readClock("now", clock);
-  now(); // a mistake shows here, not with the first event
+  now(); // reports an invalid clock here, not with the first event
   const claimedUntilMs = new Map<string, number>();
   const doneUntilMs = new Map<string, number>(); // in order of completion, so the first one is the oldest
 
@@ -63,7 +154,7 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
       const untilMs = doneUntilMs.get(eventId);
       if (untilMs !== undefined && now() < untilMs) return "done";
       doneUntilMs.delete(eventId);
-      claimedUntilMs.set(eventId, now() + claimSeconds * 1000);
+      claimedUntilMs.set(eventId, now() + leaseSeconds * 1000);
       return "new";
     },
     complete(eventId) {
@@ -80,7 +171,7 @@ export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
   };
 }
 
-function positive(name: string, value: number): void {
+function requirePositive(name: string, value: number): void {
   if (!(Number.isFinite(value) && value > 0))
     throw new TypeError(`${name} must be a positive number; it is ${value}.`);
 }

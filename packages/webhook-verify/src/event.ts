@@ -1,52 +1,53 @@
-/** The events of the contract, and the first and only JSON.parse of a delivery: after its signature matched. */
-/** What every event has. */
+/** The event types of the contract, and the parser of a verified body: the only JSON.parse of a delivery. */
+
+/** The members of every event. */
 interface EventEnvelope<Type extends string> {
-  /** Identical across repeated deliveries of the same event; deduplicate by it (spec 6.1). */
+  /** The same in every delivery of the event. Use it for deduplication (spec 6.1). */
   id: string;
   /** The event type (spec 6.2). */
   type: Type;
-  /** When it happened: ISO 8601, UTC with milliseconds (spec 6.1). */
+  /** Time of the event: ISO 8601, UTC with milliseconds (spec 6.1). */
   createdAt: string;
 }
 
-/** Which card, and which wallet: the `data` of `card.added` and `card.removed`. */
+/** The `data` of `card.added` and `card.removed`. */
 export interface WalletChange {
   /** Identifier of the card (spec 6.2). */
   passId: string;
-  /** Identifier of its customer (spec 6.2). */
+  /** Identifier of the customer (spec 6.2). */
   customerId: string;
   /**
-   * Which wallet kind; the mock service sends `apple` and `google`. Its values are not specified, so any JSON value may
-   * come (spec 6.2).
+   * The wallet; the mock service sends `apple` or `google`. The values are not specified, so any JSON value is possible
+   * (spec 6.2).
    */
   wallet?: unknown;
 }
 
-/** A card was added to a wallet of either kind (spec 6.2). */
+/** A card was added to a wallet (spec 6.2). */
 export interface CardAdded extends EventEnvelope<"card.added"> {
-  /** Which card, and which wallet (spec 6.2). */
+  /** The card and the wallet (spec 6.2). */
   data: WalletChange;
 }
 
 /** A card was removed from a wallet (spec 6.2). */
 export interface CardRemoved extends EventEnvelope<"card.removed"> {
-  /** Which card, and which wallet (spec 6.2). */
+  /** The card and the wallet (spec 6.2). */
   data: WalletChange;
 }
 
-/** Points or stamps changed. Use `data.balance`, not sums of `data.change` (spec 6.2, 6.3.4). */
+/** Points or stamps changed. Use `data.balance`, and never add up `data.change` (spec 6.2, 6.3.4). */
 export interface BalanceChanged extends EventEnvelope<"balance.changed"> {
-  /** The new balance and why (spec 6.2). */
+  /** The new balance and its cause (spec 6.2). */
   data: {
     /** Identifier of the card (spec 6.2). */
     passId: string;
-    /** Identifier of its customer (spec 6.2). */
+    /** Identifier of the customer (spec 6.2). */
     customerId: string;
     /** The new balance, in points or stamps (spec 6.2). */
     balance: number;
-    /** Signed difference to the balance before, in points or stamps (spec 6.2). */
+    /** Signed change of the balance, in points or stamps (spec 6.2). */
     change: number;
-    /** The operation that changed it (spec 6.2). */
+    /** The operation that changed the balance (spec 6.2). */
     operation: {
       /** Identifier of the operation (spec 2.5). */
       id: string;
@@ -56,31 +57,28 @@ export interface BalanceChanged extends EventEnvelope<"balance.changed"> {
   };
 }
 
-/** The card moved to another level (spec 6.2). */
+/** The card reached another tier (spec 6.2). */
 export interface TierChanged extends EventEnvelope<"tier.changed"> {
-  /** The new level and the one before (spec 6.2). */
+  /** The new tier and the previous one (spec 6.2). */
   data: {
     /** Identifier of the card (spec 6.2). */
     passId: string;
-    /** Identifier of its customer (spec 6.2). */
+    /** Identifier of the customer (spec 6.2). */
     customerId: string;
-    /**
-     * The new level; the mock service sends its name, or null when below all levels. Its form is not specified, so any JSON value
-     * may come (spec 6.2).
-     */
+    /** The new tier; the mock service sends its name or null. The format is not specified (spec 6.2). */
     tier?: unknown;
-    /** The level before; the mock service sends its name, or null when there was none. Any JSON value may come (spec 6.2). */
+    /** The previous tier; the mock service sends its name or null. The format is not specified (spec 6.2). */
     previous?: unknown;
   };
 }
 
-/** News-and-offers consent was given or withdrawn (spec 6.2). */
+/** The marketing consent was given or withdrawn (spec 6.2). */
 export interface ConsentChanged extends EventEnvelope<"consent.changed"> {
-  /** The consent as it is now (spec 6.2). */
+  /** The current consent (spec 6.2). */
   data: {
     /** Identifier of the customer (spec 6.2). */
     customerId: string;
-    /** true when given, false when withdrawn. Its form is not specified, so compare with `=== true` (spec 6.2). */
+    /** true if given, false if withdrawn. The format is not specified, so compare with `=== true` (spec 6.2). */
     marketingConsent?: unknown;
     /** All cards of the customer (spec 6.2). */
     passIds: string[];
@@ -89,29 +87,29 @@ export interface ConsentChanged extends EventEnvelope<"consent.changed"> {
 
 /** A test sent from the console (spec 6.2). */
 export interface Ping extends EventEnvelope<"ping"> {
-  /** Not specified, so any JSON value may come, or none (spec 6.2). */
+  /** Not specified, so any JSON value is possible, or none (spec 6.2). */
   data?: unknown;
 }
 
 /**
- * An event of a type that this version does not know, or of a known type with `data` of another shape: what
- * {@link isKnownEvent} is false for. It is verified like any other.
+ * An event of a type that this version does not know, or of a known type whose `data` has another shape: an event for which
+ * {@link isKnownEvent} is false. Its signature is verified.
  */
 export interface UnknownEvent {
-  /** Identical across repeated deliveries of the same event; deduplicate by it (spec 6.1). */
+  /** The same in every delivery of the event. Use it for deduplication (spec 6.1). */
   id: string;
   /**
-   * Any string at run time; read it as `String(event.type)`. To the compiler it is this one literal, because a plain
-   * string would overlap with the known names, and comparing `type` could then rule nothing out.
+   * Any string at run time; read it as `String(event.type)`. Its type is this literal, because `string` would overlap with the
+   * known types, and a comparison of `type` could not narrow the union.
    */
   type: "(unknown to this version)";
-  /** When it happened, as the service wrote it. */
+  /** When it happened, as the service sent it. */
   createdAt: string;
-  /** Whatever the service sent. */
+  /** What the service sent. */
   data?: unknown;
 }
 
-/** The known events, by type. A test compares them, and what is said of their members, with the service's OpenAPI document. */
+/** The known events, by type. A test compares them and their docstrings with the OpenAPI document of the service. */
 export interface KnownEvents {
   /** A card was added to a wallet. */
   "card.added": CardAdded;
@@ -119,22 +117,22 @@ export interface KnownEvents {
   "card.removed": CardRemoved;
   /** Points or stamps changed. */
   "balance.changed": BalanceChanged;
-  /** The card moved to another level. */
+  /** The card reached another tier. */
   "tier.changed": TierChanged;
-  /** News-and-offers consent was given or withdrawn. */
+  /** The marketing consent was given or withdrawn. */
   "consent.changed": ConsentChanged;
   /** A test sent from the console. */
   ping: Ping;
 }
 
-/** Their types, as they are on the wire. */
+/** The types of the known events. */
 export type KnownEventType = keyof KnownEvents;
-/** The events that this version knows (spec 6.2). */
+/** An event that this version knows (spec 6.2). */
 export type KnownEvent = KnownEvents[KnownEventType];
 
 /**
- * Every event there is, discriminated by `type`. The type tells which members `data` should have; the service may send others, so
- * ask {@link isKnownEvent} before you read them, or use `onEvents`, which does.
+ * Any event, discriminated by `type`. The service may send `data` that differs from the declared type: check {@link isKnownEvent}
+ * before you read it, or use `onEvents`, which does.
  */
 export type WebhookEvent =
   | CardAdded
@@ -151,7 +149,7 @@ const isString = (value: unknown): value is string => typeof value === "string";
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Adds the JSON Pointer of each place where a value differs from the contract. The path holds no value of the event. */
+/** Adds the JSON Pointer of each difference between a value and the contract. The path contains no value of the event. */
 type Check = (value: unknown, path: string, unexpected: string[]) => void;
 
 const check =
@@ -171,7 +169,7 @@ function object(members: Record<string, Check>): Check {
   };
 }
 
-/** Names only the first place, because a list may have a hundred thousand. */
+/** Adds only the first difference, because a list can have very many. */
 const listOfStrings: Check = (value, path, unexpected) => {
   if (!Array.isArray(value)) unexpected.push(path);
   else {
@@ -180,52 +178,51 @@ const listOfStrings: Check = (value, path, unexpected) => {
   }
 };
 
-const ofCard = { passId: string, customerId: string };
+const cardMembers = { passId: string, customerId: string };
 
 /**
- * What the specification promises about `data` (spec 6.2). Members whose form it leaves open are not here: `wallet`,
- * `tier`, `previous`, `marketingConsent`, and the data of a ping. The compiler counts the events.
+ * The members of `data` that the specification defines (spec 6.2). Not checked, because their form is not specified: `wallet`,
+ * `tier`, `previous`, `marketingConsent`, and the data of a ping.
  */
 const dataChecks = new Map(
   Object.entries({
-    "card.added": object(ofCard),
-    "card.removed": object(ofCard),
+    "card.added": object(cardMembers),
+    "card.removed": object(cardMembers),
     "balance.changed": object({
-      ...ofCard,
+      ...cardMembers,
       balance: number,
       change: number,
       operation: object({ id: string, type: string }),
     }),
-    "tier.changed": object(ofCard),
+    "tier.changed": object(cardMembers),
     "consent.changed": object({ customerId: string, passIds: listOfStrings }),
     ping: () => {},
   } satisfies Record<KnownEventType, Check>),
 );
 
-/** The types that this version knows. */
-export const knownTypes = (): string[] => [...dataChecks.keys()];
+/** The event types that this version knows. */
+export const getKnownTypes = (): string[] => [...dataChecks.keys()];
 
 export const isKnownType = (type: string): type is KnownEventType => dataChecks.has(type);
 
-const nothing: readonly string[] = [];
+const noDifferences: readonly string[] = [];
 
 /**
  * Where the `data` of an event of a known type differs from the contract, as JSON Pointers such as `/data/balance`.
- * Empty for a type that this version does not know, because there is nothing to compare with.
+ * Empty for an unknown type.
  */
-export function unexpectedData({ type, data }: WebhookEvent): readonly string[] {
+export function findUnexpectedData({ type, data }: WebhookEvent): readonly string[] {
   const checkData = dataChecks.get(type);
-  if (checkData === undefined) return nothing;
+  if (checkData === undefined) return noDifferences;
   const unexpected: string[] = [];
   checkData(data, "/data", unexpected);
   return unexpected;
 }
 
 /**
- * Whether the type of an event is known to this version and its `data` has the members that the types promise (spec 6.2).
- * Call it before you read `data` of an event that does not come from `onEvents`: the service may send data of another
- * shape, and such an event is delivered and stored all the same. Looks at nothing but the event, so it also works for an
- * event of another copy of this package.
+ * Whether this version knows the type of an event and its `data` has the declared members (spec 6.2).
+ * Call it before you read `data`, unless the event comes from `onEvents`: the service may send data of another
+ * shape, and such an event is delivered and stored all the same. Also works for events of another copy of this package.
  * @example
  * ```ts
  * import { isKnownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";
@@ -236,12 +233,12 @@ export function unexpectedData({ type, data }: WebhookEvent): readonly string[] 
  * ```
  */
 export function isKnownEvent(event: WebhookEvent): event is KnownEvent {
-  return isKnownType(event.type) && unexpectedData(event).length === 0;
+  return isKnownType(event.type) && findUnexpectedData(event).length === 0;
 }
 
 const utf8 = new TextDecoder(undefined, { fatal: true });
 
-/** Parses a verified body. A string says why it is no event, and quotes nothing of it. */
+/** Parses a verified body. Returns a string when it is not an event: why, without text of the body. */
 export function parseEvent(body: Uint8Array): WebhookEvent | string {
   let value: unknown;
   try {
@@ -261,11 +258,11 @@ export function parseEvent(body: Uint8Array): WebhookEvent | string {
   return value as unknown as WebhookEvent;
 }
 
-/** An index of PostgreSQL takes 2 704 bytes; a character takes three of them at most. */
+/** An index entry of PostgreSQL can have 2 704 bytes; a character has at most three. */
 const maxIdLength = 512;
 
 /**
- * Databases cut text at a NUL, refuse it, or replace half of a surrogate pair: two ids would become one. JSON carries
- * both as escapes.
+ * Whether a database can store the text. Databases cut text at a NUL, reject it, or replace half of a surrogate pair, so that two
+ * ids become equal. JSON can contain both as escapes.
  */
 const isStorable = (text: string): boolean => !text.includes("\0") && !/\p{Surrogate}/u.test(text);

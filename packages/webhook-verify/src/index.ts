@@ -1,8 +1,14 @@
-/** The face of the package: verify, receive, sign. Frameworks have their own entries. */
+/** Verifies, receives and signs webhooks. Each framework has its own entry point. */
 
+export type { HeadersLike, RawBody } from "./body.ts";
 // Receiving
-export type { Answer } from "./answer.ts";
-export { type DedupeStore, type MemoryDedupeOptions, memoryDedupe } from "./dedupe.ts";
+export {
+  type DedupeStore,
+  type Delivery,
+  type Inbox,
+  type MemoryDedupeOptions,
+  memoryDedupe,
+} from "./dedupe.ts";
 // Events
 export {
   type BalanceChanged,
@@ -19,25 +25,28 @@ export {
   type WalletChange,
   type WebhookEvent,
 } from "./event.ts";
-export type { HeadersLike } from "./headers.ts";
 export {
   type EventHandlers,
   type HandlersOfEveryEvent,
   type HandlersWithOther,
   onEvents,
 } from "./on-events.ts";
+export type { ReceiverOptions } from "./options.ts";
 export type { ReceiverOutcome } from "./outcome.ts";
-export type { RawBody } from "./raw-body.ts";
-export type { ReceivedRequest } from "./reading.ts";
-export { createReceiver, type Receiver, type ReceiverOptions } from "./receiver.ts";
-export type { Secret } from "./secret.ts";
-export type { SecretOption } from "./secret-source.ts";
+export { createReceiver, type ReceivedRequest, type Receiver } from "./receiver.ts";
+export type { ReceiverResponse } from "./responses.ts";
+export type { Secret, SecretOption } from "./secrets.ts";
 // Verifying and signing
-export { type SignInput, signWebhook, signWebhookSync } from "./sign.ts";
-export type { Delivery, Inbox } from "./take-over.ts";
 export {
   isWebhookVerificationError,
-  type VerificationFault,
+  type VerificationErrorReason,
   WebhookVerificationError,
-} from "./verification-error.ts";
-export { type VerifyInput, verifyWebhook, verifyWebhookSync } from "./verify.ts";
+} from "./signature.ts";
+export {
+  type SignInput,
+  signWebhook,
+  signWebhookSync,
+  type VerifyInput,
+  verifyWebhook,
+  verifyWebhookSync,
+} from "./verify.ts";

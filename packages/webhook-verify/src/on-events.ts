@@ -1,56 +1,57 @@
-/** Dispatches an event to the handler of its type; the compiler names a forgotten one. */
+/** Calls the handler of an event by its type. The compiler reports types without a handler. */
+
+import type { Delivery } from "./dedupe.ts";
 import {
+  findUnexpectedData,
+  getKnownTypes,
   isKnownEvent,
   isKnownType,
   type KnownEvent,
   type KnownEvents,
-  knownTypes,
   type UnknownEvent,
-  unexpectedData,
   type WebhookEvent,
 } from "./event.ts";
-import type { Delivery } from "./take-over.ts";
 
-/** What it returns is awaited, and otherwise ignored. */
+/** Its result is awaited and ignored. */
 type Handler<Event, Arrival> = (event: Event, delivery: Arrival) => unknown;
 type Handlers<Arrival> = { [Type in keyof KnownEvents]: Handler<KnownEvents[Type], Arrival> };
 
 interface CommonHandlers<Arrival> {
-  /** Called with events of a type that is newer than this version, and with known types whose `data` differs from the contract. */
+  /** Called for types that are newer than this version, and for known types whose `data` differs from the contract. */
   unknown?: Handler<UnknownEvent, Arrival>;
-  /** Called with every event that has no handler of its own. */
+  /** Called for every event that has no handler of its own. */
   other?: Handler<WebhookEvent, Arrival>;
 }
 
-/** A handler for every event. */
+/** A handler for each event type. */
 export interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
   extends Handlers<Arrival>,
     CommonHandlers<Arrival> {}
 
-/** Handlers for some events, and `other` for the rest. */
+/** Handlers for some event types, and `other` for the rest. */
 export interface HandlersWithOther<Arrival extends Delivery = Delivery>
   extends Partial<Handlers<Arrival>>,
     CommonHandlers<Arrival> {
-  /** Called with every event that has no handler of its own. */
+  /** Called for every event that has no handler of its own. */
   other: Handler<WebhookEvent, Arrival>;
 }
 
 /**
- * A handler for every event; or `other`, and handlers for some. `unknown` gets types newer than this version, and events of a
- * known type whose `data` differs from the contract.
+ * A handler for each event type; or `other`, and handlers for some types. `unknown` is called for types that are newer than this
+ * version, and for events of a known type whose `data` differs from the contract.
  */
 export type EventHandlers<Arrival extends Delivery = Delivery> =
-  // In this order the compiler's error about a forgotten event names the event.
+  // In this order, the compiler error for a missing handler names the event type.
   HandlersWithOther<Arrival> | HandlersOfEveryEvent<Arrival>;
 
 /**
- * Makes one function of many, for `accept`, `process` or an inbox's worker. Decides by the signed body only. What a
- * worker hands over beside the event reaches the handlers as it is.
+ * Creates one function from handlers by event type, for `accept`, `process` or the worker of an inbox. Uses the type in the signed
+ * body. The second argument is passed to the handler unchanged.
  *
- * A handler of a type is called only when `data` has the members that its type promises (spec 6.2). An event whose `data` differs
- * goes to `unknown`, else to `other`. With neither of the two the function rejects: a receiver responds 503 and the service delivers
- * again, an inbox tries again and keeps the event as a dead letter, so nothing is lost.
- * @throws {TypeError} for a handler of an event that there is not, and for a handler that is not a function.
+ * The handler of a type is called only when `data` has the declared members (spec 6.2). An event whose `data` differs
+ * is passed to `unknown`, else to `other`. Without both, the function rejects: a receiver responds 503 and the service delivers
+ * again; an inbox retries, and then stores the event as a dead letter. Nothing is lost.
+ * @throws {TypeError} for a handler of an unknown event type, and for a handler that is not a function.
  * @example
  * ```ts
  * import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -69,17 +70,17 @@ export function onEvents<Arrival extends Delivery = Delivery>(
     throw new TypeError(
       'onEvents needs an object of handlers: { "balance.changed": (event) => …, other: () => {} }.',
     );
-  const handlerNames = [...knownTypes(), "unknown", "other"];
+  const handlerNames = [...getKnownTypes(), "unknown", "other"];
   for (const [name, handler] of Object.entries(handlers)) {
     if (!handlerNames.includes(name)) {
       throw new TypeError(
-        `onEvents has a handler for "${name}", which is not an event type of this version.${suggestion(name, handlerNames)} The names are ${handlerNames.join(", ")}; "unknown" gets newer types.`,
+        `onEvents has a handler for "${name}", which is not an event type of this version.${suggestion(name, handlerNames)} The names are ${handlerNames.join(", ")}; "unknown" is called for newer types.`,
       );
     }
     if (typeof handler === "function") continue;
-    const given = handler === null ? "null" : typeof handler;
+    const type = handler === null ? "null" : typeof handler;
     throw new TypeError(
-      `onEvents: the handler of "${name}" must be a function; it is ${given}. Leave "${name}" out, or check where the handler comes from.`,
+      `onEvents: the handler of "${name}" must be a function; it is ${type}. Omit "${name}", or check where the handler comes from.`,
     );
   }
   return async (event, delivery) => {
@@ -92,13 +93,13 @@ export function onEvents<Arrival extends Delivery = Delivery>(
     if (handler !== undefined) await handler(event, delivery);
     else if (isKnownType(event.type)) {
       throw new Error(
-        `The data of ${String(event.type)} differs from the contract at ${unexpectedData(event).join(", ")}: give onEvents a handler "unknown" or "other" for such events.`,
+        `The data of ${String(event.type)} differs from the contract at ${findUnexpectedData(event).join(", ")}: pass onEvents a handler "unknown" or "other" for such events.`,
       );
     }
   };
 }
 
-/** For `balance.change`, `balanceChanged` and `blance.changed` alike. */
+/** Suggests a name for a misspelling such as `balance.change`, `balanceChanged` or `blance.changed`. */
 function suggestion(name: string, names: string[]): string {
   const [nearest, distance] = names
     .map((known) => [known, editDistance(letters(name), letters(known))] as const)
@@ -112,7 +113,7 @@ const letters = (name: string) =>
     .toLowerCase()
     .replace(/[^a-z]/g, "");
 
-/** How many letters have to be added, removed or replaced (Levenshtein). */
+/** The number of letters to add, remove or replace (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let distances = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [row, letter] of [...from].entries()) {

@@ -1,23 +1,21 @@
-/** The grammar of the `Service-Signature` header: `t=<unix seconds>,v1=<hex>` (spec 5.5). */
+/** The `Service-Signature` header, `t=<unix seconds>,v1=<hex>` (spec 5.5), and the error for a delivery that does not verify. */
 
 export interface SignatureHeader {
   /** `t` exactly as received: it is part of the signed text. */
   timestamp: string;
-  /** One or several signatures of 64 hex digits; any of them may match. */
+  /** One to five signatures of 64 hex digits; one of them has to match. */
   signatures: readonly string[];
 }
-
-export type SignatureFault = "missing-signature" | "malformed-signature";
 
 const maxLength = 1024;
 const maxSignatures = 5;
 const timestampForm = /^\d{1,12}$/;
 const signatureForm = /^[\da-f]{64}$/i; // SHA-256 in hex
 
-/** Reads the header, or says what is wrong with it. Pairs of other names are ignored; a second `t` is not. */
+/** Parses the header, or returns why it is invalid. Pairs with other names are ignored; a second `t` is rejected. */
 export function parseSignature(
   header: string | readonly string[] | null | undefined,
-): SignatureHeader | SignatureFault {
+): SignatureHeader | "missing-signature" | "malformed-signature" {
   const malformed = "malformed-signature";
   const line: unknown = Array.isArray(header) && header.length < 2 ? header[0] : header;
   if (line === undefined || line === null || line === "") return "missing-signature";
@@ -40,12 +38,92 @@ export function parseSignature(
     } else if (name === "v1") {
       // spec 9: the scheme label
       if (signatures?.length === maxSignatures || !signatureForm.test(value)) return malformed;
-      // One literal for the one there nearly always is: an empty array that grows makes room for seventeen.
-      if (signatures === undefined) signatures = [value];
-      else signatures.push(value);
+      signatures ??= [];
+      signatures.push(value);
     }
     start = end + 1;
     while (line[start] === " " || line[start] === "\t") start++;
   } while (comma >= 0);
   return timestamp === undefined || signatures === undefined ? malformed : { timestamp, signatures };
+}
+
+/** Why a delivery does not verify: the `reason` of {@link WebhookVerificationError}. */
+export type VerificationErrorReason =
+  | "missing-signature"
+  | "malformed-signature"
+  | "stale"
+  | "future"
+  | "mismatch"
+  | "invalid-payload";
+
+/** Why a delivery does not verify, and by how many seconds for `stale` and `future`. */
+export interface VerificationFailure {
+  reason: VerificationErrorReason;
+  /** The current time minus the signature's, in seconds. */
+  skewSeconds?: number | undefined;
+}
+
+/** What to check, for error messages and log lines. Contains nothing of the delivery except the age of its signature. */
+export function describeFailure({ reason, skewSeconds = Number.NaN }: VerificationFailure): string {
+  switch (reason) {
+    case "missing-signature":
+      return "missing-signature; is this the service, or does a proxy remove the Service-Signature header?";
+    case "malformed-signature":
+      return "malformed-signature; the Service-Signature header must be t=<unix seconds>,v1=<64 hex digits>, once. Does a proxy change it?";
+    case "stale":
+      return `stale by ${skewSeconds} s: check the clock of this machine. The delivery was signed that long ago, which is more than toleranceSeconds.`;
+    case "future":
+      return `future by ${-skewSeconds} s: check the clock of this machine. The delivery was signed that far ahead of it, which is more than toleranceSeconds.`;
+    case "mismatch":
+      return "mismatch; is this the secret of this endpoint? Each endpoint has its own. A body that was parsed or changed by a proxy does not match either.";
+    case "invalid-payload":
+      return "invalid-payload; the signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.";
+  }
+}
+
+/** Works across two copies of this package in one program, where `instanceof` does not. */
+const brand = Symbol.for("@loyalty-cards/webhook-verify/error");
+
+/** Thrown when a delivery does not verify. Respond 401 (400 for `invalid-payload`) without the `reason`, which is for your log. */
+export class WebhookVerificationError extends Error {
+  override readonly name = "WebhookVerificationError" as const;
+  readonly reason: VerificationErrorReason;
+  /** The current time minus the signature's, in seconds: above 0 for `stale`, below 0 for `future`, otherwise undefined. */
+  readonly skewSeconds: number | undefined;
+
+  constructor(reason: VerificationErrorReason, { skewSeconds }: { skewSeconds?: number | undefined } = {}) {
+    super(`The delivery cannot be trusted: ${describeFailure({ reason, skewSeconds })}`);
+    this.reason = reason;
+    this.skewSeconds = skewSeconds;
+  }
+}
+
+Object.defineProperty(WebhookVerificationError.prototype, brand, { value: true });
+
+/**
+ * Whether a value is a {@link WebhookVerificationError}, including one of another copy of the package.
+ * @example
+ * ```ts
+ * import { isWebhookVerificationError } from "@loyalty-cards/webhook-verify";
+ *
+ * export function statusFor(error: unknown): number {
+ *   if (isWebhookVerificationError(error)) return error.reason === "invalid-payload" ? 400 : 401;
+ *   throw error;
+ * }
+ * ```
+ */
+export function isWebhookVerificationError(value: unknown): value is WebhookVerificationError {
+  return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+}
+
+/** The error without a stack trace: a rejected delivery must not cost more than an accepted one. */
+export function createVerificationError({
+  reason,
+  ...details
+}: VerificationFailure): WebhookVerificationError {
+  const { stackTraceLimit } = Error;
+  Reflect.set(Error, "stackTraceLimit", 0); // does not throw where Error is frozen
+  const error = new WebhookVerificationError(reason, details);
+  Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
+  return error;
 }

@@ -1,114 +1,42 @@
-/** Decides whether a delivery is genuine and fresh, and only then reads it (spec 5.7). */
+/** Verifies deliveries (spec 5.7), and signs them as the service does (spec 5.5, 5.6). */
+import { type RawBody, toBodyBytes } from "./body.ts";
 import { readClock } from "./clock.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
-import type { HmacEngine } from "./hmac-engine.ts";
-import { nodeEngine, synchronousEngine } from "./hmac-node.ts";
-import { verifyByWebCrypto } from "./hmac-web.ts";
-import { checkedBody, type RawBody } from "./raw-body.ts";
-import { type Secret, type SigningKey, signingKeys } from "./secret.ts";
-import { parseSignature, type SignatureHeader } from "./signature.ts";
-import { type Refusal, refusal, type VerificationFault } from "./verification-error.ts";
+import {
+  getSyncEngine,
+  type HmacEngine,
+  nodeEngine,
+  signWithWebCrypto,
+  verifyWithWebCrypto,
+} from "./hmac.ts";
+import { type Secret, type SigningKey, toSigningKeys } from "./secrets.ts";
+import {
+  createVerificationError,
+  parseSignature,
+  type SignatureHeader,
+  type VerificationErrorReason,
+  type VerificationFailure,
+} from "./signature.ts";
 
-/** A delivery as it arrived, and what it is held against. */
+/** A delivery as it arrived, and the secret to verify it with. */
 export interface VerifyInput {
-  /** The body exactly as it arrived. A body that was parsed and made again does not verify. */
+  /** The body exactly as it arrived. A body that was parsed and serialized again does not verify. */
   rawBody: RawBody;
   /** The value of the `Service-Signature` header. */
   signature: string | readonly string[] | null | undefined;
-  /** The signing secret, or several while one replaces another. */
+  /** The signing secret, or several during a rotation. */
   secret: Secret | readonly Secret[];
-  /** How far `t` may be from now, either way, in seconds. Default 300. */
+  /** How far `t` may differ from the current time, in either direction, in seconds. Default 300. */
   toleranceSeconds?: number;
   /** The current time in milliseconds, as a number. Default `Date.now`. */
   now?: () => number;
 }
 
-/** A genuine delivery: its event, the secret that matched, and how far its clock is from ours. */
-export interface Verified {
-  event: WebhookEvent;
-  key: SigningKey;
-  skewSeconds: number;
-}
-
-export interface Freshness {
-  nowMs: number;
-  toleranceSeconds: number;
-}
-
-/** A header within the tolerance. */
-export interface FreshHeader extends SignatureHeader {
-  /** Seconds since the delivery was signed; negative when its clock is ahead. Whole seconds, as `t` is. */
-  skewSeconds: number;
-}
-
-/** spec 8 */
-export const defaultToleranceSeconds = 300;
-
-/** @throws {TypeError} when the tolerance would switch the check off. */
-export function checkedTolerance(toleranceSeconds: number = defaultToleranceSeconds): number {
-  if (Number.isFinite(toleranceSeconds) && toleranceSeconds >= 0) return toleranceSeconds;
-  throw new TypeError(`toleranceSeconds must be a finite number, 0 or more, not ${toleranceSeconds}.`);
-}
-
-/** What the header alone can tell: its form and its age. Cheap, and needs no body. */
-export function checkHeader(
-  signature: VerifyInput["signature"],
-  { nowMs, toleranceSeconds }: Freshness,
-): FreshHeader | Refusal {
-  const header = parseSignature(signature);
-  if (typeof header === "string") return { reason: header };
-  const { timestamp, signatures } = header;
-  const skewSeconds = Math.floor(nowMs / 1000) - Number(timestamp);
-  if (skewSeconds > toleranceSeconds) return { reason: "stale", skewSeconds };
-  if (skewSeconds < -toleranceSeconds) return { reason: "future", skewSeconds };
-  return { timestamp, signatures, skewSeconds };
-}
-
-/** A key without an end never is. */
-const isOver = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
-
-/** What the body tells, once it is known which key signed it. */
-function judged({ skewSeconds }: FreshHeader, body: Uint8Array, key: SigningKey | undefined): Checked {
-  if (key === undefined) return "mismatch";
-  const event = parseEvent(body);
-  return typeof event === "string" ? "invalid-payload" : { event, key, skewSeconds };
-}
-
-/** What {@link checkHeader} let through, and what its signature is held against. */
-export interface Checkable {
-  header: FreshHeader;
-  body: Uint8Array;
-  keys: readonly SigningKey[];
-  nowMs: number;
-}
-
-type Checked = Verified | VerificationFault;
-
-/** Tries every key, whichever matches. */
-function checkBodyBy(engine: HmacEngine, { header, body, keys, nowMs }: Checkable): Checked {
-  let matched: SigningKey | undefined;
-  for (const key of keys) if (!isOver(key, nowMs) && engine.verify(key, header, body)) matched ??= key;
-  return judged(header, body, matched);
-}
-
-export async function checkBodyByWebCrypto({ header, body, keys, nowMs }: Checkable): Promise<Checked> {
-  let matched: SigningKey | undefined;
-  for (const key of keys) {
-    if (!isOver(key, nowMs) && (await verifyByWebCrypto(key, header, body))) matched ??= key;
-  }
-  return judged(header, body, matched);
-}
-
-/** Checks the body, at once where node:crypto is: a promise costs as much as reading the header. */
-export function checkBody(given: Checkable): Checked | Promise<Checked> {
-  return nodeEngine === undefined ? checkBodyByWebCrypto(given) : checkBodyBy(nodeEngine, given);
-}
-
 /**
- * Verifies a delivery and returns its event. Any runtime.
- * @throws {WebhookVerificationError} when the delivery cannot be trusted; `reason` says why.
- * @throws {TypeError} when an option is wrong: an empty secret, a tolerance that is no number, a parsed body,
- * a `now` that returns no milliseconds.
+ * Verifies a delivery and returns its event. Works in any runtime.
+ * @throws {WebhookVerificationError} when the delivery does not verify; see its `reason`.
+ * @throws {TypeError} for an invalid option: an empty secret, a tolerance that is not a number, a parsed body,
+ * a `now` that does not return milliseconds.
  * @example
  * ```ts
  * import { isKnownEvent, isWebhookVerificationError, verifyWebhook } from "@loyalty-cards/webhook-verify";
@@ -126,35 +54,162 @@ export function checkBody(given: Checkable): Checked | Promise<Checked> {
  * ```
  */
 export async function verifyWebhook(input: VerifyInput): Promise<WebhookEvent> {
-  return eventOf(await checkBody(opened(input)));
+  return getEventOrThrow(await checkBody(parseInput(input)));
 }
 
 /**
- * {@link verifyWebhook} without a promise, where node:crypto exists.
+ * {@link verifyWebhook} without a promise, for runtimes with node:crypto.
  * @throws as verifyWebhook does.
  * @example
  * ```ts
  * import { verifyWebhookSync } from "@loyalty-cards/webhook-verify";
  *
- * export const typeOf = (rawBody: Buffer, signature: string | undefined, secret: string): string =>
+ * export const getType = (rawBody: Buffer, signature: string | undefined, secret: string): string =>
  *   verifyWebhookSync({ rawBody, signature, secret }).type;
  * ```
  */
 export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
-  return eventOf(checkBodyBy(synchronousEngine("verifyWebhook"), opened(input)));
+  return getEventOrThrow(checkBodySync(getSyncEngine("verifyWebhook"), parseInput(input)));
 }
 
-function opened(input: VerifyInput): Checkable {
-  const keys = signingKeys(input.secret);
-  const toleranceSeconds = checkedTolerance(input.toleranceSeconds);
-  const body = checkedBody(input.rawBody);
+function parseInput(input: VerifyInput): SignedBody {
+  const keys = toSigningKeys(input.secret);
+  const toleranceSeconds = parseTolerance(input.toleranceSeconds);
+  const body = toBodyBytes(input.rawBody);
   const nowMs = readClock("now", input.now ?? Date.now);
   const header = checkHeader(input.signature, { nowMs, toleranceSeconds });
-  if ("reason" in header) throw refusal(header);
+  if ("reason" in header) throw createVerificationError(header);
   return { header, body, keys, nowMs };
 }
 
-function eventOf(result: Checked): WebhookEvent {
-  if (typeof result === "string") throw refusal({ reason: result });
+function getEventOrThrow(result: Verified | VerificationErrorReason): WebhookEvent {
+  if (typeof result === "string") throw createVerificationError({ reason: result });
   return result.event;
+}
+
+/** @throws {TypeError} for a tolerance that would disable the check. The default is that of spec 8. */
+export function parseTolerance(toleranceSeconds = 300): number {
+  if (Number.isFinite(toleranceSeconds) && toleranceSeconds >= 0) return toleranceSeconds;
+  throw new TypeError(`toleranceSeconds must be a finite number, 0 or more, not ${toleranceSeconds}.`);
+}
+
+/** A well-formed header within the tolerance. */
+export interface FreshHeader extends SignatureHeader {
+  /** The current time minus `t`, in whole seconds; negative when the sender's clock is ahead. */
+  skewSeconds: number;
+}
+
+/** Checks the form and the age of the header: cheap, and possible before the body is read. */
+export function checkHeader(
+  signature: VerifyInput["signature"],
+  { nowMs, toleranceSeconds }: { nowMs: number; toleranceSeconds: number },
+): FreshHeader | VerificationFailure {
+  const header = parseSignature(signature);
+  if (typeof header === "string") return { reason: header };
+  const { timestamp, signatures } = header;
+  const skewSeconds = Math.floor(nowMs / 1000) - Number(timestamp);
+  if (skewSeconds > toleranceSeconds) return { reason: "stale", skewSeconds };
+  if (skewSeconds < -toleranceSeconds) return { reason: "future", skewSeconds };
+  return { timestamp, signatures, skewSeconds };
+}
+
+/** A body, the header that {@link checkHeader} accepted, and the keys to verify it with. */
+export interface SignedBody {
+  header: FreshHeader;
+  body: Uint8Array;
+  keys: readonly SigningKey[];
+  nowMs: number;
+}
+
+/** A genuine delivery: its event, the secret that matched, and the difference of the clocks. */
+export interface Verified {
+  event: WebhookEvent;
+  key: SigningKey;
+  skewSeconds: number;
+}
+
+/** Verifies the signature and parses the event. Synchronous with node:crypto: a promise costs as much as parsing the header. */
+export function checkBody(
+  input: SignedBody,
+): Verified | VerificationErrorReason | Promise<Verified | VerificationErrorReason> {
+  return nodeEngine === undefined ? checkBodyWithWebCrypto(input) : checkBodySync(nodeEngine, input);
+}
+
+function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | VerificationErrorReason {
+  const { header, body, keys, nowMs } = input;
+  let matched: SigningKey | undefined;
+  // Tries all keys, so that the time does not depend on which one matches.
+  for (const key of keys) if (!isExpired(key, nowMs) && engine.verify(key, header, body)) matched ??= key;
+  return toVerified(input, matched);
+}
+
+export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationErrorReason> {
+  const { header, body, keys, nowMs } = input;
+  let matched: SigningKey | undefined;
+  for (const key of keys) {
+    if (!isExpired(key, nowMs) && (await verifyWithWebCrypto(key, header, body))) matched ??= key;
+  }
+  return toVerified(input, matched);
+}
+
+/** False without `notAfter`: the comparison with undefined is. */
+const isExpired = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
+
+function toVerified(
+  { header, body }: SignedBody,
+  key: SigningKey | undefined,
+): Verified | VerificationErrorReason {
+  if (key === undefined) return "mismatch";
+  const event = parseEvent(body);
+  return typeof event === "string" ? "invalid-payload" : { event, key, skewSeconds: header.skewSeconds };
+}
+
+/** A body to sign. */
+export interface SignInput {
+  rawBody: RawBody;
+  secret: Secret;
+  /** Unix time in seconds. Default: the current time. */
+  timestamp?: number;
+}
+
+/**
+ * Signs a body as the service does, for tests and tools. Works in any runtime.
+ * @returns the value of the `Service-Signature` header.
+ * @throws {TypeError} for an empty secret, a timestamp that is not whole seconds, a parsed body.
+ * @example
+ * ```ts
+ * import { signWebhook } from "@loyalty-cards/webhook-verify";
+ *
+ * const body = JSON.stringify({ id: "evt_1", type: "ping", createdAt: new Date().toISOString() });
+ * const signature = await signWebhook({ rawBody: body, secret: "whsec_test" });
+ * await fetch("http://127.0.0.1:3000/webhooks", { method: "POST", body, headers: { "service-signature": signature } });
+ * ```
+ */
+export async function signWebhook(input: SignInput): Promise<string> {
+  const { key, timestamp, body } = parseSignInput(input);
+  return `t=${timestamp},v1=${await (nodeEngine?.sign ?? signWithWebCrypto)(key, timestamp, body)}`;
+}
+
+/**
+ * {@link signWebhook} without a promise, for runtimes with node:crypto.
+ * @example
+ * ```ts
+ * import { signWebhookSync } from "@loyalty-cards/webhook-verify";
+ *
+ * const tenMinutesAgo = Math.floor(Date.now() / 1000) - 600;
+ * const stale = signWebhookSync({ rawBody: "{}", secret: "whsec_test", timestamp: tenMinutesAgo });
+ * console.log(stale); // t=…,v1=…
+ * ```
+ */
+export function signWebhookSync(input: SignInput): string {
+  const { key, timestamp, body } = parseSignInput(input);
+  return `t=${timestamp},v1=${getSyncEngine("signWebhook").sign(key, timestamp, body)}`;
+}
+
+function parseSignInput({ rawBody, secret, timestamp = Math.floor(Date.now() / 1000) }: SignInput) {
+  if (!Number.isSafeInteger(timestamp) || timestamp < 0) {
+    throw new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`);
+  }
+  const [key] = toSigningKeys(secret) as [SigningKey];
+  return { key, timestamp: String(timestamp), body: toBodyBytes(rawBody) };
 }

@@ -1,4 +1,4 @@
-/** What every adapter must do, over a real socket. A new adapter calls describeAdapter and is done when it is green. */
+/** The contract suite of the adapters, over a real socket. A new adapter calls describeAdapter. */
 
 import type { Server as HttpServer } from "node:http";
 import { request as httpRequest } from "node:http";
@@ -23,14 +23,14 @@ export interface RunningServer {
 
 export interface Adapter {
   start(options: ReceiverOptions): Promise<RunningServer>;
-  /** Starts the same route behind something that reads the body first; absent where nothing can. */
+  /** Starts the same route after code that reads the body; absent where that is impossible. */
   startWithBodyParsed?(options: ReceiverOptions): Promise<RunningServer>;
-  /** What the log line must name when the body was parsed. */
+  /** Matches the log line for a parsed body. */
   fix?: RegExp;
-  /** The body is read by somebody else, who hands the bytes over. */
-  readsByItself?: false;
-  /** Nothing can run after the answer, so `process` is refused. */
-  freezesAfterAnswer?: true;
+  /** Other code reads the body, and passes the bytes on. */
+  readsBody?: false;
+  /** Nothing can run after the response, so `process` is rejected. */
+  isFrozenAfterResponse?: true;
 }
 
 export async function listening(
@@ -48,7 +48,7 @@ export async function listening(
   };
 }
 
-/** Sends exactly these bytes and headers; fetch would join and normalise. Keeps no connection. */
+/** Sends exactly these bytes and headers, which fetch would change. Closes the connection. */
 export function send(
   url: string,
   { body, headers }: { body: string | Uint8Array; headers: Record<string, string | string[]> },
@@ -69,7 +69,7 @@ export function send(
   });
 }
 
-/** Sends the headers and a part of the body, and waits for an answer to that. */
+/** Sends the headers and a part of the body, and waits for the response. */
 function sendHalf(url: string, headers: Record<string, string>): Promise<{ status: number }> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method: "POST", headers }, (response) => {
@@ -81,11 +81,11 @@ function sendHalf(url: string, headers: Record<string, string>): Promise<{ statu
   });
 }
 
-const answerTo = (verdict: string) =>
+const toExpectedResponse = (verdict: string) =>
   ({ valid: "204 verified", "invalid-payload": "400 invalid-payload" })[verdict] ?? `401 ${verdict}`;
 
-/** Vectors that one receiver can judge: the clock is a function, the secrets and the tolerance are not. */
-function vectorsByReceiver(): (typeof signatureVectors)[] {
+/** Vectors that one receiver can check: the clock is a function, but the secrets and the tolerance are fixed. */
+function groupVectorsByReceiver(): (typeof signatureVectors)[] {
   const groups = new Map<string, Vector[]>();
   for (const vector of signatureVectors) {
     const key = JSON.stringify([vector.secrets, vector.toleranceSeconds]);
@@ -112,22 +112,22 @@ export function describeAdapter(name: string, adapter: Adapter): void {
   }
 
   describe(`${name} receiver`, () => {
-    it("answers 204 and hands over the typed event", async () => {
+    it("responds 204 and passes the typed event to accept", async () => {
       const { deliver, events } = await serve();
       expect(await deliver(signedDelivery(balanceChanged()))).toMatchObject({ status: 204, text: "" });
       expect(events).toEqual([balanceChanged()]);
     });
 
-    it("answers 401 when one byte of the body changed, and says nothing about why", async () => {
+    it("responds 401 without the reason when one byte of the body differs", async () => {
       const { deliver, events, outcomes } = await serve();
       const { body, headers } = signedDelivery(balanceChanged());
-      const answer = await deliver({ body: body.replace("120", "121"), headers });
-      expect(answer).toMatchObject({ status: 401, text: "" });
+      const response = await deliver({ body: body.replace("120", "121"), headers });
+      expect(response).toMatchObject({ status: 401, text: "" });
       expect(events).toEqual([]);
       expect(outcomes).toMatchObject([{ reason: "mismatch" }]);
     });
 
-    it("logs a wrong secret and a wrong clock once each when nobody listens to outcomes, with the seconds", async () => {
+    it("logs a wrong secret and a wrong clock once each without onOutcome, with the seconds", async () => {
       const log: string[] = [];
       const { url, close } = await adapter.start({ secret, accept: () => {}, log: (line) => log.push(line) });
       onTestFinished(async () => void (await close()));
@@ -143,9 +143,9 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       ]);
     });
 
-    it("reaches on every vector the verdict that the verifier reaches", async () => {
+    it("responds to every signature vector as the verifier decides", async () => {
       const verdicts: Record<string, string> = {};
-      for (const vectors of vectorsByReceiver()) {
+      for (const vectors of groupVectorsByReceiver()) {
         const [{ secrets, toleranceSeconds }] = vectors as [Vector];
         let nowMs = 0;
         const { url, outcomes } = await serve({ secret: secrets, toleranceSeconds, now: () => nowMs });
@@ -162,11 +162,11 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         }
       }
       expect(verdicts).toEqual(
-        Object.fromEntries(signatureVectors.map(({ name, verdict }) => [name, answerTo(verdict)])),
+        Object.fromEntries(signatureVectors.map(({ name, verdict }) => [name, toExpectedResponse(verdict)])),
       );
     });
 
-    it("accepts an event of a known type whose data differs, and tells where", async () => {
+    it("accepts an event of a known type whose data differs, and reports where", async () => {
       const { deliver, events, outcomes, log } = await serve();
       const event = { ...balanceChanged(), data: { ...balanceChanged().data, balance: "120" } };
       expect(await deliver(signedDelivery(event))).toMatchObject({ status: 204, text: "" });
@@ -175,7 +175,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect(log).toEqual([expect.stringContaining("/data/balance")]);
     });
 
-    it("answers 500 when its clock tells no time any more, and accepts nothing, however old", async () => {
+    it("responds 500 and accepts nothing when its clock fails", async () => {
       let nowMs = Date.now();
       const { deliver, events, log } = await serve({ now: () => nowMs });
       nowMs = Number.NaN;
@@ -184,7 +184,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect([events, log]).toEqual([[], [expect.stringContaining("`now` function")]]);
     });
 
-    it("answers 400 to a signed id that no database keeps, and the log says why", async () => {
+    it("responds 400 to a signed id that databases cannot store, and logs why", async () => {
       const { deliver, events, log } = await serve();
       for (const id of ["evt_\\u0000", "evt_\\ud800"]) {
         const body = JSON.stringify(balanceChanged()).replace("evt_1", id);
@@ -193,7 +193,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect([events, log]).toEqual([[], Array(2).fill(expect.stringContaining("id has a NUL character"))]);
     });
 
-    it("refuses two signature lines, even when the first one is genuine", async () => {
+    it("responds 401 to two signature lines, even when the first is valid", async () => {
       const { url, events } = await serve();
       const { body, headers } = signedDelivery(balanceChanged());
       const genuine = headers["service-signature"] as string;
@@ -215,7 +215,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       "application/json; charset=utf-8",
       "application/x-www-form-urlencoded",
       undefined,
-    ])("verifies the bytes whatever the content type says: %s", async (contentType) => {
+    ])("verifies the bytes with the content type %s", async (contentType) => {
       const { deliver } = await serve();
       const { body, headers } = signedDelivery(balanceChanged());
       delete headers["content-type"];
@@ -223,21 +223,21 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect((await deliver({ body, headers })).status).toBe(204);
     });
 
-    it("hands each event over once when duplicates arrive", async () => {
+    it("calls accept once when duplicates arrive", async () => {
       const { deliver, events } = await serve({ dedupe: memoryDedupe() });
       const delivery = signedDelivery(balanceChanged());
       expect([(await deliver(delivery)).status, (await deliver(delivery)).status]).toEqual([204, 204]);
       expect(events).toHaveLength(1);
     });
 
-    it.each(["GET", "PUT", "DELETE", "PATCH"])("answers %s with 405 and what is allowed", async (method) => {
+    it.each(["GET", "PUT", "DELETE", "PATCH"])("responds 405 with Allow to %s", async (method) => {
       const { deliver } = await serve();
       const { headers } = signedDelivery(balanceChanged());
-      const answer = await deliver({ body: "", headers }, method);
-      expect([answer.status, answer.headers["allow"]]).toEqual([405, "POST"]);
+      const response = await deliver({ body: "", headers }, method);
+      expect([response.status, response.headers["allow"]]).toEqual([405, "POST"]);
     });
 
-    it("answers 413 to a body over the limit, announced or not, and 204 to one at the limit", async () => {
+    it("responds 413 to a body over the limit, with and without content-length, and 204 to one at the limit", async () => {
       const { body, headers } = signedDelivery(balanceChanged());
       const { deliver, url } = await serve({ maxBodyBytes: body.length });
       expect((await deliver({ body, headers })).status).toBe(204);
@@ -247,8 +247,8 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect((await send(url, { body: larger.body, headers: chunked })).status).toBe(413);
     });
 
-    if (adapter.readsByItself !== false) {
-      it("holds of a 64 MB stream no more than the limit and a tenth of it", async () => {
+    if (adapter.readsBody !== false) {
+      it("holds at most 1.1 times the limit of a 64 MB stream", async () => {
         const maxBodyBytes = 4 * 1024 * 1024;
         const { url, outcomes } = await serve({ maxBodyBytes });
         const { headers } = signedDelivery(balanceChanged());
@@ -256,77 +256,77 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         expect(outcomes).toMatchObject([{ reason: "too-large" }]);
       });
 
-      it("answers 408 when the body does not come in time", async () => {
-        const { url, outcomes } = await serve({ answerWithinMs: 100 });
+      it("responds 408 when the body does not arrive in time", async () => {
+        const { url, outcomes } = await serve({ timeoutMs: 100 });
         const { headers } = signedDelivery(balanceChanged());
         expect((await sendHalf(url, { ...headers, "content-length": "300" })).status).toBe(408);
-        expect(outcomes).toMatchObject([{ reason: "too-slow", status: 408 }]);
+        expect(outcomes).toMatchObject([{ reason: "timeout", status: 408 }]);
       });
     }
 
-    it("answers 415 to a compressed body", async () => {
+    it("responds 415 to a compressed body", async () => {
       const { deliver } = await serve();
       const { body, headers } = signedDelivery(balanceChanged());
       expect((await deliver({ body, headers: { ...headers, "content-encoding": "gzip" } })).status).toBe(415);
     });
 
-    it("answers 503 with Retry-After when accepting fails", async () => {
+    it("responds 503 with Retry-After when accept rejects", async () => {
       const { deliver } = await serve({ accept: () => Promise.reject(new Error("database down")) });
-      const answer = await deliver(signedDelivery(balanceChanged()));
-      expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "60"]);
+      const response = await deliver(signedDelivery(balanceChanged()));
+      expect([response.status, response.headers["retry-after"]]).toEqual([503, "60"]);
     });
 
-    if (adapter.freezesAfterAnswer) {
-      it("refuses to process after the answer", async () => {
+    if (adapter.isFrozenAfterResponse) {
+      it("throws for process, which cannot run after the response", async () => {
         await expect((async () => adapter.start({ secret, process: () => {} }))()).rejects.toThrow(
           /accept or inbox instead of process/,
         );
       });
     } else {
-      it("processes after the answer has left", async () => {
+      it("calls process after the response was sent", async () => {
         const order: string[] = [];
         let processed: () => void = () => {};
         const done = new Promise<void>((resolve) => {
           processed = resolve;
         });
-        let answered: () => void = () => {};
-        const answer = new Promise<void>((resolve) => {
-          answered = resolve;
+        let responded: () => void = () => {};
+        const response = new Promise<void>((resolve) => {
+          responded = resolve;
         });
         const { deliver } = await serve({
           process: async (event) => {
-            await answer; // would never come if the answer waited for us
+            await response; // never resolves if the response waits for process
             order.push(event.id);
             processed();
           },
         });
         expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
-        order.push("answered");
-        answered();
+        order.push("responded");
+        responded();
         await done;
-        expect(order).toEqual(["answered", "evt_1"]);
+        expect(order).toEqual(["responded", "evt_1"]);
       });
 
-      it("processes also when the sender has gone before the answer", async () => {
-        const gone = new AbortController();
+      it("calls process when the sender disconnects before the response", async () => {
+        const disconnect = new AbortController();
         let processed: () => void = () => {};
         const done = new Promise<void>((resolve) => {
           processed = resolve;
         });
         const { url } = await serve({
           accept: async () => {
-            gone.abort();
+            disconnect.abort();
             await new Promise((resolve) => setImmediate(resolve));
           },
           process: () => processed(),
         });
         const { body, headers } = signedDelivery(balanceChanged());
-        await fetch(url, { method: "POST", body, headers, signal: gone.signal }).catch(() => {});
+        await fetch(url, { method: "POST", body, headers, signal: disconnect.signal }).catch(() => {});
         await done;
       });
     }
 
-    it("refuses an empty secret, a tolerance of NaN and a clock without a number when it is made", async () => {
+    it("throws for an empty secret, a tolerance of NaN and a clock that does not return a number", async () => {
       await expect((async () => adapter.start({ secret, now: () => Number.NaN }))()).rejects.toThrow(
         /now must return milliseconds/,
       );
@@ -340,7 +340,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
 
     const { startWithBodyParsed, fix } = adapter;
     if (startWithBodyParsed !== undefined) {
-      it("answers 500 when the body was parsed before, and the log names the fix", async () => {
+      it("responds 500 when the body was parsed before, and logs the fix", async () => {
         const { deliver, log, events } = await serve({}, startWithBodyParsed);
         expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(500);
         expect(log).toEqual([expect.stringMatching(fix ?? /./)]);

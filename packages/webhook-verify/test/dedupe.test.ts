@@ -1,33 +1,34 @@
-/** The memory of event ids: three states, bounded in number and time. */
+/** memoryDedupe: three states, limited in number and in time. */
 import { expect, it } from "vitest";
 import { memoryDedupe } from "../src/index.ts";
+import { createTestClock } from "./receiver-setup.ts";
 
-it("an id is new once, in progress until it ends, and then done", () => {
+it("returns new for the first claim, in-progress until it ends, then done", () => {
   const store = memoryDedupe();
   expect([store.begin("a"), store.begin("a")]).toEqual(["new", "in-progress"]);
   store.complete("a");
   expect(store.begin("a")).toBe("done");
 });
 
-it("an abandoned id is new again", () => {
+it("returns new again for an abandoned id", () => {
   const store = memoryDedupe();
   store.begin("a");
   store.abandon("a");
   expect(store.begin("a")).toBe("new");
 });
 
-it("an id is forgotten when its time is over, not before", () => {
-  let nowMs = 0;
-  const store = memoryDedupe({ ttlSeconds: 10, now: () => nowMs });
+it("removes an id after ttlSeconds, not earlier", () => {
+  const clock = createTestClock();
+  const store = memoryDedupe({ ttlSeconds: 10, now: clock.now });
   store.begin("a");
   store.complete("a");
-  nowMs = 9_999;
+  clock.nowMs = 9_999;
   expect(store.begin("a")).toBe("done");
-  nowMs = 10_000;
+  clock.nowMs = 10_000;
   expect(store.begin("a")).toBe("new");
 });
 
-it("keeps at most maxEntries finished ids, forgetting the oldest first", () => {
+it("stores at most maxEntries completed ids, and removes the oldest first", () => {
   const store = memoryDedupe({ maxEntries: 2 });
   for (const id of ["a", "b", "c"]) {
     store.begin(id);
@@ -36,7 +37,7 @@ it("keeps at most maxEntries finished ids, forgetting the oldest first", () => {
   expect(["a", "b", "c"].map((id) => store.begin(id))).toEqual(["new", "done", "done"]);
 });
 
-it("never forgets an id that is in progress, however many finish", () => {
+it("never removes an id that is in progress, however many are completed", () => {
   const store = memoryDedupe({ maxEntries: 1 });
   store.begin("slow");
   for (const id of ["a", "b", "c"]) {
@@ -46,17 +47,17 @@ it("never forgets an id that is in progress, however many finish", () => {
   expect(store.begin("slow")).toBe("in-progress");
 });
 
-it("a claim that hangs holds for a time, and no longer", () => {
-  let nowMs = 0;
-  const store = memoryDedupe({ claimSeconds: 10, now: () => nowMs });
+it("ends a claim that is neither completed nor abandoned after leaseSeconds", () => {
+  const clock = createTestClock();
+  const store = memoryDedupe({ leaseSeconds: 10, now: clock.now });
   store.begin("a");
-  nowMs = 9_999;
+  clock.nowMs = 9_999;
   expect(store.begin("a")).toBe("in-progress");
-  nowMs = 10_000;
+  clock.nowMs = 10_000;
   expect(store.begin("a")).toBe("new");
 });
 
-it.each([0, -1, Number.NaN])("refuses %s as a bound", (value) => {
+it.each([0, -1, Number.NaN])("throws for the limit %s", (value) => {
   expect(() => memoryDedupe({ maxEntries: value })).toThrow(/maxEntries/);
   expect(() => memoryDedupe({ ttlSeconds: value })).toThrow(/ttlSeconds/);
 });

@@ -1,13 +1,13 @@
-/** What the compiler and an editor say about events and handlers: the texts, not only whether there is an error. */
+/** The messages of the compiler, and the texts of an editor, about events and handlers. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { errorsOf, inMemoryProgram } from "../../../scripts/in-memory-program.ts";
+import { getErrors, inMemoryProgram } from "../../../scripts/in-memory-program.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
-/** Programs of a user, by name. */
+/** Example programs, by name. */
 const programs = {
   forgotten: `
     import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -15,16 +15,16 @@ const programs = {
     onEvents({
       "card.added": nothing, "card.removed": nothing, "balance.changed": nothing, "tier.changed": nothing, ping: nothing,
     });`,
-  "nearly all forgotten": `
+  "most handlers missing": `
     import { onEvents } from "@loyalty-cards/webhook-verify";
     onEvents({ "balance.changed": ({ data }) => console.log(data.balance) });`,
-  "no such event": `
+  "unknown event type": `
     import { onEvents } from "@loyalty-cards/webhook-verify";
     onEvents({ "balance.change": () => {}, other: () => {} });`,
   misspelt: `
     import { onEvents } from "@loyalty-cards/webhook-verify";
     onEvents({ "balance.changed": ({ data }) => console.log(data.blance), other: () => {} });`,
-  "no such member": `
+  "unknown property": `
     import { isKnownEvent, type UnknownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";
     export function read(event: WebhookEvent, unknown: UnknownEvent) {
       if (isKnownEvent(event) && event.type === "tier.changed") return event.data.teir;
@@ -45,39 +45,39 @@ const programs = {
     export declare const events: KnownEvents;`,
 };
 
-const pathOf = (name: string) => `${here}${name.replaceAll(" ", "-")}.ts`;
+const toPath = (name: string) => `${here}${name.replaceAll(" ", "-")}.ts`;
 const program = inMemoryProgram(
-  new Map(Object.entries(programs).map(([name, text]) => [pathOf(name), text])),
+  new Map(Object.entries(programs).map(([name, text]) => [toPath(name), text])),
 );
 const checker = program.getTypeChecker();
-const source = (name: keyof typeof programs) => program.getSourceFile(pathOf(name)) as ts.SourceFile;
-const messages = (name: keyof typeof programs) => errorsOf(program, pathOf(name));
+const source = (name: keyof typeof programs) => program.getSourceFile(toPath(name)) as ts.SourceFile;
+const messages = (name: keyof typeof programs) => getErrors(program, toPath(name));
 
 describe("the compiler", () => {
-  it("names the event that onEvents has no handler for", () => {
+  it("names the event type that onEvents has no handler for", () => {
     expect(messages("forgotten")).toEqual([
       expect.stringMatching(
         /Property '"consent\.changed"' is missing .* required in type 'HandlersOfEveryEvent/,
       ),
     ]);
-    expect(messages("nearly all forgotten")).toEqual([
+    expect(messages("most handlers missing")).toEqual([
       expect.stringMatching(
         /missing the following properties from type 'HandlersOfEveryEvent.*: "card\.added", "card\.removed", "tier\.changed", "consent\.changed", .*/,
       ),
     ]);
   });
 
-  it("names the event that does not exist", () => {
-    expect(messages("no such event")).toEqual([
+  it("names an event type that does not exist", () => {
+    expect(messages("unknown event type")).toEqual([
       expect.stringContaining(`'"balance.change"' does not exist in type 'EventHandlers`),
     ]);
   });
 
-  it("refuses a member that an event does not have, and suggests the right one", () => {
+  it("rejects a property that an event does not have, and suggests the right one", () => {
     expect(messages("misspelt")).toEqual([
       expect.stringMatching(/'blance' does not exist .* Did you mean 'balance'\?/s),
     ]);
-    expect(messages("no such member")).toEqual([
+    expect(messages("unknown property")).toEqual([
       expect.stringMatching(/'teir' does not exist on type '\{ passId: string; .*tier\?: unknown;/),
       expect.stringMatching(/'passID' does not exist .* Did you mean 'passId'\?/s),
       expect.stringMatching(/'dta' does not exist on type 'ConsentChanged'\. Did you mean 'data'\?/),
@@ -85,18 +85,18 @@ describe("the compiler", () => {
     ]);
   });
 
-  it("lets handlers return anything", () => {
+  it("allows handlers to return anything", () => {
     expect(messages("anything returned")).toEqual([]);
   });
 });
 
-/** Behind what the service's document says, a member names the clause of the specification. */
+/** A docstring is the description in the OpenAPI document, followed by the clause of the specification. */
 const clause = /\s\(spec \d+\.\d+\)(?=\.$)/;
 
 type Schema = { $ref?: string; description?: string; properties?: Record<string, Schema> };
 
 describe("an editor", () => {
-  it("shows the event by its name where a handler takes it", () => {
+  it("shows the name of the event type in a handler", () => {
     const shown: string[] = [];
     const visit = (node: ts.Node): void => {
       if (ts.isParameter(node)) shown.push(checker.typeToString(checker.getTypeAtLocation(node)));
@@ -106,7 +106,7 @@ describe("an editor", () => {
     expect(shown).toEqual(["BalanceChanged"]);
   });
 
-  it("shows for every member of every event, and for no other, what the service's document says about it", () => {
+  it("shows the description of the OpenAPI document for every property of every event", () => {
     const document = JSON.parse(
       readFileSync(new URL("../../../openapi/openapi.json", import.meta.url), "utf8"),
     );
@@ -123,8 +123,8 @@ describe("an editor", () => {
     };
     const ofDocument: Record<string, string> = {};
     const collect = (path: string, schema: Schema): void => {
-      for (const [name, member] of Object.entries(schema.properties ?? {})) {
-        const whole = resolved(member);
+      for (const [name, property] of Object.entries(schema.properties ?? {})) {
+        const whole = resolved(property);
         ofDocument[`${path}.${name}`] = whole.description ?? "";
         collect(`${path}.${name}`, whole);
       }
@@ -136,14 +136,14 @@ describe("an editor", () => {
 
     const shown: Record<string, string> = {};
     const show = (path: string, type: ts.Type): void => {
-      for (const member of type.getProperties()) {
-        const [declaration] = member.getDeclarations() ?? [];
+      for (const property of type.getProperties()) {
+        const [declaration] = property.getDeclarations() ?? [];
         if (declaration === undefined || !declaration.getSourceFile().fileName.includes("/webhook-verify/"))
-          continue; // of arrays and strings
-        const text = ts.displayPartsToString(member.getDocumentationComment(checker));
-        expect(text, `${path}.${member.name}`).toMatch(clause);
-        shown[`${path}.${member.name}`] = text.replace(clause, "").replaceAll(/\s+/g, " ");
-        show(`${path}.${member.name}`, checker.getTypeOfSymbol(member));
+          continue; // methods of arrays and strings
+        const text = ts.displayPartsToString(property.getDocumentationComment(checker));
+        expect(text, `${path}.${property.name}`).toMatch(clause);
+        shown[`${path}.${property.name}`] = text.replace(clause, "").replaceAll(/\s+/g, " ");
+        show(`${path}.${property.name}`, checker.getTypeOfSymbol(property));
       }
     };
     const events = source("hover").statements.filter(ts.isVariableStatement)[0]?.declarationList

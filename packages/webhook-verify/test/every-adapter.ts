@@ -1,4 +1,4 @@
-/** Every adapter in its framework, as a request listener: for tests that put any server, or any surroundings, around it. */
+/** Every adapter in its framework, as a request listener that a test can put into any server. */
 import "reflect-metadata";
 import { createServer, type RequestListener } from "node:http";
 import {
@@ -37,7 +37,7 @@ export interface EveryAdapter {
   /** The framework with the receiver at `/webhooks`. */
   listener(options: ReceiverOptions): Promise<RequestListener>;
   versions: readonly HttpVersion[];
-  /** What the receiver is given is no longer Node's request and response. */
+  /** The receiver does not get Node's request and response. */
   isBridged?: true;
 }
 
@@ -61,7 +61,7 @@ export const everyAdapter: readonly EveryAdapter[] = [
   { name: "node:http", versions: both, listener: async (options) => nodeReceiver(options) },
   {
     name: "Express 5",
-    versions: ["HTTP/1.1"], // Express puts requests of HTTP/1.1 in the place of those of HTTP/2
+    versions: ["HTTP/1.1"], // Express replaces the prototype of the request with that of HTTP/1.1
     listener: async (options) => express().all("/webhooks", expressReceiver(options)),
   },
   {
@@ -131,10 +131,10 @@ export const everyAdapter: readonly EveryAdapter[] = [
   ),
 ];
 
-/** How many uploads a session may have open: few, so that one that is left open is noticed. */
+/** The maximum of open uploads in a session: low, so that a test notices one that is left open. */
 export const maxOpenStreams = 5;
 
-/** Listens with this version of HTTP; over HTTP/2 without TLS. */
+/** Listens with a version of HTTP; HTTP/2 without TLS. */
 export function serving(listener: RequestListener, version: HttpVersion): Promise<RunningServer> {
   if (version === "HTTP/1.1") return listening(createServer(listener));
   const settings = { maxConcurrentStreams: maxOpenStreams };

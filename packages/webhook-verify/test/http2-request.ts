@@ -6,7 +6,7 @@ export interface Http2Response {
   headers: Record<string, unknown>;
 }
 
-/** Sends one request over this session. A body that is a number is so many bytes, and no end. */
+/** Sends one request over this session. A number as the body sends that many bytes, and does not end the stream. */
 export function requestOver(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
@@ -37,7 +37,7 @@ export function requestOver(
   });
 }
 
-/** Sends one delivery over a session of its own, and tells the status. */
+/** Sends one delivery over a new session, and returns the status. */
 export async function overHttp2(
   address: string,
   body: string,

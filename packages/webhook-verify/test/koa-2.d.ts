@@ -1,4 +1,4 @@
-/** Koa 2 beside Koa 3, with the types of the latter: the tests use what both have. */
+/** Types of Koa 2: those of Koa 3, which fit the calls in the tests. */
 declare module "koa-2" {
   import Koa from "koa";
   export default Koa;

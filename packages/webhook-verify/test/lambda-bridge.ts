@@ -1,16 +1,16 @@
-/** Turns HTTP requests into the events that AWS makes of them, and a function's results into answers. */
+/** Converts HTTP requests to the events of AWS, and the results of a function to responses. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
 import type { LambdaResult } from "../src/adapters/lambda.ts";
 import { listening, type RunningServer } from "./adapter-contract.ts";
 
-interface Arrived {
+interface LambdaRequest {
   request: IncomingMessage;
   body: Buffer;
 }
 
-/** Base64 of bodies that are not known to be text; and always of what is not UTF-8, which no event could hold as text. */
-function bodyOf({ request, body }: Arrived, textTypes: RegExp) {
+/** Encodes a body as text when its type is text and it is valid UTF-8, otherwise as base64. */
+function encodeBody({ request, body }: LambdaRequest, textTypes: RegExp) {
   const isText = textTypes.test(request.headers["content-type"] ?? "");
   const isUtf8 = Buffer.from(body.toString("utf8")).equals(body);
   return isText && isUtf8
@@ -30,65 +30,65 @@ const inTitleCase = <Value>(headers: Record<string, Value>) =>
     Object.entries(headers).map(([name, value]) => [name.replace(/\b[a-z]/g, (c) => c.toUpperCase()), value]),
   );
 
-const textual = /^(text\/|application\/json)/;
-const nothing = /^$(?!)/;
+const textType = /^(text\/|application\/json)/;
+const noType = /^$(?!)/;
 
 export const eventShapes = {
-  "a REST API": (arrived: Arrived) =>
+  "a REST API": (received: LambdaRequest) =>
     ({
       resource: "/webhooks",
       path: "/webhooks",
-      httpMethod: arrived.request.method ?? "",
-      headers: inTitleCase(lastLine(arrived.request)),
-      multiValueHeaders: inTitleCase(everyLine(arrived.request)),
+      httpMethod: received.request.method ?? "",
+      headers: inTitleCase(lastLine(received.request)),
+      multiValueHeaders: inTitleCase(everyLine(received.request)),
       queryStringParameters: null,
       multiValueQueryStringParameters: null,
       pathParameters: null,
       stageVariables: null,
-      requestContext: { stage: "prod", httpMethod: arrived.request.method ?? "" } as never,
-      ...bodyOf(arrived, textual),
+      requestContext: { stage: "prod", httpMethod: received.request.method ?? "" } as never,
+      ...encodeBody(received, textType),
     }) satisfies APIGatewayProxyEvent,
-  "a REST API with binary media types": (arrived: Arrived) => ({
-    ...eventShapes["a REST API"](arrived),
-    ...bodyOf(arrived, nothing),
+  "a REST API with binary media types": (received: LambdaRequest) => ({
+    ...eventShapes["a REST API"](received),
+    ...encodeBody(received, noType),
   }),
-  "an HTTP API": (arrived: Arrived) =>
+  "an HTTP API": (received: LambdaRequest) =>
     ({
       version: "2.0",
       routeKey: "ANY /webhooks",
       rawPath: "/webhooks",
       rawQueryString: "",
-      headers: joinedLines(arrived.request),
-      requestContext: { http: { method: arrived.request.method ?? "", path: "/webhooks" } } as never,
-      ...bodyOf(arrived, textual),
+      headers: joinedLines(received.request),
+      requestContext: { http: { method: received.request.method ?? "", path: "/webhooks" } } as never,
+      ...encodeBody(received, textType),
     }) satisfies APIGatewayProxyEventV2,
-  "a function URL": (arrived: Arrived) =>
+  "a function URL": (received: LambdaRequest) =>
     ({
       version: "2.0",
       routeKey: "$default",
       rawPath: "/webhooks",
       rawQueryString: "",
-      headers: joinedLines(arrived.request),
-      requestContext: { http: { method: arrived.request.method ?? "", path: "/webhooks" } } as never,
-      ...bodyOf(arrived, nothing),
+      headers: joinedLines(received.request),
+      requestContext: { http: { method: received.request.method ?? "", path: "/webhooks" } } as never,
+      ...encodeBody(received, noType),
     }) satisfies APIGatewayProxyEventV2,
-  "a load balancer": (arrived: Arrived) =>
+  "a load balancer": (received: LambdaRequest) =>
     ({
-      httpMethod: arrived.request.method ?? "",
+      httpMethod: received.request.method ?? "",
       path: "/webhooks",
       queryStringParameters: {},
-      headers: joinedLines(arrived.request),
+      headers: joinedLines(received.request),
       requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:::targetgroup/shop/1" } },
-      ...bodyOf(arrived, textual),
+      ...encodeBody(received, textType),
     }) satisfies ALBEvent,
-  "a load balancer with multi-value headers": (arrived: Arrived) =>
+  "a load balancer with multi-value headers": (received: LambdaRequest) =>
     ({
-      httpMethod: arrived.request.method ?? "",
+      httpMethod: received.request.method ?? "",
       path: "/webhooks",
       multiValueQueryStringParameters: {},
-      multiValueHeaders: everyLine(arrived.request),
+      multiValueHeaders: everyLine(received.request),
       requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:::targetgroup/shop/1" } },
-      ...bodyOf(arrived, textual),
+      ...encodeBody(received, textType),
     }) satisfies ALBEvent,
 };
 
@@ -103,15 +103,15 @@ export function bridged(shape: EventShape, handler: Handler): Promise<RunningSer
 }
 
 export function bridge(shape: EventShape, handler: Handler): RequestListener {
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const event = eventShapes[shape]({ request, body: Buffer.concat(chunks) });
     const result = await handler(event);
-    // A load balancer heeds only the kind of headers that it was configured for.
+    // A load balancer reads only the kind of headers that it is configured for.
     const wantsLists = "multiValueHeaders" in event;
     const headers = wantsLists ? result.multiValueHeaders : result.headers;
     response.writeHead(result.statusCode, headers ?? {}).end(result.body);
   }
-  return (request, response) => void answer(request, response).catch(() => response.destroy());
+  return (request, response) => void handle(request, response).catch(() => response.destroy());
 }

@@ -1,4 +1,4 @@
-/** Each event reaches exactly the handler of its signed type. */
+/** onEvents calls exactly the handler of the signed type. */
 import { expect, it } from "vitest";
 import { type Delivery, onEvents, type WebhookEvent } from "../src/index.ts";
 import { balanceChanged } from "./signed-delivery.ts";
@@ -9,16 +9,16 @@ const delivery: Delivery = {
   receivedAt: new Date(),
   signal: new AbortController().signal,
 };
-const ofType = (type: string, data: unknown = {}) =>
+const createEvent = (type: string, data: unknown = {}) =>
   ({ id: "evt_1", type, createdAt: "x", data }) as unknown as WebhookEvent;
 
-function recording() {
+function createHandlers() {
   const seen: string[] = [];
   const handler = (name: string) => (event: { type: string }) => void seen.push(`${name}:${event.type}`);
   return { seen, handler };
 }
 
-it("a known event reaches its handler, with the delivery", async () => {
+it("calls the handler of a known event with the delivery", async () => {
   const seen: unknown[] = [];
   const dispatch = onEvents({
     "balance.changed": (event, via) => void seen.push(event, via),
@@ -28,50 +28,53 @@ it("a known event reaches its handler, with the delivery", async () => {
   expect(seen).toEqual([balanceChanged(), delivery]);
 });
 
-it("a known event without a handler reaches `other`", async () => {
-  const { seen, handler } = recording();
-  await onEvents({ other: handler("other"), unknown: handler("unknown") })(ofType("ping"), delivery);
+it("calls `other` for a known event without a handler", async () => {
+  const { seen, handler } = createHandlers();
+  await onEvents({ other: handler("other"), unknown: handler("unknown") })(createEvent("ping"), delivery);
   expect(seen).toEqual(["other:ping"]);
 });
 
-it("an unknown event reaches `unknown`, else `other`, else nobody", async () => {
-  const { seen, handler } = recording();
-  await onEvents({ other: handler("other"), unknown: handler("unknown") })(ofType("card.renamed"), delivery);
-  await onEvents({ other: handler("other") })(ofType("card.renamed"), delivery);
+it("calls `unknown` for an unknown event, else `other`", async () => {
+  const { seen, handler } = createHandlers();
+  await onEvents({ other: handler("other"), unknown: handler("unknown") })(
+    createEvent("card.renamed"),
+    delivery,
+  );
+  await onEvents({ other: handler("other") })(createEvent("card.renamed"), delivery);
   expect(seen).toEqual(["unknown:card.renamed", "other:card.renamed"]);
 });
 
 it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
-  "the type %s is just unknown",
+  "calls `unknown` for the type %s",
   async (type) => {
-    const { seen, handler } = recording();
-    await onEvents({ other: handler("other"), unknown: handler("unknown") })(ofType(type), delivery);
+    const { seen, handler } = createHandlers();
+    await onEvents({ other: handler("other"), unknown: handler("unknown") })(createEvent(type), delivery);
     expect(seen).toEqual([`unknown:${type}`]);
   },
 );
 
-it("an event of a known type whose data differs reaches `unknown`, else `other`, and never its handler", async () => {
-  const { seen, handler } = recording();
+it("calls `unknown`, else `other`, and never the handler of the type when data differs", async () => {
+  const { seen, handler } = createHandlers();
   const known = { "balance.changed": handler("balance") };
-  const differing = ofType("balance.changed", { balance: "120" });
+  const differing = createEvent("balance.changed", { balance: "120" });
   await onEvents({ ...known, other: handler("other"), unknown: handler("unknown") })(differing, delivery);
   await onEvents({ ...known, other: handler("other") })(differing, delivery);
   expect(seen).toEqual(["unknown:balance.changed", "other:balance.changed"]);
 });
 
-it("with neither `unknown` nor `other` it rejects for data that differs, and names the paths and the remedy", async () => {
-  const { seen, handler } = recording();
+it("rejects with the paths and the fix when data differs and there is neither `unknown` nor `other`", async () => {
+  const { seen, handler } = createHandlers();
   const handlers: object = { "balance.changed": handler("balance") };
   const dispatch = onEvents(handlers as Parameters<typeof onEvents>[0]);
-  const differing = ofType("balance.changed", { ...balanceChanged().data, balance: "+48600100200" });
+  const differing = createEvent("balance.changed", { ...balanceChanged().data, balance: "+48600100200" });
   await expect(dispatch(differing, delivery)).rejects.toThrow(
-    'The data of balance.changed differs from the contract at /data/balance: give onEvents a handler "unknown" or "other"',
+    'The data of balance.changed differs from the contract at /data/balance: pass onEvents a handler "unknown" or "other"',
   );
-  await dispatch(ofType("card.renamed"), delivery); // newer than this version: nobody asked for it
+  await dispatch(createEvent("card.renamed"), delivery); // newer than this version, and without a handler
   expect(seen).toEqual([]);
 });
 
-it("a handler for no event is refused when it is given", () => {
+it("throws for a handler of an unknown event type", () => {
   const handlers = { "balance.change": () => {}, other: () => {} } as Parameters<typeof onEvents>[0];
   expect(() => onEvents(handlers)).toThrow('"balance.change", which is not an event type');
 });
@@ -85,20 +88,20 @@ it.each([
   ["card.add", "card.added"],
   ["pings", "ping"],
   ["others", "other"],
-])("for a handler of %s it asks whether %s was meant, and lists the names", (name, meant) => {
-  const refused = () => onEvents({ [name]: () => {}, other: () => {} } as Parameters<typeof onEvents>[0]);
-  expect(refused).toThrow(TypeError);
-  expect(refused).toThrow(`Did you mean "${meant}"?`);
-  expect(refused).toThrow(
+])("throws for a handler of %s, suggests %s, and lists the names", (name, meant) => {
+  const create = () => onEvents({ [name]: () => {}, other: () => {} } as Parameters<typeof onEvents>[0]);
+  expect(create).toThrow(TypeError);
+  expect(create).toThrow(`Did you mean "${meant}"?`);
+  expect(create).toThrow(
     "The names are card.added, card.removed, balance.changed, tier.changed, consent.changed, ping, unknown, other",
   );
 });
 
-it("suggests nothing for a name that is like none, and survives a long one", () => {
+it("suggests nothing for a name that resembles none, and handles a long one", () => {
   for (const name of ["invoice.paid", "", "__proto", "b".repeat(1_000_000)]) {
-    const refused = () => onEvents({ [name]: () => {}, other: () => {} } as Parameters<typeof onEvents>[0]);
-    expect(refused).toThrow("The names are card.added");
-    expect(refused).not.toThrow("Did you mean");
+    const create = () => onEvents({ [name]: () => {}, other: () => {} } as Parameters<typeof onEvents>[0]);
+    expect(create).toThrow("The names are card.added");
+    expect(create).not.toThrow("Did you mean");
   }
 });
 
@@ -107,7 +110,7 @@ it.each([
   ["null", null],
   ["string", "save"],
   ["object", { handle() {} }],
-])("a handler that is %s is refused by name when it is given", (given, handler) => {
+])("throws with the name of a handler that is %s", (given, handler) => {
   for (const name of ["balance.changed", "unknown", "other"]) {
     const handlers = { other: () => {}, [name]: handler } as unknown as Parameters<typeof onEvents>[0];
     expect(() => onEvents(handlers)).toThrow(TypeError);
@@ -115,13 +118,13 @@ it.each([
   }
 });
 
-it.each([undefined, null, () => {}])("%s instead of handlers is refused with an example", (handlers) => {
+it.each([undefined, null, () => {}])("throws with an example for %s instead of handlers", (handlers) => {
   expect(() => onEvents(handlers as unknown as Parameters<typeof onEvents>[0])).toThrow(
     /onEvents needs an object of handlers: \{ "balance\.changed"/,
   );
 });
 
-it("a handler may return anything, and what it returns is awaited", async () => {
+it("awaits and ignores the result of a handler", async () => {
   const balances = new Map<string, number>();
   let isDone = false;
   const dispatch = onEvents({
@@ -134,11 +137,11 @@ it("a handler may return anything, and what it returns is awaited", async () => 
     other: () => "ignored",
   });
   expect(await dispatch(balanceChanged(), delivery)).toBeUndefined();
-  await dispatch(ofType("ping"), delivery);
+  await dispatch(createEvent("ping"), delivery);
   expect([[...balances], isDone]).toEqual([[["card_1", 120]], true]);
 });
 
-it("a handler's rejection is the caller's", async () => {
+it("rejects when a handler rejects", async () => {
   const dispatch = onEvents({ other: () => Promise.reject(new Error("database down")) });
-  await expect(dispatch(ofType("ping"), delivery)).rejects.toThrow("database down");
+  await expect(dispatch(createEvent("ping"), delivery)).rejects.toThrow("database down");
 });

@@ -1,4 +1,4 @@
-/** Streams a body at a server in this process and tells how much it held of it at most, garbage not counted. */
+/** Streams a body to a server in this process, and measures the maximum number of its bytes that the server held, without garbage. */
 import { request as httpRequest } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -7,16 +7,16 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const chunk = Buffer.alloc(64 * 1024, " ");
-/** A measurement is a whole garbage collection: one for each mebibyte. */
+/** One measurement per mebibyte, because each needs a full garbage collection. */
 const chunksPerMeasurement = 16;
 
 function held(): number {
   collectGarbage();
-  collectGarbage(); // waits for the sweepers of the first one, which free the buffers beside the main thread
+  collectGarbage(); // waits for the first collection, which frees the buffers on other threads
   return process.memoryUsage().arrayBuffers;
 }
 
-/** Ends when the server hangs up, or when everything is sent. */
+/** Ends when the server closes the connection, or when everything is sent. */
 export function peakBytes(url: string, headers: Record<string, string>, bytes: number): Promise<number> {
   return new Promise((resolve) => {
     const before = held();

@@ -1,4 +1,4 @@
-/** Makes signed deliveries for the tests. */
+/** Signed deliveries for the tests. */
 import { signWebhookSync } from "../src/index.ts";
 
 export const secret = "whsec_mock_4fZr0nXqT1";

@@ -1,4 +1,4 @@
-/** The types an integrator meets: narrowing, exhaustiveness, and each adapter in its framework's slot. */
+/** The public types: narrowing, exhaustiveness, and each adapter with the types of its framework. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { webhooks } from "@loyalty-cards/openapi";
 import type {
@@ -26,7 +26,7 @@ import {
   type KnownEvent,
   onEvents,
   type UnknownEvent,
-  type VerificationFault,
+  type VerificationErrorReason,
   verifyWebhook,
   type WebhookEvent,
 } from "../src/index.ts";
@@ -60,11 +60,11 @@ type Contract = {
   [Type in keyof webhooks]: webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 };
 
-test("the events are those of the service's document, member by member", () => {
+test("the events equal those of the OpenAPI document", () => {
   expectTypeOf<KnownEvents>().toEqualTypeOf<Contract>();
 });
 
-test("a member that an event does not have is an error", () => {
+test("an unknown property of an event is an error", () => {
   // @ts-expect-error blance
   if (event.type === "balance.changed") event.data.blance;
   // @ts-expect-error typ
@@ -73,7 +73,7 @@ test("a member that an event does not have is an error", () => {
   if (isKnownEvent(event)) event.dta;
 });
 
-test("members whose form the specification leaves open are unknown, and can be compared and narrowed", () => {
+test("properties whose form the specification does not define are unknown, and can be compared and narrowed", () => {
   if (event.type === "card.added") expectTypeOf(event.data.wallet).toEqualTypeOf<unknown>();
   if (event.type === "tier.changed") {
     const { tier, previous } = event.data;
@@ -97,10 +97,10 @@ test("isKnownEvent narrows to the known events, and leaves the unknown one", () 
 
 test("isWebhookVerificationError narrows to the error with its reason", () => {
   const error: unknown = undefined;
-  if (isWebhookVerificationError(error)) expectTypeOf(error.reason).toEqualTypeOf<VerificationFault>();
+  if (isWebhookVerificationError(error)) expectTypeOf(error.reason).toEqualTypeOf<VerificationErrorReason>();
 });
 
-test("onEvents types each handler and misses none", () => {
+test("onEvents types each handler, and reports a missing one", () => {
   onEvents({
     "card.added": (added) => void expectTypeOf(added.data.passId).toEqualTypeOf<string>(),
     "card.removed": nothing,
@@ -111,9 +111,9 @@ test("onEvents types each handler and misses none", () => {
     unknown: (unknown) => void expectTypeOf(unknown).toEqualTypeOf<UnknownEvent>(),
   });
   onEvents({ "balance.changed": nothing, other: nothing });
-  // @ts-expect-error five events are forgotten and there is no `other`
+  // @ts-expect-error five handlers are missing, and there is no `other`
   onEvents({ "balance.changed": nothing });
-  // @ts-expect-error there is no such event
+  // @ts-expect-error this event type does not exist
   onEvents({ "balance.change": nothing, other: nothing });
 });
 
@@ -129,19 +129,19 @@ test("each adapter fits its framework", () => {
   expectTypeOf(koaReceiver({ secret: "s" })).toExtend<Middleware>();
 });
 
-test("a Lambda receiver is a handler of every kind of event, and takes no process", () => {
+test("a Lambda receiver handles every kind of event, and does not accept process", () => {
   const handler = lambdaReceiver({ secret: "s" });
   expectTypeOf(handler).toExtend<APIGatewayProxyHandlerV2>();
   expectTypeOf(handler).toExtend<ALBHandler>();
   expectTypeOf<ALBEvent>().toExtend<LambdaEvent>();
   expectTypeOf<APIGatewayProxyEvent>().toExtend<LambdaEvent>();
-  // A REST API insists that `headers` is no undefined member; the result has none.
+  // The type of a REST API does not allow `headers: undefined`, so the result omits it.
   expectTypeOf(handler).toExtend<APIGatewayProxyHandler>();
-  // @ts-expect-error a function freezes once it has answered
+  // @ts-expect-error a function is frozen after its response
   lambdaReceiver({ secret: "s", process: () => {} });
 });
 
-test("the secret cannot be forgotten", () => {
+test("the secret is required", () => {
   // @ts-expect-error secret is required
   expressReceiver({});
   // @ts-expect-error secret is required

@@ -1,11 +1,11 @@
-/** The openssl-made deliveries, as inputs of the verifier. */
+/** The signature vectors, converted to inputs of the verifier. */
 import vectors from "@loyalty-cards/openapi/vectors" with { type: "json" };
 
 export interface Vector {
   name: string;
   rawBody: Uint8Array;
   secrets: Uint8Array[];
-  /** A list when the header came in several lines. */
+  /** A list for several header lines. */
   signature: string | string[] | undefined;
   nowMs: number;
   toleranceSeconds: number;

@@ -1,8 +1,8 @@
-/** What the verifier lets through and what it refuses, judged by signatures that openssl made. */
+/** verifyWebhook and signWebhook, compared with signatures by openssl. */
 import { createContext, runInContext } from "node:vm";
 import { describe, expect, it, vi } from "vitest";
-import { examineReceiver } from "../src/doctor/examine-receiver.ts";
-import { signByWebCrypto } from "../src/hmac-web.ts";
+import { checkReceiver } from "../src/doctor/check-receiver.ts";
+import { signWithWebCrypto } from "../src/hmac.ts";
 import {
   createReceiver,
   isKnownEvent,
@@ -16,18 +16,18 @@ import {
   verifyWebhookSync,
   WebhookVerificationError,
 } from "../src/index.ts";
-import { type SigningKey, signingKeys } from "../src/secret.ts";
-import { checkBodyByWebCrypto, checkHeader } from "../src/verify.ts";
+import { type SigningKey, toSigningKeys } from "../src/secrets.ts";
+import { checkBodyWithWebCrypto, checkHeader } from "../src/verify.ts";
 import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
 import { signatureVectors, type Vector } from "./vectors.ts";
 
-/** The package loaded a second time, as when two versions of a dependency are installed. */
+/** The package loaded a second time, as with two installed versions. */
 function anotherCopy(): Promise<typeof import("../src/index.ts")> {
   vi.resetModules();
   return import("../src/index.ts");
 }
 
-const inputOf = ({ rawBody, signature, secrets, toleranceSeconds, nowMs }: Vector): VerifyInput => ({
+const toInput = ({ rawBody, signature, secrets, toleranceSeconds, nowMs }: Vector): VerifyInput => ({
   rawBody,
   signature,
   secret: secrets,
@@ -35,7 +35,7 @@ const inputOf = ({ rawBody, signature, secrets, toleranceSeconds, nowMs }: Vecto
   now: () => nowMs,
 });
 
-function verdictOf(run: () => unknown): string {
+function getVerdict(run: () => unknown): string {
   try {
     run();
     return "valid";
@@ -54,16 +54,16 @@ async function verdictByWebCrypto({
 }: Vector): Promise<string> {
   const header = checkHeader(signature, { nowMs, toleranceSeconds });
   if ("reason" in header) return header.reason;
-  const result = await checkBodyByWebCrypto({ header, body: rawBody, keys: signingKeys(secrets), nowMs });
+  const result = await checkBodyWithWebCrypto({ header, body: rawBody, keys: toSigningKeys(secrets), nowMs });
   return typeof result === "string" ? result : "valid";
 }
 
-describe("the verdict on a delivery with", () => {
-  it("any of at least 200 peculiarities", () => expect(signatureVectors.length).toBeGreaterThanOrEqual(200));
+describe("the signature vectors", () => {
+  it("are at least 200", () => expect(signatureVectors.length).toBeGreaterThanOrEqual(200));
 
-  it.each(signatureVectors)("$name is $verdict", async (vector) => {
-    const input = inputOf(vector);
-    expect(verdictOf(() => verifyWebhookSync(input))).toBe(vector.verdict);
+  it.each(signatureVectors)("include $name, which is $verdict", async (vector) => {
+    const input = toInput(vector);
+    expect(getVerdict(() => verifyWebhookSync(input))).toBe(vector.verdict);
     expect(
       await verifyWebhook(input).then(
         () => "valid",
@@ -74,36 +74,36 @@ describe("the verdict on a delivery with", () => {
   });
 });
 
-describe("signing", () => {
-  it("makes the signature that openssl makes", async () => {
+describe("signWebhook", () => {
+  it("creates the same signature as openssl", async () => {
     const [vector] = signatureVectors.filter((candidate) => candidate.name === "a balance-changed event");
     const [key] = vector?.secrets ?? [];
-    if (vector === undefined || key === undefined) throw new Error("the vector is gone");
+    if (vector === undefined || key === undefined) throw new Error("the vector is missing");
     const input = { rawBody: vector.rawBody, secret: key, timestamp: vector.nowMs / 1000 };
     expect(signWebhookSync(input)).toBe(vector.signature);
     expect(await signWebhook(input)).toBe(vector.signature);
-    const [secretKey] = signingKeys(key) as [SigningKey];
-    const hex = await signByWebCrypto(secretKey, String(input.timestamp), vector.rawBody);
+    const [secretKey] = toSigningKeys(key) as [SigningKey];
+    const hex = await signWithWebCrypto(secretKey, String(input.timestamp), vector.rawBody);
     expect(`t=${input.timestamp},v1=${hex}`).toBe(vector.signature);
   });
 
-  it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("refuses the timestamp %s", (timestamp) => {
+  it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("throws for the timestamp %s", (timestamp) => {
     expect(() => signWebhookSync({ rawBody: "{}", secret, timestamp })).toThrow(TypeError);
   });
 
-  it("verifies right away, by the clock of the machine", async () => {
+  it("creates a signature that verifies with the current time", async () => {
     const signature = await signWebhook({ rawBody: JSON.stringify(balanceChanged()), secret });
     const event = await verifyWebhook({ rawBody: JSON.stringify(balanceChanged()), signature, secret });
     expect(event).toEqual(balanceChanged());
   });
 });
 
-describe("the body", () => {
+describe("rawBody", () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const signature = headers["service-signature"];
   const bytes = Buffer.from(body);
 
-  it("may be a string, bytes, a view into a larger buffer or an ArrayBuffer", () => {
+  it("can be a string, bytes, a view of a larger buffer or an ArrayBuffer", () => {
     const larger = new Uint8Array(bytes.length + 20);
     larger.set(bytes, 7);
     const view = larger.subarray(7, 7 + bytes.length);
@@ -113,27 +113,27 @@ describe("the body", () => {
     }
   });
 
-  it("may come from another realm", () => {
+  it("can come from another realm", () => {
     const foreign = runInContext(`Uint8Array.from(${JSON.stringify([...bytes])})`, createContext());
     expect(foreign instanceof Uint8Array).toBe(false);
     expect(verifyWebhookSync({ rawBody: foreign, signature, secret }).id).toBe("evt_1");
   });
 
-  it("that was parsed is the program's mistake, not the sender's", () => {
+  it("throws a TypeError for a parsed body", () => {
     const rawBody = JSON.parse(body);
     expect(() => verifyWebhookSync({ rawBody, signature, secret })).toThrow(TypeError);
     expect(() => verifyWebhookSync({ rawBody, signature, secret })).toThrow(/not a parsed body/);
   });
 });
 
-describe("the header", () => {
+describe("the signature header", () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const signature = headers["service-signature"] as string;
   const verdict = (value: VerifyInput["signature"]) =>
-    verdictOf(() => verifyWebhookSync({ rawBody: body, signature: value, secret }));
+    getVerdict(() => verifyWebhookSync({ rawBody: body, signature: value, secret }));
 
-  it("may be a list of one line", () => expect(verdict([signature])).toBe("valid"));
-  it("is malformed when there are two lines, even equal ones", () =>
+  it("can be a list of one line", () => expect(verdict([signature])).toBe("valid"));
+  it("is malformed when it has two lines, even equal ones", () =>
     expect(verdict([signature, signature])).toBe("malformed-signature"));
   it.each([7, {}, true, [7], Buffer.from(signature)])("is malformed when it is %j", (value) =>
     expect(verdict(value as never)).toBe("malformed-signature"),
@@ -147,7 +147,7 @@ describe("the header", () => {
     signature.replace(",", ",\u00a0"),
     signature.replace(",", ",\n"),
     `${signature},${"x".repeat(5)}\ud800`,
-  ])("is malformed when it is what HTTP would not carry: %j", (value) =>
+  ])("is malformed when it has characters that HTTP does not allow: %j", (value) =>
     expect(verdict(value)).toBe("malformed-signature"),
   );
   it.each([null, undefined, [], [null]])("is missing when it is %j", (value) =>
@@ -155,7 +155,7 @@ describe("the header", () => {
   );
 });
 
-describe("an option that would switch the check off is refused before anything is looked at", () => {
+describe("verifyWebhook throws before it reads the delivery for an option that would disable the check:", () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const input = { rawBody: body, signature: headers["service-signature"], secret };
 
@@ -178,8 +178,8 @@ describe("an option that would switch the check off is refused before anything i
     [null, /missing/],
     [{ key: "" }, /empty/],
     [{ key: secret, notAfter: new Date(Number.NaN) }, /notAfter/],
-    [{ key: secret, notAfter: "2026-01-01T00:00:00.000Z" }, /notAfter .* give a Date/],
-    [{ key: secret, notAfter: null }, /notAfter .* give a Date/],
+    [{ key: secret, notAfter: "2026-01-01T00:00:00.000Z" }, /notAfter .* pass a Date/],
+    [{ key: secret, notAfter: null }, /notAfter .* pass a Date/],
     [7, /string or bytes/],
   ])("secret %j", async (value, message) => {
     expect(() => verifyWebhookSync({ ...input, secret: value as Secret })).toThrow(message);
@@ -187,7 +187,7 @@ describe("an option that would switch the check off is refused before anything i
   });
 });
 
-const notTheTime: [string, unknown][] = [
+const invalidTimes: [string, unknown][] = [
   ["an ISO string", "2026-01-01T00:00:00.000Z"],
   ["digits in a string", String(Date.now())],
   ["undefined", undefined],
@@ -202,13 +202,13 @@ const notTheTime: [string, unknown][] = [
   ["a promise", Promise.resolve(Date.now())],
 ];
 
-describe("a clock that returns", () => {
+describe("a `now` option", () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const input = { rawBody: body, signature: headers["service-signature"], secret };
   const message = /^now must return milliseconds as a number, as Date\.now does; it returned /;
 
-  it.each(notTheTime)(
-    "%s is a TypeError, of both verifiers, the receiver and the memory of ids",
+  it.each(invalidTimes)(
+    "causes a TypeError in every function that takes it when it returns %s",
     async (_name, value) => {
       const now = () => value as number;
       expect(() => verifyWebhookSync({ ...input, now })).toThrow(TypeError);
@@ -217,16 +217,16 @@ describe("a clock that returns", () => {
       await expect(verifyWebhook({ ...input, now })).rejects.toThrow(message);
       expect(() => createReceiver({ secret, now })).toThrow(message);
       expect(() => memoryDedupe({ now })).toThrow(message);
-      await expect(examineReceiver({ url: "https://shop.example/", secret, now })).rejects.toThrow(message);
+      await expect(checkReceiver({ url: "https://shop.example/", secret, now })).rejects.toThrow(message);
     },
   );
 
-  it.each([0, -1, 0.5, 8.64e15, -8.64e15])("%d milliseconds is a time", (nowMs) => {
-    const verdict = verdictOf(() => verifyWebhookSync({ ...input, now: () => nowMs }));
+  it.each([0, -1, 0.5, 8.64e15, -8.64e15])("can return %d milliseconds", (nowMs) => {
+    const verdict = getVerdict(() => verifyWebhookSync({ ...input, now: () => nowMs }));
     expect(verdict).toBe(nowMs > 1e13 ? "stale" : "future");
   });
 
-  it("nothing because it is none is a TypeError", async () => {
+  it("throws a TypeError when it is not a function", async () => {
     const now = Date.now() as never;
     expect(() => verifyWebhookSync({ ...input, now })).toThrow(
       "now must be a function that returns milliseconds",
@@ -236,7 +236,7 @@ describe("a clock that returns", () => {
   });
 });
 
-describe("a secret with an end", () => {
+describe("a secret with notAfter", () => {
   const notAfter = new Date("2026-01-01T00:00:00.000Z");
   const timestamp = notAfter.getTime() / 1000;
   const { body, headers } = signedDelivery(balanceChanged(), { timestamp });
@@ -247,10 +247,10 @@ describe("a secret with an end", () => {
     now: () => nowMs,
   });
 
-  it("counts up to that moment, and not a millisecond longer", async () => {
+  it("is accepted up to that moment, and not a millisecond longer", async () => {
     const last = at(notAfter.getTime());
     const after = at(notAfter.getTime() + 1);
-    expect([verdictOf(() => verifyWebhookSync(last)), verdictOf(() => verifyWebhookSync(after))]).toEqual([
+    expect([getVerdict(() => verifyWebhookSync(last)), getVerdict(() => verifyWebhookSync(after))]).toEqual([
       "valid",
       "mismatch",
     ]);
@@ -259,26 +259,26 @@ describe("a secret with an end", () => {
   });
 });
 
-describe("what is made of a secret", () => {
-  const keyOf = (given: Secret) => signingKeys(given)[0];
+describe("the imported key of a secret", () => {
+  const getKey = (given: Secret) => toSigningKeys(given)[0];
 
-  it("is kept for a string, because strings cannot change, and made anew for bytes", () => {
-    const first = keyOf("whsec_first");
-    keyOf("whsec_second");
-    expect(keyOf("whsec_first")).toBe(first);
+  it("is cached for a string, and created again for bytes, which can change", () => {
+    const first = getKey("whsec_first");
+    getKey("whsec_second");
+    expect(getKey("whsec_first")).toBe(first);
     const bytes = Buffer.from("whsec_first");
-    expect(keyOf(bytes)).not.toBe(keyOf(bytes));
+    expect(getKey(bytes)).not.toBe(getKey(bytes));
   });
 
-  it("is forgotten when a hundred others came, so that nobody can fill the memory", () => {
-    const first = keyOf("whsec_first");
-    for (let other = 0; other < 100; other++) keyOf(`whsec_other_${other}`);
-    expect(keyOf("whsec_first")).not.toBe(first);
+  it("is removed from the cache after a hundred others, so that the cache is limited", () => {
+    const first = getKey("whsec_first");
+    for (let other = 0; other < 100; other++) getKey(`whsec_other_${other}`);
+    expect(getKey("whsec_first")).not.toBe(first);
   });
 
-  it("does not change when the bytes do that it was made of", () => {
+  it("does not change when the bytes of the secret change", () => {
     const bytes = Buffer.from(secret);
-    const keys = signingKeys(bytes);
+    const keys = toSigningKeys(bytes);
     bytes.fill(7);
     expect(Buffer.from(keys[0]?.key as Uint8Array).toString()).toBe(secret);
   });
@@ -293,18 +293,21 @@ describe("an event whose data differs from the contract", () => {
   };
 
   it.each([undefined, null, [], "text", 7, {}, { ...balanceChanged().data, balance: "120" }])(
-    "with data %j is verified all the same, and isKnownEvent is false for it",
+    "is verified with data %j, and isKnownEvent is false",
     async (data) => {
       const event = await verified({ ...balanceChanged(), data });
       expect([event.id, event.type, isKnownEvent(event)]).toEqual(["evt_1", "balance.changed", false]);
     },
   );
 
-  it.each(["text", 7, true, null, [], undefined])("a ping with data %j is as known as any", async (data) => {
-    expect(isKnownEvent(await verified({ id: "evt_1", type: "ping", createdAt: "x", data }))).toBe(true);
-  });
+  it.each(["text", 7, true, null, [], undefined])(
+    "does not include a ping with data %j: isKnownEvent is true",
+    async (data) => {
+      expect(isKnownEvent(await verified({ id: "evt_1", type: "ping", createdAt: "x", data }))).toBe(true);
+    },
+  );
 
-  it("is told apart from a whole one, also by another copy of the package", async () => {
+  it("is recognized by another copy of the package too", async () => {
     const copy = await anotherCopy();
     expect(copy.isKnownEvent).not.toBe(isKnownEvent);
     expect(copy.isKnownEvent(await verified(balanceChanged()))).toBe(true);
@@ -322,7 +325,7 @@ describe("isWebhookVerificationError", () => {
     }
   };
 
-  it("knows the error of another copy of the package, where instanceof does not", async () => {
+  it("recognizes the error of another copy of the package, which instanceof does not", async () => {
     const copy = await anotherCopy();
     const foreign = refused(copy.verifyWebhookSync);
     expect([foreign instanceof WebhookVerificationError, isWebhookVerificationError(foreign)]).toEqual([
@@ -341,7 +344,7 @@ describe("isWebhookVerificationError", () => {
   ])("is false for %s", (value) => expect(isWebhookVerificationError(value)).toBe(false));
 });
 
-it("the event of a body with a __proto__ key changes no prototype", () => {
+it("parses a __proto__ key without changing a prototype", () => {
   const raw = '{"id":"evt_1","type":"ping","createdAt":"x","__proto__":{"polluted":true},"data":{}}';
   const { headers } = signedDelivery(raw);
   const event = verifyWebhookSync({ rawBody: raw, signature: headers["service-signature"], secret });

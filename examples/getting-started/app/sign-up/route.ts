@@ -1,4 +1,4 @@
-/** The shop of the first guide on Next: the sign-up. */
+/** The shop of the guide "Getting started" on Next: the sign-up. */
 // #region next-sign-up
 // app/sign-up/route.ts
 import { type Form, signUp } from "../../server/loyalty";

@@ -26,7 +26,7 @@ beforeAll(() => {
     symlinkSync(join(source, "../../node_modules", name), join(shop, "node_modules", name));
 }, 60_000);
 
-/** What a user's program prints in that folder. */
+/** The output of a user's program in that folder. */
 const printedBy = (program: string, type: "module" | "commonjs") =>
   execFileSync(process.execPath, [`--input-type=${type}`, "--eval", program], {
     cwd: shop,
@@ -39,7 +39,7 @@ const imports = (entry: string) => `import { cardLinks } from "${entry}"; ${show
 const requires = (entry: string) => `const { cardLinks } = require("${entry}"); ${show}`;
 
 it.each(["@loyalty-cards/issuing-client", "@loyalty-cards/issuing-client/links"])(
-  "%s exports cardLinks in ESM and in CommonJS",
+  "exports cardLinks from %s in ESM and in CommonJS",
   (entry) => {
     expect(printedBy(imports(entry), "module")).toBe(`${page}/google\n`);
     expect(printedBy(requires(entry), "commonjs")).toBe(`${page}/google\n`);
@@ -60,7 +60,7 @@ async function browserBundle(contents: string): Promise<string> {
 it.each([
   ["import", imports],
   ["require", requires],
-])("a browser bundle with %s of /links works and contains nothing of the client", async (_how, program) => {
+])("bundles /links with %s for a browser without the client", async (_how, program) => {
   const text = await browserBundle(program("@loyalty-cards/issuing-client/links"));
   expect(printedBy(text, "commonjs")).toBe(`${page}/google\n`);
   const client = /browser|fetch|authorization|api\/v1|process\./i;

@@ -1,4 +1,4 @@
-/** Callers who share a request over real sockets: whose deadline, whose card, whose error. Time is the test's. */
+/** Callers that share a request, over real sockets and with a test clock: each has its own deadline, card and error. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
@@ -13,9 +13,9 @@ import {
   type ProblemError,
   type ResponseMeta,
 } from "../../src/index.ts";
-import { undiciTransport } from "../../src/node-undici.ts";
+import { undiciTransport } from "../../src/undici-transport.ts";
 import { signUp, template } from "../scripted.ts";
-import { standingClock } from "../standing-clock.ts";
+import { createTestClock } from "../test-clock.ts";
 
 interface Received {
   request: IncomingMessage;
@@ -31,7 +31,7 @@ const until = async (condition: () => boolean) => {
 };
 
 describe.each(["fetch", "undici"] as const)("over %s", (over) => {
-  /** A service that responds when the test says so. */
+  /** A service whose responses the test sends. */
   async function open(options: Partial<IssuingClientOptions> = {}) {
     const received: Received[] = [];
     const server = createServer((request, response) => {
@@ -48,7 +48,7 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
       server.closeAllConnections();
       await agent.destroy();
     });
-    const clock = standingClock();
+    const clock = createTestClock();
     const client = createIssuingClient({
       baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       apiKey: "k",
@@ -73,12 +73,12 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
       (error: IssuingError) => error,
     );
 
-  it("a caller with the longer deadline gets the card after the first one's deadline", async () => {
+  it("returns the card to a caller with a longer deadline after the first caller's deadline", async () => {
     const { issue, clock, received, receivedCount, respond } = await open();
     const first = settled(issue({ deadlineMs: 1_000 }));
     await receivedCount(1);
     const second = settled(issue({ deadlineMs: 5_000 }));
-    await until(() => clock.waiting === 3); // two deadlines and one attempt
+    await until(() => clock.pendingTimers === 3); // two deadlines and one attempt
     clock.advance(1_000);
     expect(await first).toMatchObject({
       code: "deadline",
@@ -89,28 +89,28 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     });
     respond(0);
     expect(await second).toEqual(card);
-    expect([received.length, clock.waiting]).toEqual([1, 0]);
+    expect([received.length, clock.pendingTimers]).toEqual([1, 0]);
   });
 
-  it("a caller with the shorter deadline leaves, and the first one goes on", async () => {
+  it("continues for the first caller after the deadline of a caller with a shorter one", async () => {
     const { issue, clock, received, receivedCount, respond } = await open();
     const first = settled(issue({ deadlineMs: 5_000 }));
     await receivedCount(1);
     const second = settled(issue({ deadlineMs: 1_000 }));
-    await until(() => clock.waiting === 3);
+    await until(() => clock.pendingTimers === 3);
     clock.advance(1_000);
     expect(await second).toMatchObject({ code: "deadline", outcome: "unknown", attempts: 1 });
     respond(0);
     expect(await first).toEqual(card);
-    expect([received.length, clock.waiting]).toEqual([1, 0]);
+    expect([received.length, clock.pendingTimers]).toEqual([1, 0]);
   });
 
-  it("retries go on until the latest deadline of those who wait", async () => {
+  it("retries until the latest deadline of all callers", async () => {
     const { issue, clock, received, receivedCount, respond } = await open();
     const first = settled(issue({ deadlineMs: 1_000 }));
     await receivedCount(1);
     const second = settled(issue({ deadlineMs: 10_000 }));
-    await until(() => clock.waiting === 3);
+    await until(() => clock.pendingTimers === 3);
     respond(0, 503, {}, { "retry-after": "2" });
     await until(() => received[0]?.isClosed === true);
     clock.advance(1_000);
@@ -121,13 +121,13 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(await second).toEqual(card);
   });
 
-  it("the request ends when the last of them has left, and the next call sends anew", async () => {
+  it("aborts the request when the last caller has left, and sends a new one for the next call", async () => {
     const { issue, clock, received, receivedCount, respond } = await open();
     const controller = new AbortController();
     const first = settled(issue({ deadlineMs: 1_000 }));
     await receivedCount(1);
     const second = issue({ deadlineMs: 5_000, signal: controller.signal });
-    await until(() => clock.waiting === 3);
+    await until(() => clock.pendingTimers === 3);
     clock.advance(1_000);
     expect(await first).toMatchObject({ code: "deadline" });
     expect(received[0]?.isClosed).toBe(false);
@@ -135,17 +135,17 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     controller.abort(reason);
     await expect(second).rejects.toBe(reason);
     await until(() => received[0]?.isClosed === true);
-    expect(clock.waiting).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
     const third = issue();
     await receivedCount(2);
     respond(1);
     expect(await third).toEqual(card);
   });
 
-  it("nothing is called sent while the API key is still looked for", async () => {
+  it("reports not-sent while the API key is read", async () => {
     const { issue, clock, received } = await open({ apiKey: () => new Promise<string>(() => {}) });
     const calls = [issue({ deadlineMs: 1_000 }), issue({ deadlineMs: 2_000 })].map(settled);
-    await until(() => clock.waiting === 2);
+    await until(() => clock.pendingTimers === 2);
     clock.advance(1_000);
     expect(await calls[0]).toMatchObject({ code: "deadline", outcome: "not-sent", attempts: 0 });
     clock.advance(1_000);
@@ -153,13 +153,13 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(received).toEqual([]);
   });
 
-  it("what one caller changes in its card, another does not see", async () => {
+  it("returns each caller its own card", async () => {
     const { issue, received, receivedCount, respond } = await open();
-    const spoil = (own: Card) => {
+    const mutate = (own: Card) => {
       own.fieldValues["name"] = "Eve";
       return own;
     };
-    const calls = [issue().then(spoil), issue(), issue().then(spoil), issue()];
+    const calls = [issue().then(mutate), issue(), issue().then(mutate), issue()];
     await receivedCount(1);
     respond(0);
     const [, second, , fourth] = await Promise.all(calls);
@@ -167,19 +167,19 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(received).toHaveLength(1);
   });
 
-  it("what one caller changes in its response's headers or its error, another does not see", async () => {
+  it("gives each caller its own headers and its own error", async () => {
     const { issue, receivedCount, respond } = await open();
     const metas: ResponseMeta[] = [];
     const onResponse = (meta: ResponseMeta) => {
       metas.push({ ...meta, requestId: meta.headers.get("x-own") ?? "none" });
       meta.headers.set("x-own", "changed");
     };
-    const spoil = (error: ProblemError) => {
+    const mutate = (error: ProblemError) => {
       (error.problem["errors"] as unknown[]).push("changed");
       Object.assign(error, { code: "changed" });
       throw error;
     };
-    const first = issue({ onResponse }).catch(spoil);
+    const first = issue({ onResponse }).catch(mutate);
     const second = issue({ onResponse });
     const problem = { detail: "Please fill in the name.", errors: [{ pointer: "/name" }] };
     await receivedCount(1);
@@ -191,7 +191,7 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(metas.map(({ requestId }) => requestId)).toEqual(["none", "none"]);
   });
 
-  it("a failure of the connection is an error of each caller's own, its cause included", async () => {
+  it("throws each caller its own network error with its own cause", async () => {
     const { issue, received, receivedCount } = await open({ maxRetries: 0 });
     const calls = [issue(), issue()].map(settled);
     await receivedCount(1);
@@ -203,14 +203,14 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(one?.cause).not.toBe(other?.cause);
   });
 
-  it("a key function that fails gives each caller an error of its own", async () => {
+  it("throws each caller its own error when the apiKey function fails", async () => {
     const { issue } = await open({ apiKey: () => Promise.reject(new Error("vault")) });
     const [one, other] = (await Promise.all([issue(), issue()].map(settled))) as unknown as IssuingError[];
     expect([one, other]).toMatchObject([{ code: "configuration" }, { code: "configuration" }]);
     expect(one).not.toBe(other);
   });
 
-  it("headers that differ do not send a second request: those of the first caller go out", async () => {
+  it("shares a request when the headers differ, and sends those of the first caller", async () => {
     const { issue, received, receivedCount, respond } = await open();
     const calls = ["00-a", "00-b"].map((traceparent) => issue({ headers: { traceparent } }));
     await receivedCount(1);
@@ -219,35 +219,35 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(received.map(({ request }) => request.headers["traceparent"])).toEqual(["00-a"]);
   });
 
-  it("the longest timeoutMs holds for an attempt, also when it comes in while the attempt is under way", async () => {
+  it("applies the longest timeoutMs, also of a caller that joins during the attempt", async () => {
     const { issue, clock, received, receivedCount, respond } = await open({ maxRetries: 0 });
     const first = issue({ timeoutMs: 1_000 });
     await receivedCount(1);
     const second = issue({ timeoutMs: 3_000 });
-    await until(() => clock.waiting === 3);
+    await until(() => clock.pendingTimers === 3);
     clock.advance(1_000);
-    expect(clock.waiting).toBe(3);
+    expect(clock.pendingTimers).toBe(3);
     clock.advance(1_999);
     respond(0);
     expect(await Promise.all([first, second])).toEqual([card, card]);
-    expect([received.length, clock.waiting]).toEqual([1, 0]);
+    expect([received.length, clock.pendingTimers]).toEqual([1, 0]);
   });
 
-  it("the greatest maxRetries holds", async () => {
+  it("applies the greatest maxRetries", async () => {
     const { issue, clock, receivedCount, respond } = await open();
     const first = issue({ maxRetries: 0 });
     await receivedCount(1);
     const second = issue({ maxRetries: 1 });
-    await until(() => clock.waiting === 3);
+    await until(() => clock.pendingTimers === 3);
     respond(0, 503, {});
-    await until(() => clock.waiting === 3);
+    await until(() => clock.pendingTimers === 3);
     const retried = receivedCount(2);
     while (!(await Promise.race([retried.then(() => true), immediate().then(() => false)]))) clock.advance(1);
     respond(1);
     expect(await Promise.all([first, second])).toEqual([card, card]);
   });
 
-  it("callers with random deadlines and aborts get exactly one of a card and an error of their own", async () => {
+  it("gives each caller with a random deadline or abort a card or its own error", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -307,7 +307,7 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
           }
           expect(new Set(calls.map(({ end }) => end)).size).toBe(calls.length);
           expect(received).toHaveLength(requestsFor(calls));
-          expect(clock.waiting).toBe(0);
+          expect(clock.pendingTimers).toBe(0);
         },
       ),
       { numRuns: 20 },
@@ -322,11 +322,11 @@ interface Call {
   /** Its deadline, or when it aborts. */
   leavesAtMs: number;
   reason: Error | undefined;
-  /** The card, or why there is none. */
+  /** The card or the error. */
   end: unknown;
 }
 
-/** One for each time that somebody came while nobody waited. */
+/** The number of requests: one for each caller that joined while no other caller was waiting. */
 function requestsFor(calls: readonly Call[]): number {
   let [count, waitedForUntilMs] = [0, 0];
   for (const { joinsAtMs, leavesAtMs } of calls) {

@@ -1,11 +1,11 @@
-/** The faults of real sockets: what the runtime's fetch and undici make of them, and what the client makes of that. */
+/** Failures on real sockets, over fetch and undici. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createIssuingClient, type IssuingClientOptions, ProblemError } from "../../src/index.ts";
-import { undiciTransport } from "../../src/node-undici.ts";
+import { undiciTransport } from "../../src/undici-transport.ts";
 import { signUp, template } from "../scripted.ts";
 
 type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
@@ -33,7 +33,7 @@ async function serve(behaviours: readonly Behaviour[], options: Partial<IssuingC
   return { issue, client, keys, server, baseUrl };
 }
 
-const faults: Record<string, Behaviour> = {
+const failures: Record<string, Behaviour> = {
   "503": (_request, response) => void response.writeHead(503).end(),
   "a connection that is closed": ({ socket }) => void socket.destroy(),
   "a connection that is reset": ({ socket }) => void (socket as Socket).resetAndDestroy(),
@@ -50,19 +50,19 @@ const faults: Record<string, Behaviour> = {
   "201 with HTML": (_request, response) =>
     void response.writeHead(201, { "content-type": "text/html" }).end("<p>"),
   "201 with an empty body": (_request, response) => void response.writeHead(201).end(),
-  silence: () => {},
-  garbage: ({ socket }) => void socket.end("what?\r\n\r\n"),
+  "no response": () => {},
+  "a response that is not HTTP": ({ socket }) => void socket.end("what?\r\n\r\n"),
 };
 
 const tooLong = JSON.stringify({ detail: "x".repeat(4 * 1024 * 1024) });
 
-/** Bodies of errors that cannot be read, or tell nothing. */
+/** Bodies of error responses that cannot be read. */
 const unreadable: Record<string, (status: number, headers?: Record<string, string>) => Behaviour> = {
-  "is too long, by its length": (status, headers) => (_request, response) =>
+  "is longer than allowed, as its content-length says": (status, headers) => (_request, response) =>
     void response.writeHead(status, { ...headers, "content-length": tooLong.length }).end(tooLong),
-  "is too long, without a length": (status, headers) => (_request, response) =>
+  "is longer than allowed, without a content-length": (status, headers) => (_request, response) =>
     void response.writeHead(status, { ...headers, "transfer-encoding": "chunked" }).end(tooLong),
-  "says gzip and is not": (status, headers) => (_request, response) =>
+  "is not gzip, although its content-encoding is gzip": (status, headers) => (_request, response) =>
     void response.writeHead(status, { ...headers, "content-encoding": "gzip" }).end("{}"),
   "is gzip that ends early": (status, headers) => (_request, response) =>
     void response
@@ -80,19 +80,25 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
   const open = (behaviours: readonly Behaviour[], options: Partial<IssuingClientOptions> = {}) =>
     serve(behaviours, { ...options, ...(over === "undici" && { transport: agentsTransport() }) });
 
-  it.each(Object.entries(faults))("%s, twice, and then the card, under one key", async (_name, fault) => {
-    const { issue, keys } = await open([fault, fault], { timeoutMs: 250 });
-    expect((await issue()).id).toBe("card_1");
-    expect(keys).toHaveLength(3);
-    expect(new Set(keys).size).toBe(1);
-  });
+  it.each(Object.entries(failures))(
+    "retries with the same key, and returns the card, after two failures: %s",
+    async (_name, failure) => {
+      const { issue, keys } = await open([failure, failure], { timeoutMs: 250 });
+      expect((await issue()).id).toBe("card_1");
+      expect(keys).toHaveLength(3);
+      expect(new Set(keys).size).toBe(1);
+    },
+  );
 
-  it.each(Object.entries(faults))("%s, always, leaves the outcome unknown", async (_name, fault) => {
-    const { issue } = await open([fault, fault, fault], { timeoutMs: 100 });
-    await expect(issue()).rejects.toMatchObject({ outcome: "unknown", retryable: true, attempts: 3 });
-  });
+  it.each(Object.entries(failures))(
+    "reports the outcome unknown when every attempt fails: %s",
+    async (_name, failure) => {
+      const { issue } = await open([failure, failure, failure], { timeoutMs: 100 });
+      await expect(issue()).rejects.toMatchObject({ outcome: "unknown", retryable: true, attempts: 3 });
+    },
+  );
 
-  it("a reason phrase in the service's own language does not cost the card", async () => {
+  it("accepts a reason phrase that is not ASCII", async () => {
     const { issue, keys } = await open([
       ({ socket }) => {
         const head = "HTTP/1.1 201 Utworzono pomyślnie\r\ncontent-type: application/json";
@@ -103,13 +109,13 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(keys).toHaveLength(1);
   });
 
-  it("nobody listening is known not to have been sent", async () => {
+  it("reports not-sent when the port is closed", async () => {
     const { issue, server } = await open([]);
     await new Promise((resolve) => server.close(resolve));
     await expect(issue()).rejects.toMatchObject({ code: "network", outcome: "not-sent", attempts: 3 });
   });
 
-  it("a redirect is not followed: nothing is sent to the other address", async () => {
+  it("does not follow a redirect", async () => {
     const other = await open([]);
     const { issue } = await open([
       (_request, response) => void response.writeHead(307, { location: `${other.baseUrl}/` }).end(),
@@ -118,16 +124,16 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(other.keys).toEqual([]);
   });
 
-  it("an abort ends a call in flight", async () => {
+  it("rejects a running call when the caller aborts", async () => {
     const controller = new AbortController();
     const reason = new Error("the user left");
     const { client } = await open([() => controller.abort(reason)]);
     await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe(reason);
   });
 
-  it("a call uses the connection of the one before, also when that was a refusal", async () => {
+  it("reuses the connection of the previous call, also after an error response", async () => {
     const sockets = new Set<Socket>();
-    const noting =
+    const recordSocket =
       (behaviour: Behaviour): Behaviour =>
       (request, response) => {
         sockets.add(request.socket);
@@ -137,22 +143,22 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
       void response.writeHead(422, { "content-type": "application/problem+json" }).end('{"detail":"x"}');
     const unavailable: Behaviour = (_request, response) =>
       void response.writeHead(503).end("x".repeat(10_000));
-    const { issue } = await open([refuse, unavailable, issued, issued].map(noting));
+    const { issue } = await open([refuse, unavailable, issued, issued].map(recordSocket));
     await issue().catch(() => {});
     await issue();
     await issue();
     expect(sockets.size).toBe(1);
   });
 
-  describe.each(Object.entries(unreadable))("an error whose body %s", (_name, respond) => {
+  describe.each(Object.entries(unreadable))("an error response whose body %s", (_name, respond) => {
     it.each([500, 503, 429, 408])(
-      "is retried by its status %i, as Retry-After asks, with one key",
+      "is retried after the pause of Retry-After, with the same key, when its status is %i",
       async (status) => {
         const pausesMs: number[] = [];
-        const fault = respond(status, { "retry-after": "0" });
-        const { issue, keys } = await open([fault, fault], {
+        const failure = respond(status, { "retry-after": "0" });
+        const { issue, keys } = await open([failure, failure], {
           random: () => 1,
-          onEvent: (event) => event.type === "retry" && pausesMs.push(event.pauseMs),
+          onEvent: (event) => event.type === "retry" && pausesMs.push(event.delayMs),
         });
         expect((await issue()).id).toBe("card_1");
         expect([keys.length, new Set(keys).size, pausesMs]).toEqual([3, 1, [0, 0]]);
@@ -166,7 +172,7 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
       [401, "unauthorized", false, 1],
       [404, "not-found", false, 1],
       [422, "validation", false, 1],
-    ])("is a problem by its status %i", async (status, code, retryable, attempts) => {
+    ])("becomes a ProblemError when its status is %i", async (status, code, retryable, attempts) => {
       const { issue, keys } = await open(Array(3).fill(respond(status)));
       const error = await issue().catch((thrown) => thrown);
       expect(error).toBeInstanceOf(ProblemError);
@@ -176,7 +182,7 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     });
   });
 
-  it("an error whose body stalls is retried when its time is up", async () => {
+  it("retries an error response whose body stalls until the timeout", async () => {
     const stalls: Behaviour = (_request, response) => {
       response.writeHead(500, { "content-type": "application/json", "content-length": 100 }).write("{");
     };
@@ -185,7 +191,7 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     expect(keys).toHaveLength(3);
   });
 
-  it("of an error that never ends, no more is taken than the limit, and the connection is closed", async () => {
+  it("reads an endless error body up to the limit, and closes the connection", async () => {
     const written: number[] = [];
     let closed = 0;
     const { issue } = await open(
@@ -203,11 +209,11 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
     );
     await expect(issue()).rejects.toMatchObject({ code: "server", status: 503, attempts: 3 });
     while (closed < 3) await new Promise((resolve) => setImmediate(resolve));
-    // What the sockets hold on both sides comes on top.
+    // Plus the buffers of the sockets on both sides.
     for (const bytes of written) expect(bytes).toBeLessThan(3 * 4_194_304);
   });
 
-  it("a body without a length is read to its limit and no further", async () => {
+  it("reads a body without a length up to the limit", async () => {
     const { issue } = await open([
       (_request, response) => {
         response.writeHead(201, { "content-type": "application/json" });
@@ -231,10 +237,10 @@ function agentsTransport() {
 }
 
 describe("undici", () => {
-  it("asks for a plain body, and refuses an encoded one instead of guessing", async () => {
-    const asked: unknown[] = [];
+  it("requests an unencoded body, and rejects an encoded one", async () => {
+    const acceptEncodings: unknown[] = [];
     const encoded: Behaviour = (request, response) => {
-      asked.push(request.headers["accept-encoding"]);
+      acceptEncodings.push(request.headers["accept-encoding"]);
       response.writeHead(201, { "content-encoding": "gzip" }).end("never decoded");
     };
     const { issue } = await serve([encoded, encoded, encoded], { transport: agentsTransport() });
@@ -243,11 +249,11 @@ describe("undici", () => {
       outcome: "unknown",
       attempts: 3,
     });
-    expect(asked).toEqual(Array(3).fill("identity"));
+    expect(acceptEncodings).toEqual(Array(3).fill("identity"));
   });
 
-  it("tells the answer's headers as fetch does", async () => {
-    const answer: Behaviour = (_request, response) =>
+  it("returns the same headers as fetch", async () => {
+    const respond: Behaviour = (_request, response) =>
       void response
         .writeHead(200, [
           ["content-type", "application/json"],
@@ -256,25 +262,25 @@ describe("undici", () => {
           ["x-twice", "b"],
         ] as never)
         .end(body);
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     for (const options of [{}, { transport: agentsTransport() }]) {
-      const { client } = await serve([answer], options);
+      const { client } = await serve([respond], options);
       await client.getCard("card_1", {
         onResponse: ({ headers, requestId }) =>
-          told.push([headers.get("x-twice"), headers.get("content-type"), requestId]),
+          received.push([headers.get("x-twice"), headers.get("content-type"), requestId]),
       });
     }
-    expect(told[0]).toEqual(["a, b", "application/json", "req_1"]);
-    expect(told[1]).toEqual(told[0]);
+    expect(received[0]).toEqual(["a, b", "application/json", "req_1"]);
+    expect(received[1]).toEqual(received[0]);
   });
 
-  it("carries the escape hatch too", async () => {
+  it("sends the requests of client.api", async () => {
     const { client } = await serve([issued], { transport: agentsTransport() });
     const { data } = await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
     expect(data).toMatchObject({ id: "card_1" });
   });
 
-  it("refuses what is no dispatcher, and a fetch beside it", () => {
+  it("rejects a value that is not a dispatcher, and a fetch option beside it", () => {
     expect(() => undiciTransport({} as never)).toThrow(/undiciTransport\(new Agent\(\)\)/);
     const options = { baseUrl: "https://cards.test", apiKey: "k", fetch, transport: agentsTransport() };
     expect(() => createIssuingClient(options)).toThrow(/not both/);

@@ -5,12 +5,12 @@ import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { createIssuingClient, type IssuingClientOptions } from "../../src/index.ts";
-import { undiciTransport } from "../../src/node-undici.ts";
+import { undiciTransport } from "../../src/undici-transport.ts";
 import { signUp, template } from "../scripted.ts";
 
 const own = `loyalty-cards/${packageJson.version}`;
 
-/** A client of a server that responds with the given statuses, then with what suits every method. */
+/** A client and a server that responds with these statuses first, and then with a body that suits every method. */
 async function open(options: Partial<IssuingClientOptions>, statuses: number[] = []) {
   const userAgents: unknown[] = [];
   const server = createServer((request, response) => {
@@ -38,7 +38,7 @@ describe.each([
   ["fetch", () => ({})],
   ["undici", overUndici],
 ])("over %s", (_name, transport) => {
-  it("has the name and the version of the package in every method, attempt and call of the api", async () => {
+  it("sends the name and the version of the package with every method, retry and call of client.api", async () => {
     const { client, userAgents } = await open(transport(), [503]);
     await client.issueCard(template.id, signUp, { userId: 1 });
     await client.getCard("card_1");
@@ -49,7 +49,7 @@ describe.each([
     expect(userAgents).toEqual(Array(7).fill(own));
   });
 
-  it("has the caller's program and the header of one call after that", async () => {
+  it("appends the userAgent option and the user-agent header of the call", async () => {
     const { client, userAgents } = await open({ ...transport(), userAgent: "my-shop/1.2 (staging)" }, [503]);
     await client.getCard("card_1");
     await client.getCard("card_1", { headers: { "User-Agent": "back-fill/3" } });

@@ -1,18 +1,25 @@
-/** Routes for cards: search, detail, history, and what happens at the till and on the phone. */
-import { addToWallet, existingCard, removeFromWallet, type StoredCard, setStatus } from "../domain/cards.ts";
+/** Control routes for cards and customers: search, detail, history, points, wallets. */
+import { CorrectionInput, Expiry, PointsInput, StatusInput } from "@loyalty-cards/openapi/control-validators";
+import {
+  addToWallet,
+  getCard,
+  removeFromWallet,
+  type StoredCard,
+  setStatus,
+  toCard,
+} from "../domain/cards.ts";
+import { type Domain, NotFoundError } from "../domain/context.ts";
+import type { Customer } from "../domain/customers.ts";
 import {
   cancelOperation,
-  type Expiry,
   expirePoints,
   recordCorrection,
   recordPoints,
+  type StoredOperation,
+  toOperation,
 } from "../domain/ledger.ts";
-import { number, object, text, truth } from "../domain/shape.ts";
-import type { State } from "../domain/state.ts";
-import { mentions } from "./customers.ts";
-import { pageOf } from "./page.ts";
-import { type ControlRoute, created, done, ok } from "./route.ts";
-import { cardView, operationView } from "./views.ts";
+import type { State } from "../sandbox/state.ts";
+import { type ControlRoute, created, noContent, ok, paginate, withBody } from "./route.ts";
 
 const pointsKinds = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
 
@@ -20,108 +27,157 @@ export const cardRoutes: ControlRoute[] = [
   {
     method: "GET",
     path: "/_mock/cards",
-    run({ world: { domain }, query }) {
-      const isWanted = cardFilter(domain.state, query);
-      const found = [...domain.state.cards.values()].filter(isWanted).reverse();
-      return pageOf(found, query, (card) => cardView(domain, card));
+    run({ sandbox: { domain }, query }) {
+      const matchesFilter = createCardFilter(domain.state, query);
+      const found = [...domain.state.cards.values()].filter(matchesFilter).reverse();
+      return paginate(found, query, (card) => toCardView(domain, card));
     },
   },
   {
     method: "GET",
     path: "/_mock/cards/*",
-    run: ({ world: { domain }, params: [id = ""] }) => ok(cardView(domain, existingCard(domain, id))),
+    run: ({ sandbox: { domain }, params: [id = ""] }) => ok(toCardView(domain, getCard(domain, id))),
   },
   {
     method: "GET",
     path: "/_mock/cards/*/operations",
-    run({ world: { domain }, params: [id = ""], query }) {
-      existingCard(domain, id);
+    run({ sandbox: { domain }, params: [id = ""], query }) {
+      getCard(domain, id);
       const { operations, operationIdsByCard } = domain.state;
       const history = (operationIdsByCard.get(id) ?? []).flatMap((name) => operations.get(name) ?? []);
-      return pageOf(history.reverse(), query, operationView);
+      return paginate(history.reverse(), query, toOperationView);
     },
   },
   ...Object.entries(pointsKinds).map(
-    ([name, kind]): ControlRoute => ({
-      method: "POST",
-      path: `/_mock/cards/*/${name}`,
-      takes: object({ points: number({ moreThan: 0 }) }, ["points"]),
-      run({ world: { domain }, params: [id = ""], body }) {
-        const { points } = body as { points: number };
-        return recorded(domain.state, recordPoints(domain, id, kind, points).id);
-      },
-    }),
+    ([name, kind]): ControlRoute =>
+      withBody({
+        method: "POST",
+        path: `/_mock/cards/*/${name}`,
+        body: PointsInput,
+        run({ sandbox: { domain }, params: [id = ""], body }) {
+          return operationResponse(domain.state, recordPoints(domain, id, kind, body.points).id);
+        },
+      }),
   ),
-  {
+  withBody({
     method: "POST",
     path: "/_mock/cards/*/correct",
-    takes: object({ change: (value, pointer) => notZero(value, pointer) }, ["change"]),
-    run({ world: { domain }, params: [id = ""], body }) {
-      const { change } = body as { change: number };
-      return recorded(domain.state, recordCorrection(domain, id, change).id);
+    body: CorrectionInput,
+    run({ sandbox: { domain }, params: [id = ""], body }) {
+      return operationResponse(domain.state, recordCorrection(domain, id, body.change).id);
     },
-  },
-  {
+  }),
+  withBody({
     method: "POST",
     path: "/_mock/cards/*/expire",
-    takes: object({ points: number({ moreThan: 0 }), keepBalance: truth }, ["points"]),
-    run({ world: { domain }, params: [id = ""], body }) {
-      expirePoints(domain, id, body as Expiry);
-      return ok(cardView(domain, existingCard(domain, id)));
+    body: Expiry,
+    run({ sandbox: { domain }, params: [id = ""], body }) {
+      expirePoints(domain, id, body);
+      return ok(toCardView(domain, getCard(domain, id)));
     },
-  },
-  {
+  }),
+  withBody({
     method: "PUT",
     path: "/_mock/cards/*/status",
-    takes: object({ status: text }, ["status"]),
-    run({ world: { domain }, params: [id = ""], body }) {
-      setStatus(domain, id, (body as { status: string }).status);
-      return ok(cardView(domain, existingCard(domain, id)));
+    body: StatusInput,
+    run({ sandbox: { domain }, params: [id = ""], body }) {
+      setStatus(domain, id, body.status);
+      return ok(toCardView(domain, getCard(domain, id)));
     },
-  },
+  }),
   {
     method: "POST",
     path: "/_mock/operations/*/cancel",
-    run: ({ world: { domain }, params: [id = ""] }) => recorded(domain.state, cancelOperation(domain, id).id),
+    run: ({ sandbox: { domain }, params: [id = ""] }) =>
+      operationResponse(domain.state, cancelOperation(domain, id).id),
   },
   {
     method: "PUT",
     path: "/_mock/cards/*/wallets/*",
-    run({ world: { domain }, params: [id = "", wallet = ""] }) {
+    run({ sandbox: { domain }, params: [id = "", wallet = ""] }) {
       addToWallet(domain, id, wallet);
-      return done;
+      return noContent;
     },
   },
   {
     method: "DELETE",
     path: "/_mock/cards/*/wallets/*",
-    run({ world: { domain }, params: [id = "", wallet = ""] }) {
+    run({ sandbox: { domain }, params: [id = "", wallet = ""] }) {
       removeFromWallet(domain, id, wallet);
-      return done;
+      return noContent;
     },
   },
 ];
 
-function recorded({ operations }: State, id: string) {
+function operationResponse({ operations }: State, id: string) {
   const operation = operations.get(id);
-  return created(operation && operationView(operation));
+  return created(operation && toOperationView(operation));
 }
 
-function notZero(value: unknown, pointer: string) {
-  if (value === 0) return [{ pointer, detail: '"change" must be a number other than 0.' }];
-  return number()(value, pointer);
-}
-
-function cardFilter({ customers }: State, query: URLSearchParams): (card: StoredCard) => boolean {
+function createCardFilter({ customers }: State, query: URLSearchParams): (card: StoredCard) => boolean {
   const [customerId, templateId] = [query.get("customerId"), query.get("templateId")];
-  const wanted = query.get("query") ?? "";
-  const words = wanted.trim().toLowerCase();
-  const says = (text: string | number) => String(text).toLowerCase().includes(words);
+  const searchText = query.get("query") ?? "";
+  const words = searchText.trim().toLowerCase();
+  const contains = (text: string | number) => String(text).toLowerCase().includes(words);
   return (card) => {
     if (customerId !== null && card.customerId !== customerId) return false;
     if (templateId !== null && card.templateId !== templateId) return false;
-    if (words === "" || says(card.id) || Object.values(card.fieldValues).some(says)) return true;
+    if (words === "" || contains(card.id) || Object.values(card.fieldValues).some(contains)) return true;
     const customer = customers.get(card.customerId);
-    return customer !== undefined && mentions(customer, wanted);
+    return customer !== undefined && matchesCustomer(customer, searchText);
   };
+}
+
+export const customerRoutes: ControlRoute[] = [
+  {
+    method: "GET",
+    path: "/_mock/customers",
+    run({ sandbox, query }) {
+      const searchText = query.get("query") ?? "";
+      const found = [...sandbox.domain.state.customers.values()].filter((customer) =>
+        matchesCustomer(customer, searchText),
+      );
+      return paginate(found.reverse(), query, toCustomerView);
+    },
+  },
+  {
+    method: "GET",
+    path: "/_mock/customers/*",
+    run({ sandbox, params: [id = ""] }) {
+      const customer = sandbox.domain.state.customers.get(id);
+      if (customer === undefined) throw new NotFoundError(`There is no customer "${id}".`);
+      return ok(toCustomerView(customer));
+    },
+  },
+];
+
+/** Whether the id, name, phone or e-mail of a customer contains the search text. */
+export function matchesCustomer({ id, name, phone, email }: Customer, searchText: string): boolean {
+  const words = searchText.trim().toLowerCase();
+  if (words === "") return true;
+  const digits = words.replaceAll(/[\s()-]/g, "");
+  return (
+    [id, name, email].some((value) => value?.toLowerCase().includes(words)) ||
+    (phone?.includes(digits) ?? false)
+  );
+}
+
+export function toCustomerView({ id, name, phone, email, privacyVersion, marketing, cardIds }: Customer) {
+  return { id, name, phone, email, marketingConsent: marketing.isGiven, privacyVersion, cardIds };
+}
+
+export function toCardView(domain: Domain<State>, card: StoredCard) {
+  const customer = domain.state.customers.get(card.customerId);
+  return {
+    ...toCard(domain, card),
+    templateId: card.templateId,
+    issuedAt: new Date(card.issuedAtMs).toISOString(),
+    wallets: card.wallets,
+    expiredPoints: card.expiredPoints ?? 0,
+    customer: customer && toCustomerView(customer),
+  };
+}
+
+export function toOperationView(operation: StoredOperation) {
+  return { ...toOperation(operation), isCancelled: operation.isCancelled };
 }

@@ -1,61 +1,67 @@
-/** Routes for time: told, set, and moved. */
-import type { FiredAttempt } from "../delivery/deliveries.ts";
-import type { ClockSetting, ServiceClock } from "../delivery/service-clock.ts";
-import { type Duration, durationMs } from "../domain/duration.ts";
+/** Control routes for the clock: read it, set its mode, move it. */
+import { AdvanceInput, ClockSetting } from "@loyalty-cards/openapi/control-validators";
+import type { AttemptRecord } from "../delivery/deliveries.ts";
+import { type Duration, toMilliseconds } from "../domain/clock.ts";
+import { InputError } from "../domain/input.ts";
 import { Problem } from "../domain/problem.ts";
-import { number, object, oneOf, type Shape } from "../domain/shape.ts";
-import type { World } from "../world.ts";
-import { type ControlRoute, ok } from "./route.ts";
-import { clockView } from "./views.ts";
-
-const duration: Shape = (value, pointer) => {
-  try {
-    if (typeof value === "string" || typeof value === "number") durationMs(value as Duration);
-    else throw new RangeError('"duration" must be like "90s", "5m", "6h", "1d", or milliseconds.');
-    return [];
-  } catch (error) {
-    return [{ pointer, detail: (error as Error).message }];
-  }
-};
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { ServiceClock } from "../sandbox/service-clock.ts";
+import { type ControlRoute, ok, withBody } from "./route.ts";
 
 export const clockRoutes: ControlRoute[] = [
-  { method: "GET", path: "/_mock/clock", run: ({ world }) => ok(clockView(world)) },
-  {
+  { method: "GET", path: "/_mock/clock", run: ({ sandbox }) => ok(toClockView(sandbox)) },
+  withBody({
     method: "PUT",
     path: "/_mock/clock",
-    takes: object(
-      { mode: oneOf(["system", "manual", "scaled"]), factor: number({ moreThan: 0, atMost: 1_000_000 }) },
-      ["mode"],
-    ),
-    run({ world, body }) {
-      world.clock.set(body as ClockSetting);
-      return ok(clockView(world));
+    body: ClockSetting,
+    run({ sandbox, body }) {
+      sandbox.clock.set(body);
+      return ok(toClockView(sandbox));
     },
-  },
-  {
+  }),
+  withBody({
     method: "POST",
     path: "/_mock/clock/advance",
-    takes: object({ duration }, ["duration"]),
-    run: ({ world, body }) =>
-      moved(world, (clock) => clock.advance((body as { duration: Duration }).duration)),
-  },
+    body: AdvanceInput,
+    run({ sandbox, body }) {
+      const durationMs = parseDuration(body.duration);
+      return moveClock(sandbox, (clock) => clock.advance(durationMs));
+    },
+  }),
   {
     method: "POST",
     path: "/_mock/clock/advance-to-next-delivery",
-    run: ({ world }) => moved(world, (clock) => clock.advanceToNextDelivery()),
+    run: ({ sandbox }) => moveClock(sandbox, (clock) => clock.advanceToNextDelivery()),
   },
   {
     method: "POST",
     path: "/_mock/clock/run-until-idle",
-    run: ({ world }) => moved(world, (clock) => clock.runUntilIdle()),
+    run: ({ sandbox }) => moveClock(sandbox, (clock) => clock.runUntilIdle()),
   },
 ];
 
-async function moved(world: World, move: (clock: ServiceClock) => Promise<FiredAttempt[]>) {
-  if (world.clock.setting().mode === "system") {
-    const howTo = 'PUT /_mock/clock with { "mode": "manual" } or { "mode": "scaled" } first.';
-    return new Problem(409, `The machine's clock cannot be moved; ${howTo}`);
+function parseDuration(duration: string | number): number {
+  try {
+    return toMilliseconds(duration as Duration);
+  } catch (error) {
+    throw new InputError([{ pointer: "/duration", detail: (error as Error).message }]);
   }
-  const fired = await move(world.clock);
-  return ok({ ...clockView(world), fired });
+}
+
+async function moveClock(sandbox: Sandbox, move: (clock: ServiceClock) => Promise<AttemptRecord[]>) {
+  if (sandbox.clock.setting().mode === "system") {
+    const advice = 'PUT /_mock/clock with { "mode": "manual" } or { "mode": "scaled" } first.';
+    return new Problem(409, `The machine's clock cannot be moved; ${advice}`);
+  }
+  const attempts = await move(sandbox.clock);
+  return ok({ ...toClockView(sandbox), attempts });
+}
+
+function toClockView({ clock }: Sandbox) {
+  const nextMs = clock.nextAttemptAt();
+  return {
+    now: new Date(clock.now()).toISOString(),
+    ...clock.setting(),
+    ...(nextMs !== undefined && { nextAttemptAt: new Date(nextMs).toISOString() }),
+  };
 }

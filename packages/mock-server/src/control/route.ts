@@ -1,61 +1,86 @@
-/** One route of the control API: which world, what the body may say, and which refusal an error becomes. */
-import { NotFoundError } from "../domain/not-found.ts";
+/** A route of the control API: selects the sandbox, validates the body, converts errors to problem details, pages lists. */
+import type { ControlValidator } from "@loyalty-cards/openapi/control-validators";
+import { NotFoundError } from "../domain/context.ts";
+import { InputError, validateInput } from "../domain/input.ts";
 import { Problem } from "../domain/problem.ts";
-import { checked, InputError, type Shape } from "../domain/shape.ts";
-import { readJson } from "../http/body.ts";
-import type { Reply } from "../http/reply.ts";
-import type { HttpRequest } from "../http/request.ts";
+import { readJson, type ServiceRequest } from "../http/request.ts";
+import { emptyResponse, jsonResponse, type ServiceResponse } from "../http/response.ts";
 import type { Route, RouteCall } from "../http/router.ts";
-import type { World } from "../world.ts";
-import type { Worlds } from "../worlds.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
 
-export interface ControlCall {
-  world: World;
+export interface ControlCall<Body = unknown> {
+  sandbox: Sandbox;
+  /** The variable segments of the path. */
   params: readonly string[];
   query: URLSearchParams;
-  /** The body, of the shape that the route asks for. */
-  body: unknown;
-  request: HttpRequest;
+  body: Body;
+  request: ServiceRequest;
 }
 
-export interface ControlRoute {
+export interface ControlRoute<Body = unknown> {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
-  /** What the body must look like; a route without one reads none. */
-  takes?: Shape;
-  run(call: ControlCall): Reply | Problem | Promise<Reply | Problem>;
+  /** Validates the body. Without it the body is not read. */
+  body?: ControlValidator<Body>;
+  run(call: ControlCall<Body>): ServiceResponse | Problem | Promise<ServiceResponse | Problem>;
 }
 
-export function routeOf(worlds: Worlds, { method, path, takes, run }: ControlRoute): Route {
+/** A route with a body: `run` receives it with the type of its schema. */
+export const withBody = <Body>(route: ControlRoute<Body> & { body: ControlValidator<Body> }) =>
+  route as ControlRoute;
+
+export function toRoute(sandboxes: Sandboxes, { method, path, body: validator, run }: ControlRoute): Route {
   return {
     method,
     path,
-    async answer({ request, url, params }: RouteCall) {
+    async handle({ request, url, params }: RouteCall) {
       const query = url.searchParams;
-      const id = query.get("world") ?? worlds.first.id;
-      const world = worlds.get(id);
-      if (world === undefined) return new Problem(404, `There is no world "${id}".`);
       try {
-        const body = takes === undefined ? { value: undefined } : await readJson(request);
-        if (body instanceof Problem) return body;
-        if (takes !== undefined) checked(takes, body.value);
-        return await run({ world, params, query, body: body.value, request });
+        const sandbox = sandboxes.get(query.get("sandbox") ?? sandboxes.first.id);
+        if (validator === undefined) return await run({ sandbox, params, query, body: undefined, request });
+        const json = await readJson(request);
+        if (json instanceof Problem) return json;
+        const body = validateInput(validator, json.value);
+        return await run({ sandbox, params, query, body, request });
       } catch (error) {
-        return refusalOf(error);
+        return toProblem(error);
       }
     },
   };
 }
 
-/** Errors of the domain's functions, as a caller of the service object gets them, become problems here. */
-function refusalOf(error: unknown): Problem {
-  if (error instanceof InputError) return Problem.invalid(error.faults);
+/** Converts the errors that the service object throws for the same calls. */
+function toProblem(error: unknown): Problem {
+  if (error instanceof InputError) return Problem.invalid(error.errors);
   if (error instanceof NotFoundError) return new Problem(404, error.message);
   if (error instanceof RangeError) return new Problem(409, error.message);
   if (error instanceof TypeError) return new Problem(422, error.message);
   throw error;
 }
 
-export const ok = (body: unknown): Reply => ({ status: 200, body });
-export const created = (body: unknown): Reply => ({ status: 201, body });
-export const done: Reply = { status: 204 };
+export const ok = (value: unknown) => jsonResponse(200, value);
+export const created = (value: unknown) => jsonResponse(201, value);
+export const noContent = emptyResponse(204);
+
+const defaultLimit = 20;
+const maxLimit = 100;
+
+/** Responds with one page of a list. @param items newest first. @param view converts an item; called for the items of the page only. */
+export function paginate<Item>(
+  items: readonly Item[],
+  query: URLSearchParams,
+  view: (item: Item) => unknown,
+) {
+  const limit = parseWholeNumber(query.get("limit"), defaultLimit);
+  const offset = parseWholeNumber(query.get("offset"), 0);
+  if (limit === undefined || limit < 1) return new Problem(400, "limit must be a whole number, 1 or more.");
+  if (offset === undefined) return new Problem(400, "offset must be a whole number, 0 or more.");
+  const page = items.slice(offset, offset + Math.min(limit, maxLimit));
+  return ok({ items: page.map(view), total: items.length });
+}
+
+function parseWholeNumber(text: string | null, defaultValue: number): number | undefined {
+  if (text === null) return defaultValue;
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,28 +1,33 @@
-/** The control API under `/_mock`, route by route as CONTROL.md lists them. */
+/** The control API under `/_mock`, and its routes for API keys, templates, injected faults and warnings. */
 
+import { ApiKeyInput, FaultInput, TemplateInput } from "@loyalty-cards/openapi/control-validators";
+import { createApiKey, revokeApiKey } from "../domain/api-keys.ts";
+import { archiveTemplate, createTemplate } from "../domain/templates.ts";
+import { clearFaults, removeFault, storeFault } from "../faults/rules.ts";
+import { withGuard } from "../http/guard.ts";
 import type { Route } from "../http/router.ts";
-import type { Settings } from "../options.ts";
-import type { Worlds } from "../worlds.ts";
-import { apiKeyRoutes } from "./api-keys.ts";
-import { cardRoutes } from "./cards.ts";
+import type { Settings } from "../sandbox/options.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
+import { cardRoutes, customerRoutes } from "./cards.ts";
 import { clockRoutes } from "./clock.ts";
-import { customerRoutes } from "./customers.ts";
-import { eventRoutes } from "./events.ts";
-import { faultRoutes } from "./faults.ts";
-import { guarded } from "./guard.ts";
-import { pageOf } from "./page.ts";
-import { type ControlCall, ok, routeOf } from "./route.ts";
-import { snapshotRoutes } from "./snapshots.ts";
-import { templateRoutes } from "./templates.ts";
-import { waitRoutes } from "./wait.ts";
+import {
+  type ControlCall,
+  type ControlRoute,
+  created,
+  noContent,
+  ok,
+  paginate,
+  toRoute,
+  withBody,
+} from "./route.ts";
+import { eventRoutes, sandboxRoutes, snapshotRoutes, waitRoutes } from "./sandboxes.ts";
 import { webhookRoutes } from "./webhooks.ts";
-import { worldRoutes } from "./worlds.ts";
 
-export function controlRoutes(worlds: Worlds, settings: Settings): Route[] {
+export function controlRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
   const { baseUrl, allowedHosts } = settings;
   return [
     { method: "GET" as const, path: "/_mock/health", run: () => ok({ status: "ok" }) },
-    ...worldRoutes(worlds, settings),
+    ...sandboxRoutes(sandboxes, settings),
     ...apiKeyRoutes,
     ...templateRoutes,
     ...customerRoutes,
@@ -33,11 +38,82 @@ export function controlRoutes(worlds: Worlds, settings: Settings): Route[] {
     {
       method: "GET" as const,
       path: "/_mock/warnings",
-      run: ({ world, query }: ControlCall) =>
-        pageOf([...world.domain.state.warnings.values()].reverse(), query, (warning) => warning),
+      run: ({ sandbox, query }: ControlCall) =>
+        paginate([...sandbox.domain.state.warnings.values()].reverse(), query, (warning) => warning),
     },
     ...waitRoutes,
     ...snapshotRoutes(),
     ...eventRoutes,
-  ].map((route) => guarded(routeOf(worlds, route), baseUrl, allowedHosts));
+  ].map((route) => withGuard(toRoute(sandboxes, route), baseUrl, allowedHosts));
 }
+
+export const apiKeyRoutes: ControlRoute[] = [
+  {
+    method: "GET",
+    path: "/_mock/api-keys",
+    run: ({ sandbox }) => ok({ items: [...sandbox.domain.state.apiKeys.values()] }),
+  },
+  withBody({
+    method: "POST",
+    path: "/_mock/api-keys",
+    body: ApiKeyInput,
+    run: ({ sandbox, body }) => created(createApiKey(sandbox.domain, body)),
+  }),
+  {
+    method: "DELETE",
+    path: "/_mock/api-keys/*",
+    run({ sandbox, params: [id = ""] }) {
+      revokeApiKey(sandbox.domain, id);
+      return noContent;
+    },
+  },
+];
+
+export const templateRoutes: ControlRoute[] = [
+  {
+    method: "GET",
+    path: "/_mock/templates",
+    run: ({ sandbox }) => ok({ items: [...sandbox.domain.state.templates.values()] }),
+  },
+  withBody({
+    method: "POST",
+    path: "/_mock/templates",
+    body: TemplateInput,
+    run: ({ sandbox, body }) => created(createTemplate(sandbox.domain, body)),
+  }),
+  {
+    method: "POST",
+    path: "/_mock/templates/*/archive",
+    run: ({ sandbox, params: [id = ""] }) => ok(archiveTemplate(sandbox.domain, id)),
+  },
+];
+
+export const faultRoutes: ControlRoute[] = [
+  {
+    method: "GET",
+    path: "/_mock/faults",
+    run: ({ sandbox }) => ok({ items: [...sandbox.domain.state.faults.values()] }),
+  },
+  withBody({
+    method: "POST",
+    path: "/_mock/faults",
+    body: FaultInput,
+    run: ({ sandbox, body }) => created(storeFault(sandbox.domain, body)),
+  }),
+  {
+    method: "DELETE",
+    path: "/_mock/faults",
+    run({ sandbox }) {
+      clearFaults(sandbox.domain);
+      return noContent;
+    },
+  },
+  {
+    method: "DELETE",
+    path: "/_mock/faults/*",
+    run({ sandbox, params: [id = ""] }) {
+      removeFault(sandbox.domain, id);
+      return noContent;
+    },
+  },
+];

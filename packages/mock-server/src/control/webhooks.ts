@@ -1,20 +1,19 @@
-/** Routes for webhook endpoints and the delivery log. */
-import { type Delivery, type DeliveryFilter, matching } from "../delivery/deliveries.ts";
+/** Control routes for webhook endpoints and the delivery log. */
+import { EndpointChange, EndpointInput } from "@loyalty-cards/openapi/control-validators";
+import { type Delivery, type DeliveryFilter, findDeliveries } from "../delivery/deliveries.ts";
 import {
   createEndpoint,
   deleteEndpoint,
-  type EndpointInput,
   eventTypes,
-  existingEndpoint,
-  renewSecret,
+  getEndpoint,
+  replaceSecret,
+  toWebhookEndpoint,
   updateEndpoint,
-  webhookEndpoint,
 } from "../delivery/endpoints.ts";
-import { NotFoundError } from "../domain/not-found.ts";
+import { NotFoundError } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
-import { listOf, object, oneOf, text } from "../domain/shape.ts";
-import { pageOf } from "./page.ts";
-import { type ControlRoute, created, done, ok } from "./route.ts";
+import { jsonResponse } from "../http/response.ts";
+import { type ControlRoute, created, noContent, ok, paginate, withBody } from "./route.ts";
 
 const filters: Readonly<Record<keyof DeliveryFilter, readonly string[] | undefined>> = {
   endpointId: undefined,
@@ -23,70 +22,67 @@ const filters: Readonly<Record<keyof DeliveryFilter, readonly string[] | undefin
   state: ["pending", "delivered", "failed"] satisfies Delivery["state"][],
 };
 
-const endpointMembers = { url: text, events: listOf(oneOf(eventTypes), 1) };
-
 export const webhookRoutes: ControlRoute[] = [
   {
     method: "GET",
     path: "/_mock/webhooks/endpoints",
-    run: ({ world }) => ok({ items: [...world.domain.state.endpoints.values()].map(webhookEndpoint) }),
+    run: ({ sandbox }) => ok({ items: [...sandbox.domain.state.endpoints.values()].map(toWebhookEndpoint) }),
   },
-  {
+  withBody({
     method: "POST",
     path: "/_mock/webhooks/endpoints",
-    takes: object(endpointMembers, ["url", "events"]),
-    run({ world: { domain }, body }) {
-      const { id, secret } = createEndpoint(domain, body as EndpointInput);
-      return created({ ...webhookEndpoint(existingEndpoint(domain, id)), secret });
+    body: EndpointInput,
+    run({ sandbox: { domain }, body }) {
+      const { id, secret } = createEndpoint(domain, body);
+      return created({ ...toWebhookEndpoint(getEndpoint(domain, id)), secret });
     },
-  },
-  {
+  }),
+  withBody({
     method: "PATCH",
     path: "/_mock/webhooks/endpoints/*",
-    takes: object(endpointMembers),
-    run: ({ world: { domain }, params: [id = ""], body }) =>
-      ok(updateEndpoint(domain, id, body as Partial<EndpointInput>)),
-  },
+    body: EndpointChange,
+    run: ({ sandbox: { domain }, params: [id = ""], body }) => ok(updateEndpoint(domain, id, body)),
+  }),
   {
     method: "DELETE",
     path: "/_mock/webhooks/endpoints/*",
-    run({ world: { domain }, params: [id = ""] }) {
+    run({ sandbox: { domain }, params: [id = ""] }) {
       deleteEndpoint(domain, id);
-      return done;
+      return noContent;
     },
   },
   {
     method: "GET",
     path: "/_mock/webhooks/endpoints/*/secret",
-    run({ world: { domain }, params: [endpointId = ""] }) {
-      const { id, secret } = existingEndpoint(domain, endpointId);
+    run({ sandbox: { domain }, params: [endpointId = ""] }) {
+      const { id, secret } = getEndpoint(domain, endpointId);
       return ok({ id, secret });
     },
   },
   {
     method: "POST",
     path: "/_mock/webhooks/endpoints/*/new-secret",
-    run: ({ world, params: [id = ""] }) => ok(renewSecret(world.domain, id)),
+    run: ({ sandbox, params: [id = ""] }) => ok(replaceSecret(sandbox.domain, id)),
   },
   {
     method: "POST",
     path: "/_mock/webhooks/endpoints/*/test",
-    run: ({ world, params: [id = ""] }) => ({ status: 202, body: structuredClone(world.sendTest(id)) }),
+    run: ({ sandbox, params: [id = ""] }) => jsonResponse(202, sandbox.sendTest(id)),
   },
   {
     method: "GET",
     path: "/_mock/webhooks/deliveries",
-    run({ world, query }) {
-      const filter = filterOf(query);
+    run({ sandbox, query }) {
+      const filter = parseFilter(query);
       if (filter instanceof Problem) return filter;
-      return pageOf(matching(world.domain, filter).reverse(), query, (delivery) => delivery);
+      return paginate(findDeliveries(sandbox.domain, filter).reverse(), query, (delivery) => delivery);
     },
   },
   {
     method: "GET",
     path: "/_mock/webhooks/deliveries/*",
-    run({ world, params: [id = ""] }) {
-      const delivery = world.domain.state.deliveries.get(id);
+    run({ sandbox, params: [id = ""] }) {
+      const delivery = sandbox.domain.state.deliveries.get(id);
       if (delivery === undefined) throw new NotFoundError(`There is no delivery "${id}".`);
       return ok(delivery);
     },
@@ -94,11 +90,11 @@ export const webhookRoutes: ControlRoute[] = [
   {
     method: "POST",
     path: "/_mock/webhooks/deliveries/*/resend",
-    run: ({ world, params: [id = ""] }) => ({ status: 202, body: structuredClone(world.resend(id)) }),
+    run: ({ sandbox, params: [id = ""] }) => jsonResponse(202, sandbox.resend(id)),
   },
 ];
 
-function filterOf(query: URLSearchParams): DeliveryFilter | Problem {
+function parseFilter(query: URLSearchParams): DeliveryFilter | Problem {
   const filter: Record<string, string> = {};
   for (const [name, values] of Object.entries(filters)) {
     const value = query.get(name);

@@ -1,27 +1,27 @@
-/** Sends a delivery once and waits for the answer: signed anew, ten seconds, no redirects (spec 6). */
+/** One delivery attempt: signs the body, sends it, and waits up to ten seconds for the response (spec 6). */
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import type { Attempt, Delivery } from "./deliveries.ts";
 import type { Endpoint } from "./endpoints.ts";
 
-/** Takes a delivery's request and answers it; `fetch` does, and so does a receiver under test. */
+/** Sends the request of a delivery and returns the response: `fetch`, or a receiver under test. */
 export type Deliver = (request: Request) => Response | Promise<Response>;
 
-export interface Transport {
+export interface DeliveryTransport {
   deliver: Deliver;
-  /** Whose time goes into `t`. */
+  /** Which clock `t` is read from. */
   signedWith: "service" | "machine";
-  /** That time in milliseconds. */
+  /** The time of that clock. */
   signingTimeMs: () => number;
-  answerWithinMs: number;
+  deliveryTimeoutMs: number;
 }
 
-type Answer = { status: number } | { error: string };
+type AttemptOutcome = { status: number } | { error: string };
 
-export type AttemptResult = Answer & Pick<Attempt, "signedAt" | "signedWith">;
+export type AttemptResult = AttemptOutcome & Pick<Attempt, "signedAt" | "signedWith">;
 
-/** Never rejects: what cannot even be sent is an attempt that failed. */
-export async function attempt(
-  transport: Transport,
+/** Never rejects: a request that cannot be sent is a failed attempt. */
+export async function sendAttempt(
+  transport: DeliveryTransport,
   endpoint: Endpoint,
   delivery: Delivery,
   isDropped: boolean,
@@ -31,18 +31,22 @@ export async function attempt(
     signedAt: new Date(timestamp * 1000).toISOString(),
     signedWith: transport.signedWith,
   };
-  if (isDropped) return { error: "dropped on purpose, by a fault", ...signature };
+  if (isDropped) return { error: "dropped by an injected fault", ...signature };
   const timeout = new AbortController();
   try {
-    const request = await requestOf(endpoint, delivery, timestamp, timeout.signal);
-    const answer = await within(transport.answerWithinMs, timeout, answerOf(transport.deliver, request));
-    return { ...answer, ...signature };
+    const request = await createRequest(endpoint, delivery, timestamp, timeout.signal);
+    const outcome = await withTimeout(
+      transport.deliveryTimeoutMs,
+      timeout,
+      readStatus(transport.deliver, request),
+    );
+    return { ...outcome, ...signature };
   } catch (error) {
-    return { error: reasonOf(error), ...signature };
+    return { error: formatError(error), ...signature };
   }
 }
 
-async function requestOf(
+async function createRequest(
   endpoint: Endpoint,
   delivery: Delivery,
   timestamp: number,
@@ -58,48 +62,52 @@ async function requestOf(
       "service-signature": signature,
     },
     body: delivery.body,
-    redirect: "manual", // spec 6.3.5: a redirect is an answer that is not 2xx
+    redirect: "manual", // spec 6.3.5: a redirect is not a 2xx
     signal,
   });
 }
 
-async function answerOf(deliver: Deliver, request: Request): Promise<Answer> {
+async function readStatus(deliver: Deliver, request: Request): Promise<AttemptOutcome> {
   const response: Partial<Response> | null | undefined = await deliver(request);
   const status = response?.status;
   if (!Number.isInteger(status))
-    throw new TypeError(`the receiver returned ${kindOf(response)}, not a Response`);
-  void discard(response?.body);
+    throw new TypeError(`the receiver returned ${getType(response)}, not a Response`);
+  void discardBody(response?.body);
   return { status: status as number };
 }
 
-/** The response is its status; the rest is not waited for. */
-async function discard(body: ReadableStream | null | undefined): Promise<void> {
+/** Only the status counts. The body is not read. */
+async function discardBody(body: ReadableStream | null | undefined): Promise<void> {
   try {
     await body?.cancel();
   } catch {
-    // it was read, or is no stream
+    // already read, or not a stream
   }
 }
 
-async function within(ms: number, timeout: AbortController, answer: Promise<Answer>): Promise<Answer> {
+async function withTimeout(
+  ms: number,
+  timeout: AbortController,
+  outcome: Promise<AttemptOutcome>,
+): Promise<AttemptOutcome> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<Answer>((resolve) => {
+  const late = new Promise<AttemptOutcome>((resolve) => {
     timer = setTimeout(() => {
-      resolve({ error: `no answer within ${ms / 1000} s` });
+      resolve({ error: `no response within ${ms / 1000} s` });
       timeout.abort();
     }, ms);
     (timer as { unref?: () => void }).unref?.();
   });
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([outcome, late]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** The code of a network error when it has one: "ECONNREFUSED" says more than "fetch failed". */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return `the receiver threw ${kindOf(error)}`;
+/** The code of a network error if it has one: "ECONNREFUSED" is more precise than "fetch failed". */
+function formatError(error: unknown): string {
+  if (!(error instanceof Error)) return `the receiver threw ${getType(error)}`;
   try {
     const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
     return String(cause?.code || cause?.message || error.message);
@@ -108,4 +116,4 @@ function reasonOf(error: unknown): string {
   }
 }
 
-const kindOf = (value: unknown) => (value === null ? "null" : typeof value);
+const getType = (value: unknown) => (value === null ? "null" : typeof value);

@@ -1,24 +1,23 @@
-/** Deliveries: one event on its way to one endpoint, with every attempt on record (spec 3.2). */
-import { NotFoundError } from "../domain/not-found.ts";
-import type { Domain, EventType, Surroundings } from "../domain/surroundings.ts";
-import { nextAttemptAtMs } from "./schedule.ts";
+/** Deliveries: one event sent to one endpoint, with every attempt and the retry schedule (spec 3.2). */
 
-/** One request of a delivery, and what it met. */
+import { type Domain, type DomainContext, type EventType, NotFoundError } from "../domain/context.ts";
+
+/** One request of a delivery, and its result. */
 export interface Attempt {
-  /** When it began, by the service's clock; ISO 8601. */
+  /** When it started, by the clock of the sandbox; ISO 8601. */
   at: string;
   /** The time in the signature; ISO 8601, whole seconds. */
   signedAt: string;
-  /** Whose time that is: over HTTP the machine's, so that a real receiver's tolerance holds under time travel. */
+  /** Which clock that is. Over HTTP it is real time, so that the tolerance of a real receiver holds when the service's clock is moved. */
   signedWith: "service" | "machine";
-  /** What the receiver answered. */
+  /** The status of the response. */
   status?: number;
-  /** Why there was no answer. */
+  /** Why there was no response. */
   error?: string;
   durationMs: number;
 }
 
-/** One event on its way to one endpoint (spec 3.2). */
+/** One event sent to one endpoint (spec 3.2). */
 export interface Delivery {
   /** The value of `Service-Delivery`, the same for every attempt. */
   id: string;
@@ -27,15 +26,15 @@ export interface Delivery {
   endpointId: string;
   state: "pending" | "delivered" | "failed";
   attempts: Attempt[];
-  /** ISO 8601; absent when no attempt is to come. */
+  /** ISO 8601; absent when no further attempt follows. */
   nextAttemptAt?: string;
   /** The exact text that is sent and signed each time. */
   body: string;
   /** Failures since it was sent or resent. */
   failures: number;
-  /** Waits until another event has overtaken it; at the latest for `nextAttemptAt`. */
+  /** Waits until another event was sent to the endpoint, at most until `nextAttemptAt`. */
   isHeldBack?: true;
-  /** It was resent while an attempt was under way: whatever that one brings, another follows. */
+  /** Resent while an attempt was in progress: another attempt follows, whatever its result. */
   isResent?: true;
 }
 
@@ -46,13 +45,13 @@ export interface DeliveryStore {
 }
 
 /** An attempt that was made, with the delivery it belongs to. */
-export interface FiredAttempt extends Attempt {
+export interface AttemptRecord extends Attempt {
   deliveryId: string;
   eventId: string;
   type: EventType;
 }
 
-/** All that are given must hold. */
+/** All members that are present must match. */
 export interface DeliveryFilter {
   endpointId?: string;
   eventId?: string;
@@ -60,7 +59,7 @@ export interface DeliveryFilter {
   state?: Delivery["state"];
 }
 
-/** What the service tells: the body of a webhook. */
+/** The body of a webhook. */
 export interface ServiceEvent {
   id: string;
   type: EventType;
@@ -70,40 +69,40 @@ export interface ServiceEvent {
 }
 
 export function createEvent(
-  { newEventId, nowMs }: Surroundings,
+  { generateEventId: newEventId, nowMs }: DomainContext,
   type: EventType,
   data: unknown,
 ): ServiceEvent {
-  return { id: newEventId(), type, createdAt: iso(nowMs()), data };
+  return { id: newEventId(), type, createdAt: toIso(nowMs()), data };
 }
 
-/** Puts an event on its way to an endpoint; its first attempt is due at once. */
+/** Creates a delivery of an event to an endpoint. Its first attempt is due at once. */
 export function createDelivery(
-  { state, newIdentifier, nowMs, tell }: Domain<DeliveryStore>,
+  { state, generateId, nowMs, notifyChange }: Domain<DeliveryStore>,
   event: Pick<ServiceEvent, "id" | "type">,
   endpointId: string,
   body: string,
 ): Delivery {
   const delivery: Delivery = {
-    id: newIdentifier("dlv"),
+    id: generateId("dlv"),
     eventId: event.id,
     type: event.type,
     endpointId,
     state: "pending",
     attempts: [],
-    nextAttemptAt: iso(nowMs()),
+    nextAttemptAt: toIso(nowMs()),
     body,
     failures: 0,
   };
   state.deliveries.set(delivery.id, delivery);
   state.pendingDeliveryIds.add(delivery.id);
-  tell({ type: "delivery", id: delivery.id, action: "created" });
+  notifyChange({ type: "delivery", id: delivery.id, action: "created" });
   return delivery;
 }
 
-/** Records an attempt and decides what comes next. */
-export function settle(
-  { state, nowMs, tell }: Domain<DeliveryStore>,
+/** Records an attempt, and schedules the next one after a failure. */
+export function recordAttempt(
+  { state, nowMs, notifyChange }: Domain<DeliveryStore>,
   delivery: Delivery,
   attempt: Attempt,
 ): void {
@@ -114,37 +113,40 @@ export function settle(
     delivery.state = "delivered";
   } else {
     delivery.failures += 1;
-    const isStopped = delivery.state !== "pending"; // the endpoint was deleted meanwhile
-    const nextMs = isStopped ? undefined : nextAttemptAtMs(delivery.failures, nowMs());
+    const isStopped = delivery.state !== "pending"; // the endpoint was deleted during the attempt
+    const nextMs = isStopped ? undefined : getNextAttemptMs(delivery.failures, nowMs());
     if (nextMs === undefined) delivery.state = "failed";
-    else delivery.nextAttemptAt = iso(nextMs);
+    else delivery.nextAttemptAt = toIso(nextMs);
   }
   if (delivery.isResent) {
     delete delivery.isResent;
-    Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: iso(nowMs()) });
+    Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: toIso(nowMs()) });
   }
   if (delivery.state !== "pending") state.pendingDeliveryIds.delete(delivery.id);
-  tell({ type: "delivery", id: delivery.id, action: "changed" });
+  notifyChange({ type: "delivery", id: delivery.id, action: "changed" });
 }
 
-/** Sends a delivery once more, as the console's "Resend" does: due at once, with all retries before it. */
-export function renew(
-  { state, nowMs, tell }: Domain<DeliveryStore>,
+/** Starts a delivery again, as "Resend" in the console does: due at once, with all retries. */
+export function restartDelivery(
+  { state, nowMs, notifyChange }: Domain<DeliveryStore>,
   deliveryId: string,
   isUnderWay: (delivery: Delivery) => boolean,
 ): Delivery {
   const delivery = state.deliveries.get(deliveryId);
   if (delivery === undefined) throw new NotFoundError(`There is no delivery "${deliveryId}".`);
   if (isUnderWay(delivery)) delivery.isResent = true;
-  else Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: iso(nowMs()) });
+  else Object.assign(delivery, { state: "pending", failures: 0, nextAttemptAt: toIso(nowMs()) });
   delete delivery.isHeldBack;
   state.pendingDeliveryIds.add(delivery.id);
-  tell({ type: "delivery", id: delivery.id, action: "changed" });
+  notifyChange({ type: "delivery", id: delivery.id, action: "changed" });
   return delivery;
 }
 
-/** Ends what is pending for an endpoint, as failed; an attempt that is under way is its last. */
-export function stopDeliveries({ state, tell }: Domain<DeliveryStore>, endpointId: string): void {
+/** Marks the pending deliveries of an endpoint as failed. An attempt in progress is the last one. */
+export function failPendingDeliveries(
+  { state, notifyChange }: Domain<DeliveryStore>,
+  endpointId: string,
+): void {
   for (const id of [...state.pendingDeliveryIds]) {
     const delivery = state.deliveries.get(id);
     if (delivery?.endpointId !== endpointId) continue;
@@ -153,17 +155,20 @@ export function stopDeliveries({ state, tell }: Domain<DeliveryStore>, endpointI
     delete delivery.isHeldBack;
     delete delivery.isResent;
     state.pendingDeliveryIds.delete(id);
-    tell({ type: "delivery", id, action: "changed" });
+    notifyChange({ type: "delivery", id, action: "changed" });
   }
 }
 
-/** Holds a new delivery back until another event has overtaken it, or for this long. */
-export function holdBack({ nowMs }: Surroundings, delivery: Delivery, forMs: number): void {
-  Object.assign(delivery, { isHeldBack: true, nextAttemptAt: iso(nowMs() + forMs) });
+/** Holds a new delivery back until another event was sent to the endpoint, at most for this time. */
+export function holdBack({ nowMs }: DomainContext, delivery: Delivery, forMs: number): void {
+  Object.assign(delivery, { isHeldBack: true, nextAttemptAt: toIso(nowMs() + forMs) });
 }
 
-/** Lets what was held back for an endpoint go. */
-export function letGo({ state, nowMs, tell }: Domain<DeliveryStore>, endpointId: string): Delivery[] {
+/** Releases the deliveries that were held back for an endpoint. */
+export function releaseHeldBack(
+  { state, nowMs, notifyChange }: Domain<DeliveryStore>,
+  endpointId: string,
+): Delivery[] {
   const held: Delivery[] = [];
   for (const id of state.pendingDeliveryIds) {
     const delivery = state.deliveries.get(id);
@@ -171,17 +176,26 @@ export function letGo({ state, nowMs, tell }: Domain<DeliveryStore>, endpointId:
   }
   for (const delivery of held) {
     delete delivery.isHeldBack;
-    delivery.nextAttemptAt = iso(nowMs());
-    tell({ type: "delivery", id: delivery.id, action: "changed" });
+    delivery.nextAttemptAt = toIso(nowMs());
+    notifyChange({ type: "delivery", id: delivery.id, action: "changed" });
   }
   return held;
 }
 
-export function matching({ state }: Domain<DeliveryStore>, filter: DeliveryFilter): Delivery[] {
+export function findDeliveries({ state }: Domain<DeliveryStore>, filter: DeliveryFilter): Delivery[] {
   const wanted = Object.entries(filter) as [keyof DeliveryFilter, string][];
   return [...state.deliveries.values()].filter((delivery) =>
     wanted.every(([member, value]) => value === undefined || delivery[member] === value),
   );
 }
 
-const iso = (atMs: number) => new Date(atMs).toISOString();
+const toIso = (atMs: number) => new Date(atMs).toISOString();
+
+/** 1 minute, 5 minutes, 30 minutes, 2 hours, 6 hours; each after the previous failure. */
+export const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 21_600_000];
+
+/** The time of the next attempt; undefined after the last one. */
+export function getNextAttemptMs(failures: number, failedAtMs: number): number | undefined {
+  const pauseMs = retryDelaysMs[failures - 1];
+  return pauseMs === undefined ? undefined : failedAtMs + pauseMs;
+}

@@ -1,95 +1,100 @@
-/** Makes the attempts that are due, in the order of time, and keeps the delivery log. */
+/** Makes the delivery attempts that are due, in the order of time. */
 import { type Clock, isMovable } from "../domain/clock.ts";
-import type { Domain } from "../domain/surroundings.ts";
+import type { Domain } from "../domain/context.ts";
 import { type FaultStore, takeDeliveryFault } from "../faults/rules.ts";
-import { attempt, type Transport } from "./attempt.ts";
-import { type Delivery, type DeliveryStore, type FiredAttempt, letGo, settle } from "./deliveries.ts";
-import { dueQueue } from "./due-queue.ts";
+import { type DeliveryTransport, sendAttempt } from "./attempt.ts";
+import {
+  type AttemptRecord,
+  type Delivery,
+  type DeliveryStore,
+  recordAttempt,
+  releaseHeldBack,
+} from "./deliveries.ts";
 import type { EndpointStore } from "./endpoints.ts";
 
 export type DispatchStore = DeliveryStore & EndpointStore & FaultStore;
 
-/** How far a movement goes, told when the next attempt is due; undefined: it stays where it is. */
-export type EndOf = (nextMs: number | undefined) => number | undefined;
+/** Returns where a movement of the clock ends, from the time of the next attempt; undefined: the clock does not move. */
+export type GetEnd = (nextMs: number | undefined) => number | undefined;
 
 export interface Dispatcher {
-  /** Puts a delivery into the queue, and starts it when it is due. */
+  /** Adds a delivery to the queue, and starts its attempt when it is due. */
   schedule(delivery: Delivery): void;
-  isUnderWay(delivery: Delivery): boolean;
+  isInProgress(delivery: Delivery): boolean;
   /** When the next attempt is due. */
-  nextAttemptMs(): number | undefined;
-  /** The state or the clock was replaced: what is pending waits from now on, and nothing else does. */
+  getNextAttemptMs(): number | undefined;
+  /** Rebuilds the queue from the pending deliveries, after the state or the clock was replaced. */
   reload(): void;
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
-  /** Moves time from one due attempt to the next, until there is none before the end. */
-  travel(endOf: EndOf): Promise<FiredAttempt[]>;
+  /** Moves time from one due attempt to the next, up to the end. */
+  moveTime(getEnd: GetEnd): Promise<AttemptRecord[]>;
 }
 
-/** @param clock asked each time, because a service can be given another one. */
+/** @param clock returns the current clock, because it can be replaced. */
 export function createDispatcher(
   domain: Domain<DispatchStore>,
   clock: () => Clock,
-  transport: Transport,
+  transport: DeliveryTransport,
 ): Dispatcher {
-  const waiting = dueQueue<Delivery>();
-  const underWay = new Map<Delivery, Promise<void>>();
-  let fired: FiredAttempt[] = [];
+  const queue = createDueQueue<Delivery>();
+  const inProgress = new Map<Delivery, Promise<void>>();
+  let attempts: AttemptRecord[] = [];
   let cancelTimer = () => {};
 
   function schedule(delivery: Delivery): void {
-    if (delivery.nextAttemptAt === undefined || underWay.has(delivery)) return;
-    waiting.add(delivery, Date.parse(delivery.nextAttemptAt));
-    wake();
+    if (delivery.nextAttemptAt === undefined || inProgress.has(delivery)) return;
+    queue.add(delivery, Date.parse(delivery.nextAttemptAt));
+    startDue();
   }
 
   function reload(): void {
-    waiting.clear();
+    queue.clear();
     const { deliveries, pendingDeliveryIds } = domain.state;
     for (const id of pendingDeliveryIds) {
       const delivery = deliveries.get(id);
       if (delivery !== undefined) schedule(delivery);
     }
-    wake();
+    startDue();
   }
 
-  /** When the next attempt is due, past entries that were resent or let go since. */
-  function nextAttemptMs(): number | undefined {
-    for (let next = waiting.next(); next !== undefined; next = waiting.next()) {
+  /** When the next attempt is due. Removes entries whose delivery was rescheduled. */
+  function getNextAttemptMs(): number | undefined {
+    for (let next = queue.next(); next !== undefined; next = queue.next()) {
       if (Date.parse(next.item.nextAttemptAt ?? "") === next.dueAtMs) return next.dueAtMs;
-      waiting.take();
+      queue.take();
     }
     return undefined;
   }
 
-  /** Starts what is due, and on a clock that runs asks to be woken for the rest. */
-  function wake(): void {
-    let nextMs = nextAttemptMs();
+  /** Starts the attempts that are due; on a clock that runs, sets a timer for the next one. */
+  function startDue(): void {
+    let nextMs = getNextAttemptMs();
     while (nextMs !== undefined && nextMs <= clock().now()) {
-      const delivery = waiting.take();
-      if (delivery !== undefined) fire(delivery);
-      nextMs = nextAttemptMs();
+      const delivery = queue.take();
+      if (delivery !== undefined) startAttempt(delivery);
+      nextMs = getNextAttemptMs();
     }
     cancelTimer();
     cancelTimer = () => {};
-    if (nextMs !== undefined) cancelTimer = clock().wakeAt?.(nextMs, wake) ?? cancelTimer;
+    if (nextMs !== undefined) cancelTimer = clock().wakeAt?.(nextMs, startDue) ?? cancelTimer;
   }
 
-  function fire(delivery: Delivery): void {
-    if (underWay.has(delivery) || delivery.nextAttemptAt === undefined) return;
+  function startAttempt(delivery: Delivery): void {
+    if (inProgress.has(delivery) || delivery.nextAttemptAt === undefined) return;
     const { state } = domain;
-    // A microtask later, so that whoever caused the event has its result before any receiver hears of it.
-    const carriedOut = Promise.resolve()
-      .then(() => carryOut(delivery, state))
-      .finally(() => underWay.delete(delivery))
+    // In a microtask, so that the caller has its result before a receiver gets the event.
+    const attempt = Promise.resolve()
+      .then(() => makeAttempt(delivery, state))
+      .finally(() => inProgress.delete(delivery))
       .then(() => {
         if (domain.state === state) schedule(delivery);
       });
-    underWay.set(delivery, carriedOut);
-    carriedOut.catch(() => {}); // of a clock that throws, say; idle() rejects with it
+    inProgress.set(delivery, attempt);
+    attempt.catch(() => {}); // idle() rejects with it; a custom clock can throw
   }
 
-  async function carryOut(delivery: Delivery, state: DispatchStore): Promise<void> {
+  async function makeAttempt(delivery: Delivery, state: DispatchStore): Promise<void> {
     const endpoint = state.endpoints.get(delivery.endpointId);
     if (endpoint === undefined) return;
     const at = new Date(clock().now()).toISOString();
@@ -97,47 +102,109 @@ export function createDispatcher(
     const wasHeldBack = delivery.isHeldBack === true;
     delete delivery.isHeldBack;
     const isDropped = takeDeliveryFault(domain, "drop", delivery);
-    const result = await attempt(transport, endpoint, delivery, isDropped);
-    if (domain.state !== state) return; // reset or restored meanwhile: that attempt belongs to the past
+    const result = await sendAttempt(transport, endpoint, delivery, isDropped);
+    if (domain.state !== state) return; // reset or restored during the attempt
     const made = { at, ...result, durationMs: Math.round(performance.now() - startedMs) };
-    settle(domain, delivery, made);
-    fired.push({ deliveryId: delivery.id, eventId: delivery.eventId, type: delivery.type, ...made });
-    if (!wasHeldBack) for (const held of letGo(domain, endpoint.id)) schedule(held);
+    recordAttempt(domain, delivery, made);
+    attempts.push({ deliveryId: delivery.id, eventId: delivery.eventId, type: delivery.type, ...made });
+    if (!wasHeldBack) for (const held of releaseHeldBack(domain, endpoint.id)) schedule(held);
   }
 
   async function idle(): Promise<void> {
-    while (underWay.size > 0) await Promise.all(underWay.values());
+    while (inProgress.size > 0) await Promise.all(inProgress.values());
   }
 
-  async function travel(endOf: EndOf): Promise<FiredAttempt[]> {
+  async function moveTime(getEnd: GetEnd): Promise<AttemptRecord[]> {
     const moved = clock();
     if (!isMovable(moved)) {
       throw new TypeError(
-        "This service runs on the machine's clock; make it with { clock: manualClock() } to move time.",
+        "This service uses real time; create it with { clock: manualClock() } to move time.",
       );
     }
-    fired = [];
+    attempts = [];
     await idle();
     for (;;) {
-      const nextMs = nextAttemptMs();
-      const endMs = endOf(nextMs);
+      const nextMs = getNextAttemptMs();
+      const endMs = getEnd(nextMs);
       if (nextMs === undefined || endMs === undefined || nextMs > endMs) {
         if (endMs !== undefined) moved.moveTo(Math.max(endMs, moved.now()));
-        wake();
-        return fired;
+        startDue();
+        return attempts;
       }
       moved.moveTo(Math.max(nextMs, moved.now()));
-      wake();
+      startDue();
       await idle();
     }
   }
 
   return {
     schedule,
-    isUnderWay: (delivery) => underWay.has(delivery),
-    nextAttemptMs,
+    isInProgress: (delivery) => inProgress.has(delivery),
+    getNextAttemptMs,
     reload,
     idle,
-    travel,
+    moveTime,
+  };
+}
+
+interface Entry<Item> {
+  dueAtMs: number;
+  /** Entries with equal times keep their order. */
+  order: number;
+  item: Item;
+}
+
+export interface DueQueue<Item> {
+  add(item: Item, dueAtMs: number): void;
+  /** The first entry; undefined when the queue is empty. */
+  next(): { item: Item; dueAtMs: number } | undefined;
+  /** Removes and returns the first item. */
+  take(): Item | undefined;
+  clear(): void;
+}
+
+export function createDueQueue<Item>(): DueQueue<Item> {
+  const heap: Entry<Item>[] = [];
+  let count = 0;
+
+  const isBefore = (a: Entry<Item>, b: Entry<Item>) =>
+    a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && a.order < b.order);
+  const at = (index: number) => heap[index] as Entry<Item>;
+
+  function swap(i: number, j: number): void {
+    [heap[i], heap[j]] = [at(j), at(i)];
+  }
+
+  return {
+    add(item, dueAtMs) {
+      let index = heap.push({ dueAtMs, order: count++, item }) - 1;
+      for (
+        let parent = (index - 1) >> 1;
+        index > 0 && isBefore(at(index), at(parent));
+        parent = (index - 1) >> 1
+      ) {
+        swap(index, parent);
+        index = parent;
+      }
+    },
+    next: () => heap[0],
+    take() {
+      const [first] = heap;
+      const last = heap.pop();
+      if (first === undefined || last === undefined || first === last) return first?.item;
+      heap[0] = last;
+      for (let index = 0; ; ) {
+        const [left, right] = [2 * index + 1, 2 * index + 2];
+        let least = index;
+        if (left < heap.length && isBefore(at(left), at(least))) least = left;
+        if (right < heap.length && isBefore(at(right), at(least))) least = right;
+        if (least === index) return first.item;
+        swap(index, least);
+        index = least;
+      }
+    },
+    clear() {
+      heap.length = 0;
+    },
   };
 }

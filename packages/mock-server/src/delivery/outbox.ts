@@ -1,5 +1,5 @@
-/** Sends what happened to the endpoints that chose it, and remembers it for those who wait. */
-import type { Domain } from "../domain/surroundings.ts";
+/** Outbox: stores each event, and creates a delivery for each endpoint that selected its type. */
+import type { Domain } from "../domain/context.ts";
 import { type FaultStore, takeDeliveryFault } from "../faults/rules.ts";
 import {
   createDelivery,
@@ -19,33 +19,36 @@ export type OutboxStore = EventStore & EndpointStore & DeliveryStore & FaultStor
 
 type Schedule = (delivery: Delivery) => void;
 
-export const remembered = 1_000;
-const heldBackMs = 1_000;
+export const maxRecentEvents = 1_000;
+const maxHoldBackMs = 1_000;
 
-export function publish(domain: Domain<OutboxStore>, event: ServiceEvent, schedule: Schedule): void {
-  remember(domain, event);
+export function publishEvent(domain: Domain<OutboxStore>, event: ServiceEvent, schedule: Schedule): void {
+  storeEvent(domain, event);
   for (const endpoint of domain.state.endpoints.values()) {
-    if (endpoint.events.includes(event.type)) send(domain, event, endpoint, schedule);
+    if (endpoint.events.includes(event.type)) sendToEndpoint(domain, event, endpoint, schedule);
   }
 }
 
-export function remember({ state: { recentEvents }, tell }: Domain<EventStore>, event: ServiceEvent): void {
+export function storeEvent(
+  { state: { recentEvents }, notifyChange }: Domain<EventStore>,
+  event: ServiceEvent,
+): void {
   recentEvents.push(event);
-  tell({ type: "event", id: event.id, action: "created" });
-  if (recentEvents.length >= 2 * remembered) recentEvents.splice(0, remembered); // seldom, so that it is cheap
+  notifyChange({ type: "event", id: event.id, action: "created" });
+  if (recentEvents.length >= 2 * maxRecentEvents) recentEvents.splice(0, maxRecentEvents); // rarely, so that it is cheap
 }
 
-/** Puts an event on its way to one endpoint, by the rules for faults: twice, or after the next one. */
-export function send(
+/** Creates the delivery of an event to one endpoint. Injected faults duplicate it or hold it back. */
+export function sendToEndpoint(
   domain: Domain<OutboxStore>,
   event: ServiceEvent,
   { id: endpointId }: Endpoint,
   schedule: Schedule,
 ): Delivery {
   const target = { type: event.type, endpointId };
-  const body = JSON.stringify(event); // written once: every attempt sends these characters
+  const body = JSON.stringify(event); // serialized once: every attempt sends the same text
   const delivery = createDelivery(domain, event, endpointId, body);
-  if (takeDeliveryFault(domain, "reorder", target)) holdBack(domain, delivery, heldBackMs);
+  if (takeDeliveryFault(domain, "reorder", target)) holdBack(domain, delivery, maxHoldBackMs);
   schedule(delivery);
   if (takeDeliveryFault(domain, "duplicate", target)) {
     schedule(createDelivery(domain, event, endpointId, body));

@@ -1,13 +1,14 @@
-/** API keys of both kinds (spec 5.2): made, revoked, and recognised in a header. */
-import { NotFoundError } from "./not-found.ts";
-import type { Domain } from "./surroundings.ts";
+/** API keys of both kinds (spec 5.2): create, revoke, read from a header. */
+
+import type { components } from "@loyalty-cards/openapi/control";
+import { type Domain, NotFoundError } from "./context.ts";
 
 export type ApiKeyKind = "website" | "full";
 
 export interface ApiKey {
   id: string;
   kind: ApiKeyKind;
-  /** What people call it. */
+  /** The name in the console. */
   name: string;
   key: string;
   /** ISO 8601. */
@@ -15,47 +16,44 @@ export interface ApiKey {
 }
 
 export interface ApiKeyStore {
-  /** By the key itself. */
+  /** By key. */
   apiKeys: Map<string, ApiKey>;
 }
 
-export interface ApiKeyInput {
-  kind: ApiKeyKind;
-  name?: string;
-}
+export type ApiKeyInput = components["schemas"]["ApiKeyInput"];
 
-/** The seeded keys. They are no secret: they open nothing but a mock. */
+/** The seeded keys. They are not secret: they give access to a mock only. */
 export const seededApiKeys: Readonly<Record<ApiKeyKind, string>> = {
   website: "mock_website_key",
   full: "mock_full_key",
 };
 
-/** What a card says it was issued via, by the kind of the key (spec 2.1). */
+/** The value of `issuedVia` on a card, by the kind of the API key (spec 2.1). */
 export const issuedVia: Readonly<Record<ApiKeyKind, string>> = { website: "website", full: "api" };
 
-/** @param key what a key of the seed is. @throws {TypeError} for a kind that does not exist. */
+/** @param key the key itself; a generated one by default. @throws {TypeError} for an unknown kind. */
 export function createApiKey(
-  { state, newIdentifier, nowMs, tell }: Domain<ApiKeyStore>,
+  { state, generateId, nowMs, notifyChange }: Domain<ApiKeyStore>,
   { kind, name = kind === "full" ? "Full key" : "Website key" }: ApiKeyInput,
-  key = newIdentifier(`mock_${kind}`),
+  key = generateId(`mock_${kind}`),
 ): ApiKey {
   if (!Object.hasOwn(issuedVia, kind))
     throw new TypeError(`kind must be "website" or "full", not "${kind}".`);
-  const apiKey = { id: newIdentifier("key"), kind, name, key, createdAt: new Date(nowMs()).toISOString() };
+  const apiKey = { id: generateId("key"), kind, name, key, createdAt: new Date(nowMs()).toISOString() };
   state.apiKeys.set(key, apiKey);
-  tell({ type: "apiKey", id: apiKey.id, action: "created" });
+  notifyChange({ type: "apiKey", id: apiKey.id, action: "created" });
   return apiKey;
 }
 
-/** From now on it opens nothing. @throws {RangeError} when there is no such key. */
-export function revokeApiKey({ state, tell }: Domain<ApiKeyStore>, id: string): void {
+/** Revokes a key at once. @throws {RangeError} for an unknown key. */
+export function revokeApiKey({ state, notifyChange }: Domain<ApiKeyStore>, id: string): void {
   const apiKey = [...state.apiKeys.values()].find((candidate) => candidate.id === id);
   if (apiKey === undefined) throw new NotFoundError(`There is no API key "${id}".`);
   state.apiKeys.delete(apiKey.key);
-  tell({ type: "apiKey", id, action: "removed" });
+  notifyChange({ type: "apiKey", id, action: "removed" });
 }
 
-/** The key in an `Authorization` header. */
-export function bearerOf(authorization: string | null): string | undefined {
+/** Returns the key in an `Authorization` header. */
+export function parseBearer(authorization: string | null): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
 }

@@ -1,18 +1,17 @@
-/** Cards: how they are made, shown, and put into wallets (spec 2.1). */
+/** Cards: create, convert for the API, add to wallets (spec 2.1). */
 
 import type { components } from "@loyalty-cards/openapi";
+import { type Domain, type DomainContext, NotFoundError } from "./context.ts";
 import type { Customer } from "./customers.ts";
-import { NotFoundError } from "./not-found.ts";
-import type { Domain, Surroundings } from "./surroundings.ts";
 import type { FieldValues, Template } from "./templates.ts";
 
-/** A card as the API answers it. */
+/** A card, as in responses of the API. */
 export type Card = components["schemas"]["Card"];
 
-/** A card as the service keeps it. */
+/** A card, as the service stores it. */
 export interface StoredCard {
   id: string;
-  /** Names the public page, so that the page's address does not tell the id. */
+  /** Identifies the public page, so that its address does not contain the id. */
   slug: string;
   templateId: string;
   customerId: string;
@@ -26,9 +25,9 @@ export interface StoredCard {
   fieldValues: FieldValues;
   wallets: string[];
   issuedAtMs: number;
-  /** The key it was issued under. */
+  /** The idempotency key it was issued under. */
   idempotencyKey?: string;
-  /** Of the request that it was issued for. */
+  /** The hash of the request that it was issued for. */
   contentHash?: number;
 }
 
@@ -37,19 +36,19 @@ export interface CardStore {
   cardIdBySlug: Map<string, string>;
 }
 
-/** The template field that shows the balance, when there is one of type number. */
+/** The key of the template field that shows the balance, if the template has it with type number. */
 const pointsKey = "points";
 
 export function createCard(
-  { state, newIdentifier, nowMs, tell }: Domain<CardStore>,
+  { state, generateId, nowMs, notifyChange }: Domain<CardStore>,
   template: Template,
   customer: Customer,
   fieldValues: FieldValues,
   issuedVia: string,
 ): StoredCard {
   const card: StoredCard = {
-    id: newIdentifier("card"),
-    slug: newIdentifier("c").slice(2),
+    id: generateId("card"),
+    slug: generateId("c").slice(2),
     templateId: template.id,
     customerId: customer.id,
     balance: 0, // spec 2.1
@@ -59,31 +58,31 @@ export function createCard(
     wallets: [],
     issuedAtMs: nowMs(),
   };
-  if (showsPoints(template)) card.fieldValues[pointsKey] = 0;
+  if (hasPointsField(template)) card.fieldValues[pointsKey] = 0;
   state.cards.set(card.id, card);
   state.cardIdBySlug.set(card.slug, card.id);
   customer.cardIds.push(card.id);
-  tell({ type: "card", id: card.id, action: "created" });
+  notifyChange({ type: "card", id: card.id, action: "created" });
   return card;
 }
 
 export function setBalance(template: Template, card: StoredCard, balance: number): void {
   card.balance = balance;
   if (card.expiredPoints !== undefined) card.expiredPoints = Math.min(card.expiredPoints, balance);
-  if (showsPoints(template)) card.fieldValues[pointsKey] = balance;
+  if (hasPointsField(template)) card.fieldValues[pointsKey] = balance;
 }
 
-/** The points that a level is decided by. */
-export const levelPoints = ({ balance, expiredPoints = 0 }: StoredCard) =>
+/** The points that determine the level. */
+export const getLevelPoints = ({ balance, expiredPoints = 0 }: StoredCard) =>
   roundPoints(balance - expiredPoints);
 
-/** To millionths: 0.1 + 0.2 points are 0.3. */
+/** Rounds to millionths, so that 0.1 + 0.2 points are 0.3. */
 export const roundPoints = (points: number) => Math.round(points * 1e6) / 1e6;
 
-const showsPoints = ({ fields }: Template) =>
+const hasPointsField = ({ fields }: Template) =>
   fields.some(({ key, type }) => key === pointsKey && type === "number");
 
-export function cardOf({ baseUrl }: Surroundings, card: StoredCard): Card {
+export function toCard({ baseUrl }: DomainContext, card: StoredCard): Card {
   return {
     id: card.id,
     publicUrl: `${baseUrl}/cards/${card.slug}`,
@@ -96,45 +95,45 @@ export function cardOf({ baseUrl }: Surroundings, card: StoredCard): Card {
   };
 }
 
-/** @throws {RangeError} when there is no such card. */
-export function existingCard({ state }: Domain<CardStore>, cardId: string): StoredCard {
+/** @throws {RangeError} for an unknown card. */
+export function getCard({ state }: Domain<CardStore>, cardId: string): StoredCard {
   const card = state.cards.get(cardId);
   if (card === undefined) throw new NotFoundError(`There is no card "${cardId}".`);
   return card;
 }
 
-/** Emits no event: the specification has none for it (spec 3.1). @throws {RangeError} when there is no such card. */
+/** Emits no event, because the specification has none for it (spec 3.1). @throws {RangeError} for an unknown card. */
 export function setStatus(domain: Domain<CardStore>, cardId: string, status: string): Card {
-  const card = existingCard(domain, cardId);
+  const card = getCard(domain, cardId);
   if (typeof status !== "string" || status.trim() === "") {
     throw new TypeError('status must be a text that is not blank, such as "blocked".');
   }
   card.status = status;
-  domain.tell({ type: "card", id: cardId, action: "changed" });
-  return cardOf(domain, card);
+  domain.notifyChange({ type: "card", id: cardId, action: "changed" });
+  return toCard(domain, card);
 }
 
-/** Emits `card.added`. @throws {RangeError} for an unknown card or wallet, or a card that is in it already. */
+/** Emits `card.added`. @throws {RangeError} for an unknown card or wallet, or a card that is already in it. */
 export function addToWallet(domain: Domain<CardStore>, cardId: string, wallet: string): void {
-  const card = existingCard(domain, cardId);
-  knownWallet(domain, wallet);
-  if (card.wallets.includes(wallet)) throw new RangeError(`The card is in the ${wallet} wallet already.`);
+  const card = getCard(domain, cardId);
+  requireKnownWallet(domain, wallet);
+  if (card.wallets.includes(wallet)) throw new RangeError(`The card is already in the ${wallet} wallet.`);
   card.wallets.push(wallet);
-  domain.tell({ type: "card", id: card.id, action: "changed" });
+  domain.notifyChange({ type: "card", id: card.id, action: "changed" });
   domain.emit("card.added", { passId: card.id, customerId: card.customerId, wallet });
 }
 
 /** Emits `card.removed`. @throws {RangeError} for an unknown card or wallet, or a card that is not in it. */
 export function removeFromWallet(domain: Domain<CardStore>, cardId: string, wallet: string): void {
-  const card = existingCard(domain, cardId);
-  knownWallet(domain, wallet);
+  const card = getCard(domain, cardId);
+  requireKnownWallet(domain, wallet);
   if (!card.wallets.includes(wallet)) throw new RangeError(`The card is not in the ${wallet} wallet.`);
   card.wallets = card.wallets.filter((name) => name !== wallet);
-  domain.tell({ type: "card", id: card.id, action: "changed" });
+  domain.notifyChange({ type: "card", id: card.id, action: "changed" });
   domain.emit("card.removed", { passId: card.id, customerId: card.customerId, wallet });
 }
 
-function knownWallet({ wallets }: Surroundings, wallet: string): void {
+function requireKnownWallet({ wallets }: DomainContext, wallet: string): void {
   const known = [wallets.first, wallets.second];
   if (!known.includes(wallet))
     throw new NotFoundError(`There is no wallet "${wallet}"; there are ${known.join(" and ")}.`);

@@ -1,4 +1,5 @@
-/** The service's time: the machine's, one that stands still until it is moved, or one that runs and can be moved. */
+/** Clocks of the service (system, manual, scaled) and durations such as "6h". */
+import { maxTimerMs } from "@loyalty-cards/internal/platform";
 
 export type ClockMode = "system" | "manual" | "scaled";
 
@@ -6,7 +7,7 @@ export type ClockMode = "system" | "manual" | "scaled";
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls back when that moment has come; absent when time only moves by hand. @returns how to cancel. */
+  /** Calls `wake` at that time; absent on a clock that only moves by hand. @returns a function that cancels the call. */
   wakeAt?(atMs: number, wake: () => void): () => void;
 }
 
@@ -21,28 +22,27 @@ export interface ManualClock extends MovableClock {
   wakeAt?: never;
 }
 
-/** A clock that runs, and can be moved ahead. */
+/** A clock that runs, and can also be moved forward. */
 export interface ScaledClock extends MovableClock {
-  /** How many times as fast as the machine's clock. */
+  /** How many times as fast as real time. */
   readonly factor: number;
   wakeAt(atMs: number, wake: () => void): () => void;
 }
 
-/** How fast it runs, and from when. */
+/** The speed and the start of a scaled clock. */
 export interface ScaledClockOptions {
-  /** Default 1; 60 makes a minute of the service a second of the machine. */
+  /** Default 1. With 60, a minute of the service takes a second. */
   factor?: number;
-  /** Default: the present. */
+  /** Default: the current time. */
   startAt?: Date | number | string;
 }
 
-/** The end of the year 9999: later moments have no ISO 8601 text with a year of four digits, which events need. */
+/** The end of the year 9999. Events need ISO 8601 with a year of four digits. */
 export const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
-const longestTimerMs = 2 ** 31 - 1;
 const largestFactor = 1_000_000;
 
 /**
- * Creates a clock that shows the time of the machine. Its timers do not keep a process alive.
+ * Creates a clock that shows real time. Its timers do not keep the process alive.
  * @example
  * ```ts
  * import { createMockService, systemClock } from "@loyalty-cards/mock-server";
@@ -51,13 +51,13 @@ const largestFactor = 1_000_000;
  * ```
  */
 export function systemClock(): Clock {
-  return { now: Date.now, wakeAt: (atMs, wake) => timer(atMs - Date.now(), wake) };
+  return { now: Date.now, wakeAt: (atMs, wake) => startTimer(atMs - Date.now(), wake) };
 }
 
 /**
  * Creates a clock that stands still until `service.clock` moves it.
  * @param startAt the first time it shows. Default: the current time.
- * @throws {RangeError} when that is no date, or one after the year 9999.
+ * @throws {RangeError} for an invalid date, and for one after the year 9999.
  * @example
  * ```ts
  * import { createMockService, manualClock } from "@loyalty-cards/mock-server";
@@ -67,17 +67,17 @@ export function systemClock(): Clock {
  * ```
  */
 export function manualClock(startAt: Date | number | string = Date.now()): ManualClock {
-  let nowMs = startMs("manualClock", startAt);
+  let nowMs = parseStart("manualClock", startAt);
   return {
     now: () => nowMs,
     moveTo(atMs) {
-      nowMs = forward(nowMs, atMs);
+      nowMs = requireForward(nowMs, atMs);
     },
   };
 }
 
 /**
- * Creates a clock that runs `factor` times as fast as the machine's, and that `service.clock` can also move forward.
+ * Creates a clock that runs `factor` times as fast as real time, and that `service.clock` can also move forward.
  * @param options `factor`, more than 0 and at most 1 000 000, default 1; `startAt`, default: the current time.
  * @throws {RangeError} for another factor or start.
  * @example
@@ -91,15 +91,15 @@ export function scaledClock({ factor = 1, startAt = Date.now() }: ScaledClockOpt
   if (!(factor > 0 && factor <= largestFactor)) {
     throw new RangeError(`A clock's factor must be more than 0 and at most ${largestFactor}, not ${factor}.`);
   }
-  let baseMs = startMs("scaledClock", startAt);
-  let sinceMs = performance.now(); // does not jump when somebody sets the machine's clock
+  let baseMs = parseStart("scaledClock", startAt);
+  let sinceMs = performance.now(); // monotonic: changes of the system clock have no effect
   const now = () => baseMs + Math.floor((performance.now() - sinceMs) * factor);
   return {
     factor,
     now,
-    wakeAt: (atMs, wake) => timer(Math.ceil((atMs - now()) / factor), wake),
+    wakeAt: (atMs, wake) => startTimer(Math.ceil((atMs - now()) / factor), wake),
     moveTo(atMs) {
-      baseMs = forward(now(), atMs);
+      baseMs = requireForward(now(), atMs);
       sinceMs = performance.now();
     },
   };
@@ -109,37 +109,57 @@ export function isMovable(clock: Clock): clock is MovableClock {
   return "moveTo" in clock;
 }
 
-/** What kind of clock it is; one of a user's own counts as the machine's. */
-export function modeOf(clock: Clock): { mode: ClockMode; factor?: number } {
+/** A clock that the application implements counts as `system`. */
+export function getClockMode(clock: Clock): { mode: ClockMode; factor?: number } {
   if (!isMovable(clock)) return { mode: "system" };
   return "factor" in clock ? { mode: "scaled", factor: (clock as ScaledClock).factor } : { mode: "manual" };
 }
 
-/** Another clock of the same kind, at the same time. */
-export function clockLike(clock: Clock): Clock {
-  const { mode, factor = 1 } = modeOf(clock);
+/** Creates a clock of the same kind, at the same time. */
+export function copyClock(clock: Clock): Clock {
+  const { mode, factor = 1 } = getClockMode(clock);
   if (mode === "manual") return manualClock(clock.now());
   return mode === "scaled" ? scaledClock({ factor, startAt: clock.now() }) : clock;
 }
 
-function startMs(what: string, startAt: Date | number | string): number {
+function parseStart(what: string, startAt: Date | number | string): number {
   const ms = new Date(startAt).getTime();
   if (!(ms <= latestMs)) {
     throw new RangeError(
-      `${what} cannot start at "${startAt}": that is no date, or one after the year 9999.`,
+      `${what} cannot start at "${startAt}": it is not a date, or is after the year 9999.`,
     );
   }
   return ms;
 }
 
-function forward(nowMs: number, atMs: number): number {
-  if (!(atMs >= nowMs)) throw new RangeError("Time does not go back; make a new service instead.");
+function requireForward(nowMs: number, atMs: number): number {
+  if (!(atMs >= nowMs)) throw new RangeError("Time cannot move back; create a new service instead.");
   if (atMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
   return atMs;
 }
 
-function timer(afterMs: number, wake: () => void): () => void {
-  const handle = setTimeout(wake, Math.min(Math.max(0, afterMs), longestTimerMs));
+function startTimer(afterMs: number, wake: () => void): () => void {
+  const handle = setTimeout(wake, Math.min(Math.max(0, afterMs), maxTimerMs));
   (handle as { unref?: () => void }).unref?.();
   return () => clearTimeout(handle);
+}
+
+/** A duration: milliseconds as a number, or text with a unit, such as `"6h"`. */
+export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+
+const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A thousand years. */
+const longestMs = 1000 * 365 * unitsMs.d;
+
+/** Converts a duration; a number is in milliseconds already. @throws {RangeError} for an invalid or negative duration. */
+export function toMilliseconds(duration: Duration): number {
+  if (typeof duration === "number") {
+    if (duration >= 0 && duration <= longestMs) return duration;
+  } else {
+    const parts = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration);
+    const ms = parts === null ? Number.NaN : Number(parts[1]) * unitsMs[parts[2] as keyof typeof unitsMs];
+    if (ms <= longestMs) return ms;
+  }
+  throw new RangeError(`"${duration}" is not a duration: write "90s", "5m", "6h", "1d" or milliseconds.`);
 }

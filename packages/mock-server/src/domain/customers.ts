@@ -1,13 +1,14 @@
-/** Finds the customer by phone, then by e-mail, or creates one (spec 4.1.5). */
-import { normalEmail, normalPhone } from "./contact.ts";
-import type { MemberFault } from "./problem.ts";
-import type { Domain, Surroundings } from "./surroundings.ts";
+/** Customers: found by phone, then by e-mail, or created (spec 4.1.5); and their marketing consent (spec 4.4, 4.5). */
+
+import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/min";
+import type { Country, Domain, DomainContext } from "./context.ts";
+import type { FieldError } from "./problem.ts";
 
 export interface Customer {
   id: string;
   /** E.164. */
   phone?: string;
-  /** As first given, without surrounding spaces; compared as `normalEmail` says. */
+  /** As first received, without surrounding spaces. Compared in the form of `normalizeEmail`. */
   email?: string;
   name?: string;
   privacyVersion?: string;
@@ -21,7 +22,7 @@ export interface CustomerStore {
   customerIdByEmail: Map<string, string>;
 }
 
-/** Who signs up, in the forms that are compared. */
+/** The contact members of a request, normalized. */
 export interface Contact {
   phone?: string;
   email?: string;
@@ -30,36 +31,36 @@ export interface Contact {
 
 export function readContact(
   given: { phone?: string; email?: string; name?: string },
-  { defaultCountry }: Surroundings,
-): Contact | MemberFault[] {
-  const faults: MemberFault[] = [];
+  { defaultCountry }: DomainContext,
+): Contact | FieldError[] {
+  const errors: FieldError[] = [];
   const contact: Contact = {};
   if (given.phone !== undefined) {
-    const phone = normalPhone(given.phone.trim(), defaultCountry);
+    const phone = normalizePhone(given.phone.trim(), defaultCountry);
     if (phone === undefined)
-      faults.push({ pointer: "/customer/phone", detail: "The phone number is not valid." });
+      errors.push({ pointer: "/customer/phone", detail: "The phone number is not valid." });
     else contact.phone = phone;
   }
   if (given.email !== undefined) {
     const email = given.email.trim();
-    if (normalEmail(email) === undefined) {
-      faults.push({ pointer: "/customer/email", detail: "The e-mail address is not valid." });
+    if (normalizeEmail(email) === undefined) {
+      errors.push({ pointer: "/customer/email", detail: "The e-mail address is not valid." });
     } else contact.email = email;
   }
   const name = given.name?.trim() ?? "";
   if (name !== "") contact.name = name;
-  return faults.length === 0 ? contact : faults;
+  return errors.length === 0 ? contact : errors;
 }
 
-/** A customer who is found keeps what is known; only blanks are filled, and never with what identifies another. */
+/** Fills members that an existing customer does not have. Never overwrites, and never adds a phone or e-mail of another customer. */
 export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Contact): Customer {
-  const { state, newIdentifier, tell } = domain;
+  const { state, generateId, notifyChange } = domain;
   const { phone, email, name } = contact;
-  const emailKey = email === undefined ? undefined : normalEmail(email);
+  const emailKey = email === undefined ? undefined : normalizeEmail(email);
   const byPhone = phone === undefined ? undefined : state.customerIdByPhone.get(phone);
   const byEmail = emailKey === undefined ? undefined : state.customerIdByEmail.get(emailKey);
 
-  const id = byPhone ?? byEmail ?? newIdentifier("cus");
+  const id = byPhone ?? byEmail ?? generateId("cus");
   const known = state.customers.get(id);
   const customer = known ?? { id, marketing: { isGiven: false }, cardIds: [] };
   state.customers.set(id, customer);
@@ -78,6 +79,68 @@ export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Con
     state.customerIdByEmail.set(emailKey, id);
   }
   if (name !== undefined) customer.name ??= name;
-  tell({ type: "customer", id, action: known === undefined ? "created" : "changed" });
+  notifyChange({ type: "customer", id, action: known === undefined ? "created" : "changed" });
   return customer;
+}
+
+export const isKnownCountry = (country: Country): boolean => isSupportedCountry(country as CountryCode);
+
+/** E.164, or undefined when malformed. Local formats are read as numbers of the default country (spec 2.3). */
+export function normalizePhone(phone: string, defaultCountry: Country): string | undefined {
+  const parsed = parsePhoneNumberFromString(phone, {
+    defaultCountry: defaultCountry as CountryCode,
+    extract: false,
+  });
+  // Possible, not valid: assigned ranges change monthly, and "malformed" is about the form.
+  return parsed?.isPossible() ? parsed.number : undefined;
+}
+
+/** What HTML's `<input type="email">` accepts, with a dot in the domain. */
+const domainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
+/** Before the @, letters and signs of all languages are allowed too (RFC 6531). */
+const localPartPattern = /^(?:[a-z0-9.!#$%&'*+/=?^_`{|}~-]|[^\p{ASCII}\p{C}\p{Z}])+$/u;
+
+/** Addresses are compared in lower case, with the domain in ASCII. Undefined for a malformed address. */
+export function normalizeEmail(email: string): string | undefined {
+  if (email.length > 254) return undefined;
+  const lower = email.normalize("NFC").toLowerCase();
+  const at = lower.indexOf("@");
+  const [name, domain] = [lower.slice(0, Math.max(0, at)), toAsciiDomain(lower.slice(at + 1))];
+  return localPartPattern.test(name) && domainPattern.test(domain) ? `${name}@${domain}` : undefined;
+}
+
+/** "bücher.example" is "xn--bcher-kva.example" (RFC 5891). */
+function toAsciiDomain(domain: string): string {
+  const isMalformed = !/^[\p{L}\p{M}\p{N}.-]+$/u.test(domain) || /(?:^|\.)-|-(?:\.|$)/.test(domain);
+  if (isMalformed || /^\p{ASCII}*$/u.test(domain)) return domain;
+  return URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : domain;
+}
+
+export interface ConsentState {
+  customer: Record<string, unknown>;
+  marketingConsent: boolean;
+}
+
+export function toConsentState({ id, name, phone, email, marketing }: Customer): ConsentState {
+  const customer = { id, ...(name && { name }), ...(phone && { phone }), ...(email && { email }) };
+  return { customer, marketingConsent: marketing.isGiven };
+}
+
+/** Emits `consent.changed` for a change (spec 4.5). Without a change it only stores the newer version. */
+export function changeMarketingConsent(
+  { emit, notifyChange }: DomainContext,
+  customer: Customer,
+  change: { marketing: boolean; version?: string },
+): void {
+  const hasChanged = customer.marketing.isGiven !== change.marketing;
+  const given = change.version?.trim() || undefined; // a blank version counts as absent
+  const version = given ?? (hasChanged ? undefined : customer.marketing.version);
+  customer.marketing = { isGiven: change.marketing, ...(version !== undefined && { version }) };
+  notifyChange({ type: "customer", id: customer.id, action: "changed" });
+  if (!hasChanged) return;
+  emit("consent.changed", {
+    customerId: customer.id,
+    marketingConsent: change.marketing,
+    passIds: [...customer.cardIds],
+  });
 }

@@ -1,8 +1,8 @@
-/** Remembers what each idempotency key led to, for 24 hours (spec 8): the card and, on request, the refusal. */
+/** Idempotency keys: stores what each one led to for 24 hours (spec 8), and warnings about keys that are reused. */
 import type { StoredCard } from "./cards.ts";
-import { type MemberFault, Problem } from "./problem.ts";
-import { isObject } from "./shape.ts";
-import type { Domain } from "./surroundings.ts";
+import type { Domain } from "./context.ts";
+import { isObject } from "./input.ts";
+import { type FieldError, Problem } from "./problem.ts";
 
 const retentionMs = 24 * 3_600_000;
 
@@ -11,44 +11,49 @@ export interface IssuedUnderKey {
   atMs: number;
 }
 
-/** A 404 or 422 that was stored under a key; only a service with `storeRefusals` has any. */
+/** A 404 or 422 stored under an idempotency key, when the option `storeRefusals` is set. */
 export interface StoredRefusal {
   /** The idempotency key. */
   id: string;
   atMs: number;
   status: number;
   detail: string;
-  errors: readonly MemberFault[];
+  errors: readonly FieldError[];
   contentHash: number;
 }
 
 export interface IdempotencyStore {
-  /** In the order of issuing, so that the oldest are forgotten first. */
+  /** In the order of issuing, so that the oldest are deleted first. */
   issuedUnderKey: Map<string, IssuedUnderKey>;
-  /** By key, in the order of refusing. */
+  /** By key, in the order of their creation. */
   refusals: Map<string, StoredRefusal>;
 }
 
 type Keys = Domain<IdempotencyStore>;
 
-/** The card issued under this key within the retention. */
-export function cardIssuedUnder({ state, nowMs }: Keys, key: string): string | undefined {
+/** The card issued under this key in the last 24 hours. */
+export function findIssuedCardId({ state, nowMs }: Keys, key: string): string | undefined {
   const issued = state.issuedUnderKey.get(key);
   return issued !== undefined && nowMs() - issued.atMs < retentionMs ? issued.cardId : undefined;
 }
 
-/** The refusal stored under this key within the retention. */
-export function refusalStoredUnder({ state, nowMs }: Keys, key: string): StoredRefusal | undefined {
+/** The refusal stored under this key in the last 24 hours. */
+export function findRefusal({ state, nowMs }: Keys, key: string): StoredRefusal | undefined {
   const refusal = state.refusals.get(key);
   return refusal !== undefined && nowMs() - refusal.atMs < retentionMs ? refusal : undefined;
 }
 
-export const problemOf = ({ status, detail, errors }: StoredRefusal) => new Problem(status, detail, errors);
+export const toProblem = ({ status, detail, errors }: StoredRefusal) => new Problem(status, detail, errors);
 
-export function remember({ state, nowMs }: Keys, key: string, card: StoredCard, contentHash: number): void {
+export function storeIssuedCard(
+  { state, nowMs }: Keys,
+  key: string,
+  card: StoredCard,
+  contentHash: number,
+): void {
   card.idempotencyKey = key;
   card.contentHash = contentHash;
-  state.issuedUnderKey.delete(key); // to the end of the order, where the newest are
+  state.issuedUnderKey.delete(key); // the newest are last
   state.issuedUnderKey.set(key, { cardId: card.id, atMs: card.issuedAtMs });
   for (const [oldest, { atMs }] of state.issuedUnderKey) {
     if (nowMs() - atMs < retentionMs) break;
@@ -56,25 +61,25 @@ export function remember({ state, nowMs }: Keys, key: string, card: StoredCard, 
   }
 }
 
-export function rememberRefusal(domain: Keys, key: string, problem: Problem, contentHash: number): void {
-  const { state, nowMs, tell } = domain;
+export function storeRefusal(domain: Keys, key: string, problem: Problem, contentHash: number): void {
+  const { state, nowMs, notifyChange } = domain;
   const { status, detail, errors } = problem;
   state.refusals.delete(key);
   state.refusals.set(key, { id: key, atMs: nowMs(), status, detail, errors, contentHash });
-  tell({ type: "refusal", id: key, action: "created" });
+  notifyChange({ type: "refusal", id: key, action: "created" });
   for (const [oldest, { atMs }] of state.refusals) {
     if (nowMs() - atMs < retentionMs) break;
     state.refusals.delete(oldest);
-    tell({ type: "refusal", id: oldest, action: "removed" });
+    notifyChange({ type: "refusal", id: oldest, action: "removed" });
   }
 }
 
-/** Equal for equal content, whatever the order of the members. */
+/** Independent of the order of members. */
 export function hashContent(templateId: string, body: unknown): number {
-  return hashText(JSON.stringify([templateId, sorted(body)]));
+  return hashText(JSON.stringify([templateId, sortMembers(body)]));
 }
 
-/** FNV-1a with 32 bits: two contents in four billion have the same hash, and then a warning is missing. */
+/** FNV-1a, 32 bits. For one in four billion pairs of contents the hashes are equal and a warning is missing. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++)
@@ -82,9 +87,47 @@ export function hashText(text: string): number {
   return hash;
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortMembers);
   if (!isObject(value)) return value;
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]));
+  return Object.fromEntries(members.map(([name, member]) => [name, sortMembers(member)]));
+}
+
+/** A request that repeated an idempotency key with other content. Without personal data. */
+export interface Warning {
+  id: string;
+  type: "replay-with-other-content";
+  /** ISO 8601, by the clock of the sandbox. */
+  at: string;
+  /** What happened, and what to do. */
+  message: string;
+  /** Eight hexadecimal digits that are the same for the same key. */
+  keyHash: string;
+  /** The template in the path of the request; absent when it does not exist. */
+  templateId?: string;
+  /** The card that was returned; absent when the stored response was a refusal. */
+  cardId?: string;
+}
+
+export interface WarningStore {
+  /** The newest 100, oldest first. */
+  warnings: Map<string, Warning>;
+}
+
+const maxWarnings = 100;
+
+export function addWarning(
+  { state, generateId, nowMs, notifyChange, log }: Domain<WarningStore>,
+  details: Omit<Warning, "id" | "at">,
+): void {
+  const warning: Warning = { id: generateId("wrn"), at: new Date(nowMs()).toISOString(), ...details };
+  state.warnings.set(warning.id, warning);
+  notifyChange({ type: "warning", id: warning.id, action: "created" });
+  const [oldest] = state.warnings.keys();
+  if (state.warnings.size > maxWarnings && oldest !== undefined) {
+    state.warnings.delete(oldest);
+    notifyChange({ type: "warning", id: oldest, action: "removed" });
+  }
+  log(`warning: ${warning.message}`);
 }

@@ -1,21 +1,21 @@
-/** Records what changes a balance, and tells of it: one operation, one `balance.changed`, perhaps a new level. */
+/** Ledger: records each change of a balance as an operation, emits `balance.changed`, and updates the level. */
 
 import type { components } from "@loyalty-cards/openapi";
+import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
 import {
   type Card,
   type CardStore,
-  cardOf,
-  existingCard,
-  levelPoints,
+  getCard,
+  getLevelPoints,
   roundPoints,
   type StoredCard,
   setBalance,
+  toCard,
 } from "./cards.ts";
-import { NotFoundError } from "./not-found.ts";
-import type { Domain } from "./surroundings.ts";
-import { type Template, type TemplateStore, tierOf } from "./templates.ts";
+import { type Domain, NotFoundError } from "./context.ts";
+import { getTier, type Template, type TemplateStore } from "./templates.ts";
 
-/** An operation as the API answers it. */
+/** An operation, as in responses of the API. */
 export type Operation = Required<components["schemas"]["Operation"]>;
 
 export interface StoredOperation {
@@ -33,101 +33,110 @@ export interface LedgerStore {
   operationIdsByCard: Map<string, string[]>;
 }
 
-type Books = Domain<LedgerStore & CardStore & TemplateStore>;
+type LedgerDomain = Domain<LedgerStore & CardStore & TemplateStore>;
 
 export type OperationType = "purchase" | "redemption" | "reward" | "correction" | "cancellation";
 
-export function operationOf({ id, type, change, balance, createdAt }: StoredOperation): Operation {
+export function toOperation({ id, type, change, balance, createdAt }: StoredOperation): Operation {
   return { id, type, change, balance, createdAt };
 }
 
 /** @throws {RangeError} for points that are not positive, an unknown card, a redemption beyond the balance. */
 export function recordPoints(
-  domain: Books,
+  domain: LedgerDomain,
   cardId: string,
   type: "purchase" | "redemption" | "reward",
   points: number,
 ): Operation {
-  const change = positive(points);
-  return record(domain, cardId, type, type === "redemption" ? -change : change);
+  const change = toPositivePoints(points);
+  return recordOperation(domain, cardId, type, type === "redemption" ? -change : change);
 }
 
-/** Rounded as balances are. */
-function positive(points: number): number {
+/** Rounds as balances are rounded. */
+function toPositivePoints(points: number): number {
   const rounded = Number.isFinite(points) ? roundPoints(points) : Number.NaN;
   if (rounded > 0) return rounded;
   throw new RangeError(`points must be a positive number, at least 0.000001, not ${points}.`);
 }
 
-/** A signed correction. @throws {RangeError} for 0, for what is no number, and below a balance of 0. */
-export function recordCorrection(domain: Books, cardId: string, change: number): Operation {
+/** Records a signed correction. @throws {RangeError} for 0, for a value that is not a number, and when the balance would be negative. */
+export function recordCorrection(domain: LedgerDomain, cardId: string, change: number): Operation {
   const rounded = Number.isFinite(change) ? roundPoints(change) : 0;
   if (rounded === 0)
     throw new RangeError(
       `change must be a number other than 0, at least 0.000001 above or below, not ${change}.`,
     );
-  return record(domain, cardId, "correction", rounded);
+  return recordOperation(domain, cardId, "correction", rounded);
 }
 
-/** Reverses one operation, once. @throws {RangeError} when there is none, or it was cancelled or is a cancellation. */
-export function cancelOperation(domain: Books, operationId: string): Operation {
+/** Reverses an operation. @throws {RangeError} for an unknown or cancelled operation, and for a cancellation. */
+export function cancelOperation(domain: LedgerDomain, operationId: string): Operation {
   const cancelled = domain.state.operations.get(operationId);
   if (cancelled === undefined) throw new NotFoundError(`There is no operation "${operationId}".`);
-  if (cancelled.isCancelled) throw new RangeError("The operation was cancelled already.");
+  if (cancelled.isCancelled) throw new RangeError("The operation was already cancelled.");
   if (cancelled.type === "cancellation") throw new RangeError("A cancellation cannot be cancelled.");
-  const operation = record(domain, cancelled.cardId, "cancellation", -cancelled.change);
+  const operation = recordOperation(domain, cancelled.cardId, "cancellation", -cancelled.change);
   cancelled.isCancelled = true;
-  domain.tell({ type: "operation", id: operationId, action: "changed" });
+  domain.notifyChange({ type: "operation", id: operationId, action: "changed" });
   return operation;
 }
 
 /** Points of old purchases that expire. */
-export interface Expiry {
-  points: number;
-  /** true: the points stay in the balance and only stop counting for the level. Default false: they leave the balance. */
-  keepBalance?: boolean;
-}
+export type Expiry = ControlSchemas["schemas"]["Expiry"];
 
 /**
  * Lets points of old purchases expire (spec 6.2): they no longer count for the level. With `keepBalance` a new level emits
  * `tier.changed` alone; without it the points leave the balance too, by a correction that emits `balance.changed`.
  * @throws {RangeError} for points that are not positive, an unknown card, more points than count for the level.
  */
-export function expirePoints(domain: Books, cardId: string, { points, keepBalance = false }: Expiry): Card {
-  const card = existingCard(domain, cardId);
-  const expired = positive(points);
-  if (expired > levelPoints(card)) {
-    throw new RangeError(`${levelPoints(card)} points count for the level; ${points} cannot expire.`);
+export function expirePoints(
+  domain: LedgerDomain,
+  cardId: string,
+  { points, keepBalance = false }: Expiry,
+): Card {
+  const card = getCard(domain, cardId);
+  const expired = toPositivePoints(points);
+  if (expired > getLevelPoints(card)) {
+    throw new RangeError(`${getLevelPoints(card)} points count for the level; ${points} cannot expire.`);
   }
   if (keepBalance) {
     card.expiredPoints = roundPoints((card.expiredPoints ?? 0) + expired);
-    domain.tell({ type: "card", id: cardId, action: "changed" });
+    domain.notifyChange({ type: "card", id: cardId, action: "changed" });
     updateTier(domain, card);
-  } else record(domain, cardId, "correction", -expired);
-  return cardOf(domain, card);
+  } else recordOperation(domain, cardId, "correction", -expired);
+  return toCard(domain, card);
 }
 
-/** The newest operations first (spec 4.3). */
-export function newestOperations({ state }: Domain<LedgerStore>, cardId: string, limit: number): Operation[] {
+/** Lists the newest operations first (spec 4.3). */
+export function listNewestOperations(
+  { state }: Domain<LedgerStore>,
+  cardId: string,
+  limit: number,
+): Operation[] {
   const ids = state.operationIdsByCard.get(cardId) ?? [];
   return ids
     .slice(-limit)
     .reverse()
     .flatMap((id) => state.operations.get(id) ?? [])
-    .map(operationOf);
+    .map(toOperation);
 }
 
-/** @param change rounded. */
-function record(domain: Books, cardId: string, type: OperationType, change: number): Operation {
-  const { state, newIdentifier, nowMs } = domain;
-  const card = existingCard(domain, cardId);
+/** @param change the rounded change. */
+function recordOperation(
+  domain: LedgerDomain,
+  cardId: string,
+  type: OperationType,
+  change: number,
+): Operation {
+  const { state, generateId, nowMs } = domain;
+  const card = getCard(domain, cardId);
   const balance = roundPoints(card.balance + change);
   if (!Number.isSafeInteger(Math.trunc(balance)))
     throw new RangeError("The balance would be too large to be exact.");
   if (balance < 0) throw new RangeError(`The balance is ${card.balance}; it cannot change by ${change}.`);
 
   const operation: StoredOperation = {
-    id: newIdentifier("op"),
+    id: generateId("op"),
     cardId,
     type,
     change,
@@ -140,9 +149,9 @@ function record(domain: Books, cardId: string, type: OperationType, change: numb
   if (ids === undefined) state.operationIdsByCard.set(cardId, [operation.id]);
   else ids.push(operation.id);
 
-  setBalance(templateOf(domain, card), card, balance);
-  domain.tell({ type: "operation", id: operation.id, action: "created" });
-  domain.tell({ type: "card", id: cardId, action: "changed" });
+  setBalance(getTemplate(domain, card), card, balance);
+  domain.notifyChange({ type: "operation", id: operation.id, action: "created" });
+  domain.notifyChange({ type: "card", id: cardId, action: "changed" });
   const { customerId } = card;
   domain.emit("balance.changed", {
     passId: cardId,
@@ -152,16 +161,16 @@ function record(domain: Books, cardId: string, type: OperationType, change: numb
     operation: { id: operation.id, type },
   });
   updateTier(domain, card);
-  return operationOf(operation);
+  return toOperation(operation);
 }
 
-function updateTier(domain: Books, card: StoredCard): void {
+function updateTier(domain: LedgerDomain, card: StoredCard): void {
   const { id: passId, customerId, tier: previous } = card;
-  card.tier = tierOf(templateOf(domain, card), levelPoints(card));
+  card.tier = getTier(getTemplate(domain, card), getLevelPoints(card));
   if (card.tier !== previous) {
     domain.emit("tier.changed", { passId, customerId, tier: card.tier, previous });
   }
 }
 
-const templateOf = ({ state }: Books, { templateId }: StoredCard) =>
+const getTemplate = ({ state }: LedgerDomain, { templateId }: StoredCard) =>
   state.templates.get(templateId) as Template; // templates are archived, never removed

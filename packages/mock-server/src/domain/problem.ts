@@ -1,11 +1,12 @@
-/** Why the service refuses, as a value (spec 7): RFC 9457 problem details. */
+/** Problem details (spec 7, RFC 9457), and how validation errors become their sentences. */
+import type { ValidationError, Validator } from "@loyalty-cards/openapi/validators";
 
-export interface MemberFault {
+export interface FieldError {
   /** JSON Pointer into the request body. */
   pointer: string;
   /** In a response of the API: a sentence for a person. */
   detail: string;
-  /** The rule, for a developer, where the sentence for a person does not tell it. */
+  /** The rule, for a developer, when `detail` is a sentence for a person. */
   rule?: string;
 }
 
@@ -31,16 +32,16 @@ const titles: Readonly<Record<number, string>> = {
 export class Problem {
   readonly status: number;
   readonly detail: string;
-  readonly errors: readonly MemberFault[];
+  readonly errors: readonly FieldError[];
 
-  constructor(status: number, detail: string, errors: readonly MemberFault[] = []) {
+  constructor(status: number, detail: string, errors: readonly FieldError[] = []) {
     this.status = status;
     this.detail = detail;
     this.errors = errors;
   }
 
-  /** A 422: `detail` may be shown to the user (spec 7), so it is the sentences of all faults, each once. */
-  static invalid(errors: readonly MemberFault[]): Problem {
+  /** A 422: `detail` may be shown to the user (spec 7), so it consists of the sentences of all errors, each once. */
+  static invalid(errors: readonly FieldError[]): Problem {
     return new Problem(422, [...new Set(errors.map(({ detail }) => detail))].join(" "), errors);
   }
 
@@ -49,4 +50,47 @@ export class Problem {
     const members = { type: "about:blank", title: titles[status] ?? "Error", status, detail };
     return errors.length === 0 ? members : { ...members, errors };
   }
+}
+
+/** @param getLabel returns the name that people see for the field with this key. */
+export function toFieldErrors(
+  validator: Validator<unknown>,
+  getLabel: (key: string) => string = (key) => key,
+): FieldError[] {
+  return (validator.errors ?? []).map((error) => {
+    const pointer = toPointer(error);
+    return { pointer, detail: formatDetail(pointer, getLabel), rule: formatRule(error, pointer) };
+  });
+}
+
+function toPointer({ instancePath, keyword, params }: ValidationError): string {
+  return keyword === "required" ? `${instancePath}/${params["missingProperty"]}` : instancePath;
+}
+
+/** The first match applies. */
+const sentences: readonly [RegExp, string][] = [
+  [/^\/customer\/phone$/, "The phone number is not valid."],
+  [/^\/customer\/email$/, "The e-mail address is not valid."],
+  [/^\/customer\/name$/, "The name is not valid."],
+  [/^\/customer\/consents\/marketing|^\/marketing$/, "Please choose whether you want news and offers."],
+  [/^\/customer\/consents/, "Please accept the privacy policy."],
+  // A visitor cannot correct it: the program that sends the form is wrong. `rule` names the mistake.
+  [/^/, "This form does not work at the moment. Please contact the shop."],
+];
+
+/** spec 7: `detail` is suitable to show to the user. */
+function formatDetail(pointer: string, getLabel: (key: string) => string): string {
+  const [, key] = /^\/fieldValues\/(.*)$/s.exec(pointer) ?? [];
+  if (key !== undefined) {
+    return `Please enter text or a number for "${getLabel(key.replaceAll("~1", "/").replaceAll("~0", "~"))}".`;
+  }
+  return sentences.find(([pattern]) => pattern.test(pointer))?.[1] ?? "";
+}
+
+function formatRule({ keyword, params, message }: ValidationError, pointer: string): string {
+  const name = pointer === "" ? "The body" : `"${pointer.slice(1).replaceAll("/", ".")}"`;
+  if (keyword === "required") return `${name} is missing.`;
+  if (keyword === "pattern") return `${name} must not be blank.`;
+  if (keyword === "type") return `${name} must be of type ${String(params["type"]).replaceAll(",", " or ")}.`;
+  return `${name} ${message}.`;
 }

@@ -1,25 +1,22 @@
-/** Templates: which fields a card has, and which level begins at which balance (spec 2.7). */
-import { NotFoundError } from "./not-found.ts";
-import type { MemberFault } from "./problem.ts";
-import type { Domain } from "./surroundings.ts";
+/** Templates: the fields of a card, and the balance at which each level begins (spec 2.7). */
+
+import type { components } from "@loyalty-cards/openapi/control";
+import { type Domain, NotFoundError } from "./context.ts";
+import type { FieldError } from "./problem.ts";
 
 /** One field of a template. */
 export interface TemplateField {
   key: string;
   type: "name" | "text" | "number";
   required: boolean;
-  /** How people call it; the key when absent. */
+  /** The name that people see. Default: the key. */
   label?: string;
 }
 
 /** A level, and the lowest balance that has it. */
-export interface Tier {
-  name: string;
-  /** The lowest balance of the level. */
-  from: number;
-}
+export type Tier = components["schemas"]["Tier"];
 
-/** What cards are issued from (spec 2.7). */
+/** A template that cards are issued from (spec 2.7). */
 export interface Template {
   id: string;
   name: string;
@@ -29,13 +26,8 @@ export interface Template {
   isArchived: boolean;
 }
 
-/** A template to be; an absent id is made up. */
-export interface TemplateInput {
-  id?: string;
-  name: string;
-  fields?: readonly (Omit<TemplateField, "required"> & { required?: boolean })[];
-  tiers?: readonly Tier[];
-}
+/** A template to create. Its default id is a generated one. */
+export type TemplateInput = components["schemas"]["TemplateInput"];
 
 export interface TemplateStore {
   templates: Map<string, Template>;
@@ -45,19 +37,19 @@ export type FieldValues = Record<string, string | number>;
 
 export const fieldTypes: readonly string[] = ["name", "text", "number"];
 
-/** @throws {TypeError} for a template that could not be issued from; the message names the member. */
+/** @throws {TypeError} for an invalid template; the message names the member. */
 export function createTemplate(
-  { state, newIdentifier, tell }: Domain<TemplateStore>,
+  { state, generateId, notifyChange }: Domain<TemplateStore>,
   input: TemplateInput,
 ): Template {
-  const { id = newIdentifier("tpl"), name, fields = [], tiers = [] } = input;
+  const { id = generateId("tpl"), name, fields = [], tiers = [] } = input;
   if (typeof name !== "string" || name.trim() === "") throw new TypeError("template.name is missing.");
   if (typeof id !== "string" || !/^\w[\w.-]*$/.test(id)) {
     throw new TypeError(
       "template.id may have letters, digits, '.', '_' and '-', and begins with one of the first or '_'.",
     );
   }
-  if (state.templates.has(id)) throw new TypeError(`There is a template "${id}" already.`);
+  if (state.templates.has(id)) throw new TypeError(`A template "${id}" already exists.`);
   const keys = new Set<string>();
   for (const { key, type } of fields) {
     if (typeof key !== "string" || key === "") throw new TypeError("A field of the template has no key.");
@@ -80,51 +72,51 @@ export function createTemplate(
     isArchived: false,
   };
   state.templates.set(id, template);
-  tell({ type: "template", id, action: "created" });
+  notifyChange({ type: "template", id, action: "created" });
   return template;
 }
 
-export function archiveTemplate({ state, tell }: Domain<TemplateStore>, id: string): Template {
+export function archiveTemplate({ state, notifyChange }: Domain<TemplateStore>, id: string): Template {
   const template = state.templates.get(id);
   if (template === undefined) throw new NotFoundError(`There is no template "${id}".`);
   template.isArchived = true;
-  tell({ type: "template", id, action: "changed" });
+  notifyChange({ type: "template", id, action: "changed" });
   return template;
 }
 
-/** What is wrong with the values for a card of this template (spec 4.1.2). Keys beyond the template are kept. */
-export function fieldFaults(template: Template, values: FieldValues): MemberFault[] {
-  const faults: MemberFault[] = [];
+/** Validates the field values of a card of this template (spec 4.1.2). Keys that the template does not have are allowed. */
+export function validateFieldValues(template: Template, values: FieldValues): FieldError[] {
+  const errors: FieldError[] = [];
   for (const { key, type, required, label = key } of template.fields) {
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
-    const pointer = pointerOf(key);
+    const pointer = toPointer(key);
     const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
     if (isBlank) {
-      if (required) faults.push({ pointer, detail: `Please fill in "${label}".` });
+      if (required) errors.push({ pointer, detail: `Please fill in "${label}".` });
     } else if (typeof value !== (type === "number" ? "number" : "string")) {
-      faults.push({
+      errors.push({
         pointer,
         detail: `Please enter ${type === "number" ? "a number" : "text"} for "${label}".`,
       });
     }
   }
   for (const [key, value] of Object.entries(values)) {
-    if (typeof value !== "number" || Number.isFinite(value)) continue; // 1e400 is JSON, and no number here
-    faults.push({
-      pointer: pointerOf(key),
-      detail: `Please enter a smaller number for "${labelOf(template, key)}".`,
+    if (typeof value !== "number" || Number.isFinite(value)) continue; // 1e400 is valid JSON, but not a finite number
+    errors.push({
+      pointer: toPointer(key),
+      detail: `Please enter a smaller number for "${getFieldLabel(template, key)}".`,
     });
   }
-  return faults;
+  return errors;
 }
 
-/** How people call a field; its key when the template has no such field. */
-export const labelOf = ({ fields }: Template, key: string) =>
+/** The name of a field that people see; its key when the template does not have the field. */
+export const getFieldLabel = ({ fields }: Template, key: string) =>
   fields.find((field) => field.key === key)?.label ?? key;
 
-const pointerOf = (key: string) => `/fieldValues/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+const toPointer = (key: string) => `/fieldValues/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-/** The level of so many points, null below all levels. */
-export function tierOf(template: Template, points: number): string | null {
+/** The level at a number of points; null below the first level. */
+export function getTier(template: Template, points: number): string | null {
   return template.tiers.findLast(({ from }) => points >= from)?.name ?? null;
 }

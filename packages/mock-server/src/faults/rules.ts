@@ -1,20 +1,32 @@
-/** Rules for what goes wrong on purpose: what they may say, in which order they are tried, how often they hold. */
-import { NotFoundError } from "../domain/not-found.ts";
-import type { Domain, EventType } from "../domain/surroundings.ts";
-import { type FaultInput, faultFaults } from "./fault-shape.ts";
+/** Rules for injected faults: adds them, removes them, and finds the one that applies. */
+import type { components } from "@loyalty-cards/openapi/control";
+import { FaultInput as FaultInputSchema } from "@loyalty-cards/openapi/control-validators";
+import { type Domain, type EventType, NotFoundError } from "../domain/context.ts";
+import { validateInput } from "../domain/input.ts";
 
-/** A rule as it is kept. */
+type Schemas = components["schemas"];
+
+/** A rule that injects a failure. */
+export type FaultInput = Schemas["FaultInput"];
+
+/** A rule for webhook deliveries. */
+export type DeliveryFaultInput = Schemas["DeliveryFault"];
+
+/** A rule for requests to the API: it applies before the operation runs, or after its commit. */
+export type RequestFaultInput = Exclude<FaultInput, DeliveryFaultInput>;
+
+/** A stored rule. */
 export type Fault = FaultInput & { id: string };
 
-/** A fault of a request to the API. */
+/** A stored rule for requests. */
 export type RequestFault = Extract<Fault, { phase: unknown }>;
 
 export interface FaultStore {
-  /** In the order in which they are tried. */
+  /** In the order in which they are matched. */
   faults: Map<string, Fault>;
 }
 
-/** A request, as far as rules look at it. */
+/** The members of a request that a rule can match. */
 export interface FaultTarget {
   operation?: string;
   method: string;
@@ -22,45 +34,47 @@ export interface FaultTarget {
   idempotencyKey?: string | undefined;
 }
 
-/** @throws {InputError} for a rule that makes no sense; the message names the member. */
-export function addFault(domain: Domain<FaultStore>, input: FaultInput): Fault {
-  const own = structuredClone(input);
-  faultFaults(own);
-  const fault: Fault = { id: domain.newIdentifier("flt"), ...own };
+/** @throws {InputError} for an invalid rule; the message names the member. */
+export const addFault = (domain: Domain<FaultStore>, input: FaultInput): Fault =>
+  storeFault(domain, validateInput(FaultInputSchema, structuredClone(input)));
+
+/** @param input a valid rule, which the caller does not change later. */
+export function storeFault(domain: Domain<FaultStore>, input: FaultInput): Fault {
+  const fault: Fault = { id: domain.generateId("flt"), ...input };
   domain.state.faults.set(fault.id, fault);
-  domain.tell({ type: "fault", id: fault.id, action: "created" });
+  domain.notifyChange({ type: "fault", id: fault.id, action: "created" });
   return fault;
 }
 
-export function removeFault({ state, tell }: Domain<FaultStore>, id: string): void {
+export function removeFault({ state, notifyChange }: Domain<FaultStore>, id: string): void {
   if (!state.faults.delete(id)) throw new NotFoundError(`There is no fault "${id}".`);
-  tell({ type: "fault", id, action: "removed" });
+  notifyChange({ type: "fault", id, action: "removed" });
 }
 
 export function clearFaults(domain: Domain<FaultStore>): void {
   for (const id of [...domain.state.faults.keys()]) removeFault(domain, id);
 }
 
-/** The rule that this request meets, counted as applied. */
+/** Returns the first rule that matches a request, and counts it as applied. */
 export function takeRequestFault(
   domain: Domain<FaultStore>,
   phase: RequestFault["phase"],
   target: FaultTarget,
 ): RequestFault | undefined {
-  return take(
+  return takeFirst(
     domain,
     (fault): fault is RequestFault =>
       "phase" in fault && fault.phase === phase && matchesRequest(fault, target),
   );
 }
 
-/** Whether a rule of this kind holds for an event on its way to an endpoint; counted when it does. */
+/** Whether a rule of this kind matches a delivery. Counts the rule as applied. */
 export function takeDeliveryFault(
   domain: Domain<FaultStore>,
   kind: "duplicate" | "reorder" | "drop",
   { type, endpointId }: { type: EventType; endpointId: string },
 ): boolean {
-  const found = take(domain, (fault): fault is Fault => {
+  const found = takeFirst(domain, (fault): fault is Fault => {
     if (fault.kind !== kind) return false;
     const { event = type, endpointId: wanted = endpointId } = fault.match ?? {};
     return event === type && wanted === endpointId;
@@ -68,16 +82,17 @@ export function takeDeliveryFault(
   return found !== undefined;
 }
 
-function take<Kind extends Fault>(
-  { state, tell }: Domain<FaultStore>,
+function takeFirst<Kind extends Fault>(
+  { state, notifyChange }: Domain<FaultStore>,
   isMet: (fault: Fault) => fault is Kind,
 ): Kind | undefined {
   for (const fault of state.faults.values()) {
     if (!isMet(fault)) continue;
     if (fault.times !== undefined) {
-      fault.times -= 1;
-      if (fault.times === 0) state.faults.delete(fault.id);
-      tell({ type: "fault", id: fault.id, action: fault.times === 0 ? "removed" : "changed" });
+      const times = fault.times - 1;
+      if (times === 0) state.faults.delete(fault.id);
+      else state.faults.set(fault.id, { ...fault, times }); // keeps its place in the order
+      notifyChange({ type: "fault", id: fault.id, action: times === 0 ? "removed" : "changed" });
     }
     return fault;
   }
@@ -89,12 +104,12 @@ function matchesRequest({ match = {} }: RequestFault, target: FaultTarget): bool
     (match.operation === undefined || match.operation === target.operation) &&
     (match.method === undefined || match.method.toUpperCase() === target.method) &&
     (match.idempotencyKey === undefined || match.idempotencyKey === target.idempotencyKey) &&
-    (match.path === undefined || fits(match.path, target.path))
+    (match.path === undefined || matchesPattern(match.path, target.path))
   );
 }
 
-/** `*` is any text. By hand, because a pattern made into a RegExp can be made to run for hours. */
-function fits(pattern: string, path: string): boolean {
+/** `*` matches any text. Not a RegExp, because some patterns would take hours. */
+function matchesPattern(pattern: string, path: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (!path.startsWith(first)) return false;
   const last = rest.pop();

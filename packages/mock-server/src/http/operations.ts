@@ -1,17 +1,26 @@
-/** The five operations of the API (spec 4), by the names the document gives them. */
+/** The five operations of the API (spec 4): authentication, injected faults, then the operation itself. */
 import type { operations as Contract } from "@loyalty-cards/openapi";
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
-import { type ApiKeyKind, issuedVia } from "../domain/api-keys.ts";
-import { type CardStore, cardOf, type StoredCard } from "../domain/cards.ts";
-import { changeMarketingConsent, consentOf } from "../domain/consents.ts";
-import type { Customer, CustomerStore } from "../domain/customers.ts";
+import { type ApiKeyKind, issuedVia, parseBearer } from "../domain/api-keys.ts";
+import { type CardStore, type StoredCard, toCard } from "../domain/cards.ts";
+import type { Domain } from "../domain/context.ts";
+import {
+  type Customer,
+  type CustomerStore,
+  changeMarketingConsent,
+  toConsentState,
+} from "../domain/customers.ts";
 import { issueCard } from "../domain/issue-card.ts";
-import { newestOperations } from "../domain/ledger.ts";
-import { Problem } from "../domain/problem.ts";
-import { faultsOf } from "../domain/request-faults.ts";
-import type { State } from "../domain/state.ts";
-import type { Domain } from "../domain/surroundings.ts";
-import type { Reply } from "./reply.ts";
+import { listNewestOperations } from "../domain/ledger.ts";
+import { Problem, toFieldErrors } from "../domain/problem.ts";
+import { type FaultTarget, takeRequestFault } from "../faults/rules.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
+import type { State } from "../sandbox/state.ts";
+import { applyFault, delayRequest } from "./injected-fault.ts";
+import { readJson } from "./request.ts";
+import { jsonResponse, type ServiceResponse } from "./response.ts";
+import type { Route } from "./router.ts";
 
 export type OperationId = Exclude<keyof Contract, `on${string}`>;
 
@@ -30,7 +39,7 @@ interface Operation {
   /** The path below /api/v1; `*` is the variable segment. */
   path: string;
   hasBody: boolean;
-  run(domain: Domain<State>, call: Call): Reply | Problem;
+  run(domain: Domain<State>, call: Call): ServiceResponse | Problem;
 }
 
 export const operations = {
@@ -45,14 +54,14 @@ export const operations = {
       }
       const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
       const card = issueCard(domain, command);
-      return card instanceof Problem ? card : { status: 201, body: cardOf(domain, card) };
+      return card instanceof Problem ? card : jsonResponse(201, toCard(domain, card));
     },
   },
   getCard: {
     method: "GET",
     path: "/passes/*",
     hasBody: false,
-    run: (domain, { id }) => withCard(domain, id, (card) => ({ status: 200, body: cardOf(domain, card) })),
+    run: (domain, { id }) => withCard(domain, id, (card) => jsonResponse(200, toCard(domain, card))),
   },
   listOperations: {
     method: "GET",
@@ -60,9 +69,9 @@ export const operations = {
     hasBody: false,
     run: (domain, { id, query }) =>
       withCard(domain, id, () => {
-        const limit = limitOf(query.get("limit"));
+        const limit = parseLimit(query.get("limit"));
         if (limit instanceof Problem) return limit;
-        return { status: 200, body: { items: newestOperations(domain, id, limit) } };
+        return jsonResponse(200, { items: listNewestOperations(domain, id, limit) });
       }),
   },
   getConsent: {
@@ -70,7 +79,7 @@ export const operations = {
     path: "/passes/*/consent",
     hasBody: false,
     run: (domain, { id }) =>
-      withCard(domain, id, (card) => ({ status: 200, body: consentOf(holderOf(domain, card)) })),
+      withCard(domain, id, (card) => jsonResponse(200, toConsentState(getHolder(domain, card)))),
   },
   setConsent: {
     method: "PUT",
@@ -78,10 +87,10 @@ export const operations = {
     hasBody: true,
     run: (domain, { id, body }) =>
       withCard(domain, id, (card) => {
-        if (!ConsentChange(body)) return Problem.invalid(faultsOf(ConsentChange));
-        const holder = holderOf(domain, card);
+        if (!ConsentChange(body)) return Problem.invalid(toFieldErrors(ConsentChange));
+        const holder = getHolder(domain, card);
         changeMarketingConsent(domain, holder, body);
-        return { status: 200, body: consentOf(holder) };
+        return jsonResponse(200, toConsentState(holder));
       }),
   },
 } satisfies Record<OperationId, Operation>;
@@ -89,7 +98,7 @@ export const operations = {
 const defaultLimit = 20;
 const maxLimit = 100;
 
-function limitOf(text: string | null): number | Problem {
+function parseLimit(text: string | null): number | Problem {
   if (text === null) return defaultLimit;
   if (/^0*[1-9]\d*$/.test(text)) return Math.min(Number(text), maxLimit);
   return new Problem(400, "limit must be a whole number, 1 or more.");
@@ -98,11 +107,66 @@ function limitOf(text: string | null): number | Problem {
 function withCard(
   domain: Domain<CardStore>,
   id: string,
-  run: (card: StoredCard) => Reply | Problem,
-): Reply | Problem {
+  run: (card: StoredCard) => ServiceResponse | Problem,
+): ServiceResponse | Problem {
   const card = domain.state.cards.get(id);
   return card === undefined ? new Problem(404, "There is no card with this id.") : run(card);
 }
 
-const holderOf = ({ state }: Domain<CustomerStore>, { customerId }: StoredCard) =>
+const getHolder = ({ state }: Domain<CustomerStore>, { customerId }: StoredCard) =>
   state.customers.get(customerId) as Customer;
+
+export function apiRoutes(sandboxes: Sandboxes, baseUrl: string): Route[] {
+  const ids = Object.keys(operations) as OperationId[];
+  const document = createDocument(baseUrl);
+  return [
+    ...ids.map((id) => apiRoute(sandboxes, id)),
+    { method: "GET", path: "/api/docs/json", handle: () => jsonResponse(200, document) },
+  ];
+}
+
+function apiRoute(sandboxes: Sandboxes, operationId: OperationId): Route {
+  const operation = operations[operationId];
+  return {
+    method: operation.method,
+    path: `/api/v1${operation.path}`,
+    async handle({ request, url, params: [id = ""] }) {
+      const found = sandboxes.findByApiKey(parseBearer(request.headers.get("authorization")));
+      if (found === undefined) return new Problem(401, "The API key is missing or unknown.");
+      const { domain } = found.sandbox;
+      const target: FaultTarget = {
+        operation: operationId,
+        method: operation.method,
+        path: url.pathname,
+        idempotencyKey: request.headers.get("idempotency-key") ?? undefined,
+      };
+      const before = takeRequestFault(domain, "before", target);
+      if (before?.kind === "latency") await delayRequest(before.delayMs, request.signal);
+      else if (before !== undefined) return applyFault(before);
+
+      const body = operation.hasBody ? await readJson(request) : { value: undefined };
+      const response =
+        body instanceof Problem
+          ? body
+          : operation.run(domain, {
+              id,
+              query: url.searchParams,
+              headers: request.headers,
+              body: body.value,
+              apiKeyKind: found.apiKey.kind,
+            });
+      if (response instanceof Problem) return response; // nothing was committed
+
+      const after = takeRequestFault(domain, "after-commit", target);
+      if (after?.kind === "latency") await delayRequest(after.delayMs, request.signal);
+      else if (after !== undefined) return applyFault(after, response);
+      return response;
+    },
+  };
+}
+
+export function createDocument(baseUrl: string): unknown {
+  const [server] = openapi.servers;
+  const variables = { base_url: { ...server?.variables.base_url, default: baseUrl } };
+  return { ...openapi, servers: [{ ...server, variables }] };
+}

@@ -1,41 +1,64 @@
-/** A request as the routes see it, from whichever host. */
+/** A request as the routes see it, and its JSON body. */
+import { readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
+import { isDeeperThan } from "../domain/input.ts";
+import { Problem } from "../domain/problem.ts";
 
-export interface HttpRequest {
+export interface ServiceRequest {
   method: string;
   url: URL;
   headers: { get(name: string): string | null };
-  /** The whole body; undefined when it is larger than that, and the rest is left unread. @throws when it is cut off. */
-  bytes(atMost: number): Promise<Uint8Array | undefined>;
-  /** The caller went away. */
+  /** The whole body; undefined when it is longer than `maxBytes`, and the rest is not read. @throws when the connection ends early. */
+  bytes(maxBytes: number): Promise<Uint8Array | undefined>;
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
-export function fromFetch(request: Request): HttpRequest {
+export function fromFetch(request: Request): ServiceRequest {
   const { method, headers, signal } = request;
-  return { method, url: new URL(request.url), headers, signal, bytes: (atMost) => bytesOf(request, atMost) };
+  return {
+    method,
+    url: new URL(request.url),
+    headers,
+    signal,
+    bytes: (maxBytes) => readBody(request, maxBytes),
+  };
 }
 
-async function bytesOf(request: Request, atMost: number): Promise<Uint8Array | undefined> {
-  const reader = request.body?.getReader();
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
-    parts.push(part.value);
-    length += part.value.byteLength;
-    if (length > atMost) {
-      reader?.cancel().catch(() => {}); // not awaited: of a cloned body it resolves only when both are cancelled
-      return undefined;
-    }
-  }
-  return joined(parts, length);
+async function readBody({ body }: Request, maxBytes: number): Promise<Uint8Array | undefined> {
+  return body === null ? new Uint8Array() : readBounded(toChunks(body), maxBytes);
 }
 
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.byteLength;
+const maxBodyBytes = 1024 * 1024;
+/** The bodies of the API need four levels. The limit makes recursion over a body safe. */
+const maxBodyLevels = 64;
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export type JsonBody = { value: unknown };
+
+export async function readJson(request: ServiceRequest): Promise<JsonBody | Problem> {
+  if (!/^\s*application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
+    return new Problem(415, "Send the body as Content-Type: application/json.");
   }
-  return whole;
+  const text = await readText(request);
+  if (text instanceof Problem) return text;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return new Problem(400, text === "" ? "The body is empty; send JSON." : "The body is not JSON.");
+  }
+  if (isDeeperThan(maxBodyLevels, value)) {
+    return new Problem(400, `The body is nested deeper than ${maxBodyLevels} levels.`);
+  }
+  return { value };
+}
+
+async function readText(request: ServiceRequest): Promise<string | Problem> {
+  try {
+    const bytes = await request.bytes(maxBodyBytes);
+    if (bytes === undefined) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
+    return decoder.decode(bytes);
+  } catch {
+    return new Problem(400, "The body is not UTF-8, or it is incomplete.");
+  }
 }

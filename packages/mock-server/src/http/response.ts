@@ -1,15 +1,64 @@
-/** Makes a Response of an answer; what a socket would suffer becomes its nearest equal in fetch. */
-import type { Answer, WireFault } from "./reply.ts";
+/** Responses of the service as plain data. Adapters send them, or convert them to a `Response` of the Fetch API. */
+import { Problem } from "../domain/problem.ts";
 
-export function responseOf(answer: Answer): Response {
-  const { status, headers, content, fault } = answer;
-  const isCut = fault === "truncate" || fault === "malformed";
-  return new Response(isCut ? cut(content) : content, { status, headers });
+/** How an injected fault breaks the connection that the response is sent on. */
+export type ConnectionFault = "reset" | "destroy" | "truncate" | "malformed" | "hang";
+
+export interface ServiceResponse {
+  status: number;
+  /** With lower-case names. */
+  headers: Readonly<Record<string, string>>;
+  body: string | Uint8Array | ReadableStream<Uint8Array> | null;
+  connectionFault?: ConnectionFault;
 }
 
-/** Half of the body, and then what fetch says when the connection ends inside one. */
-function cut(content: Answer["content"]): ReadableStream<Uint8Array> {
-  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+/** @throws {Error} for a value that JSON cannot represent: not a TypeError, which would mean invalid input. */
+export function jsonResponse(status: number, value: unknown): ServiceResponse {
+  try {
+    return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+  } catch (cause) {
+    throw new Error("The response cannot be written as JSON.", { cause });
+  }
+}
+
+export const emptyResponse = (
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): ServiceResponse => ({ status, headers, body: null });
+
+/** @param headers headers besides `content-type`. */
+export function problemResponse(
+  problem: Problem,
+  headers: Readonly<Record<string, string>> = {},
+): ServiceResponse {
+  return {
+    status: problem.status,
+    headers: {
+      "content-type": "application/problem+json", // spec 7
+      ...(problem.status === 401 && { "www-authenticate": "Bearer" }),
+      ...headers,
+    },
+    body: JSON.stringify(problem),
+  };
+}
+
+export const toServiceResponse = (result: ServiceResponse | Problem): ServiceResponse =>
+  result instanceof Problem ? problemResponse(result) : result;
+
+/** Cancels the body of a response that is not sent. Otherwise a stream would collect its data for ever. */
+export function cancelBody({ body }: ServiceResponse): void {
+  if (body instanceof ReadableStream) void body.cancel();
+}
+
+/** Converts to a `Response`; one that an injected fault truncates ends as fetch reports a connection that broke. */
+export function toFetchResponse({ status, headers, body, connectionFault }: ServiceResponse): Response {
+  const isTruncated = connectionFault === "truncate" || connectionFault === "malformed";
+  return new Response(isTruncated ? truncateBody(body) : body, { status, headers });
+}
+
+/** The first half of the body, then the error of fetch. */
+function truncateBody(body: ServiceResponse["body"]): ReadableStream<Uint8Array> {
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   let isHalfSent = false;
   return new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -18,31 +67,5 @@ function cut(content: Answer["content"]): ReadableStream<Uint8Array> {
         controller.enqueue(bytes.subarray(0, bytes.length >> 1));
       } else controller.error(new TypeError("terminated"));
     },
-  });
-}
-
-/** Whether the caller gets no answer at all. */
-export function isSilent(fault: WireFault | undefined): fault is "reset" | "destroy" | "hang" {
-  return fault === "reset" || fault === "destroy" || fault === "hang";
-}
-
-/** Requests that hang. Without this the engine would collect them, and with them the signal that ends them. */
-const hanging = new Set<Request>();
-
-/** Ends as fetch does when the connection breaks, or never comes back until the caller gives up. */
-export function noResponse(fault: "reset" | "destroy" | "hang", request: Request): Promise<never> {
-  if (fault !== "hang") {
-    const code = fault === "reset" ? "ECONNRESET" : "UND_ERR_SOCKET";
-    return Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) }));
-  }
-  const { signal } = request;
-  return new Promise((_, reject) => {
-    const giveUp = () => {
-      hanging.delete(request);
-      reject(signal.reason);
-    };
-    if (signal.aborted) return giveUp();
-    hanging.add(request);
-    signal.addEventListener("abort", giveUp);
   });
 }

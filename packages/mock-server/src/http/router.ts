@@ -1,11 +1,10 @@
-/** Finds the route that a request asks for, and turns whatever it gives into an answer. */
-import { ContractViolation } from "../domain/contract-violation.ts";
+/** Router: finds the route of a request, runs it, and responds 404, 405 or 500 where that fails. */
 import { Problem } from "../domain/problem.ts";
-import { type Answer, abandon, answerOf, type Reply } from "./reply.ts";
-import type { HttpRequest } from "./request.ts";
+import type { ServiceRequest } from "./request.ts";
+import { cancelBody, problemResponse, type ServiceResponse, toServiceResponse } from "./response.ts";
 
 export interface RouteCall {
-  request: HttpRequest;
+  request: ServiceRequest;
   url: URL;
   /** The variable segments, decoded. */
   params: readonly string[];
@@ -15,56 +14,59 @@ export interface Route {
   method: string;
   /** `*` is a variable segment. */
   path: string;
-  answer(call: RouteCall): Reply | Problem | Promise<Reply | Problem>;
+  handle(call: RouteCall): ServiceResponse | Problem | Promise<ServiceResponse | Problem>;
 }
 
-/** Never rejects. */
-export type Answering = (request: HttpRequest) => Promise<Answer>;
+/** Responds to a request. Never rejects. */
+export type RequestHandler = (request: ServiceRequest) => Promise<ServiceResponse>;
 
-export function createRouter(baseUrl: string, routes: readonly Route[]): Answering {
+export function createRouter(baseUrl: string, routes: readonly Route[]): RequestHandler {
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, "");
-  /** By how many segments they have, so that few need a closer look. */
+  /** By the number of segments, so that few patterns are compared. */
   const table = new Map<number, (Route & { segments: readonly string[] })[]>();
   for (const route of routes) {
-    const segments = segmentsOf(route.path);
+    const segments = splitPath(route.path);
     table.set(segments.length, [...(table.get(segments.length) ?? []), { ...route, segments }]);
   }
 
   return async (request) => {
-    const answer = await answerTo(request)
-      .then(answerOf)
-      .catch((error) => answerOf(failureOf(error)));
-    if (request.method !== "HEAD") return answer;
-    abandon(answer);
-    return { ...answer, content: null };
+    let response: ServiceResponse;
+    try {
+      response = toServiceResponse(await dispatch(request));
+    } catch {
+      response = problemResponse(new Problem(500, "The mock service failed."));
+    }
+    if (request.method !== "HEAD") return response;
+    cancelBody(response);
+    return { ...response, body: null };
   };
 
-  async function answerTo(request: HttpRequest): Promise<Reply | Problem> {
+  function dispatch(request: ServiceRequest): ReturnType<Route["handle"]> {
     const { url } = request;
     const path = url.pathname.startsWith(`${prefix}/`) ? url.pathname.slice(prefix.length) : url.pathname;
-    const segments = segmentsOf(path);
+    const segments = splitPath(path);
     const method = request.method === "HEAD" ? "GET" : request.method;
 
-    const candidates = candidatesFor(segments);
+    const candidates = findCandidates(segments);
     const found = candidates.find((candidate) => candidate.method === method);
     if (found === undefined) {
       return candidates.length === 0 ? notFound(method, path) : methodNotAllowed(candidates);
     }
     const params = found.segments.flatMap((segment, index) =>
-      segment === "*" ? [decoded(segments[index] ?? "")] : [],
+      segment === "*" ? [decodeSegment(segments[index] ?? "")] : [],
     );
     return params.every((param) => param !== undefined)
-      ? found.answer({ request, url, params })
+      ? found.handle({ request, url, params })
       : notFound(method, path);
   }
 
-  function candidatesFor(segments: readonly string[]) {
+  function findCandidates(segments: readonly string[]) {
     return (table.get(segments.length) ?? []).filter((candidate) => matches(candidate.segments, segments));
   }
 
-  /** Says what exists: whoever meets this is a developer with a typing error. */
+  /** Lists the routes that exist, for a developer who mistyped a path. */
   function notFound(method: string, path: string): Problem {
-    if (path.endsWith("/") && candidatesFor(segmentsOf(path.slice(0, -1))).length > 0) {
+    if (path.endsWith("/") && findCandidates(splitPath(path.slice(0, -1))).length > 0) {
       return new Problem(404, `There is no ${method} ${path}. Leave out the slash at the end of the path.`);
     }
     const isControl = path.startsWith("/_mock");
@@ -76,19 +78,13 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Answeri
   }
 }
 
-/** What a strict service says of itself is for the developer who runs it; anything else stays inside. */
-function failureOf(error: unknown): Problem {
-  return new Problem(500, error instanceof ContractViolation ? error.message : "The mock service failed.");
-}
-
-function methodNotAllowed(candidates: readonly Route[]): Reply {
+function methodNotAllowed(candidates: readonly Route[]): ServiceResponse {
   const methods = candidates.map(({ method }) => method);
   const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].join(", ");
-  const problem = new Problem(405, `Use ${methods.join(", ")}.`);
-  return { status: 405, body: problem, headers: { allow, "content-type": "application/problem+json" } };
+  return problemResponse(new Problem(405, `Use ${methods.join(", ")}.`), { allow });
 }
 
-const segmentsOf = (path: string) => path.split("/").slice(1);
+const splitPath = (path: string) => path.split("/").slice(1);
 
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {
   return pattern.every((segment, index) =>
@@ -96,7 +92,7 @@ function matches(pattern: readonly string[], segments: readonly string[]): boole
   );
 }
 
-function decoded(segment: string): string | undefined {
+function decodeSegment(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -1,12 +1,55 @@
-/** The public page of a card: what its QR code leads to (spec 2.2). */
-import type { Wallets } from "../domain/surroundings.ts";
+/** The pages that customers see: the card behind its QR code (spec 2.2), the second wallet's page, and "no card here". */
+import { encode } from "uqr";
+import type { Wallets } from "../domain/context.ts";
 import type { CardView } from "./card-view.ts";
 import { html, type Markup } from "./html.ts";
-import { qrCode } from "./qr-code.ts";
-import { walletTitle } from "./wallet-button.ts";
 
-/** The frame of the pages that customers see. @param up leads from the page's address to the service's. */
-export function customerPage(title: string, up: string, content: Markup): Markup {
+/** The public page of a card. */
+export function cardPage(view: CardView, wallets: Wallets): Markup {
+  const { slug, shopName } = view;
+  return customerPage(
+    `${shopName} card`,
+    "../",
+    html`<main>
+${card(view, html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>Show this code at the till</p></div>`)}
+<nav class="wallets" aria-label="Add the card to your phone">
+${walletLink(view, wallets.first, `${slug}/pass.pkpass`)}
+${walletLink(view, wallets.second, `${slug}/${encodeURIComponent(wallets.second)}`)}
+</nav>
+</main>`,
+  );
+}
+
+/** The link of the second wallet. The real link opens the vendor's app; this page has a button instead. */
+export function walletPage(view: CardView, wallet: string): Markup {
+  const title = walletTitle(wallet);
+  const action = view.wallets.includes(wallet)
+    ? html`<p class="added">In ${title}</p>`
+    : html`<form method="post"><p>The real service opens ${title} on a phone. The mock service only records that the card was added.</p><button>Add to ${title}</button></form>`;
+  return customerPage(
+    `Add to ${title}`,
+    "../../",
+    html`<main>
+${card(view, html``)}
+${action}
+<p class="back"><a href="../${view.slug}">Back to the card</a></p>
+</main>`,
+  );
+}
+
+/** @param up leads from the address of the page to the address of the service. */
+export const notFoundPage = (up: string): Markup =>
+  customerPage(
+    "Card not found",
+    up,
+    html`<main class="lost">
+<p class="lost-card" aria-hidden="true">404</p>
+<h1>There is no card here</h1>
+<p>The link may be incomplete, or the mock service was restarted after the card was issued.</p>
+</main>`,
+  );
+
+function customerPage(title: string, up: string, content: Markup): Markup {
   return html`<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -19,32 +62,17 @@ export function customerPage(title: string, up: string, content: Markup): Markup
 </head>
 <body>
 ${content}
-<footer>Issued by a mock service, for trying things out.</footer>
+<footer>Issued by a mock service, for development and tests.</footer>
 </body>
 </html>`;
 }
 
-export function cardPage(view: CardView, wallets: Wallets): Markup {
-  const { slug, shopName } = view;
-  return customerPage(
-    `${shopName} card`,
-    "../",
-    html`<main>
-${cardFace(view, html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>Show this code at the till</p></div>`)}
-<nav class="wallets" aria-label="Add the card to your phone">
-${walletLink(view, wallets.first, `${slug}/pass.pkpass`)}
-${walletLink(view, wallets.second, `${slug}/${encodeURIComponent(wallets.second)}`)}
-</nav>
-</main>`,
-  );
-}
-
-/** The card itself. @param below what stands on its lower half. */
-export function cardFace(view: CardView, below: Markup): Markup {
+/** @param below the lower half of the card. */
+function card(view: CardView, below: Markup): Markup {
   const { shopName, holder, balance, tier, colour } = view;
   return html`<article class="card colour-${colour}">
 <header><h1>${shopName}</h1>${tier === null ? html`` : html`<span class="tier">${tier}</span>`}</header>
-<div class="balance"><p><strong>${spoken(balance)}</strong> points</p>${progress(view)}</div>
+<div class="balance"><p><strong>${formatPoints(balance)}</strong> points</p>${progress(view)}</div>
 ${holder === undefined ? html`` : html`<p class="holder"><span>Member</span> ${holder}</p>`}
 ${below}
 </article>`;
@@ -53,7 +81,7 @@ ${below}
 function progress({ balance, nextTier }: CardView): Markup {
   if (nextTier === undefined) return html``;
   const { name, missing, from, progressFrom } = nextTier;
-  return html`<progress aria-label="On the way to ${name}" value="${balance - progressFrom}" max="${from - progressFrom}"></progress><p class="next">${spoken(missing)} more to ${name}</p>`;
+  return html`<progress aria-label="Progress to ${name}" value="${balance - progressFrom}" max="${from - progressFrom}"></progress><p class="next">${formatPoints(missing)} more to ${name}</p>`;
 }
 
 function walletLink({ wallets }: CardView, wallet: string, address: string): Markup {
@@ -63,5 +91,56 @@ function walletLink({ wallets }: CardView, wallet: string, address: string): Mar
   return html`<a href="${address}"><img src="${image}" alt="Add to ${title}" width="240" height="56"></a>`;
 }
 
-/** As people read numbers: 1,250. */
-export const spoken = (number: number): string => number.toLocaleString("en", { maximumFractionDigits: 6 });
+/** For people: 1,250. */
+export const formatPoints = (points: number): string =>
+  points.toLocaleString("en", { maximumFractionDigits: 6 });
+
+/** Light modules around a QR code, which readers need. */
+const quietZone = 4;
+
+/** The QR code as SVG, dark on light in both colour schemes. */
+function qrCode(text: string, label: string): Markup {
+  const { data, size } = encode(text, { ecc: "M", border: quietZone });
+  const path = data
+    .flatMap((row, y) => darkRuns(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`))
+    .join("");
+  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img" aria-label="${label}"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${path}"/></svg>`;
+}
+
+function darkRuns(row: readonly boolean[]): [x: number, length: number][] {
+  const runs: [number, number][] = [];
+  for (let x = 0; x < row.length; x += 1) {
+    if (!row[x]) continue;
+    const start = x;
+    while (row[x + 1]) x += 1;
+    runs.push([start, x - start + 1]);
+  }
+  return runs;
+}
+
+/** "apple" is "Apple Wallet". */
+const walletTitle = (wallet: string): string =>
+  `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
+
+/** The button "Add to … Wallet" as SVG. The drawing is our own, because the vendors own their artwork. */
+export function walletButton(wallet: string): Markup {
+  const title = `Add to ${walletTitle(wallet)}`;
+  return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 56" width="240" height="56" role="img" aria-label="${title}">
+<title>${title}</title>
+<rect x=".75" y=".75" width="238.5" height="54.5" rx="13.25" fill="#111318" stroke="#565b66" stroke-width="1.5"/>
+<g transform="translate(18 14)">
+<rect x="2" width="28" height="13" rx="3.5" fill="#f2b441"/>
+<rect x="1" y="5" width="30" height="13" rx="3.5" fill="#4cb28b"/>
+<path d="M0 13.5A3.5 3.5 0 0 1 3.5 10h7.2c1 0 1.8.6 2.2 1.5a3.4 3.4 0 0 0 6.2 0c.4-.9 1.2-1.5 2.2-1.5h7.2a3.5 3.5 0 0 1 3.5 3.5v11a3.5 3.5 0 0 1-3.5 3.5h-25A3.5 3.5 0 0 1 0 24.500z" fill="#eceef2"/>
+</g>
+<g fill="#fff" font-family="system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif">
+<text x="64" y="22" font-size="12" fill="#c9cdd6">Add to</text>
+<text x="64" y="42" font-size="19" font-weight="600"${widthLimit(walletTitle(wallet))}>${walletTitle(wallet)}</text>
+</g>
+</svg>
+`;
+}
+
+/** Fits a long name into the button. */
+const widthLimit = (title: string): Markup =>
+  title.length > 15 ? html` textLength="164" lengthAdjust="spacingAndGlyphs"` : html``;

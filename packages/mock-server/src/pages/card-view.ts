@@ -1,11 +1,10 @@
-/** What a card's page and its wallet pass show: nothing that the holder's friends may not see. */
-import { type CardStore, cardOf, levelPoints, type StoredCard } from "../domain/cards.ts";
+/** The data of a card's page and its wallet pass. It contains no identifiers of the customer and no contact data. */
+import { type CardStore, getLevelPoints, type StoredCard, toCard } from "../domain/cards.ts";
+import type { Domain } from "../domain/context.ts";
 import type { CustomerStore } from "../domain/customers.ts";
-import type { Domain } from "../domain/surroundings.ts";
 import type { Template, TemplateStore } from "../domain/templates.ts";
-import type { Colour } from "./card-icon.ts";
 
-/** The part of the service that pages look into. */
+/** The stores that the pages read. */
 export type Shop = Domain<CardStore & CustomerStore & TemplateStore>;
 
 export interface CardView {
@@ -17,14 +16,14 @@ export interface CardView {
   balance: number;
   tier: string | null;
   nextTier?: { name: string; missing: number; from: number; progressFrom: number };
-  /** The wallets it is in. */
+  /** The wallets that the card was added to. */
   wallets: readonly string[];
-  /** One of `colours`, the same for all cards of a template. */
+  /** An index of `colours`, the same for all cards of a template. */
   colour: number;
 }
 
-/** The grounds that cards have; white text on each is readable at every size. The style sheet has the same list. */
-export const colours: readonly Colour[] = [
+/** Background colours of cards as red, green, blue. White text is readable on each. `card.css` has the same list. */
+export const colours: readonly (readonly [number, number, number])[] = [
   [49, 46, 129],
   [15, 80, 75],
   [120, 38, 60],
@@ -35,31 +34,31 @@ export const colours: readonly Colour[] = [
 
 export function cardView(shop: Shop, card: StoredCard): CardView {
   const template = shop.state.templates.get(card.templateId) as Template; // templates are archived, never removed
-  const holder = holderOf(shop, template, card);
-  const nextTier = nextTierOf(template, levelPoints(card));
+  const holder = getHolder(shop, template, card);
+  const nextTier = getNextTier(template, getLevelPoints(card));
   return {
     id: card.id,
     slug: card.slug,
-    publicUrl: cardOf(shop, card).publicUrl,
+    publicUrl: toCard(shop, card).publicUrl,
     shopName: template.name,
     ...(holder !== undefined && { holder }),
     balance: card.balance,
     tier: card.tier,
     ...(nextTier !== undefined && { nextTier }),
     wallets: card.wallets,
-    colour: colourOf(template.id),
+    colour: selectColour(template.id),
   };
 }
 
-/** The name that was given for the card, or else the customer's. */
-function holderOf({ state }: Shop, { fields }: Template, card: StoredCard): string | undefined {
+/** The name in the card's fields, or else the customer's name. */
+function getHolder({ state }: Shop, { fields }: Template, card: StoredCard): string | undefined {
   const key = fields.find(({ type }) => type === "name")?.key;
   const onCard =
     key !== undefined && Object.hasOwn(card.fieldValues, key) ? card.fieldValues[key] : undefined;
   return onCard === undefined ? state.customers.get(card.customerId)?.name : String(onCard);
 }
 
-function nextTierOf({ tiers }: Template, points: number): CardView["nextTier"] {
+function getNextTier({ tiers }: Template, points: number): CardView["nextTier"] {
   const next = tiers.find(({ from }) => from > points);
   if (next === undefined) return undefined;
   const reached = tiers.findLast(({ from }) => from <= points);
@@ -67,7 +66,7 @@ function nextTierOf({ tiers }: Template, points: number): CardView["nextTier"] {
   return { name: next.name, from: next.from, missing, progressFrom: reached?.from ?? Math.min(0, next.from) };
 }
 
-function colourOf(templateId: string): number {
+function selectColour(templateId: string): number {
   let sum = 0;
   for (const character of templateId) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003;
   return sum % colours.length;

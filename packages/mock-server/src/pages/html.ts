@@ -1,4 +1,5 @@
 /** Writes HTML and SVG in which everything that is put in is escaped, unless it is such a piece itself. */
+import { escapeHtml } from "@loyalty-cards/internal/format";
 
 /** Markup that was written here, and not by a customer. */
 export class Markup {
@@ -24,20 +25,6 @@ export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): 
 function written(piece: Piece): string {
   if (piece === undefined || piece === null) return "";
   if (piece instanceof Markup) return piece.text;
-  if (typeof piece === "string" || typeof piece === "number") return escaped(String(piece));
+  if (typeof piece === "string" || typeof piece === "number") return escapeHtml(String(piece));
   return piece.map(({ text }) => text).join("");
 }
-
-const escapes: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** What neither HTML nor XML (which SVG is) can hold, not even as a reference: controls, and halves of characters. */
-const unwritable = /[^\P{Cc}\t\n\r]|[\uFFFE\uFFFF]|\p{Cs}/gu;
-
-const escaped = (text: string) =>
-  text.replace(/[&<>"']/g, (character) => escapes[character] ?? "").replace(unwritable, "\uFFFD");

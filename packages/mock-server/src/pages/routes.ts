@@ -1,43 +1,46 @@
-/** Where the pages are. They are loaded when somebody looks: most services are only called by programs. */
-import { guarded } from "../control/guard.ts";
-import { Problem } from "../domain/problem.ts";
-import type { Route } from "../http/router.ts";
-import type { Settings } from "../options.ts";
-import type { Worlds } from "../worlds.ts";
+/** Routes of the pages. The pages are loaded on their first request, because most services are only called by programs. */
 
-export function pageRoutes(worlds: Worlds, settings: Settings): Route[] {
+import { Problem } from "../domain/problem.ts";
+import { withGuard } from "../http/guard.ts";
+import { emptyResponse } from "../http/response.ts";
+import type { Route } from "../http/router.ts";
+import type { Settings } from "../sandbox/options.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
+
+export function pageRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
   const { baseUrl, allowedHosts, wallets } = settings;
-  const guard = (route: Route) => guarded(route, baseUrl, allowedHosts);
+  const guard = (route: Route) => withGuard(route, baseUrl, allowedHosts);
   return [
     get("/", ({ request }) =>
       request.headers.get("accept")?.includes("text/html")
-        ? { status: 303, headers: { location: "console" } }
+        ? emptyResponse(303, { location: "console" })
         : new Problem(
             404,
             "There is nothing at /. The console is at /console, the API reference at /api/docs.",
           ),
     ),
-    get("/cards/*", async ({ params: [slug = ""] }) => (await pages()).cardReply(worlds, slug)),
+    get("/cards/*", async ({ params: [slug = ""] }) => (await pages()).cardResponse(sandboxes, slug)),
     get("/cards/*/*", async ({ params: [slug = "", leaf = ""] }) =>
-      (await pages()).walletReply(worlds, slug, leaf),
+      (await pages()).walletResponse(sandboxes, slug, leaf),
     ),
-    // Adding a card is for everybody who has its address, but not for other pages on their behalf.
-    guarded(
+    // Anyone who has the address of a card may add it; pages of other origins may not.
+    withGuard(
       {
         method: "POST",
         path: "/cards/*/*",
-        answer: async ({ params: [slug = "", leaf = ""] }) => (await pages()).addReply(worlds, slug, leaf),
+        handle: async ({ params: [slug = "", leaf = ""] }) =>
+          (await pages()).addToWalletResponse(sandboxes, slug, leaf),
       },
       baseUrl,
       "any",
     ),
-    get("/assets/*", async ({ params: [name = ""] }) => (await pages()).assetReply(wallets, name)),
-    get("/api/docs", async () => (await pages()).referenceReply()),
-    guard(get("/console", async () => (await pages()).fileAt("console/index.html"))),
-    guard(get("/console/*", async ({ params: [name = ""] }) => (await pages()).fileAt(`console/${name}`))),
+    get("/assets/*", async ({ params: [name = ""] }) => (await pages()).assetResponse(wallets, name)),
+    get("/api/docs", async () => (await pages()).referenceResponse()),
+    guard(get("/console", async () => (await pages()).findFile("console/index.html"))),
+    guard(get("/console/*", async ({ params: [name = ""] }) => (await pages()).findFile(`console/${name}`))),
   ];
 }
 
 const pages = () => import("./pages.ts");
 
-const get = (path: string, answer: Route["answer"]): Route => ({ method: "GET", path, answer });
+const get = (path: string, handle: Route["handle"]): Route => ({ method: "GET", path, handle });

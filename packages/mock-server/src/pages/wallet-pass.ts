@@ -1,32 +1,33 @@
-/** The first wallet's pass: a well-formed archive that is not signed, because only the real service can sign. */
-
-import { type Colour, cardIcon } from "./card-icon.ts";
-import { spoken } from "./card-page.ts";
+/** The first wallet's pass: a complete archive without a signature, because only the real service can sign it. */
+import { toHex } from "@loyalty-cards/internal/format";
+import { strToU8, zipSync } from "fflate";
+import { formatPoints } from "./card-page.ts";
 import { type CardView, colours } from "./card-view.ts";
-import { type ZipEntry, zip } from "./zip.ts";
+import { staticFiles } from "./node-static-files.ts";
 
-const icons = [
-  ["icon.png", 29],
-  ["icon@2x.png", 58],
-  ["icon@3x.png", 87],
-] as const;
+const icons = ["icon.png", "icon@2x.png", "icon@3x.png"];
 
 const notice =
-  "This pass was made by a mock service. It has no signature, so no phone will take it; everything else is as in a real one.\n";
+  "This pass was created by a mock service. It has no signature, so phones reject it; everything else is as in a real pass.\n";
 
-export async function walletPass(view: CardView, at: Date): Promise<Uint8Array<ArrayBuffer>> {
-  const ground = colours[view.colour] as Colour;
-  const files: ZipEntry[] = [
-    { name: "pass.json", bytes: utf8(JSON.stringify(passOf(view, ground), null, 2)) },
-    { name: "UNSIGNED.txt", bytes: utf8(notice) },
-    ...icons.map(([name, size]) => ({ name, bytes: cardIcon(size, ground) })),
-  ];
-  const sums: Record<string, string> = {};
-  for (const { name, bytes } of files) sums[name] = await sha1(bytes);
-  return zip([...files, { name: "manifest.json", bytes: utf8(JSON.stringify(sums, null, 2)) }], at);
+/** @param nowMs the date of the files in the archive. */
+export async function walletPass(view: CardView, nowMs: number): Promise<Uint8Array<ArrayBuffer>> {
+  const files: Record<string, Uint8Array<ArrayBuffer>> = {
+    "pass.json": strToU8(JSON.stringify(passJson(view), null, 2)),
+    "UNSIGNED.txt": strToU8(notice),
+  };
+  for (const name of icons) files[name] = staticFiles.get(`pass/${name}`) as Uint8Array<ArrayBuffer>;
+  const hashes: Record<string, string> = {};
+  for (const [name, bytes] of Object.entries(files)) hashes[name] = await sha1(bytes);
+  const manifest = strToU8(JSON.stringify(hashes, null, 2));
+  return zipSync({ ...files, "manifest.json": manifest }, { mtime: zipDate(nowMs) });
 }
 
-function passOf({ id, publicUrl, shopName, holder, balance, tier }: CardView, ground: Colour): unknown {
+/** ZIP archives have dates from 1980 to 2099; a clock outside them is written as the nearest. */
+const zipDate = (nowMs: number): number =>
+  Math.min(Math.max(nowMs, Date.UTC(1980, 0, 2)), Date.UTC(2099, 11, 30));
+
+function passJson({ id, publicUrl, shopName, holder, balance, tier, colour }: CardView): unknown {
   const secondary = [
     ...(holder === undefined ? [] : [{ key: "holder", label: "MEMBER", value: holder }]),
     ...(tier === null ? [] : [{ key: "tier", label: "LEVEL", value: tier }]),
@@ -41,9 +42,9 @@ function passOf({ id, publicUrl, shopName, holder, balance, tier }: CardView, gr
     logoText: shopName,
     foregroundColor: "rgb(255, 255, 255)",
     labelColor: "rgb(226, 228, 240)",
-    backgroundColor: `rgb(${ground.join(", ")})`,
+    backgroundColor: `rgb(${colours[colour]?.join(", ")})`,
     storeCard: {
-      primaryFields: [{ key: "balance", label: "POINTS", value: spoken(balance) }],
+      primaryFields: [{ key: "balance", label: "POINTS", value: formatPoints(balance) }],
       secondaryFields: secondary,
       backFields: [
         { key: "page", label: "Your card", value: publicUrl },
@@ -54,9 +55,6 @@ function passOf({ id, publicUrl, shopName, holder, balance, tier }: CardView, gr
   };
 }
 
-const utf8 = (text: string) => new TextEncoder().encode(text);
-
 async function sha1(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const sum = new Uint8Array(await crypto.subtle.digest("SHA-1", bytes));
-  return Array.from(sum, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-1", bytes)));
 }

@@ -3,8 +3,8 @@
 const control = new URL("../_mock/", import.meta.url);
 const publicApi = new URL("../api/v1/", import.meta.url);
 
-/** The world that the console shows; the service's default one when absent. */
-export const worldId = new URLSearchParams(location.search).get("world");
+/** The sandbox that the console shows; the service's default one when absent. */
+export const sandboxId = new URLSearchParams(location.search).get("sandbox");
 
 /** An error response of the service, with its message. */
 export class RequestError extends Error {
@@ -18,7 +18,7 @@ export class RequestError extends Error {
 
 export function controlUrl(path, query = {}) {
   const url = new URL(path, control);
-  if (worldId !== null) url.searchParams.set("world", worldId);
+  if (sandboxId !== null) url.searchParams.set("sandbox", sandboxId);
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== "") url.searchParams.set(name, value);
   }
@@ -35,7 +35,7 @@ export const remove = (path) => exchange("DELETE", controlUrl(path));
 export const callAsWebsite = (method, path, apiKey, body) =>
   exchange(method, new URL(path, publicApi), body, { authorization: `Bearer ${apiKey}` });
 
-export const getWorld = () => get(`worlds/${encodeURIComponent(worldId ?? "default")}`);
+export const getSandbox = () => get(`sandboxes/${encodeURIComponent(sandboxId ?? "default")}`);
 
 async function exchange(method, url, body, headers = {}) {
   const response = await fetch(url, {

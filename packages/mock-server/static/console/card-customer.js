@@ -1,12 +1,12 @@
 /** The customer of a card, and the consent to news and offers. */
-import { callAsWebsite, getWorld } from "./api.js";
+import { callAsWebsite, getSandbox } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, facts, panel } from "./parts.js";
 
 /** Uses the public API: the control API has no consents. */
 export async function changeConsent(id, marketing) {
-  const { apiKeys } = await getWorld();
+  const { apiKeys } = await getSandbox();
   await callAsWebsite("PUT", `passes/${encodeURIComponent(id)}/consent`, apiKeys.website, { marketing });
   showToast(marketing ? "Consent given." : "Consent withdrawn.");
 }

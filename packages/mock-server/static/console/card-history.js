@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 import { numberText, signed } from "./format.js";
 import { button, empty, table } from "./parts.js";
-import { timeOf } from "./service-clock.js";
+import { timeElement } from "./service-clock.js";
 
 const typeNames = {
   purchase: "Purchase",
@@ -12,18 +12,15 @@ const typeNames = {
   cancellation: "Cancellation",
 };
 
-export function historyOf({ items, total }) {
+export function historyTable({ items, total }) {
   if (total === 0)
-    return empty(
-      "No operations yet",
-      "Record a purchase above. It appears here, and balance.changed is sent.",
-    );
+    return empty("No operations yet", "Record a purchase above. The service then sends balance.changed.");
   return table(
     "History, newest first",
     [["Time"], ["Operation"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
     items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
       id,
-      timeOf(createdAt),
+      timeElement(createdAt),
       [typeNames[type] ?? type, isCancelled && h("span", { class: "pill quiet" }, "Cancelled")],
       signed(change),
       numberText(balance),

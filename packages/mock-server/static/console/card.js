@@ -1,12 +1,12 @@
 /** One card: its balance, customer and history, and everything that a shop can do with it. */
 import { get, post, put, remove } from "./api.js";
 import { changeConsent, customerPanel } from "./card-customer.js";
-import { historyOf } from "./card-history.js";
+import { historyTable } from "./card-history.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, signed, walletTitle } from "./format.js";
 import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
-import { timeOf } from "./service-clock.js";
+import { timeElement } from "./service-clock.js";
 
 const kinds = [
   ["purchase", "Purchase: adds points"],
@@ -15,7 +15,7 @@ const kinds = [
   ["correct", "Correction: adds or subtracts"],
 ];
 
-const pathOf = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent).join("/");
+const cardPath = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent).join("/");
 
 export const cardPage = {
   title: "Card",
@@ -23,8 +23,8 @@ export const cardPage = {
 
   async load({ id, offset }) {
     const [card, operations, settings, templates] = await Promise.all([
-      get(pathOf(id)),
-      get(pathOf(id, "operations"), { offset, limit: pageSize }),
+      get(cardPath(id)),
+      get(cardPath(id, "operations"), { offset, limit: pageSize }),
       get("settings"),
       get("templates"),
     ]);
@@ -65,7 +65,7 @@ export const cardPage = {
       ),
       panel(
         "History",
-        historyOf(operations),
+        historyTable(operations),
         pager({ total: operations.total, offset: state.offset, noun: "the history" }),
       ),
       panel(
@@ -75,7 +75,7 @@ export const cardPage = {
           ["Card page", copyable(card.publicUrl, "the address of the card's page")],
           ["Status", card.status],
           ["Issued via", card.issuedVia],
-          card.issuedAt && ["Issued", timeOf(card.issuedAt)],
+          card.issuedAt && ["Issued", timeElement(card.issuedAt)],
           ...Object.entries(card.fieldValues).map(([key, value]) => [`Field “${key}”`, String(value)]),
         ),
       ),
@@ -84,11 +84,11 @@ export const cardPage = {
 
   actions: {
     async "add-to-wallet"(wallet, { state }) {
-      await put(pathOf(state.id, "wallets", wallet));
+      await put(cardPath(state.id, "wallets", wallet));
       showToast(`Added to ${walletTitle(wallet)}.`);
     },
     async "remove-from-wallet"(wallet, { state }) {
-      await remove(pathOf(state.id, "wallets", wallet));
+      await remove(cardPath(state.id, "wallets", wallet));
       showToast(`Removed from ${walletTitle(wallet)}.`);
     },
     async "cancel-operation"(id) {
@@ -104,7 +104,7 @@ export const cardPage = {
       const kind = values.get("kind");
       const amount = values.get("amount") === "" ? null : Number(values.get("amount"));
       const { change } = await post(
-        pathOf(state.id, kind),
+        cardPath(state.id, kind),
         kind === "correct" ? { change: amount } : { points: amount },
       ).catch(asErrorOfAmount);
       filled.elements.amount.value = "";
@@ -169,7 +169,7 @@ const recordPanel = ({ kind = "purchase" }) =>
       h(
         "div",
         { class: "grid" },
-        field("What", "kind", { options: kinds, "data-filter": "kind" }),
+        field("Operation", "kind", { options: kinds, "data-filter": "kind" }),
         field("Points", "amount", {
           type: "number",
           step: "any",

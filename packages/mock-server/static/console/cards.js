@@ -1,5 +1,5 @@
 /** Customers and their cards: search, and a form that issues a card. */
-import { callAsWebsite, get, getWorld } from "./api.js";
+import { callAsWebsite, get, getSandbox } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, walletTitle } from "./format.js";
@@ -22,7 +22,7 @@ export const cardsPage = {
     return [
       heading(
         "Cards",
-        "Customers and the cards they were issued.",
+        "Issued cards and their customers.",
         button("Issue a test card", "open-form", {
           kind: "primary",
           "aria-expanded": String(state.isOpen === true),
@@ -42,7 +42,7 @@ export const cardsPage = {
           autocomplete: "off",
         }),
       ),
-      h("div", { "data-key": "list" }, listOf(cards, templates, state)),
+      h("div", { "data-key": "list" }, cardList(cards, templates, state)),
       pager({ total: cards.total, offset: state.offset, noun: "cards" }),
     ];
   },
@@ -55,7 +55,7 @@ export const cardsPage = {
 
   submits: {
     async issue(values, { form: filled, state }) {
-      const { apiKeys } = await getWorld();
+      const { apiKeys } = await getSandbox();
       const template = values.get("template");
       const fieldValues = Object.fromEntries(
         [...values]
@@ -104,7 +104,7 @@ function issueForm(templates, state) {
           options: templates.map(({ id, name }) => [id, name]),
           "data-filter": "template",
         }),
-        // The service shows the balance in a number field called points, whatever is given here.
+        // The service ignores this value: a number field named points shows the balance.
         chosen.fields
           .filter(({ key, type }) => !(key === "points" && type === "number"))
           .map(({ key, type, label = key, required }) =>
@@ -112,10 +112,10 @@ function issueForm(templates, state) {
               ...(type === "number" && { type: "number", step: "any" }),
             }),
           ),
-        field("Phone (optional)", "customer/phone", { type: "tel", hint: "Finds the customer first." }),
+        field("Phone (optional)", "customer/phone", { type: "tel", hint: "Identifies the customer." }),
         field("E-mail (optional)", "customer/email", {
           type: "email",
-          hint: "Finds the customer when no phone does.",
+          hint: "Identifies the customer when no customer has the phone number.",
         }),
         field("Customer’s name (optional)", "customer/name"),
       ),
@@ -124,7 +124,7 @@ function issueForm(templates, state) {
   );
 }
 
-function listOf({ items, total }, templates, { query }) {
+function cardList({ items, total }, templates, { query }) {
   if (total === 0 && query) {
     return empty(
       `No card matches “${query}”`,
@@ -146,7 +146,7 @@ function listOf({ items, total }, templates, { query }) {
       h(
         "a",
         { href: `#/card/${encodeURIComponent(card.id)}`, class: "strong" },
-        customerName({ ...card.customer, name: card.customer.name ?? nameOn(card, templates) }),
+        customerName({ ...card.customer, name: card.customer.name ?? readCardName(card, templates) }),
       ),
       numberText(card.loyaltyBalance),
       card.loyaltyTier ?? "–",
@@ -156,8 +156,8 @@ function listOf({ items, total }, templates, { query }) {
   );
 }
 
-/** The name that was given for the card: a customer may have none. */
-function nameOn({ templateId, fieldValues }, templates) {
+/** The name in the card's fields: the customer may have no name. */
+function readCardName({ templateId, fieldValues }, templates) {
   const key = templates.find(({ id }) => id === templateId)?.fields.find(({ type }) => type === "name")?.key;
   return key && Object.hasOwn(fieldValues, key) ? String(fieldValues[key]) : undefined;
 }

@@ -1,10 +1,10 @@
-/** The service's clock: what time it is there, and how to move it. */
+/** The service's clock: shows its time and moves it. */
 import { post, put } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h, patch } from "./dom.js";
 import { dateTimeText, plural } from "./format.js";
 import { button, facts, field, form, heading, panel } from "./parts.js";
-import { readClock, serviceNowMs, tick, timeOf, untilText } from "./service-clock.js";
+import { readClock, serviceNowMs, tick, timeElement, untilText } from "./service-clock.js";
 
 const modes = [
   ["system", "The machine’s time"],
@@ -22,11 +22,11 @@ const modeTexts = {
 };
 
 export async function moveClock(how, body) {
-  const { fired } = await post(`clock/${how}`, body);
+  const { attempts } = await post(`clock/${how}`, body);
   showToast(
-    fired.length === 0
-      ? "The clock was moved. No delivery attempt was due."
-      : `The clock was moved; ${plural(fired.length, "delivery attempt")} made.`,
+    attempts.length === 0
+      ? "The clock was moved. No delivery was due."
+      : `The clock was moved; ${plural(attempts.length, "delivery attempt")} made.`,
   );
   await showClockBar();
 }
@@ -82,7 +82,7 @@ export const clockPage = {
     const chosenMode = state.mode ?? mode;
     const cannotMove = mode === "system";
     return [
-      heading("Clock", "The service’s own time. Retries, idempotency keys and events use it."),
+      heading("Clock", "The time of the service, which retries, idempotency keys and events use."),
       panel(
         "Now",
         h("p", { class: "big-now" }, nowText()),
@@ -94,9 +94,9 @@ export const clockPage = {
               ? [
                   h("span", { "data-until": nextAttemptAt }, untilText(nextAttemptAt)),
                   ", ",
-                  timeOf(nextAttemptAt),
+                  timeElement(nextAttemptAt),
                 ]
-              : "nothing is waiting",
+              : "no pending delivery",
           ],
         ),
         h(
@@ -113,11 +113,7 @@ export const clockPage = {
           }),
           button("Until all is delivered or failed", "run-until-idle", { disabled: cannotMove }),
         ),
-        h(
-          "p",
-          { class: "quiet" },
-          "Deliveries that become due are sent, in order, before the clock reaches the new time. Time never goes back.",
-        ),
+        h("p", { class: "quiet" }, "Deliveries that become due are sent in order. Time never goes back."),
       ),
       panel(
         "Mode of the clock",
@@ -131,7 +127,7 @@ export const clockPage = {
                 type: "number",
                 step: "any",
                 value: String(factor ?? 1),
-                hint: "With 60, one second is a minute of the service.",
+                hint: "With 60, one second of your machine is one minute of the service.",
               }),
           ),
         ]),

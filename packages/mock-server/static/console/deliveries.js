@@ -1,10 +1,17 @@
 /** The delivery log: every delivery with its last response, and when the next attempt is. */
 import { get } from "./api.js";
-import { deletedEndpoint, detailsOf, progressOf, resend, responseText, until } from "./delivery.js";
+import {
+  attemptProgress,
+  deletedEndpoint,
+  deliveryDetails,
+  resend,
+  responseText,
+  until,
+} from "./delivery.js";
 import { h } from "./dom.js";
 import { stateNames, statePill } from "./format.js";
 import { empty, heading, pager, pageSize } from "./parts.js";
-import { timeOf } from "./service-clock.js";
+import { timeElement } from "./service-clock.js";
 
 export const deliveriesPage = {
   title: "Deliveries",
@@ -27,7 +34,7 @@ export const deliveriesPage = {
     const chosen = visit.endpointId;
     if (chosen && !urls.has(chosen)) choices.set(chosen, deletedEndpoint(chosen));
     return [
-      heading("Deliveries", "Each event to each endpoint that chose it, newest first."),
+      heading("Deliveries", "The events that were sent to each endpoint, newest first."),
       h(
         "div",
         { class: "filters", role: "group", "aria-label": "Filter" },
@@ -35,7 +42,7 @@ export const deliveriesPage = {
         filter("Event", "type", [["", "All events"], ...events.map((type) => [type, type])], visit.type),
         filter("Endpoint", "endpointId", [["", "All endpoints"], ...choices], visit.endpointId),
       ),
-      h("div", { "data-key": "list" }, listOf(deliveries, endpoints, urls, visit)),
+      h("div", { "data-key": "list" }, deliveryList(deliveries, endpoints, urls, visit)),
       pager({ total: deliveries.total, offset: visit.offset, noun: "deliveries" }),
     ];
   },
@@ -57,13 +64,13 @@ const filter = (label, name, options, chosen = "") =>
     ),
   );
 
-function listOf({ items, total }, endpoints, urls, { state, type, endpointId }) {
+function deliveryList({ items, total }, endpoints, urls, { state, type, endpointId }) {
   if (total === 0 && (state || type || endpointId))
-    return empty("No such deliveries", "Choose other filters.");
+    return empty("No matching deliveries", "Change the filters.");
   if (total === 0 && endpoints.length === 0) {
     return empty(
-      "Nothing to deliver to",
-      "Add an endpoint: events go to the endpoints that chose them.",
+      "No endpoints",
+      "Events are sent to the endpoints that subscribe to them.",
       h("a", { class: "button primary", href: "#/webhooks" }, "Add an endpoint"),
     );
   }
@@ -94,14 +101,14 @@ function entry(delivery, url) {
       statePill(state),
       h("span", { class: "entry-event" }, type),
       h("span", { class: "entry-url" }, url ?? deletedEndpoint(endpointId)),
-      progressOf(delivery),
+      attemptProgress(delivery),
       h("span", { class: "entry-response" }, last === undefined ? "In progress" : responseText(last)),
       h(
         "span",
         { class: "entry-next" },
-        nextAttemptAt ? ["Next ", until(nextAttemptAt)] : last && timeOf(last.at),
+        nextAttemptAt ? ["Next ", until(nextAttemptAt)] : last && timeElement(last.at),
       ),
     ),
-    h("div", { class: "entry-inside" }, detailsOf(delivery, url)),
+    h("div", { class: "entry-inside" }, deliveryDetails(delivery, url)),
   );
 }

@@ -4,7 +4,7 @@ import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { plural, statePill } from "./format.js";
 import { button, copyable, facts, heading, panel, table } from "./parts.js";
-import { timeOf, untilText } from "./service-clock.js";
+import { timeElement, untilText } from "./service-clock.js";
 
 export const deliveryPage = {
   title: "Delivery",
@@ -22,7 +22,7 @@ export const deliveryPage = {
     return [
       h("p", { class: "back" }, h("a", { href: "#/deliveries" }, "← All deliveries")),
       heading(delivery.type, url ?? deletedEndpoint(delivery.endpointId), statePill(delivery.state)),
-      panel("Delivery attempts", progressOf(delivery), detailsOf(delivery, url)),
+      panel("Delivery attempts", attemptProgress(delivery), deliveryDetails(delivery, url)),
     ];
   },
 
@@ -37,11 +37,11 @@ export async function resend(id) {
   showToast("The delivery is sent again.");
 }
 
-/** The address of the console with this delivery open; `?world=` stays in it. */
+/** The address of the console with this delivery open; `?sandbox=` stays in it. */
 const linkTo = (id) => new URL(`#/delivery/${encodeURIComponent(id)}`, location.href).href;
 
 /** @param url of the endpoint; undefined when the endpoint was deleted. */
-export function detailsOf(delivery, url) {
+export function deliveryDetails(delivery, url) {
   const { id, eventId, attempts, nextAttemptAt, body } = delivery;
   return [
     attempts.length === 0
@@ -52,13 +52,14 @@ export function detailsOf(delivery, url) {
           attempts.map((attempt, index) => [
             String(index),
             String(index + 1),
-            timeOf(attempt.at),
+            timeElement(attempt.at),
             responseText(attempt),
             `${attempt.durationMs} ms`,
             signedWith(attempt),
           ]),
         ),
-    nextAttemptAt && h("p", {}, "Next attempt ", until(nextAttemptAt), " at ", timeOf(nextAttemptAt), "."),
+    nextAttemptAt &&
+      h("p", {}, "Next attempt ", until(nextAttemptAt), " at ", timeElement(nextAttemptAt), "."),
     url === undefined
       ? h("p", { class: "quiet" }, "The endpoint was deleted, so this delivery cannot be sent again.")
       : h("p", { class: "actions" }, button("Resend", "resend", { id })),
@@ -85,7 +86,7 @@ export const until = (iso) => h("span", { "data-until": iso }, untilText(iso));
 const maxAttempts = 6;
 
 /** One mark per attempt of the schedule: failed, delivered, or to come. */
-export function progressOf({ attempts, state, failures }) {
+export function attemptProgress({ attempts, state, failures }) {
   const marks = Array.from({ length: maxAttempts }, (_, index) => {
     if (index < failures) return "failed";
     return state === "delivered" && index === failures ? "delivered" : "";
@@ -103,7 +104,7 @@ export const responseText = ({ status, error }) =>
 const signedWith = ({ signedWith: clock, signedAt }) => {
   if (clock === undefined) return "–";
   const name = clock === "machine" ? "this machine" : "the service";
-  return [name, signedAt && [", ", timeOf(signedAt)]];
+  return [name, signedAt && [", ", timeElement(signedAt)]];
 };
 
 function indented(body) {

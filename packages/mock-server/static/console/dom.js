@@ -7,16 +7,16 @@ export function h(name, attributes = {}, ...children) {
     if (value === undefined || value === null || value === false) continue;
     element.setAttribute(attribute, value === true ? "" : value);
   }
-  element.append(...nodesOf(children)); // texts stay texts: nothing is ever parsed as HTML
+  element.append(...toNodes(children)); // texts stay texts: nothing is ever parsed as HTML
   return element;
 }
 
 /** Makes the children of an element what is wanted, keeping the elements that are there already. */
 export function patch(target, ...children) {
-  morphChildren(target, nodesOf(children));
+  morphChildren(target, toNodes(children));
 }
 
-function nodesOf(children) {
+function toNodes(children) {
   return children
     .flat(Number.POSITIVE_INFINITY)
     .filter((child) => child !== undefined && child !== null && child !== false)

@@ -8,15 +8,15 @@ import { button, empty, field, form, heading, panel } from "./parts.js";
 /** The title of each kind, its own fields in the form, and whether it applies to requests or to deliveries. */
 const kinds = {
   status: { title: "An error status", fields: ["status", "retryAfterSeconds"], target: "requests" },
-  latency: { title: "A late response", fields: ["delayMs"], target: "requests" },
+  latency: { title: "A delayed response", fields: ["delayMs"], target: "requests" },
   reset: { title: "The connection is reset", fields: [], target: "requests" },
   destroy: { title: "The connection is closed", fields: [], target: "requests" },
   truncate: { title: "Half of the body", fields: [], target: "requests" },
   malformed: { title: "A malformed chunk", fields: [], target: "requests" },
-  hang: { title: "No response at all", fields: [], target: "requests" },
+  hang: { title: "No response", fields: [], target: "requests" },
   html: { title: "A gateway’s HTML page", fields: ["status"], target: "requests" },
-  duplicate: { title: "An event arrives twice", fields: [], target: "deliveries" },
-  reorder: { title: "An event is overtaken", fields: [], target: "deliveries" },
+  duplicate: { title: "A duplicate event", fields: [], target: "deliveries" },
+  reorder: { title: "Events in another order", fields: [], target: "deliveries" },
   drop: { title: "An attempt is lost", fields: [], target: "deliveries" },
 };
 
@@ -28,7 +28,7 @@ const kindFields = {
     field("Status", "status", whole({ min: "400", max: "599", value: kind === "html" ? "502" : "503" })),
   retryAfterSeconds: () =>
     field("Retry-After, in seconds (optional)", "retryAfterSeconds", whole({ min: "0" })),
-  delayMs: () => field("Late by, in milliseconds", "delayMs", whole({ min: "0", value: "3000" })),
+  delayMs: () => field("Delay in milliseconds", "delayMs", whole({ min: "0", value: "3000" })),
 };
 
 export const faultsPage = {
@@ -48,7 +48,7 @@ export const faultsPage = {
     return [
       heading(
         "Faults",
-        "Errors that are injected on purpose. The first rule that matches a request is applied.",
+        "Failures that the service injects. The first fault that matches a request is injected.",
         faults.length > 0 && button("Remove all", "remove-all", { kind: "danger" }),
       ),
       faults.length === 0
@@ -64,7 +64,13 @@ export const faultsPage = {
       showToast("The fault was removed.");
     },
     async "remove-all"() {
-      if (!(await confirmAction("Remove all faults?", "Requests and deliveries work again.", "Remove all")))
+      if (
+        !(await confirmAction(
+          "Remove all faults?",
+          "Requests and deliveries will work normally.",
+          "Remove all",
+        ))
+      )
         return;
       await remove("faults");
       showToast("All faults were removed.");
@@ -74,11 +80,18 @@ export const faultsPage = {
   submits: {
     async add(values) {
       const kind = values.get("kind");
-      const match = givenOf(values, ["operation", "method", "path", "idempotencyKey", "event", "endpointId"]);
+      const match = readTexts(values, [
+        "operation",
+        "method",
+        "path",
+        "idempotencyKey",
+        "event",
+        "endpointId",
+      ]);
       await post("faults", {
         kind,
         ...(kinds[kind].target === "requests" && { phase: values.get("phase") }),
-        ...numbersOf(values, ["times", "status", "retryAfterSeconds", "delayMs"]),
+        ...readNumbers(values, ["times", "status", "retryAfterSeconds", "delayMs"]),
         ...(Object.keys(match).length > 0 && { match }),
       });
       showToast("The fault was added.");
@@ -86,12 +99,12 @@ export const faultsPage = {
   },
 };
 
-const givenOf = (values, names) =>
+const readTexts = (values, names) =>
   Object.fromEntries(
     names.map((name) => [name, values.get(name)]).filter(([, value]) => value !== null && value !== ""),
   );
-const numbersOf = (values, names) =>
-  Object.fromEntries(Object.entries(givenOf(values, names)).map(([name, value]) => [name, Number(value)]));
+const readNumbers = (values, names) =>
+  Object.fromEntries(Object.entries(readTexts(values, names)).map(([name, value]) => [name, Number(value)]));
 
 function addForm(kind, events, endpoints) {
   const { fields, target } = kinds[kind];
@@ -110,17 +123,18 @@ function addForm(kind, events, endpoints) {
           "data-filter": "kind",
         }),
         target === "requests" &&
-          field("When", "phase", {
+          field("Phase", "phase", {
             options: [
-              ["before", "Before the work: nothing is done"],
-              ["after-commit", "After the work: only the response fails"],
+              ["before", "Before processing"],
+              ["after-commit", "After the commit"],
             ],
+            hint: "After the commit, the request has its effect; only the response is affected.",
           }),
         fields.map((name) => kindFields[name](kind)),
         field(
-          "How often (optional)",
+          "Number of times (optional)",
           "times",
-          whole({ min: "1", hint: "Until it is removed, when left empty." }),
+          whole({ min: "1", hint: "When empty: until you remove the fault." }),
         ),
       ),
       h(
@@ -167,10 +181,10 @@ const faultCard = ({ id, kind, phase, times, match = {}, status, delayMs, retryA
           "p",
           { class: "quiet" },
           [
-            phase === "before" && "before the work",
-            phase === "after-commit" && "after the work",
+            phase === "before" && "before processing",
+            phase === "after-commit" && "after the commit",
             status !== undefined && `status ${status}`,
-            delayMs !== undefined && `${delayMs} ms late`,
+            delayMs !== undefined && `${delayMs} ms delay`,
             retryAfterSeconds !== undefined && `Retry-After ${retryAfterSeconds} s`,
             times === undefined ? "until it is removed" : plural(times, "more time"),
           ]

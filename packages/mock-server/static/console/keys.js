@@ -3,7 +3,7 @@ import { get, post, remove } from "./api.js";
 import { confirmAction, showSecret, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { button, copyable, empty, field, form, heading, panel } from "./parts.js";
-import { timeOf } from "./service-clock.js";
+import { timeElement } from "./service-clock.js";
 
 const kindNames = { website: "Website", full: "Full" };
 
@@ -14,7 +14,7 @@ export const keysPage = {
 
   show({ items }) {
     return [
-      heading("API keys", "What your server sends as Authorization: Bearer. Keys never go into a browser."),
+      heading("API keys", "Your server sends a key as Authorization: Bearer. Do not use keys in browsers."),
       panel(
         "Create a key",
         form("create", "Create the key", [
@@ -24,7 +24,7 @@ export const keysPage = {
             field("Kind", "kind", { options: Object.entries(kindNames) }),
             field("Name (optional)", "name", {
               placeholder: "Shop on staging",
-              hint: "Shows you later which key to revoke.",
+              hint: "Helps you to find the key when you revoke it.",
             }),
           ),
         ]),
@@ -42,7 +42,7 @@ export const keysPage = {
     async revoke(id) {
       const isSure = await confirmAction(
         "Revoke this key?",
-        "Calls with this key get 401 from now on.",
+        "Requests with this key will get 401.",
         "Revoke it",
       );
       if (!isSure) return;
@@ -59,7 +59,7 @@ export const keysPage = {
       await showSecret(
         "The new key",
         key,
-        "Keep it on your server. It also stays in the list here: this is a mock.",
+        "Store it on your server. The mock service also shows it in this list.",
       );
     },
   },
@@ -73,7 +73,7 @@ const keyRow = ({ id, kind, name, key, createdAt }) =>
       "div",
       {},
       h("strong", {}, name || "Unnamed key"),
-      h("small", {}, kindNames[kind] ?? kind, ", created ", timeOf(createdAt)),
+      h("small", {}, kindNames[kind] ?? kind, ", created ", timeElement(createdAt)),
       copyable(key, `the key ${name || kind}`),
     ),
     button("Revoke", "revoke", { id, kind: "small", "aria-label": `Revoke ${name || kind}` }),

@@ -12,12 +12,12 @@ import { faultsPage } from "./faults.js";
 import { keysPage } from "./keys.js";
 import { listen } from "./live.js";
 import { heading } from "./parts.js";
+import { showSandboxes } from "./sandboxes.js";
 import { tick } from "./service-clock.js";
 import { startPage } from "./start.js";
 import { templatesPage } from "./templates.js";
 import { showWarningCount, warningsPage } from "./warnings.js";
 import { webhooksPage } from "./webhooks.js";
-import { showWorlds } from "./worlds.js";
 
 const pages = {
   "": startPage,
@@ -84,7 +84,7 @@ async function refresh() {
     do {
       mustReadAgain = false;
       const current = visit;
-      const content = await contentOf(current);
+      const content = await loadContent(current);
       if (current !== visit) mustReadAgain = true;
       else if (content !== undefined) show(current, content);
     } while (mustReadAgain);
@@ -94,7 +94,7 @@ async function refresh() {
 }
 
 /** Undefined when the service does not respond and the page has content already: a form may be half filled in. */
-async function contentOf({ page, state, isFresh }) {
+async function loadContent({ page, state, isFresh }) {
   try {
     return page.show(await page.load(state), state);
   } catch (error) {
@@ -147,7 +147,7 @@ addEventListener("hashchange", () => {
 setInterval(tick, 1000);
 void openPage();
 void showClockBar();
-void showWorlds();
+void showSandboxes();
 void showWarningCount();
 listen(changed, showConnection);
 handleActions(() => visit, refresh);

@@ -28,7 +28,7 @@ export function field(label, name, { hint, options, chosen, ...attributes } = {}
     ? h(
         "select",
         { ...attributes, id, name },
-        options.map((option) => optionOf(option, chosen)),
+        options.map((option) => optionElement(option, chosen)),
       )
     : h("input", { type: "text", autocomplete: "off", ...attributes, id, name });
   return h(
@@ -41,7 +41,7 @@ export function field(label, name, { hint, options, chosen, ...attributes } = {}
   );
 }
 
-const optionOf = (option, chosen) => {
+const optionElement = (option, chosen) => {
   const [value, label] = Array.isArray(option) ? option : [option, option];
   return h("option", { value, selected: value === chosen, "data-key": `option-${value}` }, label);
 };

@@ -21,7 +21,7 @@ export const untilText = (iso) => {
 };
 
 /** A time on the page: without the date on the service's current day, and complete in the title. */
-export const timeOf = (iso) =>
+export const timeElement = (iso) =>
   h("time", { datetime: iso, title: fullTimeText(iso) }, timeText(iso, serviceNowMs()));
 
 /** Updates the current time (`data-now`), the time until a moment (`data-until`), and whether times show their date. */

@@ -1,5 +1,5 @@
-/** The first page: the settings of a website, as .env too, and what to try first. */
-import { get, getWorld, post } from "./api.js";
+/** The first page: the settings of a website, also as .env, and the first steps. */
+import { get, getSandbox, post } from "./api.js";
 import { confirmAction, copyText, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
@@ -10,8 +10,8 @@ export const startPage = {
   concerns: ["card", "operation", "endpoint", "delivery"],
 
   async load(state) {
-    const [world, cards, endpoints, pending, delivered, failed] = await Promise.all([
-      getWorld(),
+    const [sandbox, cards, endpoints, pending, delivered, failed] = await Promise.all([
+      getSandbox(),
       get("cards", { limit: 100 }),
       get("webhooks/endpoints"),
       ...["pending", "delivered", "failed"].map((state) => get("webhooks/deliveries", { state, limit: 1 })),
@@ -22,9 +22,9 @@ export const startPage = {
     const { secret } = endpoint
       ? await get(`webhooks/endpoints/${encodeURIComponent(endpoint.id)}/secret`)
       : {};
-    state.environment = environmentOf(world, secret);
+    state.environment = formatEnvironment(sandbox, secret);
     return {
-      world,
+      sandbox,
       cards: cards.total,
       hasBalance: cards.items.some(({ loyaltyBalance }) => loyaltyBalance !== 0),
       endpoints: endpoints.items,
@@ -32,12 +32,12 @@ export const startPage = {
     };
   },
 
-  show({ world, cards, hasBalance, endpoints, deliveries }) {
+  show({ sandbox, cards, hasBalance, endpoints, deliveries }) {
     const { pending, delivered, failed } = deliveries;
     return [
       heading(
         "Start",
-        "A mock of the whole loyalty card service, on this machine. Nothing here is real: try everything.",
+        "A mock of the loyalty card service on this machine. It has no real customers: try everything.",
         button("Start over", "start-over"),
       ),
       h(
@@ -54,10 +54,10 @@ export const startPage = {
         panel(
           "Connect your website",
           facts(
-            ["Base URL", copyable(world.baseUrl, "the base URL")],
-            ["Website key", copyable(world.apiKeys.website, "the Website key")],
-            ["Full key", copyable(world.apiKeys.full, "the Full key")],
-            ["Template", copyable(world.templateId, "the template's id")],
+            ["Base URL", copyable(sandbox.baseUrl, "the base URL")],
+            ["Website key", copyable(sandbox.apiKeys.website, "the Website key")],
+            ["Full key", copyable(sandbox.apiKeys.full, "the Full key")],
+            ["Template", copyable(sandbox.templateId, "the template's id")],
           ),
           endpoints.length > 1 &&
             field("Signing secret of", "endpointId", {
@@ -69,8 +69,8 @@ export const startPage = {
             "p",
             { class: "quiet" },
             endpoints.length === 0
-              ? "The signing secret is in it when there is a webhook endpoint. "
-              : "With the signing secret of the webhook endpoint. ",
+              ? "Includes the signing secret when there is a webhook endpoint. "
+              : "Includes the signing secret of the webhook endpoint. ",
             "Keys stay on your server. The ",
             h("a", { href: "api/docs" }, "API reference"),
             " has the Website key filled in.",
@@ -84,7 +84,7 @@ export const startPage = {
             step("Issue a card", "From your website, or with the form here.", "#/cards", cards > 0),
             step(
               "Add a webhook endpoint",
-              "The address of your receiver, on this machine or with HTTPS.",
+              "The URL of your receiver: with HTTPS, or on this machine.",
               "#/webhooks",
               endpoints.length > 0,
             ),
@@ -96,11 +96,11 @@ export const startPage = {
             ),
             step(
               "Read the delivery log",
-              "Every delivery attempt with its response, and when the next one is due.",
+              "Every delivery attempt with its response, and the time of the next one.",
               "#/deliveries",
               delivered > 0,
             ),
-            step("Move the clock", "Six hours of retries in a moment.", "#/clock", false),
+            step("Move the clock", "Six hours of retries in milliseconds.", "#/clock", false),
           ),
         ),
       ),
@@ -117,7 +117,7 @@ export const startPage = {
       );
       if (!isSure) return;
       await post("reset");
-      showToast("The service is as it was at the start.");
+      showToast("The service was reset.");
     },
   },
 };
@@ -134,8 +134,8 @@ const step = (title, purpose, address, isDone) =>
     h("p", {}, purpose),
   );
 
-/** The names that the examples and `exec` use. */
-function environmentOf({ baseUrl, apiKeys, templateId }, secret) {
+/** The variables that the examples and `exec` use. */
+function formatEnvironment({ baseUrl, apiKeys, templateId }, secret) {
   const values = {
     LOYALTY_URL: baseUrl,
     LOYALTY_API_KEY: apiKeys.website,

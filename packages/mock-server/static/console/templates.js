@@ -20,7 +20,7 @@ export const templatesPage = {
     return [
       heading(
         "Templates",
-        "What cards are issued from: their fields and their levels.",
+        "A template defines the fields and the levels of its cards.",
         button("Create a template", "open-form", {
           kind: "primary",
           "aria-expanded": String(state.isOpen === true),
@@ -28,7 +28,7 @@ export const templatesPage = {
       ),
       state.isOpen && createForm(),
       items.length === 0
-        ? empty("No templates yet", "Create one to issue cards from it.")
+        ? empty("No templates yet", "Create a template to issue cards.")
         : h("ul", { class: "cards", "data-key": "list" }, items.map(templateCard)),
     ];
   },
@@ -43,7 +43,7 @@ export const templatesPage = {
     async archive(id) {
       const isSure = await confirmAction(
         "Archive this template?",
-        "Its cards stay. From now on, issuing from it gets 404.",
+        "Its cards stay. Requests to issue cards from it will get 404.",
         "Archive it",
       );
       if (!isSure) return;
@@ -58,7 +58,7 @@ export const templatesPage = {
       await post("templates", {
         name: values.get("name"),
         ...(id !== "" && { id }),
-        fields: rowsOf(filled, "field").map((row) => {
+        fields: readRows(filled, "field").map((row) => {
           const label = row("label").value;
           return {
             key: row("key").value,
@@ -67,7 +67,7 @@ export const templatesPage = {
             ...(label !== "" && { label }),
           };
         }),
-        tiers: rowsOf(filled, "tier").map((row) => ({
+        tiers: readRows(filled, "tier").map((row) => ({
           name: row("name").value,
           from: row("from").value === "" ? null : Number(row("from").value),
         })),
@@ -143,7 +143,7 @@ function tierRow({ name, from } = {}) {
   );
 }
 
-const rowsOf = (filled, kind) =>
+const readRows = (filled, kind) =>
   [...filled.querySelectorAll(`[data-row="${kind}"]`)].map(
     (row) => (part) => row.querySelector(`[data-part="${part}"]`),
   );

@@ -1,8 +1,8 @@
-/** Warnings: what the service accepted although it is probably a mistake of the website. */
+/** Warnings: requests that the service accepted, but that are probably mistakes of the website. */
 import { get } from "./api.js";
 import { h } from "./dom.js";
 import { empty, heading, pager, pageSize } from "./parts.js";
-import { timeOf } from "./service-clock.js";
+import { timeElement } from "./service-clock.js";
 
 const titles = { "replay-with-other-content": "Idempotency key repeated with other content" };
 
@@ -13,7 +13,10 @@ export const warningsPage = {
 
   show({ items, total }, { offset }) {
     return [
-      heading("Warnings", "What the service accepts although it is probably a mistake of your website."),
+      heading(
+        "Warnings",
+        "Requests that the service accepted, but that are probably mistakes of your website.",
+      ),
       total === 0
         ? empty(
             "No warnings",
@@ -37,7 +40,7 @@ const warningPanel = ({ id, type, at, message, cardId }) =>
   h(
     "li",
     { class: "panel", "data-key": id },
-    h("header", {}, h("h2", {}, titles[type] ?? type), timeOf(at)),
+    h("header", {}, h("h2", {}, titles[type] ?? type), timeElement(at)),
     h("p", {}, message),
     cardId &&
       h(

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
 
 const secretHint =
-  "This signing secret is shown once. Put it into the settings of your receiver now; “New secret” replaces it.";
+  "This signing secret is shown once. Copy it into the settings of your receiver now. “New secret” replaces it.";
 
 export const webhooksPage = {
   title: "Webhooks",
@@ -21,7 +21,7 @@ export const webhooksPage = {
     return [
       heading(
         "Webhooks",
-        "The addresses that events are sent to, signed, and retried until the receiver responds with 2xx.",
+        "The service sends signed events to these addresses, and retries until the receiver responds with 2xx.",
         button("Add an endpoint", "open-form", { kind: "primary", "aria-expanded": String(isOpen) }),
       ),
       isOpen && panel("Add an endpoint", endpointForm("create", "Add the endpoint", events)),
@@ -43,17 +43,17 @@ export const webhooksPage = {
       state.isOpen = element.getAttribute("aria-expanded") !== "true";
     },
     async test(id) {
-      await post(`${pathOf(id)}/test`);
-      showToast("A ping was sent; the delivery log shows the response.");
+      await post(`${endpointPath(id)}/test`);
+      showToast("A ping was sent. The delivery log shows the response.");
     },
     async "new-secret"(id) {
       const isSure = await confirmAction(
         "Create a new secret?",
-        "The old one is invalid at once, also for deliveries that are still being retried.",
+        "The old secret is invalid immediately, also for pending retries.",
         "Create a new secret",
       );
       if (!isSure) return;
-      const { secret } = await post(`${pathOf(id)}/new-secret`);
+      const { secret } = await post(`${endpointPath(id)}/new-secret`);
       await showSecret("The new secret", secret, secretHint);
     },
     edit(id, { state }) {
@@ -66,7 +66,7 @@ export const webhooksPage = {
         "Delete the endpoint",
       );
       if (!isSure) return;
-      await remove(pathOf(id));
+      await remove(endpointPath(id));
       showToast("The endpoint was deleted.");
     },
   },
@@ -81,7 +81,7 @@ export const webhooksPage = {
       await showSecret("The endpoint’s secret", secret, secretHint);
     },
     async update(values, { state }) {
-      await update(pathOf(state.edited), { url: values.get("url"), events: values.getAll("events") });
+      await update(endpointPath(state.edited), { url: values.get("url"), events: values.getAll("events") });
       state.edited = undefined;
       showToast("The endpoint was changed.");
     },
@@ -91,7 +91,7 @@ export const webhooksPage = {
 /** Lets a long address continue on the next line after a slash or a dot. */
 const breakable = (url) => url.split(/(?<=[/.])/).map((part) => [part, h("wbr")]);
 
-const pathOf = (id) => `webhooks/endpoints/${encodeURIComponent(id)}`;
+const endpointPath = (id) => `webhooks/endpoints/${encodeURIComponent(id)}`;
 
 /** @param endpoint whose values the form starts with; none in a new one. */
 const endpointForm = (submit, label, eventTypes, endpoint) =>
@@ -147,7 +147,7 @@ const endpointPanel = (endpoint, eventTypes, isEdited) => {
       ? h("div", { "data-key": "edit" }, endpointForm("update", "Save the changes", eventTypes, endpoint))
       : h(
           "ul",
-          { class: "chips", "aria-label": "Chosen events", "data-key": "events" },
+          { class: "chips", "aria-label": "Events", "data-key": "events" },
           events.map((type) => h("li", {}, type)),
         ),
   );

@@ -1,4 +1,4 @@
-// Starts the interactive reference: this service's own document, with the seeded key and template filled in.
+// Starts the interactive reference of this service, with the seeded API key and template filled in.
 
 const place = document.getElementById("reference");
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -7,11 +7,11 @@ dark.addEventListener("change", followScheme);
 followScheme();
 
 const openapi = await (await fetch("docs/json")).json();
-// The page may have been opened under another name of this machine than the service knows itself by.
+// The host name of the page may differ from the one in the service's base URL.
 openapi.servers = [{ url: new URL("v1", location.href).href }];
 openapi.components.parameters.TemplateId.example = place.dataset.templateId;
 
-/** Swagger UI leaves some fields without a name, which screen readers then call "edit" and "combo box". */
+/** Labels for the fields that Swagger UI leaves unlabelled, for screen readers. */
 const names = {
   "textarea.body-param__text": "Request body",
   ".examples-select-element": "Example",

@@ -25,7 +25,7 @@ describe("loyalty-cards-mock", () => {
     expect(await exit).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("prints what a person needs otherwise", async () => {
+  it("prints the settings for people without --json", async () => {
     const { firstOutput } = start("--port", "0");
     const text = await firstOutput;
     for (const name of ["Base URL", "Website key", "Full key", "Template", "Console"])
@@ -46,7 +46,7 @@ describe("loyalty-cards-mock", () => {
     expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/webhooks +whsec_/);
   });
 
-  it("tells the secrets of seeded endpoints in JSON too, and keeps them over a reset", async () => {
+  it("prints the secrets of seeded endpoints in JSON too, and keeps them after a reset", async () => {
     const seed = {
       templates: [{ name: "Bakery" }],
       endpoints: [{ url: "http://127.0.0.1:3000/webhooks", events: ["ping"] }],
@@ -69,7 +69,7 @@ describe("loyalty-cards-mock", () => {
     expect(issued.status).toBe(201);
   });
 
-  it("signs with the secret that the seed fixes, after a reset too", async () => {
+  it("signs with the secret of the seed, after a reset too", async () => {
     const secret = "whsec_only_for_development";
     const events: WebhookEvent[] = [];
     const receiver = createServer(nodeReceiver({ secret, accept: (event) => void events.push(event) }));
@@ -114,7 +114,7 @@ describe("loyalty-cards-mock", () => {
     expect(stderr).not.toContain("48600100200");
   });
 
-  it("takes an endpoint in a private network only with --allow-private-endpoints", async () => {
+  it("accepts an endpoint in a private network only with --allow-private-endpoints", async () => {
     const seed = temporaryFile('{"endpoints":[{"url":"https://10.0.0.1/","events":["ping"]}]}');
     const { code, stderr } = await start("--port", "0", "--seed", seed).exit;
     expect([code, stderr]).toEqual([2, expect.stringMatching(/"10\.0\.0\.1".*--allow-private-endpoints/)]);
@@ -174,8 +174,8 @@ describe("loyalty-cards-mock", () => {
     expect(stderr).not.toMatch(/anna|600100200|token|_key|whsec/);
   });
 
-  it("is the only command of its package, so that npx runs it by the name of the package", () => {
-    expect(packageJson.bin).toEqual({ "loyalty-cards-mock": "./dist/bin.js" });
+  it("is the only command of its package, so that npx finds it by the package name", () => {
+    expect(packageJson.bin).toEqual({ "loyalty-cards-mock": "./bin.js" });
   });
 
   it("prints its version", async () => {
@@ -187,7 +187,7 @@ describe("loyalty-cards-mock", () => {
     expect([code, stdout.startsWith("Usage: loyalty-cards-mock")]).toEqual([0, true]);
   });
 
-  it("names the port that is taken, and what to do", async () => {
+  it("names the port that is in use, and what to do", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void server.close());
@@ -195,44 +195,52 @@ describe("loyalty-cards-mock", () => {
     const { code, stderr } = await start("--port", String(port)).exit;
     expect([code, stderr]).toEqual([
       2,
-      `loyalty-cards-mock: Port ${port} is taken, perhaps by a mock server that still runs. Stop that program, or choose another port with --port; --port 0 takes any free one.\n`,
+      `loyalty-cards-mock: Port ${port} is already in use, perhaps by another mock server. Stop that program, or select another port with --port; --port 0 selects a free one.\n`,
     ]);
   });
 
   it.each([
     ["an unknown flag", ["--prot", "1"], /--prot.* See --help/],
-    ["exec without a command", ["exec", "--strict"], /exec needs a command/],
+    ["exec without a command", ["exec", "--quiet"], /exec needs a command/],
     [
       "exec without the two dashes",
       ["exec", "npm", "test"],
       /after two dashes: loyalty-cards-mock exec -- npm/,
     ],
-    ["exec without them before flags", ["exec", "npm", "run", "e2e", "--watch"], /after two dashes/],
-    ["exec with the dashes too late", ["exec", "npm", "--", "test"], /after two dashes/],
-    ["a data file that is none", ["--data", () => temporaryFile("[]")], /--data .* it is not a file that/],
-    ["a data file that is not JSON", ["--data", () => temporaryFile("{")], /--data .* it is not JSON/],
-    ["a data file in no folder", ["--port", "0", "--data", "/nowhere/data.json"], /ENOENT/],
-    ["a port that is none", ["--port", "seventy"], /--port takes a number/],
-    ["a port beyond all ports", ["--port", "65536"], /--port takes a number/],
     [
-      "a seed file that is not there",
+      "exec without the two dashes, before flags",
+      ["exec", "npm", "run", "e2e", "--watch"],
+      /after two dashes/,
+    ],
+    ["exec with the two dashes after the command", ["exec", "npm", "--", "test"], /after two dashes/],
+    [
+      "a data file in another format",
+      ["--data", () => temporaryFile("[]")],
+      /--data .* it is not a file that/,
+    ],
+    ["a data file that is not JSON", ["--data", () => temporaryFile("{")], /--data .* it is not JSON/],
+    ["a data file in a missing folder", ["--port", "0", "--data", "/nowhere/data.json"], /ENOENT/],
+    ["a port that is not a number", ["--port", "seventy"], /--port takes a number/],
+    ["a port above 65535", ["--port", "65536"], /--port takes a number/],
+    [
+      "a missing seed file",
       ["--seed", "/nowhere/seed.json"],
       /--seed \/nowhere\/seed\.json cannot be used: ENOENT/,
     ],
     ["a seed file that is not JSON", ["--seed", () => temporaryFile("{")], /cannot be used/],
     ["a seed file that is a list", ["--seed", () => temporaryFile("[]")], /it is not an object/],
     [
-      "a seed with a bad template",
+      "a seed with an invalid template",
       ["--port", "0", "--seed", () => temporaryFile('{"templates":[{"name":""}]}')],
       /template\.name/,
     ],
     [
-      "a seed with a member that is none",
+      "a seed with an unknown member",
       ["--seed", () => temporaryFile('{"port":1}')],
-      /it has "port"; there are defaultCountry/,
+      /"port" is unknown; use defaultCountry/,
     ],
     [
-      "a seed whose templates are no list",
+      "a seed whose templates are not a list",
       ["--seed", () => temporaryFile('{"templates":{}}')],
       /"templates" is not a list/,
     ],
@@ -255,12 +263,12 @@ describe("loyalty-cards-mock", () => {
       /secret of an endpoint must be text/,
     ],
     [
-      "a seed whose events are a word",
+      "a seed whose events are not a list",
       ["--seed", () => temporaryFile('{"endpoints":[{"events":"ping"}]}')],
       /"events" in "endpoints"/,
     ],
     [
-      "a seed with a bad endpoint",
+      "a seed with an invalid endpoint",
       [
         "--port",
         "0",
@@ -269,7 +277,7 @@ describe("loyalty-cards-mock", () => {
       ],
       /https/,
     ],
-  ])("answers %s with one line on stderr and exit code 2", async (_name, args, message) => {
+  ])("prints one line on stderr and exits with 2 for %s", async (_name, args, message) => {
     const { code, stdout, stderr } = await start(
       ...args.map((arg) => (typeof arg === "string" ? arg : arg())),
     ).exit;

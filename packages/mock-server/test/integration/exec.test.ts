@@ -1,11 +1,11 @@
-/** `loyalty-cards-mock exec`: the service is there for as long as a command runs, and its exit code is the command's. */
+/** `loyalty-cards-mock exec`: the service runs while the command runs, and exits with its exit code. */
 import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
 import { start, startWithNpm, temporaryFile } from "./command.ts";
 
 const node = (program: string) => ["--", process.execPath, "-e", program];
 
-it("gives the command what it needs, and ends with it", async () => {
+it("sets the environment of the command, and exits when it ends", async () => {
   const program = `
     const { LOYALTY_URL: url, LOYALTY_API_KEY: key, LOYALTY_TEMPLATE_ID: template, LOYALTY_SIGNING_SECRET: secret } = process.env;
     const body = JSON.stringify({ customer: { consents: { privacy: { version: "1" } } } });
@@ -15,7 +15,7 @@ it("gives the command what it needs, and ends with it", async () => {
   const seed = temporaryFile(
     '{"templates":[{"name":"Bakery"}],"endpoints":[{"url":"http://127.0.0.1:9/","events":["ping"]}]}',
   );
-  const { exit } = start("exec", "--strict", "--seed", seed, ...node(program));
+  const { exit } = start("exec", "--seed", seed, ...node(program));
   expect(await exit).toEqual({
     code: 0,
     stdout: "201 whsec_ true\n", // the command's own output and nothing else
@@ -23,17 +23,17 @@ it("gives the command what it needs, and ends with it", async () => {
   });
 });
 
-describe("passes on", () => {
-  it("the exit code", async () => {
+describe("exec", () => {
+  it("exits with the exit code of the command", async () => {
     expect((await start("exec", ...node("process.exit(7)")).exit).code).toBe(7);
   });
 
-  it("what is written after the command, dashes and all", async () => {
+  it("passes arguments with dashes to the command", async () => {
     const { exit } = start("exec", ...node("console.log(process.argv.slice(1).join())"), "--", "--port", "x");
     expect((await exit).stdout).toBe("--port,x\n");
   });
 
-  it("signals, and their exit code", async () => {
+  it("passes signals to the command, and exits with their code", async () => {
     const { child, firstOutput, exit } = start(
       "exec",
       ...node('console.log("up"); setInterval(() => {}, 1000)'),
@@ -43,7 +43,7 @@ describe("passes on", () => {
     expect((await exit).code).toBe(128 + 15);
   });
 
-  it("a signal that the command survives", async () => {
+  it("exits with the exit code of a command that handles a signal", async () => {
     const program =
       'process.on("SIGTERM", () => { console.log("bye"); process.exit(3) }); console.log("up"); setInterval(() => {}, 1000)';
     const { child, firstOutput, exit } = start("exec", ...node(program));
@@ -53,8 +53,8 @@ describe("passes on", () => {
   });
 });
 
-describe("ends, and ends its command, when SIGTERM reaches only", () => {
-  /** A server as well, so that it can be seen whether it runs. */
+describe("stops, with its command, when only npm receives SIGTERM", () => {
+  /** A server, so that the test can see whether it runs. */
   const script = `node -e "require('http').createServer((q, r) => r.end()).listen(0, '127.0.0.1', function () { console.log(JSON.stringify({ baseUrl: process.env.LOYALTY_URL, command: 'http://127.0.0.1:' + this.address().port })) })"`;
   const runs = (url: string) =>
     fetch(url).then(
@@ -81,7 +81,7 @@ describe("ends, and ends its command, when SIGTERM reaches only", () => {
   });
 });
 
-it("answers 127 to a command that does not exist", async () => {
+it("exits with 127 when the command does not exist", async () => {
   const { code, stderr } = await start("exec", "--", "no-such-command-here").exit;
   expect([code, stderr]).toEqual([
     127,

@@ -1,7 +1,7 @@
-/** A server among strangers: other origins, other names, bodies without end, callers who take their time. */
+/** Protection of a server on a port: origins, host names, large bodies, slow requests. */
 import { connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type MockServerOptions, startMockServer } from "../../src/hosts/node.ts";
+import { type MockServerOptions, startMockServer } from "../../src/adapters/node.ts";
 import { createMockService } from "../../src/index.ts";
 
 async function openServer(options: MockServerOptions = {}) {
@@ -23,14 +23,14 @@ async function openServer(options: MockServerOptions = {}) {
     const lines = Object.entries({ connection: "close", ...headers }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
-    const answer = await raw(`${method} ${path} HTTP/1.1\r\n${lines.join("")}content-length: 0\r\n\r\n`);
-    return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
+    const response = await raw(`${method} ${path} HTTP/1.1\r\n${lines.join("")}content-length: 0\r\n\r\n`);
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]);
   };
   return { ...server, port, raw, status };
 }
 
 describe("the control API", () => {
-  it("is there under names of this machine alone", async () => {
+  it("responds to host names of this machine only", async () => {
     const { port, status } = await openServer();
     const names = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, `cards.localhost:${port}`];
     for (const host of names) expect(await status("GET", "/_mock/cards", { host }), host).toBe(200);
@@ -39,7 +39,7 @@ describe("the control API", () => {
     expect(await status("GET", "/api/v1/passes/card_1", { host: "evil.test" })).toBe(401); // the API has keys
   });
 
-  it("is there under any name when it was put beyond this machine", async () => {
+  it("responds to any host name when it listens on all addresses", async () => {
     const { status } = await openServer({ host: "0.0.0.0" });
     expect(await status("GET", "/_mock/cards", { host: "mock:4010" })).toBe(200);
     const host = "mock:4010";
@@ -47,7 +47,7 @@ describe("the control API", () => {
     expect(await status("POST", "/_mock/reset", { host, origin: "http://evil.test" })).toBe(403);
   });
 
-  it("takes no writes from pages of another origin", async () => {
+  it("rejects writes of pages of another origin", async () => {
     const { port, status } = await openServer();
     const host = `localhost:${port}`;
     const reset = (headers: Record<string, string>) => status("POST", "/_mock/reset", { host, ...headers });
@@ -60,16 +60,16 @@ describe("the control API", () => {
     expect(await status("DELETE", "/_mock/faults", { host, origin: "https://evil.test" })).toBe(403);
   });
 
-  it("is open in process, where no browser is", async () => {
+  it("accepts every host name in process", async () => {
     const service = createMockService();
     const response = await service.fetch(new Request(`${service.baseUrl}/_mock/reset`, { method: "POST" }));
     expect(response.status).toBe(204);
   });
 });
 
-describe("a body beyond 1 MiB", () => {
+describe("a body of more than 1 MiB", () => {
   const megabytes = (count: number) => "x".repeat(count * 1024 * 1024);
-  it.each([2, 40])("of %i MiB is answered with 413, every time, and not with a reset", async (size) => {
+  it.each([2, 40])("of %i MiB gets a 413 each time, and no reset", async (size) => {
     const { url, service } = await openServer();
     for (let round = 0; round < 5; round++) {
       const response = await fetch(`${url}/api/v1/templates/${service.templateId}/passes`, {
@@ -87,17 +87,17 @@ describe("a body beyond 1 MiB", () => {
     expect(control.status).toBe(413);
   });
 
-  it("that is sent in one go by hand is answered before the connection closes", async () => {
+  it("gets a response before the connection closes, when it is sent at once", async () => {
     const { raw, service } = await openServer();
     const body = megabytes(3);
-    const answer = await raw(
+    const response = await raw(
       `POST /api/v1/templates/t/passes HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${service.apiKeys.website}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
-    expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*larger than 1048576 bytes/);
+    expect(response).toMatch(/^HTTP\/1\.1 413 [\s\S]*larger than 1048576 bytes/);
   });
 });
 
-it("a caller who never ends a request is answered 408, and others are served meanwhile", async () => {
+it("responds 408 to a request that does not end, and serves others meanwhile", async () => {
   const { url, raw } = await openServer({ requestTimeoutMs: 200 });
   const slow = raw("POST /_mock/reset HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{");
   const slowHead = raw("GET /_mock/health HTTP/1.1\r\nhost: loc");
@@ -106,9 +106,9 @@ it("a caller who never ends a request is answered 408, and others are served mea
   expect(await slow).toMatch(/^HTTP\/1\.1 (204|408) /);
 });
 
-it("changes are told as they happen, to each world its own", async () => {
+it("sends the changes of each sandbox as server-sent events", async () => {
   const { url, service } = await openServer();
-  const other = service.worlds.create();
+  const other = service.sandboxes.create();
   const stop = new AbortController();
   const response = await fetch(`${url}/_mock/events`, { signal: stop.signal });
   expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -134,7 +134,7 @@ it("changes are told as they happen, to each world its own", async () => {
   stop.abort();
 });
 
-describe("what never becomes a request is refused with problem details", () => {
+describe("an unparsable request gets problem details", () => {
   const line = "GET /_mock/health HTTP/1.1\r\n";
   const rest = "host: 127.0.0.1\r\nconnection: close\r\n\r\n";
   it.each<[string, string, number]>([
@@ -144,7 +144,7 @@ describe("what never becomes a request is refused with problem details", () => {
     ["CONNECT", `CONNECT a:1 HTTP/1.1\r\n${rest}`, 400],
     ["two Host headers", `${line}host: 127.0.0.1\r\n${rest}`, 400],
     ["no Host header", `${line}connection: close\r\n\r\n`, 400],
-    ["what is no HTTP", "hello\r\n\r\n", 400],
+    ["text that is not HTTP", "hello\r\n\r\n", 400],
     ["a malformed header", `${line}no colon\r\n${rest}`, 400],
     ["two lengths", `POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n${rest}`, 400],
     ["headers of 20 KB", `${line}x: ${"y".repeat(20_000)}\r\n${rest}`, 431],
@@ -166,19 +166,19 @@ describe("what never becomes a request is refused with problem details", () => {
     expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
   });
 
-  it("HTTP/1.0 needs no Host", async () => {
+  it("accepts HTTP/1.0 without Host", async () => {
     const { raw } = await openServer();
     expect(await raw("GET /_mock/health HTTP/1.0\r\n\r\n")).toContain(" 200 OK");
   });
 
-  it("a request that does not come in time", async () => {
+  it("responds 408 to a request that does not arrive in time", async () => {
     const { raw } = await openServer({ requestTimeoutMs: 100 });
-    const answer = await raw("POST /api/v1/passes/x HTTP/1.1\r\nhost: 127.0.0.1\r\n");
-    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout/);
-    expect(answer).toContain('"status":408');
+    const response = await raw("POST /api/v1/passes/x HTTP/1.1\r\nhost: 127.0.0.1\r\n");
+    expect(response).toMatch(/^HTTP\/1\.1 408 Request Timeout/);
+    expect(response).toContain('"status":408');
   });
 
-  it("nothing is written into a response that is under way", async () => {
+  it("writes nothing into a response that has begun", async () => {
     const { port } = await openServer();
     const socket = connect(Number(port), "127.0.0.1");
     let said = "";

@@ -1,4 +1,4 @@
-/** Deliveries over real HTTP: to a real receiver, across time travel, and to receivers that misbehave. */
+/** Deliveries over real HTTP: to a real receiver, after the clock moved, and to receivers that fail. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { verifyWebhookSync } from "@loyalty-cards/webhook-verify";
@@ -24,7 +24,7 @@ function sendTestTo(url: string, options: MockServiceOptions = {}) {
   return { service, secret, log };
 }
 
-it("a real receiver verifies them, also after the clock has travelled for hours", async () => {
+it("delivers webhooks that a real receiver verifies, also after the clock moved by hours", async () => {
   const seen: string[] = [];
   let secret = "";
   let failures = 3;
@@ -50,7 +50,7 @@ it("a real receiver verifies them, also after the clock has travelled for hours"
   expect(seen).toEqual(["ping"]);
 });
 
-it("in process `t` is the service's time instead", async () => {
+it("signs with the service's time in process", async () => {
   const times: number[] = [];
   const service = createMockService({
     clock: manualClock("2030-01-01T00:00:00Z"),
@@ -72,8 +72,8 @@ it("in process `t` is the service's time instead", async () => {
   expect(times).toEqual([Date.parse("2030-01-01T00:00:00Z")]);
 });
 
-describe("what is no answer of 2xx is a failure:", () => {
-  it("a redirect, which is not followed", async () => {
+describe("a delivery attempt", () => {
+  it("fails on a redirect, and does not follow it", async () => {
     const paths: (string | undefined)[] = [];
     const url = await listen((request, response) => {
       paths.push(request.url);
@@ -84,7 +84,7 @@ describe("what is no answer of 2xx is a failure:", () => {
     expect([log()?.attempts[0]?.status, paths]).toEqual([307, ["/webhooks"]]);
   });
 
-  it("a connection nobody takes", async () => {
+  it("fails on a refused connection", async () => {
     const { service, log } = sendTestTo("http://127.0.0.1:9/");
     await service.idle();
     expect(log()).toMatchObject({
@@ -93,13 +93,13 @@ describe("what is no answer of 2xx is a failure:", () => {
     });
   });
 
-  it("a connection that breaks", async () => {
+  it("fails on a broken connection", async () => {
     const { service, log } = sendTestTo(await listen((request) => request.socket.destroy()));
     await service.idle();
     expect(log()?.attempts[0]?.error).toBe("UND_ERR_SOCKET");
   });
 
-  it("silence, and the request is given up", async () => {
+  it("fails on a timeout, and aborts the request", async () => {
     let closed: () => void = () => {};
     const gone = new Promise<void>((resolve) => {
       closed = resolve;
@@ -107,16 +107,16 @@ describe("what is no answer of 2xx is a failure:", () => {
     const { service, log } = sendTestTo(
       await listen((request) => void request.socket.once("close", closed)),
       {
-        answerWithinMs: 300,
+        deliveryTimeoutMs: 300,
       },
     );
     await service.idle();
     await gone;
-    expect(log()?.attempts[0]?.error).toBe("no answer within 0.3 s");
+    expect(log()?.attempts[0]?.error).toBe("no response within 0.3 s");
   });
 });
 
-it("on the machine's clock a first attempt needs no push", async () => {
+it("makes the first attempt at once on the machine's clock", async () => {
   let arrived: () => void = () => {};
   const arrival = new Promise<void>((resolve) => {
     arrived = resolve;

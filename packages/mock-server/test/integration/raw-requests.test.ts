@@ -1,9 +1,9 @@
-/** Raw requests that no client sends, from a seed: the process lives, and every response is HTTP and no 5xx. */
+/** Random raw requests from a seed: the process survives, and every response is valid HTTP and not a 5xx. */
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { start } from "./command.ts";
 
-/** `npm run test:fuzz` asks for a hundred thousand. */
+/** `npm run compat -- fuzz` asks for a hundred thousand. */
 const runs = Number(process.env["RANDOM_REQUESTS"] ?? 3_000);
 const seed = Number(process.env["RANDOM_SEED"] ?? Math.floor(Math.random() * 2 ** 32));
 const timeLimitMs = 60_000 + runs * 10;
@@ -12,7 +12,7 @@ const connectionsAtOnce = 20;
 type Random = () => number;
 
 /** Mulberry32: small, and the same numbers for the same seed everywhere. */
-function randomOf(start: number): Random {
+function createRandom(start: number): Random {
   let state = start;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -47,8 +47,8 @@ const targets = [
   "/_mock/wait",
   "/_mock/faults",
   "/_mock/templates",
-  "/_mock/worlds",
-  "/_mock/worlds/constructor",
+  "/_mock/sandboxes",
+  "/_mock/sandboxes/constructor",
   "/_mock/cards?limit=1e9&offset=99999999999999999999",
   "/_mock/cards/__proto__/purchase",
   "/_mock/webhooks/endpoints",
@@ -60,7 +60,7 @@ const targets = [
   "/_mock/snapshots/x/restore",
   "/_mock/api-keys",
   "/_mock/reset",
-  "/_mock/settings?world=__proto__",
+  "/_mock/settings?sandbox=__proto__",
   "/",
   "//",
   "///a//b",
@@ -205,7 +205,7 @@ interface RawResponse {
   body: string;
 }
 
-/** @throws {Error} for what is no HTTP/1.1. */
+/** @throws {Error} for text that is not HTTP/1.1. */
 function parseResponses(received: Buffer, { method }: RawRequest): RawResponse[] {
   const responses: RawResponse[] = [];
   let rest = received;
@@ -214,11 +214,11 @@ function parseResponses(received: Buffer, { method }: RawRequest): RawResponse[]
     if (end < 0) throw new Error("The head does not end.");
     const [statusLine = "", ...lines] = rest.subarray(0, end).toString("latin1").split("\r\n");
     const status = Number(/^HTTP\/1\.1 (\d{3}) [\t -~]*$/.exec(statusLine)?.[1]);
-    if (!(status >= 100 && status <= 599)) throw new Error(`"${statusLine}" is no status line.`);
+    if (!(status >= 100 && status <= 599)) throw new Error(`"${statusLine}" is not a status line.`);
     const headers = new Headers(
       lines.map((line) => {
         const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t -~]*)$/.exec(line) ?? [];
-        if (name === undefined || value === undefined) throw new Error(`"${line}" is no header.`);
+        if (name === undefined || value === undefined) throw new Error(`"${line}" is not a header.`);
         return [name, value];
       }),
     );
@@ -269,8 +269,8 @@ function expectSound(request: RawRequest, received: Buffer): void {
   }
 }
 
-describe("a server that gets raw requests", () => {
-  it(`lives through ${runs} of them, and its responses are sound`, { timeout: timeLimitMs }, async () => {
+describe("a server that receives random raw requests", () => {
+  it(`survives ${runs} of them, and its responses are valid`, { timeout: timeLimitMs }, async () => {
     const { child, firstOutput, exit } = start("--port", "0", "--json", "--quiet");
     const { baseUrl } = JSON.parse(await firstOutput);
     const port = Number(new URL(baseUrl).port);
@@ -278,7 +278,7 @@ describe("a server that gets raw requests", () => {
     let sound = 0;
     const visitor = async () => {
       while (next < runs) {
-        const request = rawRequest(randomOf(seed + next++));
+        const request = rawRequest(createRandom(seed + next++));
         expectSound(request, await send(port, request));
         sound += 1;
       }

@@ -1,7 +1,7 @@
-/** The interactive reference: from files on a port, and a clear answer where there are none. */
+/** The API reference: interactive on a port, a notice in process. */
 import { get } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import { startMockServer } from "../../src/hosts/node.ts";
+import { startMockServer } from "../../src/adapters/node.ts";
 import { createMockService } from "../../src/index.ts";
 
 async function served() {
@@ -11,7 +11,7 @@ async function served() {
 }
 
 /** The path as it is written, which fetch would tidy first. */
-const statusOf = (url: string, path: string) =>
+const getStatus = (url: string, path: string) =>
   new Promise<number | undefined>((resolve, reject) => {
     const { hostname, port } = new URL(url);
     get({ hostname, port, path, agent: false }, (response) => {
@@ -20,7 +20,7 @@ const statusOf = (url: string, path: string) =>
     }).on("error", reject);
   });
 
-it("has a page with the seeded key, and the files it needs", async () => {
+it("serves a page with the seeded key, and the files that it needs", async () => {
   const { url, service } = await served();
   const page = await fetch(`${url}/api/docs`);
   expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -51,10 +51,10 @@ it.each([
   "/console/__proto__",
 ])("has no file at %s", async (path) => {
   const { url } = await served();
-  expect(await statusOf(url, path)).toBe(404);
+  expect(await getStatus(url, path)).toBe(404);
 });
 
-it("tells where it can be tried when there are no files", async () => {
+it("says how to start it on a port when it runs in process", async () => {
   const { baseUrl, fetch } = createMockService();
   const page = await (await fetch(new Request(`${baseUrl}/api/docs`))).text();
   expect(page).toContain("npx @loyalty-cards/mock-server");

@@ -1,7 +1,7 @@
-/** Faults on real sockets: what a client sees of each, and that the card is there all the same. */
+/** Faults on real sockets: what the client receives, and whether the card is issued. */
 import { connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startMockServer } from "../../src/hosts/node.ts";
+import { startMockServer } from "../../src/adapters/node.ts";
 import type { RequestFaultInput } from "../../src/index.ts";
 import { signUp, template } from "../shop.ts";
 
@@ -25,7 +25,7 @@ async function openServer() {
   return { service, url, issue, cards };
 }
 
-const codeOf = (error: unknown) => {
+const getCode = (error: unknown) => {
   const { message, cause } = error as Error & { cause?: { code?: string } };
   return [message, cause?.code];
 };
@@ -38,15 +38,15 @@ describe.each<[RequestFaultInput, unknown]>([
   [{ phase, kind: "truncate" }, ["terminated", expect.stringMatching(/^UND_ERR_/)]],
   [{ phase, kind: "malformed" }, ["terminated", "HPE_INVALID_CHUNK_SIZE"]],
 ])("%j", (fault, seen) => {
-  it("breaks the connection in its own way, after the card was made", async () => {
+  it("breaks the connection after the card was issued", async () => {
     const { service, issue, cards } = await openServer();
     service.faults.add({ ...fault, times: 1 });
-    expect(await issue("user-1").catch(codeOf)).toEqual(seen);
+    expect(await issue("user-1").catch(getCode)).toEqual(seen);
     expect(await cards()).toBe(1);
     expect([(await issue("user-1")).status, await cards()]).toEqual([201, 1]);
   });
 
-  it("gives 30 callers with one key one card", async () => {
+  it("issues one card for 30 calls with one key", async () => {
     const { service, issue, cards } = await openServer();
     service.faults.add({ ...fault, times: 20 });
     const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => issue("user-1")));
@@ -54,22 +54,22 @@ describe.each<[RequestFaultInput, unknown]>([
     expect(await cards()).toBe(1);
   });
 
-  it("before the work makes no card", async () => {
+  it("issues no card before processing", async () => {
     const { service, issue, cards } = await openServer();
     service.faults.add({ ...fault, phase: "before", times: 1 });
-    expect(await issue("user-1").catch(codeOf)).toEqual(seen);
+    expect(await issue("user-1").catch(getCode)).toEqual(seen);
     expect(await cards()).toBe(0);
   });
 });
 
-it("silence lasts until the caller gives up", async () => {
+it("sends nothing until the caller aborts", async () => {
   const { service, issue, cards } = await openServer();
   service.faults.add({ phase, kind: "hang", times: 1 });
   expect(await issue("user-1", 300).catch((error) => error.name)).toBe("TimeoutError");
   expect(await cards()).toBe(1);
 });
 
-it("statuses, pages of HTML and late answers come whole", async () => {
+it("sends statuses, HTML pages and delayed responses completely", async () => {
   const { service, issue } = await openServer();
   service.faults.add({ phase, kind: "status", status: 503, retryAfterSeconds: 3, times: 1 });
   service.faults.add({ phase, kind: "html", times: 1 });
@@ -81,7 +81,7 @@ it("statuses, pages of HTML and late answers come whole", async () => {
   expect((await issue("user-1")).status).toBe(201);
 });
 
-it("a half of an answer is really on the wire: status 201, then nothing", async () => {
+it("sends status 201 and half of the body, and then nothing", async () => {
   const { service, url } = await openServer();
   service.faults.add({ phase, kind: "truncate", times: 1 });
   const body = JSON.stringify(signUp());

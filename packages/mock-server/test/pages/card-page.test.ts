@@ -15,7 +15,7 @@ async function cardWith(fieldValues: object, points = 0) {
   return { service, card };
 }
 
-it("shows shop, holder, balance, level, the way to the next level, a QR code and both wallets", async () => {
+it("shows shop, holder, balance, level, progress to the next level, a QR code and both wallets", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" }, 25);
   const { status, headers, text } = await page(service, card.publicUrl);
   expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -27,7 +27,7 @@ it("shows shop, holder, balance, level, the way to the next level, a QR code and
   for (const wallet of ["apple", "google"]) expect(text).toContain(`../assets/add-to-${wallet}-wallet.svg`);
 });
 
-it("shows the way to the next level from the points that count for it", async () => {
+it("shows the progress to the next level from the points that count for it", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" }, 120);
   service.cards.expire(card.id, { points: 95, keepBalance: true });
   const { text } = await page(service, card.publicUrl);
@@ -35,7 +35,7 @@ it("shows the way to the next level from the points that count for it", async ()
     expect(text).toContain(shown);
 });
 
-it("says which wallet the card is in, instead of offering it again", async () => {
+it("says which wallet the card is in, in place of its button", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
   service.cards.addToWallet(card.id, "apple");
   const { text } = await page(service, card.publicUrl);
@@ -43,7 +43,7 @@ it("says which wallet the card is in, instead of offering it again", async () =>
   expect(text).not.toContain("pass.pkpass");
 });
 
-it("does not tell the card's id, its customer or how to reach them", async () => {
+it("does not contain the card's id, the customer's id or contact data", async () => {
   const { service, issue } = openShop();
   const { body: card } = await issue(signUp({ phone: "+48600100200", email: "anna@shop.test" }));
   const { text } = await page(service, card.publicUrl);
@@ -51,7 +51,7 @@ it("does not tell the card's id, its customer or how to reach them", async () =>
     expect(text).not.toContain(secret);
 });
 
-it("escapes whatever customers and shops write", async () => {
+it("escapes the texts of customers and shops", async () => {
   const nasty = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
   const service = createMockService({
     templates: [
@@ -84,7 +84,7 @@ it("escapes whatever customers and shops write", async () => {
   }
 });
 
-it("loads nothing from elsewhere and cannot be framed", async () => {
+it("loads nothing from other servers and cannot be framed", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
   const { headers } = await page(service, card.publicUrl);
   expect(headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -92,7 +92,7 @@ it("loads nothing from elsewhere and cannot be framed", async () => {
   expect(headers.get("referrer-policy")).toBe("same-origin");
 });
 
-it("is a friendly page with 404 when there is no such card", async () => {
+it("responds 404 with a page when the card does not exist", async () => {
   const { service } = openShop();
   for (const path of ["/cards/nobody", "/cards/nobody/pass.pkpass", "/cards/nobody/google"]) {
     const { status, headers, text } = await page(service, service.baseUrl + path);
@@ -101,7 +101,7 @@ it("is a friendly page with 404 when there is no such card", async () => {
   }
 });
 
-it("still shows cards of an archived template: only issuing has ended", async () => {
+it("shows cards of an archived template", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
   service.templates.archive("tpl_club");
   expect((await page(service, card.publicUrl)).status).toBe(200);
@@ -110,7 +110,7 @@ it("still shows cards of an archived template: only issuing has ended", async ()
 describe("wallets of other names", () => {
   const wallets = { first: "first", second: 'a"b<c/ü' };
 
-  it("have their buttons and the link of the second one", async () => {
+  it("have buttons, and the link of the second wallet", async () => {
     const { service, issue } = openShop({ wallets });
     const { body: card } = await issue();
     const { text } = await page(service, card.publicUrl);
@@ -127,7 +127,7 @@ describe("wallets of other names", () => {
   });
 });
 
-it("serves the files of its pages, and nothing beside them", async () => {
+it("serves the files of its pages, and no others", async () => {
   const { service } = openShop();
   const style = await page(service, `${service.baseUrl}/assets/card.css`);
   expect([style.status, style.headers.get("content-type")]).toEqual([200, "text/css; charset=utf-8"]);
@@ -141,7 +141,7 @@ it("serves the files of its pages, and nothing beside them", async () => {
   }
 });
 
-it("takes somebody's word for the second wallet, who then sees the card in it", async () => {
+it("adds the card to the second wallet with the button of its page", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
   const add = (headers = {}) =>
     service.fetch(new Request(`${card.publicUrl}/google`, { method: "POST", headers }));
@@ -155,13 +155,13 @@ it("takes somebody's word for the second wallet, who then sees the card in it", 
   expect((await page(service, card.publicUrl)).text).toContain("In Google Wallet");
 });
 
-it("finds the cards of every world", async () => {
+it("shows the cards of every sandbox", async () => {
   const { service } = openShop();
-  const world = service.worlds.create();
+  const sandbox = service.sandboxes.create();
   const response = await service.fetch(
-    new Request(`${service.baseUrl}/api/v1/templates/${world.templateId}/passes`, {
+    new Request(`${service.baseUrl}/api/v1/templates/${sandbox.templateId}/passes`, {
       method: "POST",
-      headers: { authorization: `Bearer ${world.apiKeys.website}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${sandbox.apiKeys.website}`, "content-type": "application/json" },
       body: JSON.stringify(signUp({}, { firstName: "Bo" })),
     }),
   );

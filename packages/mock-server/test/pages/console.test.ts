@@ -1,20 +1,20 @@
-/** The console's files: plain, complete, and only for this machine. */
+/** The files of the console: complete, safe, and only for host names of this machine. */
 import { expect, it } from "vitest";
 import { createMockService } from "../../src/index.ts";
 
 const service = createMockService();
-const ask = (path: string, headers = {}) =>
+const request = (path: string, headers = {}) =>
   service.fetch(new Request(service.baseUrl + path, { headers, redirect: "manual" }));
 
-it("has every file that its page and its modules name", async () => {
-  const page = await (await ask("/console")).text();
+it("serves every file that its page and its modules name", async () => {
+  const page = await (await request("/console")).text();
   const wanted = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path]) => `/${path}`);
   const seen = new Set<string>();
   while (wanted.length > 0) {
     const path = wanted.pop() ?? "";
     if (seen.has(path)) continue;
     seen.add(path);
-    const response = await ask(path);
+    const response = await request(path);
     expect([path, response.status]).toEqual([path, 200]);
     if (!path.endsWith(".js")) continue;
     const imports = [...(await response.text()).matchAll(/ from "\.\/([\w-]+\.js)"/g)];
@@ -23,31 +23,33 @@ it("has every file that its page and its modules name", async () => {
   expect(seen.size).toBeGreaterThan(15);
 });
 
-it("has no script or style in its page, and a policy that allows none", async () => {
-  const response = await ask("/console");
+it("has no inline script or style, and a policy that forbids them", async () => {
+  const response = await request("/console");
   expect(response.headers.get("content-security-policy")).not.toMatch(/unsafe|https?:|\*/);
   expect(await response.text()).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=/);
 });
 
-it("never lets text become HTML", async () => {
-  const modules = [...(await (await ask("/console/main.js")).text()).matchAll(/from "\.\/([\w-]+\.js)"/g)];
+it("does not parse text as HTML", async () => {
+  const modules = [
+    ...(await (await request("/console/main.js")).text()).matchAll(/from "\.\/([\w-]+\.js)"/g),
+  ];
   for (const name of ["main.js", ...modules.map(([, name]) => name)]) {
-    expect(await (await ask(`/console/${name}`)).text()).not.toMatch(
+    expect(await (await request(`/console/${name}`)).text()).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/,
     );
   }
 });
 
-it("answers to names of this machine only", async () => {
-  expect((await ask("/console", { host: "localhost:4010" })).status).toBe(200);
+it("responds to host names of this machine only", async () => {
+  expect((await request("/console", { host: "localhost:4010" })).status).toBe(200);
   for (const path of ["/console", "/console/main.js"]) {
-    expect((await ask(path, { host: "rebound.test" })).status).toBe(403);
+    expect((await request(path, { host: "rebound.test" })).status).toBe(403);
   }
 });
 
-it("is where a browser gets to that only knows the address", async () => {
-  const response = await ask("/", { accept: "text/html,*/*" });
+it("redirects browsers from / to the console", async () => {
+  const response = await request("/", { accept: "text/html,*/*" });
   expect([response.status, response.headers.get("location")]).toEqual([303, "console"]);
-  const other = await ask("/", { accept: "application/json" });
+  const other = await request("/", { accept: "application/json" });
   expect([other.status, await other.text()]).toEqual([404, expect.stringContaining("/console")]);
 });

@@ -1,22 +1,27 @@
-/** The first wallet's pass: an archive that unpacks, whose manifest holds, and which admits that it is unsigned. */
+/** The first wallet's pass: an archive that unpacks, with a correct manifest, which says that it is unsigned. */
 import { createHash } from "node:crypto";
-import { crc32, inflateSync } from "node:zlib";
+import { crc32, inflateRawSync, inflateSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { type MockServiceOptions, manualClock } from "../../src/index.ts";
 import { noon, openShop } from "../shop.ts";
 
-/** Reads an archive by its directory, as programs do, holding each entry against its checksum. */
-function unzipped(archive: Buffer): Map<string, Buffer> {
+/** Reads an archive by its directory, as programs do, and checks each entry against its checksum. Not the library that wrote it. */
+function unzip(archive: Buffer): Map<string, Buffer> {
   const end = archive.length - 22;
   expect(archive.readUInt32LE(end)).toBe(0x06054b50);
   const files = new Map<string, Buffer>();
   let at = archive.readUInt32LE(end + 16);
   for (let count = archive.readUInt16LE(end + 10); count > 0; count -= 1) {
     expect(archive.readUInt32LE(at)).toBe(0x02014b50);
+    const [method, length] = [archive.readUInt16LE(at + 10), archive.readUInt32LE(at + 20)];
     const [size, nameLength] = [archive.readUInt32LE(at + 24), archive.readUInt16LE(at + 28)];
     const name = archive.toString("utf8", at + 46, at + 46 + nameLength);
     const local = archive.readUInt32LE(at + 42);
     expect([archive.readUInt32LE(local), archive.readUInt16LE(local + 26)]).toEqual([0x04034b50, nameLength]);
-    const bytes = archive.subarray(local + 30 + nameLength, local + 30 + nameLength + size);
+    const stored = archive.subarray(local + 30 + nameLength, local + 30 + nameLength + length);
+    expect([0, 8]).toContain(method);
+    const bytes = method === 8 ? inflateRawSync(stored) : stored;
+    expect(bytes).toHaveLength(size);
     expect(crc32(bytes)).toBe(archive.readUInt32LE(at + 16));
     files.set(name, bytes);
     at += 46 + nameLength;
@@ -25,15 +30,15 @@ function unzipped(archive: Buffer): Map<string, Buffer> {
   return files;
 }
 
-async function passOfAnna() {
-  const { service, issue } = openShop();
+async function passOfAnna(options: MockServiceOptions = {}) {
+  const { service, issue } = openShop(options);
   const { body: card } = await issue();
   service.cards.purchase(card.id, { points: 1200 });
   const response = await service.fetch(new Request(`${card.publicUrl}/pass.pkpass`));
-  return { card, response, files: unzipped(Buffer.from(await response.arrayBuffer())) };
+  return { card, response, files: unzip(Buffer.from(await response.arrayBuffer())) };
 }
 
-it("is an archive with a manifest of what is in it", async () => {
+it("is an archive with a manifest of the hashes of its files", async () => {
   const { response, files } = await passOfAnna();
   expect(response.headers.get("content-type")).toBe("application/vnd.apple.pkpass");
   const manifest = JSON.parse(String(files.get("manifest.json")));
@@ -44,7 +49,7 @@ it("is an archive with a manifest of what is in it", async () => {
   expect(Object.keys(manifest)).toEqual(expect.arrayContaining(["pass.json", "icon.png", "icon@2x.png"]));
 });
 
-it("tells the balance, the level and the holder, and leads to the card's page", async () => {
+it("contains the balance, the level, the holder and the address of the card's page", async () => {
   const { card, files } = await passOfAnna();
   const pass = JSON.parse(String(files.get("pass.json")));
   expect(pass).toMatchObject({
@@ -59,7 +64,7 @@ it("tells the balance, the level and the holder, and leads to the card's page", 
   });
 });
 
-it("says that nobody signed it", async () => {
+it("says that it is unsigned", async () => {
   const { files } = await passOfAnna();
   expect(files.has("signature")).toBe(false);
   expect(JSON.parse(String(files.get("pass.json"))).description).toContain("unsigned");
@@ -89,13 +94,21 @@ it("has icons of three sizes that are PNG images", async () => {
   }
 });
 
-it("is dated by the service's clock", async () => {
+it("has the date of the service's clock", async () => {
   const { service, issue } = openShop();
   const { body: card } = await issue();
   const response = await service.fetch(new Request(`${card.publicUrl}/pass.pkpass`));
   const archive = Buffer.from(await response.arrayBuffer());
   const at = new Date(noon);
   expect(archive.readUInt16LE(12)).toBe(
-    ((at.getUTCFullYear() - 1980) << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate(),
+    ((at.getFullYear() - 1980) << 9) | ((at.getMonth() + 1) << 5) | at.getDate(),
   );
 });
+
+it.each(["1970-01-01", "9999-01-01"])(
+  "opens when the service's clock is at %s, a date that ZIP lacks",
+  async (date) => {
+    const { files } = await passOfAnna({ clock: manualClock(date) });
+    expect(files.has("manifest.json")).toBe(true);
+  },
+);

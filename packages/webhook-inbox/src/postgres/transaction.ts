@@ -1,4 +1,5 @@
 /** One query through the client of the user's transaction: pg, postgres, Prisma, Drizzle or Kysely. */
+import { toHex } from "@loyalty-cards/internal/format";
 
 /** A transaction of `pg`: the client on which BEGIN ran. */
 export interface PgTransaction {
@@ -97,7 +98,7 @@ function compileForKysely(sql: string, parameters: string[]): never {
 function inlineForDrizzle(text: string, values: string[]): string {
   return text.replace(/\$(\d)::text/g, (_whole, number: string) => {
     const bytes = new TextEncoder().encode(values[Number(number) - 1]);
-    const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const digits = toHex(bytes);
     return `convert_from(decode('${digits}', 'hex'), 'UTF8')`;
   });
 }

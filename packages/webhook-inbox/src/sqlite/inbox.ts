@@ -1,11 +1,11 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
+import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toText } from "../event.ts";
 import { defaultRetentionSeconds, validateRetention, validateTime } from "../options.ts";
 import {
   createPut,
   createReport,
-  formatErrorLocation,
   type InboxHealth,
   type InspectableInbox,
   type ReportOptions,

@@ -1,5 +1,6 @@
 /** Options of a worker with their defaults, and the retry backoff. */
-import { maxTimerMs, validateNumber } from "../options.ts";
+import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { validateNumber } from "../options.ts";
 
 /** The pauses between attempts. */
 export interface Backoff {

@@ -1,8 +1,10 @@
 /** The worker: leases events that are due, runs the handler for several at once, retries failures, and dead-letters after the last attempt. */
+import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
-import { maxTimerMs, validateNumber } from "../options.ts";
-import { formatErrorLocation, type Report } from "../reports.ts";
+import { validateNumber } from "../options.ts";
+import type { Report } from "../reports.ts";
 import type { SqliteDatabase } from "./database-node.ts";
 import { type GroupCommit, requireSynchronous } from "./group-commit.ts";
 import type { InboxClock, LeasedEvent, Store } from "./store.ts";

@@ -1,4 +1,5 @@
 /** The status page, independent of the framework: authorization, replay, and the HTML. All text of events and errors is escaped. */
+import { escapeHtml } from "@loyalty-cards/internal/format";
 import type { InboxEntry, InboxHealth, InspectableInbox } from "../reports.ts";
 
 /** Who may use the page, and its title. */
@@ -225,18 +226,6 @@ export function formatDuration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return `${hours} h ${minutes % 60} min`;
   return `${Math.floor(hours / 24)} days`;
-}
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 
 const style = `

@@ -1,19 +1,19 @@
-/** Several receivers on one inbox: however many copies of an event come at once, one is stored and one has its effect. */
+/** Several receivers on one inbox: of many concurrent duplicates one is stored, and the effect happens once. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmq, type Engine, pgBoss, sqlite } from "../engines.ts";
 import { balanceChanged } from "../events.ts";
 import { deliver, startReceiver } from "../receivers.ts";
 import { hasPostgres, hasRedis } from "../servers.ts";
 
-const isThere = { postgres: await hasPostgres(), redis: await hasRedis() };
+const isAvailable = { postgres: await hasPostgres(), redis: await hasRedis() };
 
 describe.each<[name: string, make: () => Promise<Engine>, isRunnable: boolean]>([
   ["a SQLite file", sqlite, true],
-  ["pg-boss", pgBoss, isThere.postgres],
-  ["BullMQ", bullmq, isThere.postgres && isThere.redis],
+  ["pg-boss", pgBoss, isAvailable.postgres],
+  ["BullMQ", bullmq, isAvailable.postgres && isAvailable.redis],
 ])("on %s", (_name, make, isRunnable) => {
   it.skipIf(!isRunnable)(
-    "200 copies on 4 processes: one is stored, one has its effect",
+    "stores one of 200 duplicates sent to 4 processes, and writes its effect once",
     { timeout: 60_000 },
     async () => {
       const engine = await make();

@@ -1,4 +1,4 @@
-/** Two purchases within one millisecond of the mock service's clock: the newer balance is kept, in whichever order they arrive. */
+/** Two purchases within one millisecond of the mock service's clock: the newer balance is kept in either order of arrival. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createMockService, manualClock } from "@loyalty-cards/mock-server";
@@ -12,7 +12,7 @@ import { engines, openInbox } from "../sqlite-files.ts";
 
 const runs = 40;
 
-/** Makes two purchases on a card of its own in each run, and delivers both events to a real receiver. @returns what each card has. */
+/** Makes two purchases on a new card in each run, and delivers both events to a real receiver. @returns the balance of each card */
 async function buyTwice(order: "in order" | "in reverse order", options: Partial<ReceiverOptions>) {
   const arrived: { header: string; body: ArrayBuffer }[] = [];
   const service = createMockService({
@@ -92,8 +92,8 @@ describe.each(["in order", "in reverse order"] as const)("events that arrive %s"
 });
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
-  const { pool: poolOf } = ownSchema();
-  const pool = poolOf(2);
+  const { pool: createPool } = ownSchema();
+  const pool = createPool(2);
   beforeAll(async () => {
     await inPostgres.ensureTables(pool);
     await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance float)");

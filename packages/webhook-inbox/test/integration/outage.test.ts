@@ -17,7 +17,7 @@ import { freePort } from "../own-redis.ts";
 import { deliver, secret } from "../receivers.ts";
 import { engines, openInbox } from "../sqlite-files.ts";
 
-/** How long the database is away; a person may ask for more. */
+/** Duration of the database outage; OUTAGE_SECONDS makes it longer. */
 const outageMs = Number(process.env["OUTAGE_SECONDS"] ?? 1) * 1000;
 
 async function listening(inbox: Inbox): Promise<string> {
@@ -31,7 +31,7 @@ async function listening(inbox: Inbox): Promise<string> {
 }
 
 it.skipIf(!hasPostgresPrograms)(
-  "a PostgreSQL that stops under load: 503 and nothing else, and every event is there in the end",
+  "responds 503 while PostgreSQL is stopped under load, and loses no event",
   { timeout: 60_000 + 3 * outageMs },
   async () => {
     const cluster = await createCluster(await freePort());
@@ -44,7 +44,7 @@ it.skipIf(!hasPostgresPrograms)(
     const inbox = await pgBossInbox(boss, { queue: "events" });
     const url = await listening(inbox);
 
-    type Phase = "before" | "stopping" | "away" | "starting" | "after";
+    type Phase = "before" | "stopping" | "stopped" | "starting" | "after";
     const responses = new Map<Phase, Set<number>>();
     let phase: Phase = "before";
     let sent = 0;
@@ -53,7 +53,7 @@ it.skipIf(!hasPostgresPrograms)(
     const attempt = async (event: BalanceChanged) => {
       const began = phase;
       const status = await deliver(url, event);
-      // What spans two phases may be either.
+      // A request that spans two phases can have either status.
       if (began === phase) responses.set(phase, (responses.get(phase) ?? new Set()).add(status));
       if (status !== 204) owed.push(event);
       return status;
@@ -62,7 +62,7 @@ it.skipIf(!hasPostgresPrograms)(
       while (!isOver) {
         sent += 1;
         const status = await attempt(balanceChanged(`evt_${sent}`));
-        if (status !== 204) await new Promise((resolve) => setTimeout(resolve, 20)); // as long as an insert would take
+        if (status !== 204) await new Promise((resolve) => setTimeout(resolve, 20)); // about the time of an insert
       }
     };
     const senders = Array.from({ length: 8 }, sender);
@@ -72,8 +72,8 @@ it.skipIf(!hasPostgresPrograms)(
     await until(50);
     phase = "stopping";
     await cluster.stop();
-    phase = "away";
-    await new Promise((resolve) => setTimeout(resolve, outageMs)); // the outage is real time
+    phase = "stopped";
+    await new Promise((resolve) => setTimeout(resolve, outageMs)); // PostgreSQL cannot use a test clock
     phase = "starting";
     await cluster.start();
     phase = "after";
@@ -89,7 +89,7 @@ it.skipIf(!hasPostgresPrograms)(
     await Promise.all(Array.from({ length: 16 }, again));
 
     expect(responses.get("before")).toEqual(new Set([204]));
-    expect(responses.get("away")).toEqual(new Set([503]));
+    expect(responses.get("stopped")).toEqual(new Set([503]));
     for (const statuses of responses.values())
       expect([204, 503]).toEqual(expect.arrayContaining([...statuses]));
     expect((await inbox.list({ limit: 1_000_000 })).length).toBe(sent);
@@ -109,10 +109,10 @@ function smallDisk(): string | undefined {
   }
   return folder;
 }
-/** One each: an engine may keep a file of its own open for longer than its inbox. */
+/** One disk per engine, because an engine can keep its file open longer than its inbox. */
 const disks = engines.map(([name, open]) => ({ name, open, disk: smallDisk() ?? "" }));
 const mayMount = disks.every(({ disk }) => disk !== "");
-if (!mayMount) console.error("SKIPPED: a disk that is full, because mounting a small one needs root.");
+if (!mayMount) console.error("SKIPPED: tests of a full disk, because mounting a small disk requires root.");
 afterAll(() => {
   for (const { disk } of disks.filter((each) => each.disk !== "")) {
     spawnSync("umount", ["--lazy", disk]);
@@ -121,7 +121,7 @@ afterAll(() => {
 });
 
 it.skipIf(!mayMount).each(disks)(
-  "a disk that is full, with $name: refuses, loses nothing, recovers",
+  "rejects events on a full disk, loses none, and recovers, with $name",
   async ({ disk: folder, open }) => {
     const recorded = recordOutcomes();
     const inbox = openInbox({ file: join(folder, "inbox.db"), open, onOutcome: recorded.onOutcome });

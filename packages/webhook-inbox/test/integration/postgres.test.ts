@@ -1,4 +1,4 @@
-/** Exactly-once, in-order effects in a real PostgreSQL, through each client that people use. */
+/** Exactly-once, in-order effects in a real PostgreSQL, through each supported client. */
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import postgres from "postgres";
@@ -18,15 +18,15 @@ import {
 } from "../transactions.ts";
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
-  const { pool: poolOf, schema, url } = ownSchema();
-  const pool = poolOf();
+  const { pool: createPool, schema, url } = ownSchema();
+  const pool = createPool();
   const sql = postgres(url, { connection: { search_path: schema }, max: 4, onnotice: () => {} });
   afterAll(() => sql.end());
   beforeAll(async () => {
     await ensureTables(pool);
     await pool.query("CREATE TABLE effects (event_id text)");
   });
-  const effectsOf = async (id: string) =>
+  const countEffects = async (id: string) =>
     (await pool.query("SELECT FROM effects WHERE event_id = $1", [id])).rows.length;
 
   const clients: Record<string, Transacting> = {
@@ -39,7 +39,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   };
 
   describe.each(Object.entries(clients))("through %s", (name, { transaction, outside }) => {
-    it("marks an event once, whatever characters its id has", async () => {
+    it("marks an event once, with any characters in its id", async () => {
       const ids = [`evt '; DROP TABLE effects; --`, "evt \\' \\\\ $1 $2::text", "evt_é💳", `${name} evt_1`];
       for (const id of ids) {
         const event = balanceChanged(`${name} ${id}`);
@@ -68,16 +68,16 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         });
       const won = await Promise.all(Array.from({ length: 20 }, handle));
       expect(won.filter(Boolean)).toHaveLength(1);
-      expect(await effectsOf(event.id)).toBe(1);
+      expect(await countEffects(event.id)).toBe(1);
     });
 
-    it("finds the newest event of a key, in whichever order they arrive", async () => {
+    it("finds the newest event of a key in any order of arrival", async () => {
       const at = (id: string, createdAt: string) => balanceChanged(id, 1, createdAt);
       const recorded: boolean[] = [];
       for (const event of [
         at("evt_a", "2026-01-01T10:00:00.500Z"),
         at("evt_b", "2026-01-01T10:00:00.499Z"),
-        at("evt_c", "2026-01-01T12:00:00.501+02:00"), // the same clock elsewhere: a millisecond later
+        at("evt_c", "2026-01-01T12:00:00.501+02:00"), // one millisecond later, in another time zone
         at("evt_B", "2026-01-01T10:00:00.501Z"), // "B" < "c"
         at("evt_d", "2026-01-01T10:00:00.501Z"),
       ]) {

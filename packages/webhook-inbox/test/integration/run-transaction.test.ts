@@ -1,4 +1,4 @@
-/** Transactions of pg and postgres.js whose connection is cut by a real PostgreSQL, at each moment of their life. */
+/** Transactions of pg and postgres.js whose connection a real PostgreSQL closes, in each phase of the transaction. */
 import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import PgBoss from "pg-boss";
@@ -15,7 +15,7 @@ import {
 import { balanceChanged, put } from "../events.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 
-/** One transaction, whichever client runs it. */
+/** One transaction, with the same methods for each client. */
 interface Running {
   transaction: PostgresTransaction;
   run(text: string): PromiseLike<unknown>;
@@ -24,8 +24,8 @@ interface Running {
 type RunTransaction = <Result>(work: (running: Running) => Promise<Result>) => Promise<Result>;
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
-  const { pool: poolOf, schema, url } = ownSchema();
-  const admin = poolOf(3);
+  const { pool: createPool, schema, url } = ownSchema();
+  const admin = createPool(3);
   const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}`, max: 1 });
   const sql = postgres(url, {
     connection: { search_path: schema },
@@ -36,7 +36,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   beforeAll(async () => {
     await ensureTables(admin);
     await admin.query("CREATE TABLE effects (event_id text UNIQUE DEFERRABLE INITIALLY DEFERRED)");
-    // A commit after a row here waits for this lock: so a test can cut the connection while COMMIT runs.
+    // A COMMIT after an insert into this table waits for a lock, so that a test can close the connection during COMMIT.
     await admin.query("CREATE TABLE slow_commits (lock bigint)");
     await admin.query(`CREATE FUNCTION wait_for_lock() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN PERFORM pg_advisory_xact_lock(NEW.lock); RETURN NULL; END $$`);
@@ -57,15 +57,11 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await admin.query("SELECT pg_terminate_backend($1)", [processId]);
     await expect.poll(() => isGone(processId)).toBe(true);
   }
-  /** Until PostgreSQL says that this connection waits for a lock, or is in the middle of a query. */
-  const untilActive = (processId: number) =>
-    expect
-      .poll(async () => {
-        const question = "SELECT state = 'active' AS is_active FROM pg_stat_activity WHERE pid = $1";
-        return (await admin.query(question, [processId])).rows[0]?.is_active;
-      })
-      .toBe(true);
-  /** The client has seen that its connection is gone when the event loop has turned a few times. */
+  /** Waits until PostgreSQL reports that this connection waits for a lock or runs a query. */
+  const untilActive = (processId: number) => expect.poll(() => readState(processId)).toBe("active");
+  const readState = async (processId: number) =>
+    (await admin.query("SELECT state FROM pg_stat_activity WHERE pid = $1", [processId])).rows[0]?.state;
+  /** After a few turns of the event loop the client has noticed that its connection is closed. */
   const untilNoticed = async () => {
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
   };
@@ -91,7 +87,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     ["pg", overPg],
     ["postgres.js", overPostgresJs],
   ])("through %s", (_name, transaction) => {
-    /** As a queue does: again until it works. */
+    /** Retries until it succeeds, like a queue. */
     async function retried<Result>(work: (running: Running) => Promise<Result>): Promise<Result> {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -114,12 +110,12 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     });
 
     it("rolls back and rejects with the error of work, and the connection can be used again", async () => {
-      const mine = new Error("the handler failed");
+      const workError = new Error("the handler failed");
       const failing = transaction(async ({ run }) => {
         await run("INSERT INTO effects VALUES ('a')");
-        throw mine;
+        throw workError;
       });
-      await expect(failing).rejects.toBe(mine);
+      await expect(failing).rejects.toBe(workError);
       const processIds = [
         await transaction((own) => own.processId()),
         await transaction((own) => own.processId()),
@@ -129,11 +125,11 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     });
 
     it("rolls back when work throws synchronously", async () => {
-      const mine = new Error("at once");
+      const workError = new Error("at once");
       const failing = transaction(() => {
-        throw mine;
+        throw workError;
       });
-      await expect(failing).rejects.toBe(mine);
+      await expect(failing).rejects.toBe(workError);
     });
 
     const moments: [string, (running: Running) => Promise<unknown>][] = [
@@ -200,17 +196,17 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     );
 
     it("rejects with the error of work, not with that of the rollback, when the connection is cut", async () => {
-      const mine = new Error("the handler failed");
+      const workError = new Error("the handler failed");
       const failing = transaction(async ({ processId }) => {
         const id = await processId();
         await admin.query("SELECT pg_terminate_backend($1)", [id]);
-        throw mine;
+        throw workError;
       });
-      await expect(failing).rejects.toBe(mine);
+      await expect(failing).rejects.toBe(workError);
       expect(await retried(async () => "works")).toBe("works");
     });
 
-    it("says that the result is unknown when COMMIT gets no response", async () => {
+    it("rejects with an error that says the result is unknown when COMMIT gets no response", async () => {
       const lock = Math.floor(Math.random() * 2 ** 31);
       const holder = await admin.connect();
       await holder.query("SELECT pg_advisory_lock($1)", [lock]);
@@ -386,7 +382,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await effects()).toEqual([]);
     });
 
-    it("does not send a query after the transaction has ended, also not from a savepoint", async () => {
+    it("does not send a query after the transaction has ended, including one from a savepoint", async () => {
       const kept: (() => Promise<unknown>)[] = [];
       await withPostgresJsTransaction(sql, async (own) => {
         kept.push(async () => own`SELECT 1`);

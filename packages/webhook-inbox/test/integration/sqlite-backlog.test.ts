@@ -1,11 +1,11 @@
-/** A SQLite file with many events: no statement reads or sorts all of them, and counts are right without counting. */
+/** A SQLite file with many events: no statement reads or sorts all of them, and the stored counts are correct. */
 import { describe, expect, it } from "vitest";
 import type { OpenSqlite, SqliteDatabase } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
-/** The tables as the first version of the package made them. */
+/** The tables of the first version of the package. */
 const firstTables = `
   CREATE TABLE webhook_inbox_schema (version INTEGER NOT NULL);
   INSERT INTO webhook_inbox_schema VALUES (1);
@@ -30,7 +30,7 @@ const firstTables = `
     event_id TEXT NOT NULL
   );`;
 
-/** Opens as `open` does, and keeps the database and the text of every statement that was prepared. */
+/** Opens a database with `open`, and records it and the SQL of every prepared statement. */
 function recordingStatements(open: OpenSqlite) {
   const prepared = new Set<string>();
   let database: SqliteDatabase | undefined;
@@ -44,7 +44,7 @@ function recordingStatements(open: OpenSqlite) {
     };
     return opened;
   };
-  /** What SQLite would do for each statement on the events, by its text. */
+  /** SQLite's query plan of each statement on the events, by its SQL. */
   function plans(): [sql: string, plan: string[]][] {
     const statements = [...prepared].filter((sql) => /webhook_inbox_(events|state)/.test(sql));
     return statements.map((sql) => {
@@ -83,7 +83,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(plans.filter(([, plan]) => /SCAN|TEMP B-TREE/.test(plan.join("\n")))).toEqual([]);
   });
 
-  it("processes the oldest event first, and a retry when it is due, however many events wait", async () => {
+  it("processes the oldest event first, and a retry when it is due, with many waiting events", async () => {
     const recorded = recordOutcomes();
     let nowMs = Date.parse("2026-01-01T12:00:00.000Z");
     const inbox = openInbox({ open, onOutcome: recorded.onOutcome, now: () => nowMs, random: () => 1 });
@@ -100,7 +100,7 @@ describe.each(engines)("with %s", (_name, open) => {
     for (const id of ["evt_early", "evt_late"]) {
       const stored = Array.from({ length: 30 }, (_, index) => put(inbox, balanceChanged(`${id}_${index}`)));
       await Promise.all(stored);
-      nowMs += 2_000; // the retry comes due between the two
+      nowMs += 2_000; // the retry becomes due between the two events
     }
     inbox.work(({ id }) => void handled.push(id), { concurrency: 1 });
     await recorded.until("done", 61);

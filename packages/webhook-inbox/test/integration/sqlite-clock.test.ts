@@ -1,7 +1,7 @@
-/** A clock that is set back by two hours: a SQLite inbox waits no longer than a pause or a lease lasts. */
+/** A clock that is set back by two hours: a SQLite inbox waits at most as long as a retry delay or a lease. */
 import { describe, expect, it } from "vitest";
 import type { SqliteHandler, SqliteInbox, SqliteInboxOptions } from "../../src/index.ts";
-import { balanceChanged, bodyOf, put } from "../events.ts";
+import { balanceChanged, put, toBody } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
@@ -12,12 +12,12 @@ const options = { pollMs: 5, backoff: { initialDelayMs: pauseMs, maxDelayMs: pau
 
 function putAt(inbox: SqliteInbox, id: string, receivedAtMs: number) {
   const event = balanceChanged(id);
-  const raw = { body: bodyOf(event), receivedAt: new Date(receivedAtMs) };
+  const raw = { body: toBody(event), receivedAt: new Date(receivedAtMs) };
   return inbox.put(event, raw, { signal: new AbortController().signal });
 }
 
 describe.each(engines)("with %s", (_name, open) => {
-  /** An inbox whose clock the test moves, and what it reports. */
+  /** An inbox with a test clock, and its recorded outcomes. */
   function withClock(file: string, startMs: number) {
     const recorded = recordOutcomes();
     const clock = { nowMs: startMs };
@@ -61,7 +61,7 @@ describe.each(engines)("with %s", (_name, open) => {
   it.each([
     ["in the same process", false],
     ["after a restart", true],
-  ])("retries after the pause that the event had, %s", async (_case, isRestarted) => {
+  ])("retries after the original delay of the event, %s", async (_case, isRestarted) => {
     const file = scratchFile();
     const first = withClock(file, twelve);
     const handler: SqliteHandler = ({ id }, { attempt }) => {
@@ -142,7 +142,7 @@ it.each<[string, unknown, string]>([
   ["a Date", new Date(), "a value of type object"],
   ["NaN", Number.NaN, "NaN"],
   ["Infinity", Number.POSITIVE_INFINITY, "Infinity"],
-])("refuses a now that returns %s", (_case, value, given) => {
+])("rejects a now that returns %s", (_case, value, given) => {
   const now = (() => value) as NonNullable<SqliteInboxOptions["now"]>;
   expect(() => openInbox({ now })).toThrow(
     new TypeError(`now must return the current time as a number of milliseconds; it returned ${given}.`),

@@ -1,4 +1,4 @@
-/** Exactly-once, in-order effects in a SQLite database of the user's own. */
+/** Exactly-once, in-order effects in a SQLite database of the application. */
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
@@ -58,7 +58,7 @@ it("publishes the same tables as a file for migration tools", () => {
   const [[, open] = []] = engines;
   const tablesAfter = (create: (database: SqliteDatabase) => void) => {
     const database = open?.(scratchFile());
-    if (database === undefined) throw new Error("There is no SQLite.");
+    if (database === undefined) throw new Error("No SQLite engine is available.");
     onTestFinished(() => void database.close());
     create(database);
     return database.prepare("SELECT type, name, sql FROM sqlite_master ORDER BY name").all();

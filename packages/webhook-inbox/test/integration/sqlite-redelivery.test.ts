@@ -1,7 +1,7 @@
-/** What a second delivery of an event does on a SQLite file: it revives a dead letter, and is a duplicate of anything else. */
+/** A second delivery of an event on a SQLite file: it stores a dead letter again, and is otherwise a duplicate. */
 import { describe, expect, it } from "vitest";
 import type { SqliteHandler } from "../../src/index.ts";
-import { balanceChanged, bodyOf, put } from "../events.ts";
+import { balanceChanged, put, toBody } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
@@ -28,7 +28,7 @@ describe.each(engines)("with %s", (_name, open) => {
     const receivedAt = new Date("2026-01-01T00:00:00.000Z");
     const resent = balanceChanged("evt_dead", 7);
     const { signal } = new AbortController();
-    expect(await inbox.put(resent, { body: bodyOf(resent), receivedAt }, { signal })).toBe("stored");
+    expect(await inbox.put(resent, { body: toBody(resent), receivedAt }, { signal })).toBe("stored");
     expect(await inbox.list({ state: "waiting" })).toEqual([
       { id: "evt_dead", type: "balance.changed", state: "waiting", receivedAt, attempts: 0 },
     ]);
@@ -48,7 +48,7 @@ describe.each(engines)("with %s", (_name, open) => {
     ]);
   });
 
-  it("dead-letters a revived event only after all attempts", async () => {
+  it("dead-letters an event that was stored again only after all attempts", async () => {
     const { inbox, recorded } = await withDeadLetter();
     expect(await put(inbox, balanceChanged("evt_dead"))).toBe("stored");
     inbox.work(() => {
@@ -59,7 +59,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(recorded.of("failed").map(({ attempt }) => attempt)).toEqual([1, 1]);
   });
 
-  it("treats an event that waits or is done as a duplicate", async () => {
+  it("treats an event that is waiting or done as a duplicate", async () => {
     const { inbox } = await withDeadLetter();
     await put(inbox, balanceChanged("evt_waiting"));
     expect(await put(inbox, balanceChanged("evt_waiting"))).toBe("duplicate");
@@ -67,7 +67,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(await inbox.list({ state: "done" })).toMatchObject([{ id: "evt_done", attempts: 1 }]);
   });
 
-  it("revives a dead letter once when one transaction stores it several times", async () => {
+  it("stores a dead letter again once when one transaction contains it several times", async () => {
     const { inbox } = await withDeadLetter();
     const ids = ["evt_dead", "evt_1", "evt_dead", "evt_done", "evt_dead"];
     expect(await Promise.all(ids.map((id) => put(inbox, balanceChanged(id))))).toEqual([
@@ -79,7 +79,7 @@ describe.each(engines)("with %s", (_name, open) => {
     ]);
   });
 
-  it("revives a dead letter once, however many inboxes on the file store it at once", async () => {
+  it("stores a dead letter again once when several inboxes on the file store it concurrently", async () => {
     const { file } = await withDeadLetter();
     const inboxes = Array.from({ length: 4 }, () => openInbox({ file, open }));
     const results = await Promise.all(
@@ -88,7 +88,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(results.filter((result) => result === "stored")).toHaveLength(1);
   });
 
-  it("processes a revived event in a worker of another process", async () => {
+  it("processes an event that was stored again in a worker of another process", async () => {
     const { inbox, file } = await withDeadLetter();
     const other = recordOutcomes();
     openInbox({ file, open, onOutcome: other.onOutcome }).work(() => {}, options);

@@ -1,4 +1,4 @@
-/** The worker on a SQLite file: every event has its effect once, whatever fails, hangs or dies. */
+/** The worker on a SQLite file: every event has its effect once, also after failures, timeouts and crashes. */
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SqliteInbox, SqliteWorkerOptions } from "../../src/index.ts";
@@ -18,7 +18,7 @@ function latch<Value = void>() {
 }
 
 describe.each(engines)("with %s", (_name, open) => {
-  /** The inbox, and a table of the program's own in the same file. */
+  /** An inbox, and a table of the application in the same file. */
   function withBalances(file = scratchFile()) {
     const recorded = recordOutcomes();
     const inbox = openInbox({ file, open, onOutcome: recorded.onOutcome });
@@ -79,10 +79,10 @@ describe.each(engines)("with %s", (_name, open) => {
   });
 
   it.each([
-    ["the handler fails after it asked for a write", "handler"],
+    ["the handler fails after a call of write", "handler"],
     ["the write itself fails", "write"],
-    ["the write is asynchronous, and would outlive its transaction", "async"],
-  ])("writes nothing when %s, and tries again", async (_case, where) => {
+    ["the write is asynchronous, and could continue after its transaction", "async"],
+  ])("writes nothing when %s, and retries", async (_case, where) => {
     const { inbox, recorded, effects } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
     inbox.work((event, { attempt, write }) => {
@@ -138,7 +138,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(recorded.of("done")[2]).toMatchObject({ event: { id: "evt_poison" }, attempt: 1 });
   });
 
-  it("retries the event of a process that died, and rolls back its late effect", async () => {
+  it("retries the event of a crashed process, and rolls back its late effect", async () => {
     const { inbox, recorded, file, effects } = withBalances();
     const [begun, goOn] = [latch(), latch()];
     await put(inbox, balanceChanged("evt_1"));
@@ -149,7 +149,7 @@ describe.each(engines)("with %s", (_name, open) => {
     });
     await begun.opened;
 
-    // For this one the other's lease has run out long ago.
+    // For this worker, the lease of the other has expired.
     const later = recordOutcomes();
     const other = openInbox({ file, open, onOutcome: later.onOutcome, now: () => Date.now() + 3_600_000 });
     other.work((event, delivery) => delivery.write(writeEffect(event, delivery.attempt)));
@@ -274,7 +274,7 @@ it("increases the delay after each failure, with jitter", async () => {
   expect(recorded.of("failed").map(({ retryInMs }) => retryInMs)).toEqual([2, 4, 5, 5]);
 });
 
-it("logs the kind and place of an error, and not its text", async () => {
+it("logs the name and location of an error, and not its message", async () => {
   const lines: string[] = [];
   const recorded = recordOutcomes();
   const inbox = openInbox({ onOutcome: recorded.onOutcome, log: (line) => void lines.push(line) });

@@ -43,7 +43,7 @@ const mounts: [string, Mount][] = [
   ],
   ["Express 5", throughExpress(express)],
   ["Express 4", throughExpress(express4)],
-  ["Express behind a parser", throughExpress(express, express.urlencoded({ extended: false }))],
+  ["Express after a body parser", throughExpress(express, express.urlencoded({ extended: false }))],
 ];
 
 describe.each(mounts)("through %s", (_name, mount) => {
@@ -94,7 +94,7 @@ describe.each(mounts)("through %s", (_name, mount) => {
     expect((await ask({ method: "POST", body: new URLSearchParams() })).status).toBe(400);
   });
 
-  it("rejects a form of another site", async () => {
+  it("rejects a form from another site", async () => {
     const { inbox, ask } = await mounted();
     for (const headers of [
       { "sec-fetch-site": "cross-site" },
@@ -114,7 +114,7 @@ describe.each(mounts)("through %s", (_name, mount) => {
     expect((await ask(form(`evt_"<b>poison</b>`))).status).toBe(403);
     verdict = async () => true;
     expect((await ask()).status).toBe(200);
-    verdict = () => Promise.reject(new Error("the session store is gone"));
+    verdict = () => Promise.reject(new Error("the session store is unavailable"));
     const failed = await ask();
     expect([failed.status, await failed.text()]).toEqual([
       503,
@@ -123,7 +123,7 @@ describe.each(mounts)("through %s", (_name, mount) => {
     expect(await inbox.health()).toMatchObject({ dead: 1 });
   });
 
-  it("says in the log and on the page that authorization is missing, and rejects replays", async () => {
+  it("reports missing authorization in the log and on the page, and rejects replays", async () => {
     const lines: string[] = [];
     const inbox = openInbox();
     const ask = await mount(inbox, { log: (line) => void lines.push(line) });
@@ -147,8 +147,8 @@ describe.each(mounts)("through %s", (_name, mount) => {
   });
 });
 
-/** The statuses of requests with these lines, each over a connection of its own. */
-async function statusesOf(port: number, requestLines: readonly string[]): Promise<(string | undefined)[]> {
+/** Sends requests with these request lines, each over a new connection. @returns their statuses */
+async function getStatuses(port: number, requestLines: readonly string[]): Promise<(string | undefined)[]> {
   const statuses: (string | undefined)[] = [];
   for (const line of requestLines) {
     const text = await new Promise<string>((resolve) => {
@@ -169,25 +169,28 @@ async function statusesOf(port: number, requestLines: readonly string[]): Promis
 it.each([
   ["Express 5", express],
   ["Express 4", express4],
-])("%s calls authorize, and continues, when the address of a request is none", async (_name, framework) => {
-  let asked = 0;
-  let isAllowed = false;
-  const authorize = () => {
-    asked += 1;
-    return isAllowed;
-  };
-  const app = framework().use(expressStatusPage(openInbox(), { authorize }));
-  const server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const targets = ["http://a:99999/inbox", "//:@/inbox?replayed", "http://%/", "*"];
-  const lines = targets.map((target) => `GET ${target}`);
-  expect(await statusesOf(port, lines)).toEqual(targets.map(() => "403"));
-  expect(asked).toBe(targets.length);
-  isAllowed = true;
-  expect(await statusesOf(port, lines)).toEqual(targets.map(() => "200"));
-});
+])(
+  "%s calls authorize, and continues, when the target of a request is not a valid URL",
+  async (_name, framework) => {
+    let asked = 0;
+    let isAllowed = false;
+    const authorize = () => {
+      asked += 1;
+      return isAllowed;
+    };
+    const app = framework().use(expressStatusPage(openInbox(), { authorize }));
+    const server = createServer(app);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const targets = ["http://a:99999/inbox", "//:@/inbox?replayed", "http://%/", "*"];
+    const lines = targets.map((target) => `GET ${target}`);
+    expect(await getStatuses(port, lines)).toEqual(targets.map(() => "403"));
+    expect(asked).toBe(targets.length);
+    isAllowed = true;
+    expect(await getStatuses(port, lines)).toEqual(targets.map(() => "200"));
+  },
+);
 
 it("rejects an authorize that is not a function", () => {
   expect(() => fetchStatusPage(openInbox(), { authorize: true as never })).toThrow(
@@ -202,6 +205,6 @@ it.each([
   [3_600_000, "1 h 0 min"],
   [172_800_000, "2 days"],
   [-5, "0 s"],
-])("says %i ms as %s", (ms, words) => {
-  expect(formatDuration(ms)).toBe(words);
+])("formats %i ms as %s", (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
 });

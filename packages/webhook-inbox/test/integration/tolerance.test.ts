@@ -29,13 +29,13 @@ type Inbox = InspectableInbox & Pick<SqliteInbox, "put">;
 
 interface Opened {
   inbox: Inbox;
-  /** Runs the handler for what is stored, once for each event. */
+  /** Runs the handler once for each stored event. */
   work(handler: QueueHandler): void | Promise<void>;
   recorded: ReturnType<typeof recordOutcomes>;
 }
 
 const secret = "whsec_1";
-/** The data of each known type in another shape, and where it differs. */
+/** Known event types with data that differs from the contract, and the paths of the differences. */
 const unexpected: [event: object, paths: string[]][] = [
   [
     { ...balanceChanged("evt_text"), data: { ...balanceChanged("x").data, balance: "120" } },
@@ -49,7 +49,7 @@ const unexpected: [event: object, paths: string[]][] = [
   ],
   [{ ...balanceChanged("evt_tier"), type: "tier.changed", data: { customerId: "cus_1" } }, ["/data/passId"]],
 ];
-const idOf = (event: object) => (event as WebhookEvent).id;
+const getId = (event: object) => (event as WebhookEvent).id;
 
 function receiving(inbox: Inbox) {
   const recorded: ReceiverOutcome[] = [];
@@ -68,8 +68,8 @@ function receiving(inbox: Inbox) {
   return { deliver, recorded, log };
 }
 
-const uncalled = () => Promise.reject(new Error("called with data of another shape"));
-/** A handler for every event, and none for events that are not as expected. */
+const uncalled = () => Promise.reject(new Error("called with unexpected data"));
+/** Handlers for every known event type, without `unknown` and `other`. */
 const knownOnly: EventHandlers = {
   "card.added": uncalled,
   "card.removed": uncalled,
@@ -88,7 +88,7 @@ function describeTolerance(name: string, open: () => Promise<Opened>): void {
       expect(received).toMatchObject(
         unexpected.map(([event, unexpectedData]) => ({
           outcome: "stored",
-          event: { id: idOf(event) },
+          event: { id: getId(event) },
           unexpectedData,
         })),
       );
@@ -101,10 +101,10 @@ function describeTolerance(name: string, open: () => Promise<Opened>): void {
         }),
       );
       await recorded.until("done", unexpected.length);
-      expect(unknown.sort()).toEqual(unexpected.map(([event]) => [idOf(event), false]).sort());
+      expect(unknown.sort()).toEqual(unexpected.map(([event]) => [getId(event), false]).sort());
     });
 
-    it("dead-letters such an event when onEvents has neither `unknown` nor `other`", async () => {
+    it("dead-letters an event with unexpected data when onEvents has neither `unknown` nor `other`", async () => {
       const { inbox, work, recorded } = await open();
       const { deliver } = receiving(inbox);
       const [[event] = [{}]] = unexpected;
@@ -129,8 +129,8 @@ function describeTolerance(name: string, open: () => Promise<Opened>): void {
       }
       expect(await inbox.list()).toEqual([]);
       expect(log).toHaveLength(6);
-      expect(log[0]).toMatch(/is no event: id has a NUL character/);
-      expect(log[3]).toMatch(/is no event: id has more than 512 characters/);
+      expect(log[0]).toMatch(/is not an event: id has a NUL character/);
+      expect(log[3]).toMatch(/is not an event: id has more than 512 characters/);
     });
 
     it("distinguishes ids of 512 characters that differ in the last one, and accepts types of any text", async () => {
@@ -158,7 +158,7 @@ describe.each(engines)("with %s", (_name, open) => {
     return { inbox, recorded, work: (handler) => void inbox.work(handler, { maxAttempts: 1 }) };
   });
 
-  it("logs an event whose id and type have line breaks on one line, and only their beginning", async () => {
+  it("logs an event whose id and type have line breaks on one line, and shortens them", async () => {
     const recorded = recordOutcomes();
     const log: string[] = [];
     const inbox = openInbox({ open, onOutcome: recorded.onOutcome, log: (line) => log.push(line) });
@@ -206,7 +206,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     const client = await own.connect();
     try {
       await client.query("BEGIN");
-      // Random, because PostgreSQL compresses what repeats before it measures.
+      // Random, because PostgreSQL compresses repetitive values before it checks their size.
       const letters = Array.from({ length: 512 }, (_, index) => String.fromCharCode(0x4e00 + index * 37));
       expect(await markProcessed(client, { id: letters.join("") })).toBe(true);
       expect(await markProcessed(client, { id: letters.join("") })).toBe(false);

@@ -1,15 +1,15 @@
 /** Receives deliveries in Express 4 and 5. */
 import type { RequestHandler } from "express";
 import type { WebhookEvent } from "../event.ts";
-import { handsOver } from "../handing-receiver.ts";
-import { reporter } from "../outcome.ts";
-import { createReceiver, type ReceiverOptions } from "../receiver.ts";
+import { hasHandler, type ReceiverOptions } from "../options.ts";
+import { createReporter } from "../outcome.ts";
+import { createReceiver } from "../receiver.ts";
 import { nodeHandler } from "./node-request.ts";
 
 declare global {
   namespace Express {
     interface Request {
-      /** The verified event, when the receiver has nobody to hand it to but the next handler. */
+      /** The verified event, when the receiver has no `accept`, `process` or `inbox` and the next handler responds. */
       webhookEvent?: WebhookEvent;
     }
   }
@@ -18,14 +18,13 @@ declare global {
 const fix =
   'Mount app.post("/webhooks", expressReceiver({ … })) above app.use(express.json()), or exclude that path from it.';
 
-const nobodyFollows =
-  "a delivery was verified and then got the response 404: expressReceiver has neither accept, process nor inbox, and no handler after it responded.";
-const nobodyFollowsFix =
-  'Write expressReceiver({ secret, accept: (event) => … }), or a handler behind it: app.post("/webhooks", expressReceiver({ secret }), (req, res) => { …req.webhookEvent…; res.sendStatus(204); }).';
+const missingHandler =
+  "a delivery was verified and then got the response 404: expressReceiver has neither accept, process nor inbox, and no handler after it responded. " +
+  'Write expressReceiver({ secret, accept: (event) => … }), or a handler after it: app.post("/webhooks", expressReceiver({ secret }), (req, res) => { …req.webhookEvent…; res.sendStatus(204); }).';
 
 /**
- * A route handler for deliveries. With neither `accept`, `process` nor `inbox` it sets `req.webhookEvent` and calls
- * `next()`: the response is then the next handler's. Where that is a 404, because no handler follows, the log says so.
+ * Creates a route handler. Without `accept`, `process` and `inbox` it sets `req.webhookEvent` and calls `next()`, and the next
+ * handler responds. When no handler follows and the response is 404, that is logged.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -45,23 +44,21 @@ const nobodyFollowsFix =
  */
 export function expressReceiver(options: ReceiverOptions): RequestHandler {
   const handle = nodeHandler(createReceiver(options), options, fix);
-  const handsOn = !handsOver(options);
-  if (handsOn && options.dedupe !== undefined) {
+  if (hasHandler(options)) return (request, response) => handle(request, response);
+  if (options.dedupe !== undefined) {
     throw new TypeError(
-      "dedupe needs accept, process or inbox: the receiver cannot know how the next handler fares.",
+      "dedupe needs accept, process or inbox: the receiver cannot know whether the next handler succeeds.",
     );
   }
-  const reporting = reporter(options);
-  if (!handsOn) return (request, response) => handle(request, response);
+  const reporter = createReporter(options);
   return (request, response, next) => {
-    const passOn = (event: WebhookEvent) => {
+    const forwardEvent = (event: WebhookEvent) => {
       request.webhookEvent = event;
       response.once("finish", () => {
-        if (response.statusCode === 404)
-          reporting.misconfigured("no-handler", nobodyFollows, nobodyFollowsFix);
+        if (response.statusCode === 404) reporter.logMissingHandler(missingHandler);
       });
       next();
     };
-    return handle(request, response, { passOn });
+    return handle(request, response, { forwardEvent });
   };
 }

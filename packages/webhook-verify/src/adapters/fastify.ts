@@ -1,8 +1,8 @@
-/** Receives deliveries in Fastify 5, leaving the parsers of all other routes alone. */
+/** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { handingReceiver } from "../handing-receiver.ts";
-import { reporter } from "../outcome.ts";
-import type { ReceiverOptions } from "../receiver.ts";
+import type { ReceiverOptions } from "../options.ts";
+import { createReporter } from "../outcome.ts";
+import { createAdapterReceiver } from "../receiver.ts";
 import {
   afterClose,
   headersFor,
@@ -10,20 +10,21 @@ import {
   type NodeRequest,
   receiveFrom,
   respond,
-  respondAnyway,
+  respondAfterError,
 } from "./node-request.ts";
 
-/** A receiver's options, and its route. */
+/** The options of a receiver, and its route. */
 export interface FastifyReceiverOptions extends ReceiverOptions {
   /** The route, e.g. `/webhooks`. */
   path: string;
 }
 
-const fix = "A hook of the parent read the body; register fastifyReceiver outside its scope.";
+const fix = "A hook of the parent read the body; register fastifyReceiver outside that scope.";
 
 /**
  * A plugin: `app.register(fastifyReceiver, { path: "/webhooks", secret, accept })`. It registers POST only, so that the
- * application may have other methods on the same path; what it does not have responds 405.
+ * application can have other methods on the same path; methods that it does not have respond 405.
+ * @throws {TypeError} as createReceiver does, and for a missing path.
  * @example
  * ```ts
  * import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -40,36 +41,36 @@ const fix = "A hook of the parent read the body; register fastifyReceiver outsid
  */
 export async function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
   if (typeof options.path !== "string") throw new TypeError('path is missing: { path: "/webhooks", … }.');
-  const receive = handingReceiver(options);
-  const reporting = reporter(options);
+  const receive = createAdapterReceiver(options);
+  const reporter = createReporter(options);
 
-  // Not awaited, which would have Fastify wait for a second promise.
+  // Not async: Fastify would wait for a second promise.
   function handle({ raw }: FastifyRequest, reply: FastifyReply, allow?: string): void {
     const request = raw as NodeRequest;
-    receiveFrom(receive, request, fix).then((answer) => {
+    receiveFrom(receive, request, fix).then((result) => {
       const { raw: response } = reply;
-      const headers = allow === undefined ? answer.headers : { ...answer.headers, allow };
-      afterClose(response, answer.afterAnswer);
+      const headers = allow === undefined ? result.headers : { ...result.headers, allow };
+      afterClose(response, result.afterResponse);
       try {
         if (isUnread(request)) {
-          // Fastify ends a response in a frame of its own, which comes too late for a stream that is cut off.
+          // Fastify ends a response in a separate frame, which is too late for a stream that is closed early.
           reply.hijack();
           const ownHeaders = reply.getHeaders() as Record<string, string>;
-          respond(request, response, { ...answer, headers: { ...ownHeaders, ...headers } });
+          respond(request, response, { ...result, headers: { ...ownHeaders, ...headers } });
           return;
         }
-        reply.code(answer.status).headers(headersFor(request, headers)).send();
+        reply.code(result.status).headers(headersFor(request, headers)).send();
       } catch (error) {
         reply.hijack();
-        reporting.unexpectedError(error, respondAnyway(response, answer));
+        reporter.logUnexpectedError(error, respondAfterError(response, result));
       }
     });
   }
 
-  // Inside this plugin's own scope: the bytes stay in the stream until the receiver wants them.
+  // In the scope of this plugin only: the bytes stay in the stream until the receiver reads them.
   app.removeAllContentTypeParsers();
   app.addHook("onRequest", ({ raw }, _reply, done) => {
-    // The bytes are verified whatever it says, also when it is malformed. Not deleted: that would slow every look-up.
+    // The content type does not matter, even a malformed one. Not deleted, because that would slow down every lookup.
     raw.headers["content-type"] = undefined;
     done();
   });
@@ -79,10 +80,10 @@ export async function fastifyReceiver(app: FastifyInstance, options: FastifyRece
   app.addHook("onRoute", ({ url }) => void paths.push(url, `${url}/`));
   app.post(options.path, (request, reply) => handle(request, reply));
 
-  // Which other methods the application has is known only when it has started, too late for a route: so whatever finds
-  // none is caught at the root, where Fastify handles it.
-  rootOf(app).addHook("onRequest", (request, reply, done) => {
-    const path = request.is404 ? paths.find((each) => matches(each, request.url)) : undefined;
+  // The other methods of the application are known only when it has started, which is too late for a route. So requests without
+  // a route are handled at the root, where Fastify responds to them.
+  getRoot(app).addHook("onRequest", (request, reply, done) => {
+    const path = request.is404 ? paths.find((candidate) => matches(candidate, request.url)) : undefined;
     if (path === undefined || request.method === "POST") return done();
     const methods = app.supportedMethods.filter((method) => app.hasRoute({ method, url: path }));
     if (methods.includes("POST")) handle(request, reply, methods.join(", "));
@@ -90,13 +91,13 @@ export async function fastifyReceiver(app: FastifyInstance, options: FastifyRece
   });
 }
 
-/** A scope inherits from the one that it was registered in. */
-function rootOf(app: FastifyInstance): FastifyInstance {
+/** The outermost scope: a scope inherits from the one it was registered in. */
+function getRoot(app: FastifyInstance): FastifyInstance {
   const parent = Object.getPrototypeOf(app);
-  return typeof parent?.addHook === "function" ? rootOf(parent) : app;
+  return typeof parent?.addHook === "function" ? getRoot(parent) : app;
 }
 
-/** Whether a path of Fastify's router, perhaps with parameters, is that of a request's target. */
+/** Whether a path of Fastify's router, which may have parameters, matches the target of a request. */
 function matches(path: string, target: string): boolean {
   const literal = path.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
   const pattern = literal.replace(/:[^/-]+/g, "[^/]+").replace(/\*/g, ".*");

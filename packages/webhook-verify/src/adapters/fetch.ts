@@ -1,15 +1,16 @@
-/** Receives deliveries wherever a handler is a function from Request to Response: Hono, Bun, Deno, Workers, SvelteKit. */
-import { handingReceiver } from "../handing-receiver.ts";
-import { reporter } from "../outcome.ts";
-import type { ReceiverOptions } from "../receiver.ts";
-import { receiveRequest, responseOf, runAfter } from "./web-request.ts";
+/** Receives deliveries in runtimes whose handlers take a Request and return a Response: Hono, Bun, Deno, Workers, SvelteKit. */
+
+import type { ReceiverOptions } from "../options.ts";
+import { createReporter } from "../outcome.ts";
+import { createAdapterReceiver } from "../receiver.ts";
+import { receiveRequest, runAfter, toResponse } from "./web-request.ts";
 
 const fix =
-  "Hand over the Request before anything reads its body, or pass request.clone() to whoever reads it first.";
+  "Pass the Request before anything reads its body, or give request.clone() to the code that reads it first.";
 
 /**
- * A handler for deliveries. An argument that has `waitUntil` keeps the platform alive for `process`, so that
- * `export default { fetch: fetchReceiver({ … }) }` is right on Workers.
+ * Creates a handler. When an argument has `waitUntil`, the platform stays alive for `process`, so
+ * `export default { fetch: fetchReceiver({ … }) }` works on Workers.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -28,23 +29,23 @@ const fix =
 export function fetchReceiver(
   options: ReceiverOptions,
 ): (request: Request, ...platform: unknown[]) => Promise<Response> {
-  const receive = handingReceiver(options);
-  const reporting = reporter(options);
+  const receive = createAdapterReceiver(options);
+  const reporter = createReporter(options);
   return async (request, ...platform) => {
-    const answer = await receiveRequest(receive, request, fix);
-    if (answer.afterAnswer !== undefined) {
-      const done = runAfter(answer.afterAnswer);
+    const result = await receiveRequest(receive, request, fix);
+    if (result.afterResponse !== undefined) {
+      const done = runAfter(result.afterResponse);
       try {
         platform.find(isExecutionContext)?.waitUntil(done);
       } catch (error) {
-        reporting.unexpectedError(error, "the work after the answer runs without waitUntil.");
+        reporter.logUnexpectedError(error, "process runs without waitUntil.");
       }
     }
-    return responseOf(answer);
+    return toResponse(result);
   };
 }
 
-/** Keeps the platform alive until a promise settles, as Workers' execution context does. */
+/** Keeps the platform alive until a promise settles, like the execution context of Workers. */
 interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void;
 }

@@ -1,23 +1,24 @@
 /** Receives deliveries in Koa 2 and 3. */
-import { handingReceiver } from "../handing-receiver.ts";
-import { reporter } from "../outcome.ts";
-import type { ReceiverOptions } from "../receiver.ts";
+
+import type { ReceiverOptions } from "../options.ts";
+import { createReporter } from "../outcome.ts";
+import { createAdapterReceiver } from "../receiver.ts";
 import {
   afterClose,
   closeUnread,
   headersFor,
-  type KeptBody,
   type NodeRequest,
   type NodeResponse,
+  type ParsedBody,
   receiveFrom,
-  respondAnyway,
+  respondAfterError,
 } from "./node-request.ts";
 
-/** As much of Koa's context as a delivery needs. */
+/** The parts of Koa's context that a receiver needs. */
 export interface KoaContext {
   req: NodeRequest;
   res: NodeResponse;
-  request: KeptBody & { req: unknown };
+  request: ParsedBody & { req: unknown };
   status: number;
   body: unknown;
   set(headers: Record<string, string>): void;
@@ -29,7 +30,7 @@ const fix =
   'Mount router.post("/webhooks", koaReceiver({ … })) in a router that is used above app.use(bodyParser()).';
 
 /**
- * A middleware for one route; it answers and calls nobody.
+ * Creates a middleware for one route. It responds, and does not call the next middleware.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -48,20 +49,20 @@ const fix =
  * ```
  */
 export function koaReceiver(options: ReceiverOptions): (context: KoaContext) => Promise<void> {
-  const receive = handingReceiver(options);
-  const reporting = reporter(options);
+  const receive = createAdapterReceiver(options);
+  const reporter = createReporter(options);
   return async (context) => {
     const { req: request, res: response } = context;
-    const answer = await receiveFrom(receive, request, fix, context.request);
-    afterClose(response, answer.afterAnswer);
+    const result = await receiveFrom(receive, request, fix, context.request);
+    afterClose(response, result.afterResponse);
     try {
-      context.body = null; // before the status, which it sets
-      context.status = answer.status;
-      context.set(headersFor(request, answer.headers));
+      context.body = null; // before the status, because this sets it to 204
+      context.status = result.status;
+      context.set(headersFor(request, result.headers));
       closeUnread(request);
     } catch (error) {
       context.respond = false;
-      reporting.unexpectedError(error, respondAnyway(response, answer));
+      reporter.logUnexpectedError(error, respondAfterError(response, result));
     }
   };
 }

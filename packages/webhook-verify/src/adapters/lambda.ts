@@ -1,9 +1,10 @@
 /** Receives deliveries in AWS Lambda: behind API Gateway (REST or HTTP), a load balancer or a function URL. */
-import { handingReceiver } from "../handing-receiver.ts";
-import { fromBase64, type RawBody, RawBodyError } from "../raw-body.ts";
-import type { ReceiverOptions } from "../receiver.ts";
 
-/** As much of the four kinds of event as a delivery needs. */
+import { decodeBase64, type RawBody, RawBodyError } from "../body.ts";
+import type { ReceiverOptions } from "../options.ts";
+import { createAdapterReceiver } from "../receiver.ts";
+
+/** The parts of the four kinds of event that a receiver needs. */
 export interface LambdaEvent {
   httpMethod?: string;
   requestContext?: { http?: { method?: string }; httpMethod?: string; elb?: unknown };
@@ -13,7 +14,7 @@ export interface LambdaEvent {
   isBase64Encoded?: boolean;
 }
 
-/** The answer, in the form that all four kinds of event take. */
+/** The response, in a form that fits all four kinds of event. */
 export interface LambdaResult {
   statusCode: number;
   headers?: Record<string, string>;
@@ -21,10 +22,10 @@ export interface LambdaResult {
   body: string;
 }
 
-const fix = "Take the middleware that parses the body (httpJsonBodyParser, say) off this function.";
+const fix = "Remove the middleware that parses the body (such as httpJsonBodyParser) from this function.";
 
 /**
- * `export const handler = lambdaReceiver({ … })`.
+ * Creates a handler: `export const handler = lambdaReceiver({ … })`.
  * @throws {TypeError} as createReceiver does, and for `process`.
  * @example
  * ```ts
@@ -38,18 +39,18 @@ const fix = "Take the middleware that parses the body (httpJsonBodyParser, say) 
  * ```
  */
 export function lambdaReceiver(
-  options: Omit<ReceiverOptions, "process">, // a function freezes once it has answered
+  options: Omit<ReceiverOptions, "process">, // a function is frozen after its response
 ): (event: LambdaEvent) => Promise<LambdaResult> {
-  const receive = handingReceiver(options);
+  const receive = createAdapterReceiver(options);
   if ("process" in options) {
-    throw new TypeError("A function freezes once it has answered: give accept or inbox instead of process.");
+    throw new TypeError("A function is frozen after its response: use accept or inbox instead of process.");
   }
   return async (invocation) => {
-    const event = invocation ?? {}; // a function may be called with anything
+    const event = invocation ?? {}; // a function can be called with anything
     const { status, headers } = await receive({
       method: event.httpMethod ?? event.requestContext?.http?.method ?? "",
-      headers: event.multiValueHeaders ?? event.headers ?? {}, // the first, where there is one: it keeps repeated lines
-      rawBody: async ({ maxBodyBytes }) => bodyOf(event, maxBodyBytes),
+      headers: event.multiValueHeaders ?? event.headers ?? {}, // multiValueHeaders, if present, keeps repeated lines
+      rawBody: async ({ maxBodyBytes }) => readBody(event, maxBodyBytes),
     });
     if (!event.multiValueHeaders) return { statusCode: status, headers, body: "" };
     const lists = Object.entries(headers).map(([name, value]) => [name, [value]]);
@@ -57,8 +58,8 @@ export function lambdaReceiver(
   };
 }
 
-function bodyOf({ body, isBase64Encoded }: LambdaEvent, maxBodyBytes: number): RawBody {
+function readBody({ body, isBase64Encoded }: LambdaEvent, maxBodyBytes: number): RawBody {
   if (body === null || body === undefined) return "";
   if (typeof body !== "string") throw new RawBodyError("already-consumed", { fix });
-  return isBase64Encoded ? fromBase64(body, maxBodyBytes) : body;
+  return isBase64Encoded ? decodeBase64(body, maxBodyBytes) : body;
 }

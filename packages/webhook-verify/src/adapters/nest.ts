@@ -1,21 +1,22 @@
 /** Receives deliveries in NestJS, on Express and on Fastify. */
-import { handingReceiver } from "../handing-receiver.ts";
-import type { ReceiverOptions } from "../receiver.ts";
-import { type KeptBody, type NodeRequest, type NodeResponse, nodeHandler } from "./node-request.ts";
 
-/** In a middleware Node's own request; in a controller the platform's, which in Fastify is a wrapper. */
-export type NestRequest = NodeRequest | ({ raw: NodeRequest } & KeptBody);
+import type { ReceiverOptions } from "../options.ts";
+import { createAdapterReceiver } from "../receiver.ts";
+import { type NodeRequest, type NodeResponse, nodeHandler, type ParsedBody } from "./node-request.ts";
 
-/** In a middleware Node's own response; in a controller the platform's. */
+/** Node's request in a middleware; the platform's in a controller, which is a wrapper in Fastify. */
+export type NestRequest = NodeRequest | ({ raw: NodeRequest } & ParsedBody);
+
+/** Node's response in a middleware; the platform's in a controller. */
 export type NestResponse = NodeResponse | { raw: NodeResponse; hijack(): unknown };
 
 const fix =
-  'In main.ts write app.use("/webhooks", nestReceiver({ … })) before app.listen(), where no parser comes first; ' +
+  'In main.ts write app.use("/webhooks", nestReceiver({ … })) before app.listen(), where no parser runs before it; ' +
   "for a controller create the app with { rawBody: true }.";
 
 /**
- * For `app.use("/webhooks", nestReceiver({ … }))` in main.ts, or to be called by a controller with its request and
- * response.
+ * Creates a middleware for `app.use("/webhooks", nestReceiver({ … }))` in main.ts. A controller can call it too, with its request
+ * and response.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -35,11 +36,11 @@ const fix =
 export function nestReceiver(
   options: ReceiverOptions,
 ): (request: NestRequest, response: NestResponse) => Promise<void> {
-  const handle = nodeHandler(handingReceiver(options), options, fix);
+  const handle = nodeHandler(createAdapterReceiver(options), options, fix);
   return (request, response) => {
-    if ("hijack" in response) response.hijack(); // the answer is ours: Fastify must not make a second one
+    if ("hijack" in response) response.hijack(); // Fastify must not send a second response
     return handle("raw" in request ? request.raw : request, "raw" in response ? response.raw : response, {
-      kept: request,
+      parsedBody: request,
     });
   };
 }

@@ -1,10 +1,11 @@
-/** Receives deliveries in Next: as a route of the App Router, or as an API route of the Pages Router. */
-import { handingReceiver } from "../handing-receiver.ts";
-import type { ReceiverOptions } from "../receiver.ts";
-import { type NodeRequest, type NodeResponse, nodeHandler } from "./node-request.ts";
-import { receiveRequest, responseOf, runAfter } from "./web-request.ts";
+/** Receives deliveries in Next.js: as a route of the App Router, or as an API route of the Pages Router. */
 
-/** A receiver's options, and Next's way to work after the answer. */
+import type { ReceiverOptions } from "../options.ts";
+import { createAdapterReceiver } from "../receiver.ts";
+import { type NodeRequest, type NodeResponse, nodeHandler } from "./node-request.ts";
+import { receiveRequest, runAfter, toResponse } from "./web-request.ts";
+
+/** The options of a receiver, and Next's `after`. */
 export interface NextRouteOptions extends ReceiverOptions {
   /** `after` of `next/server`: it keeps a serverless function alive for `process`. */
   after?: (task: () => Promise<void>) => void;
@@ -14,7 +15,7 @@ const routeFix = "Nothing may read the Request before nextRoute does.";
 const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to the API route's file.";
 
 /**
- * `export const POST = nextRoute({ … })` in `app/…/route.ts`.
+ * Creates a route handler: `export const POST = nextRoute({ … })` in `app/…/route.ts`.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -29,16 +30,16 @@ const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to 
  * ```
  */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
-  const receive = handingReceiver(options);
+  const receive = createAdapterReceiver(options);
   const { after } = options;
   return async (request) => {
-    const answer = await receiveRequest(receive, request, routeFix);
-    if (answer.afterAnswer !== undefined) schedule(answer.afterAnswer, after);
-    return responseOf(answer);
+    const result = await receiveRequest(receive, request, routeFix);
+    if (result.afterResponse !== undefined) schedule(result.afterResponse, after);
+    return toResponse(result);
   };
 }
 
-/** The event is taken over by now: when the platform refuses the task, it runs all the same. */
+/** The event is accepted, so the task runs even when the platform refuses to schedule it. */
 function schedule(task: () => Promise<void>, after: NextRouteOptions["after"]): void {
   try {
     if (after === undefined) void runAfter(task);
@@ -49,7 +50,7 @@ function schedule(task: () => Promise<void>, after: NextRouteOptions["after"]): 
 }
 
 /**
- * `export default nextPagesHandler({ … })` in `pages/api/…`.
+ * Creates an API route: `export default nextPagesHandler({ … })` in `pages/api/…`.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -67,12 +68,12 @@ function schedule(task: () => Promise<void>, after: NextRouteOptions["after"]): 
 export function nextPagesHandler(
   options: ReceiverOptions,
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
-  const handle = nodeHandler(handingReceiver(options), options, pagesFix);
+  const handle = nodeHandler(createAdapterReceiver(options), options, pagesFix);
   return (request, response) => handle(request, response);
 }
 
 /**
- * What the API route's `config` must be. Next reads it from the source text and refuses to build with an imported value:
+ * The `config` that an API route must export. Next reads it from the source text and does not accept an imported value:
  * write `{ api: { bodyParser: false } } satisfies typeof rawBodyConfig`.
  */
 export const rawBodyConfig = { api: { bodyParser: false } } as const;

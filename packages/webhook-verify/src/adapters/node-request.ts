@@ -1,69 +1,71 @@
-/** Receives deliveries as Node requests, for every framework built on node:http or node:http2. */
+/** Receives Node requests and sends the response, for frameworks built on node:http or node:http2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import type { Answer } from "../answer.ts";
+import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
+import { addChunk, RawBodyError, type ReadLimits, toBytes } from "../body.ts";
 import type { WebhookEvent } from "../event.ts";
-import { type ReportOptions, reporter } from "../outcome.ts";
-import { bodyBuffer, bytesOf, RawBodyError, type ReadLimits } from "../raw-body.ts";
+import { createReporter, type ReportOptions } from "../outcome.ts";
 import type { Receiver } from "../receiver.ts";
+import type { ReceiverResponse } from "../responses.ts";
 
-/** Where parsers leave what they read. */
-export interface KeptBody {
+/** Where parsers store what they read. */
+export interface ParsedBody {
   body?: unknown;
   rawBody?: unknown;
 }
 
-/** A request as frameworks pass it on: perhaps with a body that somebody read already. */
-export type NodeRequest = IncomingMessage & KeptBody;
+/** A request of a framework, whose body may have been read already. */
+export type NodeRequest = IncomingMessage & ParsedBody;
 
 export type NodeResponse = ServerResponse;
 
-/** What to do with one request: `kept` is the framework's own request, `passOn` takes the event instead of a response. */
-interface Handling {
-  kept?: KeptBody;
-  passOn?: (event: WebhookEvent) => void;
+interface HandleOptions {
+  /** The framework's own request, where parsers store the body. Default: the Node request. */
+  parsedBody?: ParsedBody;
+  /** Called with the verified event instead of sending the response. */
+  forwardEvent?: (event: WebhookEvent) => void;
 }
 
-/** Receives and responds. The promise never rejects: whatever throws ends as a response and a line in the log. */
+/** Creates a handler that receives and responds. Its promise never rejects: an error becomes a response and a log line. */
 export function nodeHandler(receive: Receiver, options: ReportOptions, fix: string) {
-  const reporting = reporter(options);
+  const reporter = createReporter(options);
   return async (
     request: NodeRequest,
     response: NodeResponse,
-    { kept, passOn }: Handling = {},
+    { parsedBody, forwardEvent }: HandleOptions = {},
   ): Promise<void> => {
-    const answer = await receiveFrom(receive, request, fix, kept);
+    const result = await receiveFrom(receive, request, fix, parsedBody);
     try {
-      if (passOn !== undefined && answer.event !== undefined) passOn(answer.event);
-      else respond(request, response, answer);
+      if (forwardEvent !== undefined && result.event !== undefined) forwardEvent(result.event);
+      else respond(request, response, result);
     } catch (error) {
-      reporting.unexpectedError(error, respondAnyway(response, answer));
+      reporter.logUnexpectedError(error, respondAfterError(response, result));
     }
-    await answer.afterAnswer?.();
+    await result.afterResponse?.();
   };
 }
 
-/** Asks the receiver about a Node request; never rejects. `fix` is what to tell when the body is gone. */
+/** Passes a Node request to the receiver. Never rejects. `fix` says what to change when the body was read before. */
 export function receiveFrom(
   receive: Receiver,
   request: NodeRequest,
   fix: string,
-  kept: KeptBody = request,
-): Promise<Answer> {
+  parsedBody: ParsedBody = request,
+): Promise<ReceiverResponse> {
   return receive({
     get method() {
       return request.method ?? "";
     },
-    headers: { get: (name) => headerOf(request, name) },
-    rawBody: (limits) => bodyOf(request, kept, limits, fix),
+    headers: { get: (name) => getNodeHeader(request, name) },
+    rawBody: (limits) => readBody(request, parsedBody, limits, fix),
   });
 }
 
-/** Node joins the lines of a repeated header; where the signature came twice they have to stay apart. */
-function headerOf({ headers, rawHeaders = [] }: NodeRequest, name: string): string | string[] | null {
+/** Node joins the lines of a repeated header. A repeated signature must be rejected, so its lines are returned as a list. */
+function getNodeHeader({ headers, rawHeaders = [] }: NodeRequest, name: string): string | string[] | null {
   if (name === "service-signature") {
     const lines: string[] = [];
-    // Not `headersDistinct`: a request over HTTP/2 has none.
+    // Not `headersDistinct`, which requests over HTTP/2 do not have.
     for (let i = 0; i < rawHeaders.length; i += 2) {
       if (rawHeaders[i]?.toLowerCase() === name) lines.push(rawHeaders[i + 1] as string);
     }
@@ -72,20 +74,24 @@ function headerOf({ headers, rawHeaders = [] }: NodeRequest, name: string): stri
   return headers[name] ?? null;
 }
 
-/** Responds, unless somebody else has or the sender has left. */
-export function respond(request: NodeRequest, response: NodeResponse, { status, headers }: Answer): void {
+/** Responds, unless a response was sent already or the connection is closed. */
+export function respond(
+  request: NodeRequest,
+  response: NodeResponse,
+  { status, headers }: ReceiverResponse,
+): void {
   if (response.headersSent || response.writableEnded) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headersFor(request, headers))) response.setHeader(name, value);
   closeUnread(request);
-  response.end(); // In one frame with the headers: over HTTP/2 a frame of its own comes too late for a closed stream.
+  response.end(); // in one frame with the headers: over HTTP/2 a second frame would be too late for a closed stream
 }
 
 /**
- * The second try, after something in the way of a response threw: it says what became of the delivery, or ends the
- * connection. @returns what was done, for the log.
+ * Responds after {@link respond} threw, with `writeHead` alone; if that throws too, closes the connection.
+ * @returns what was done, for the log.
  */
-export function respondAnyway(response: NodeResponse, { status, headers }: Answer): string {
+export function respondAfterError(response: NodeResponse, { status, headers }: ReceiverResponse): string {
   try {
     if (response.headersSent) return "a response was sent before.";
     response.writeHead(status, headers);
@@ -95,20 +101,20 @@ export function respondAnyway(response: NodeResponse, { status, headers }: Answe
     try {
       response.destroy();
     } catch {
-      // Then there is nothing left that could end it.
+      // Nothing else can close it.
     }
-    return "closed the connection, so the service delivers it again.";
+    return "closed the connection, so the service delivers again.";
   }
 }
 
-/** Whether an upload over HTTP/2 goes on that nobody will read. */
+/** Whether an upload over HTTP/2 continues although its body is not read. */
 export function isUnread(request: NodeRequest): boolean {
   return request.httpVersionMajor === 2 && !request.readableEnded;
 }
 
 /**
- * Before the end of a response: over HTTP/2 a stream stays open until its upload ends, and too many open streams block
- * the session, so what nobody will read is cut off (RFC 9113, 8.1). Over HTTP/1.1 the connection's end does that.
+ * Closes the stream of an unread upload when the response has been sent (RFC 9113, 8.1). Otherwise it stays open until the upload
+ * ends, and too many open streams block the session. Over HTTP/1.1, `connection: close` does this. Call it before the response ends.
  */
 export function closeUnread(request: NodeRequest): void {
   if (!isUnread(request)) return;
@@ -116,45 +122,52 @@ export function closeUnread(request: NodeRequest): void {
   stream.once("finish", () => stream.close());
 }
 
-/** The headers that this request's version of HTTP may have. */
-export function headersFor(request: NodeRequest, headers: Answer["headers"]): Record<string, string> {
+/** The headers without those that the HTTP version of the request does not allow. */
+export function headersFor(
+  request: NodeRequest,
+  headers: ReceiverResponse["headers"],
+): Record<string, string> {
   if (headers["connection"] === undefined || request.httpVersionMajor !== 2) return headers;
-  const { connection: _, ...others } = headers; // HTTP/2 knows no such header
+  const { connection: _, ...others } = headers; // not allowed in HTTP/2
   return others;
 }
 
-/** Runs the task when the framework has sent the answer, or at once when the sender has gone before. */
-export function afterClose(response: NodeResponse, task: Answer["afterAnswer"]): void {
+/** Runs the task when the framework has sent the response, or at once when the connection is closed already. */
+export function afterClose(response: NodeResponse, task: ReceiverResponse["afterResponse"]): void {
   if (task === undefined) return;
   if (response.closed || response.destroyed) void task();
   else response.once("close", task);
 }
 
-function bodyOf(
+function readBody(
   request: NodeRequest,
-  { body, rawBody }: KeptBody,
+  { body, rawBody }: ParsedBody,
   limits: ReadLimits,
   fix: string,
 ): Promise<Uint8Array> {
   if (!request.readableDidRead && !request.readableEnded) {
-    return collected(request, limits, fix);
+    return collectFromEvents(request, limits, fix);
   }
-  for (const kept of [body, rawBody]) {
-    // A string went through a decoder, which may have changed the bytes that were signed.
-    const bytes = typeof kept === "string" ? undefined : bytesOf(kept);
+  for (const parsed of [body, rawBody]) {
+    // Not a string: decoding may have changed the signed bytes.
+    const bytes = typeof parsed === "string" ? undefined : toBytes(parsed);
     if (bytes !== undefined) return Promise.resolve(bytes);
   }
   return Promise.reject(new RawBodyError("already-consumed", { fix }));
 }
 
-/** By events: an iterator costs more than all the rest of the receiver. The stream outlives a body that is too large. */
-function collected(request: NodeRequest, limits: ReadLimits, fix: string): Promise<Uint8Array> {
-  const body = bodyBuffer(limits, fix);
+/** Uses events: an async iterator takes longer than the rest of the receiver, and destroys the stream of a body that is too large. */
+function collectFromEvents(
+  request: NodeRequest,
+  { maxBodyBytes, expectedBytes }: ReadLimits,
+  fix: string,
+): Promise<Uint8Array> {
+  const buffer = new BoundedBuffer(maxBodyBytes, expectedBytes);
   return new Promise((resolve, reject) => {
     const unreadable = (cause?: unknown) => reject(new RawBodyError("unreadable", { cause }));
     const add = (chunk: unknown) => {
       try {
-        body.add(chunk);
+        addChunk(buffer, chunk, fix);
       } catch (error) {
         request.off("data", add).pause();
         reject(error);
@@ -163,8 +176,8 @@ function collected(request: NodeRequest, limits: ReadLimits, fix: string): Promi
     request
       .on("data", add)
       .on("end", () => {
-        request.off("close", unreadable); // it comes now, and an error is dear
-        resolve(body.bytes());
+        request.off("close", unreadable); // it follows now, and creating an error is expensive
+        resolve(buffer.bytes());
       })
       .on("error", unreadable)
       .on("close", unreadable);

@@ -1,13 +1,13 @@
 /** Receives deliveries in a plain node:http server. */
 import type { ServerResponse } from "node:http";
-import { handingReceiver } from "../handing-receiver.ts";
-import type { ReceiverOptions } from "../receiver.ts";
+import type { ReceiverOptions } from "../options.ts";
+import { createAdapterReceiver } from "../receiver.ts";
 import { type NodeRequest, nodeHandler } from "./node-request.ts";
 
-const fix = "Hand the request over before anything reads its body.";
+const fix = "Pass the request to the receiver before anything reads its body.";
 
 /**
- * Handles one route of a node:http server.
+ * Creates a handler for one route of a node:http server.
  * @throws {TypeError} as createReceiver does.
  * @example
  * ```ts
@@ -29,6 +29,6 @@ const fix = "Hand the request over before anything reads its body.";
 export function nodeReceiver(
   options: ReceiverOptions,
 ): (request: NodeRequest, response: ServerResponse) => Promise<void> {
-  const handle = nodeHandler(handingReceiver(options), options, fix);
+  const handle = nodeHandler(createAdapterReceiver(options), options, fix);
   return (request, response) => handle(request, response);
 }

@@ -1,10 +1,12 @@
-/** Carries deliveries between a Request and the receiver, wherever a handler answers with a Response. */
-import type { Answer } from "../answer.ts";
-import { collect, RawBodyError, type ReadLimits } from "../raw-body.ts";
-import type { Receiver } from "../receiver.ts";
+/** Converts between Request, Response and the receiver, for adapters of the fetch API. */
 
-/** Never rejects, also when the platform's request throws: it is read inside the receiver. */
-export function receiveRequest(receive: Receiver, request: Request, fix: string): Promise<Answer> {
+import { toChunks } from "@loyalty-cards/internal/bounded-body";
+import { collectBody, RawBodyError, type ReadLimits } from "../body.ts";
+import type { Receiver } from "../receiver.ts";
+import type { ReceiverResponse } from "../responses.ts";
+
+/** Never rejects: the receiver reads the members of the request, and handles what they throw. */
+export function receiveRequest(receive: Receiver, request: Request, fix: string): Promise<ReceiverResponse> {
   return receive({
     get method() {
       return request.method;
@@ -12,24 +14,24 @@ export function receiveRequest(receive: Receiver, request: Request, fix: string)
     get headers() {
       return request.headers;
     },
-    rawBody: (limits) => bodyOf(request, limits, fix),
+    rawBody: (limits) => readBody(request, limits, fix),
   });
 }
 
-export function responseOf({ status, headers }: Answer): Response {
+export function toResponse({ status, headers }: ReceiverResponse): Response {
   return new Response(null, { status, headers });
 }
 
-/** Lets the answer leave first. */
+/** Runs a task when the response has been returned. */
 export function runAfter(task: () => Promise<void>): Promise<void> {
   return new Promise((resolve) => setTimeout(() => resolve(task()), 0));
 }
 
-async function bodyOf(request: Request, limits: ReadLimits, fix: string): Promise<Uint8Array> {
+async function readBody(request: Request, limits: ReadLimits, fix: string): Promise<Uint8Array> {
   const consumed = () => new RawBodyError("already-consumed", { fix });
   if (request.bodyUsed) throw consumed();
   if (limits.expectedBytes !== undefined) {
-    // A server lets no more through than was announced, and one piece costs a third of what a stream costs.
+    // A server passes at most Content-Length bytes on, and reading at once takes a third of the time of a stream.
     try {
       return new Uint8Array(await request.arrayBuffer());
     } catch (cause) {
@@ -39,16 +41,5 @@ async function bodyOf(request: Request, limits: ReadLimits, fix: string): Promis
     }
   }
   if (request.body?.locked) throw consumed();
-  return request.body === null ? new Uint8Array() : collect(chunksOf(request.body), limits, fix);
-}
-
-/** Not `for await` on the stream itself: not every platform's streams are iterable. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
-  } finally {
-    // Not awaited: of a cloned body it resolves only when both branches are cancelled.
-    reader.cancel().catch(() => {});
-  }
+  return request.body === null ? new Uint8Array() : collectBody(toChunks(request.body), limits, fix);
 }

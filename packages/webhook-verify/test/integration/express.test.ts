@@ -29,11 +29,11 @@ for (const [name, framework] of [
   });
 
   describe(`${name}, behind express.raw`, () => {
-    describeAdapter("bytes that express.raw kept", {
-      readsByItself: false,
+    describeAdapter("bytes of express.raw", {
+      readsBody: false,
       start: async (options) => {
         const app = framework();
-        // Only bodies that express.raw leaves alone differ from the receiver's own reading, and those are refused.
+        // A body that express.raw leaves unread is read by the receiver, which rejects it.
         app.all(
           "/webhooks",
           framework.raw({ type: () => true, limit: "2mb", inflate: false }),
@@ -57,14 +57,14 @@ for (const [name, framework] of [
       return server.url;
     }
 
-    it("sets req.webhookEvent and lets the next handler answer", async () => {
+    it("sets req.webhookEvent, and the next handler responds", async () => {
       expect(await send(await serve(), signedDelivery(balanceChanged()))).toMatchObject({
         status: 200,
         text: "evt_1",
       });
     });
 
-    it("explains the 404 in the log, once, when no handler follows", async () => {
+    it("logs once how to fix the 404 when no handler follows", async () => {
       const log: string[] = [];
       const app = framework();
       app.post("/webhooks", expressReceiver({ secret, log: (line) => log.push(line) }));
@@ -94,11 +94,11 @@ for (const [name, framework] of [
       await expect.poll(() => log).toEqual(["finished"]);
     });
 
-    it("refuses dedupe: it cannot know how the next handler fares", () => {
+    it("throws for dedupe, because it cannot know whether the next handler succeeds", () => {
       expect(() => expressReceiver({ secret, dedupe: memoryDedupe() })).toThrow(/dedupe needs accept/);
     });
 
-    it("lets nothing forged through to the next handler", async () => {
+    it("does not call the next handler for a forged delivery", async () => {
       const delivery = signedDelivery(balanceChanged(), { key: "whsec_other" });
       expect((await send(await serve(), delivery)).status).toBe(401);
     });

@@ -1,4 +1,4 @@
-/** The Fastify adapter, beside routes that keep their own parsers. */
+/** The Fastify adapter, and other routes, which keep their own parsers. */
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 import { fastifyReceiver } from "../../src/adapters/fastify.ts";
@@ -26,13 +26,13 @@ describeAdapter("Fastify", {
     await app.register(fastifyReceiver, { path: "/webhooks", ...options });
     return listening(app);
   },
-  fix: /register fastifyReceiver outside its scope/,
+  fix: /register fastifyReceiver outside that scope/,
 });
 
 it.each([
   ["the default JSON parser", () => {}],
   [
-    "the parent's own JSON parser",
+    "the JSON parser of the parent",
     (app: FastifyInstance) => {
       app.removeContentTypeParser("application/json");
       app.addContentTypeParser(
@@ -45,14 +45,14 @@ it.each([
     },
   ],
   [
-    "a parent's parser for everything",
+    "a parser of the parent for all types",
     (app: FastifyInstance) => {
       app.addContentTypeParser("*", { parseAs: "string" }, async (_request: unknown, body: string) => ({
         all: body,
       }));
     },
   ],
-])("Fastify routes beside the receiver keep %s", async (_name, prepare) => {
+])("does not change %s of the other Fastify routes", async (_name, prepare) => {
   const app = fastify();
   prepare(app);
   await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
@@ -61,9 +61,9 @@ it.each([
   onTestFinished(async () => void (await close()));
   expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(204);
   const order = { body: '{"points":1}', headers: { "content-type": "application/json" } };
-  const answer = await send(url.replace("/webhooks", "/orders"), order);
-  expect(answer.status).toBe(200);
-  expect(answer.text).toContain("points");
+  const response = await send(url.replace("/webhooks", "/orders"), order);
+  expect(response.status).toBe(200);
+  expect(response.text).toContain("points");
 });
 
 it.each(["garbage;;;=", ""])(
@@ -80,7 +80,7 @@ it.each(["garbage;;;=", ""])(
   },
 );
 
-it("Fastify verifies an injected delivery, and one over HTTP/2", async () => {
+it("verifies an injected delivery, and one over HTTP/2", async () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const app = fastify();
   await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
@@ -123,7 +123,7 @@ it.each<[string, (app: FastifyInstance) => Promise<unknown>]>([
       app.get("/*", async () => "the page of the webhooks");
     },
   ],
-])("Fastify keeps the application's own GET on the same path, registered %s", async (_name, register) => {
+])("does not affect a GET route on the same path, registered %s", async (_name, register) => {
   const app = fastify();
   await register(app);
   const { url, close } = await listening(app);
@@ -135,7 +135,7 @@ it.each<[string, (app: FastifyInstance) => Promise<unknown>]>([
   expect([other.status, other.headers.get("allow")?.split(", ").includes("POST")]).toEqual([405, true]);
 });
 
-it("Fastify says which methods the application has on the path", async () => {
+it("lists the methods of the path in Allow", async () => {
   const app = fastify();
   await app.register(receiver);
   app.get("/webhooks", async () => "");
@@ -143,7 +143,7 @@ it("Fastify says which methods the application has on the path", async () => {
   expect(response.headers["allow"]?.split(", ").sort()).toEqual(["GET", "HEAD", "POST"]);
 });
 
-it("Fastify responds 405 under prefixes and with parameters, and 404 beside the path", async () => {
+it("responds 405 under prefixes and with parameters, and 404 on other paths", async () => {
   const app = fastify();
   app.setNotFoundHandler((_request, reply) => reply.code(404).send("the application's own"));
   await app.register(
@@ -153,12 +153,12 @@ it("Fastify responds 405 under prefixes and with parameters, and 404 beside the 
     },
     { prefix: "/hooks" },
   );
-  const statusOf = async (method: "GET" | "POST", url: string) =>
+  const getStatus = async (method: "GET" | "POST", url: string) =>
     (await app.inject({ method, url })).statusCode;
-  expect(await statusOf("GET", "/hooks/berlin/webhooks")).toBe(405);
-  expect(await statusOf("GET", "/hooks/top")).toBe(405);
-  expect(await statusOf("GET", "/hooks/top/")).toBe(405);
-  expect(await statusOf("POST", "/hooks/berlin/webhooks")).toBe(401);
+  expect(await getStatus("GET", "/hooks/berlin/webhooks")).toBe(405);
+  expect(await getStatus("GET", "/hooks/top")).toBe(405);
+  expect(await getStatus("GET", "/hooks/top/")).toBe(405);
+  expect(await getStatus("POST", "/hooks/berlin/webhooks")).toBe(401);
   for (const url of ["/webhooks", "/hooks/berlin/webhooks/1", "/hooks/a/b/webhooks", "/hooks"]) {
     expect((await app.inject({ method: "GET", url })).body).toBe("the application's own");
   }

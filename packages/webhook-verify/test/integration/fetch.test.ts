@@ -1,4 +1,4 @@
-/** The fetch adapter: on its own, in Hono, and beside a platform's waitUntil. */
+/** The fetch adapter: alone, in Hono, and with waitUntil of a platform. */
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
@@ -32,7 +32,7 @@ describeAdapter("fetch in Hono", {
   fix: /before anything reads its body/,
 });
 
-it("keeps the platform alive for the work after the answer", async () => {
+it("passes the work after the response to waitUntil", async () => {
   const seen: string[] = [];
   const kept: Promise<unknown>[] = [];
   const receive = fetchReceiver({ secret, process: (event) => void seen.push(event.id) });
@@ -48,7 +48,7 @@ it("keeps the platform alive for the work after the answer", async () => {
   expect(seen).toEqual(["evt_1"]);
 });
 
-it("refuses a body over the limit at once, also of a request that somebody cloned", async () => {
+it("rejects a body over the limit at once, even of a cloned request", async () => {
   const receive = fetchReceiver({ secret, accept: () => {}, maxBodyBytes: 10 });
   const { body, headers } = signedDelivery(balanceChanged());
   const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
@@ -57,7 +57,7 @@ it("refuses a body over the limit at once, also of a request that somebody clone
 });
 
 it.each([true, false])(
-  "says that a body which somebody holds is consumed, announced or not: %s",
+  "responds 500 when another reader has locked the body (with content-length: %s)",
   async (isAnnounced) => {
     const log: string[] = [];
     const receive = fetchReceiver({ secret, accept: () => {}, log: (line) => log.push(line) });
@@ -70,7 +70,7 @@ it.each([true, false])(
   },
 );
 
-it("answers 413 also where the announcement was a lie, and 400 where the body breaks off", async () => {
+it("responds 413 when content-length is too low, and 400 when the body fails", async () => {
   const { body, headers } = signedDelivery(balanceChanged());
   headers["content-length"] = "5";
   const request = (sent: string | ReadableStream) =>

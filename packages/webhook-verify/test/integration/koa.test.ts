@@ -1,4 +1,4 @@
-/** The Koa adapter, in Koa 3 and 2, beside routes that keep their parser. */
+/** The Koa adapter, in Koa 3 and 2, and other routes, which keep their parser. */
 import { createServer } from "node:http";
 import Router from "@koa/router";
 import Koa from "koa";
@@ -30,7 +30,7 @@ for (const [name, Framework] of [
   });
 }
 
-it("Koa routes beside the receiver keep their parser", async () => {
+it("does not change the parser of other Koa routes", async () => {
   const app = new Koa();
   app.use(new Router().post("/webhooks", koaReceiver({ secret, accept: () => {} })).routes());
   app.use(bodyParser());

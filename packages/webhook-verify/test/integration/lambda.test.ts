@@ -1,4 +1,4 @@
-/** The Lambda adapter, for every kind of event that carries a request. */
+/** The Lambda adapter, for every kind of event with a request. */
 import { expect, it } from "vitest";
 import { type LambdaEvent, lambdaReceiver } from "../../src/adapters/lambda.ts";
 import { describeAdapter } from "../adapter-contract.ts";
@@ -7,8 +7,8 @@ import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
 for (const shape of Object.keys(eventShapes) as EventShape[]) {
   describeAdapter(`Lambda behind ${shape}`, {
-    readsByItself: false,
-    freezesAfterAnswer: true,
+    readsBody: false,
+    isFrozenAfterResponse: true,
     start: async (options) => bridged(shape, lambdaReceiver(options)),
     startWithBodyParsed: async (options) => {
       const receive = lambdaReceiver(options);
@@ -25,12 +25,12 @@ it.each([
     { httpMethod: "POST", headers: null, multiValueHeaders: null, body: null },
   ],
   ["a schedule", { source: "aws.events", "detail-type": "Scheduled Event" }],
-] as [string, LambdaEvent][])("answers %s without throwing", async (_name, event) => {
+] as [string, LambdaEvent][])("responds to %s without throwing", async (_name, event) => {
   const receive = lambdaReceiver({ secret, accept: () => {} });
   expect([401, 405]).toContain((await receive(event)).statusCode);
 });
 
-it("does not decode what is over the limit", async () => {
+it("does not decode a body over the limit", async () => {
   const receive = lambdaReceiver({ secret, accept: () => {}, maxBodyBytes: 300 });
   const event = (length: number) => {
     const raw = JSON.stringify(balanceChanged()).padEnd(length);
@@ -47,7 +47,7 @@ it("does not decode what is over the limit", async () => {
   expect((await receive(event(3000))).statusCode).toBe(413);
 });
 
-it("answers 400 to base64 that is none", async () => {
+it("responds 400 to invalid base64", async () => {
   const { headers } = signedDelivery(balanceChanged());
   const event = { httpMethod: "POST", headers, body: "%%%", isBase64Encoded: true };
   expect((await lambdaReceiver({ secret, accept: () => {} })(event)).statusCode).toBe(400);

@@ -28,7 +28,7 @@ async function listening(app: INestApplication): Promise<RunningServer> {
   return { url: `${await app.getUrl()}/webhooks`, close: () => app.close() };
 }
 
-/** An application whose other routes answer the body they were given. Decorators are functions. */
+/** An application whose other routes respond with the parsed body. Decorators are called as functions. */
 function shop(
   platform: AbstractHttpAdapter,
   options: NestApplicationOptions = {},
@@ -78,7 +78,7 @@ for (const [name, platform] of platforms) {
       return server.url;
     }
 
-    it("verifies in a controller the bytes that rawBody kept", async () => {
+    it("verifies the bytes of rawBody in a controller", async () => {
       const seen: string[] = [];
       const url = await serve({ accept: ({ id }) => void seen.push(id) });
       const { body, headers } = signedDelivery(`${JSON.stringify(balanceChanged())}\n `);
@@ -89,7 +89,7 @@ for (const [name, platform] of platforms) {
       expect(seen).toEqual(["evt_1"]);
     });
 
-    it("leaves the parser of other routes alone", async () => {
+    it("does not change the parser of other routes", async () => {
       const app = await shop(platform());
       app.use("/webhooks", nestReceiver({ secret, accept: () => {} }));
       const { url, close } = await listening(app);

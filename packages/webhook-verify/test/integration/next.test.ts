@@ -1,4 +1,4 @@
-/** The Next adapters: the App Router's Request in, Response out, and the Pages Router's Node request. */
+/** The Next adapters: Request and Response of the App Router, and the Node request of the Pages Router. */
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import express from "express";
@@ -31,7 +31,7 @@ describeAdapter("Next Pages Router", {
   fix: /bodyParser: false/,
 });
 
-it("gives the work after the answer to the `after` of next/server", async () => {
+it("passes the work after the response to `after` of next/server", async () => {
   const tasks: (() => Promise<void>)[] = [];
   const seen: string[] = [];
   const route = nextRoute({
@@ -46,7 +46,7 @@ it("gives the work after the answer to the `after` of next/server", async () => 
   expect(seen).toEqual(["evt_1"]);
 });
 
-it("processes all the same when `after` of next/server throws", async () => {
+it("calls process when `after` of next/server throws", async () => {
   let processed: (id: string) => void = () => {};
   const done = new Promise<string>((resolve) => {
     processed = resolve;

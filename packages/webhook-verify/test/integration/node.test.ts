@@ -7,7 +7,7 @@ import { describeAdapter, listening, send } from "../adapter-contract.ts";
 import { overHttp2 } from "../http2-request.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
-it("warns when nobody takes the events over", () => {
+it("logs a warning without accept, process and inbox", () => {
   const log: string[] = [];
   nodeReceiver({ secret: "whsec_1", log: (line) => log.push(line) });
   expect(log).toEqual([expect.stringMatching(/no accept, process or inbox/)]);
@@ -17,17 +17,17 @@ describeAdapter("node:http", {
   start: async (options) => listening(createServer(nodeReceiver(options))),
 });
 
-it("answers over HTTP/2", async () => {
+it("responds over HTTP/2", async () => {
   const receive = nodeReceiver({ secret, accept: () => {}, maxBodyBytes: 1000 });
   const server = createHttp2Server((request, response) => void receive(request as never, response as never));
   const { url, close } = await listening(server);
   const { body, headers } = signedDelivery(balanceChanged());
   expect(await overHttp2(url, body, headers)).toBe(204);
-  expect(await overHttp2(url, "x".repeat(2000), headers)).toBe(413); // with `connection: close`, which HTTP/2 has not
+  expect(await overHttp2(url, "x".repeat(2000), headers)).toBe(413); // HTTP/2 does not allow `connection: close`
   await close();
 });
 
-it("stays up when somebody else has answered before", async () => {
+it("does not fail when a response was sent before", async () => {
   const receive = nodeReceiver({ secret, accept: () => {} });
   const server = createServer((request, response) => {
     response.writeHead(503).end();
@@ -39,7 +39,7 @@ it("stays up when somebody else has answered before", async () => {
   await close();
 });
 
-it("says that a middleware which decodes the body took the bytes", async () => {
+it("responds 500 after a middleware that decodes the body", async () => {
   const log: string[] = [];
   const receive = nodeReceiver({ secret, accept: () => {}, log: (line) => log.push(line) });
   const server = createServer((request, response) => {

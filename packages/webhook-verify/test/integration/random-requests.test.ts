@@ -1,23 +1,23 @@
-/** Random requests against every adapter, over HTTP/1.1 and HTTP/2, with genuine deliveries among them: nothing breaks. */
+/** Random requests against every adapter, over HTTP/1.1 and HTTP/2, with valid deliveries among them: nothing fails. */
 import { connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { everyAdapter, type HttpVersion, serving } from "../every-adapter.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
-/** For all adapters together. `npm run test:fuzz` asks for a hundred thousand. */
+/** For all adapters together. `npm run compat -- fuzz` sends a hundred thousand. */
 const requests = Number(process.env["RANDOM_REQUESTS"] ?? 2_000);
-/** Printed with a failure; the same seed makes the same requests. */
+/** Printed with a failure; the same seed creates the same requests. */
 const seed = Number(process.env["RANDOM_SEED"] ?? Date.now() % 2 ** 31);
 const concurrency = 16;
 
-/** What the receiver responds (DESIGN of the responses in the README) when nothing of its own fails. */
+/** The responses of the receiver (see the README). */
 const ownStatuses = [204, 400, 401, 405, 408, 413, 415];
-/** What Node's parsers respond by themselves: unreadable requests, an unknown `Expect`, too many headers, too slow. */
+/** The responses of Node's parsers: unreadable requests, an unknown `Expect`, too many headers, timeouts. */
 const parserStatuses = [400, 408, 413, 417, 431];
-/** What routers respond to targets that are not `/webhooks`, and to methods that they do not know. */
+/** The responses of routers to targets other than `/webhooks`, and to unknown methods. */
 const routerStatuses = [400, 404, 405, 501];
-/** What Koa itself responds to a target that Node's `url.parse` rejects, before any middleware. */
+/** The response of Koa to a target that Node's `url.parse` rejects, before any middleware. */
 const koaStatuses = [500];
 
 interface Random {
@@ -28,7 +28,7 @@ interface Random {
 }
 
 /** mulberry32 */
-function randomOf(start: number): Random {
+function createRandom(start: number): Random {
   let state = start >>> 0;
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -49,7 +49,7 @@ interface Made {
   target: string;
   headers: [name: string, value: string][];
   body: Buffer;
-  /** Sends less than all of it and then leaves in this way. */
+  /** Sends a part of the request, and then ends the connection in this way. */
   leaves?: "reset" | "end";
 }
 
@@ -61,7 +61,7 @@ const text = (random: Random, length: number) =>
 function madeUp(random: Random): Made {
   const { body, headers: genuine } = signedDelivery(balanceChanged("evt_forged"), {
     key: random.chance(0.9) ? "whsec_other" : secret,
-    timestamp: random.one([0, 1, 2 ** 31, 9e15]), // never fresh: not even what our secret signs
+    timestamp: random.one([0, 1, 2 ** 31, 9e15]), // always outside the tolerance, even when signed with the secret
   });
   const headers = Object.entries(genuine);
   for (let changes = random.number(4); changes > 0; changes--) {
@@ -134,7 +134,7 @@ function genuine(id: string): Made {
 
 type Status = number | "none";
 
-/** Writes what may be no HTTP at all, and reads the status of the first response. */
+/** Writes bytes that may not be HTTP, and reads the status of the first response. */
 function overHttp1(port: number, made: Made, random: Random | undefined): Promise<Status> {
   const { method, target, headers, body, leaves } = made;
   const { length } = body;
@@ -187,7 +187,7 @@ function overHttp1(port: number, made: Made, random: Random | undefined): Promis
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => {
       socket.write(sent, () => {
         if (leaves === "reset") socket.resetAndDestroy();
-        else if (random !== undefined) socket.end(); // what is incomplete stays so, and nobody waits for the rest
+        else if (random !== undefined) socket.end(); // an incomplete request stays incomplete
       });
     });
     const finish = () => {
@@ -207,10 +207,10 @@ function overHttp1(port: number, made: Made, random: Random | undefined): Promis
   });
 }
 
-/** Sends over a session of its own, so that one broken session is only its own. */
+/** Sends over a new session, so that a broken session affects only this request. */
 function overHttp2(url: string, made: Made, random: Random | undefined): Promise<Status> {
   const { method, target, headers, body } = made;
-  // Elsewhere it is the framework that waits without end for the rest (Fastify), or keeps the session (Koa).
+  // In other adapters the framework waits for the rest forever (Fastify), or keeps the session open (Koa).
   const leaves = target === "/webhooks" ? made.leaves : undefined;
   const lines: Record<string, string | string[]> = {};
   for (const [name, value] of headers) {
@@ -246,10 +246,10 @@ function overHttp2(url: string, made: Made, random: Random | undefined): Promise
         request.write(body.subarray(0, random?.number(body.length + 1)), () => {
           if (leaves === "reset") request.close(random?.one([0, 1, 2, 5, 8, 11]));
         });
-        // Half of the stream stays open; the receiver's own time limit responds.
+        // The stream stays half open, until the timeout of the receiver.
       }
     } catch {
-      finish(); // what this client refuses to send
+      finish(); // a request that this client does not send
     }
   });
 }
@@ -263,7 +263,7 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
   const figures: Record<string, number> = {};
 
   it.each(everyVersion)(
-    "break nothing in %s over %s",
+    "cause no failure in %s over %s",
     async (name, version) => {
       const failures: unknown[] = [];
       const fail = (error: unknown) => void failures.push(error);
@@ -275,14 +275,14 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
       const adapter = everyAdapter.find((each) => each.name === name) as (typeof everyAdapter)[number];
       const listener = await adapter.listener({
         secret,
-        answerWithinMs: 2_000, // how long an upload that stops holds its place in this test
+        timeoutMs: 2_000, // for uploads that stop
         accept: ({ id }) => void accepted.add(id),
         ...(name.startsWith("Lambda") ? {} : { process: ({ id }: { id: string }) => void processed.add(id) }),
-        monotonicNow: () => 0, // so that the pause between two lines about one reason never ends
+        monotonicNow: () => 0, // so that each reason is logged once
         log: (line) => {
           const reason = /^webhook-verify: rejected: ([a-z-]+)/.exec(line)?.[1];
           if (reason === undefined)
-            fail(line); // nothing here is the program's fault
+            fail(line); // no request is an error of the program
           else rejections.push(reason);
         },
       });
@@ -299,7 +299,7 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
       let next = 0;
       async function sendSome(): Promise<void> {
         for (let index = next++; index < requestsEach; index = next++) {
-          const random = randomOf(seed + offset + index);
+          const random = createRandom(seed + offset + index);
           if (random.chance(0.1)) {
             const id = `evt_${index}`;
             genuineIds.push(id);
@@ -333,7 +333,7 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
     30_000 + requestsEach * 20,
   );
 
-  it("get the responses that they should", () => {
+  it("get the expected responses", () => {
     process.stdout.write(`random requests, seed ${seed}, by status: ${JSON.stringify(figures)}\n`);
     for (const status of [400, 401, 405, 415]) expect(figures[status]).toBeGreaterThan(0);
   });

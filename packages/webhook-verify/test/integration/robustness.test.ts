@@ -1,4 +1,4 @@
-/** Whatever throws ends as a response, and no sender costs more than what it sent: in every adapter, over HTTP/1.1 and HTTP/2. */
+/** Errors become responses, and a slow or hostile sender needs little memory: in every adapter, over HTTP/1.1 and HTTP/2. */
 import { request as httpRequest, type RequestListener } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { setFlagsFromString } from "node:v8";
@@ -24,7 +24,7 @@ const everyVersion = everyAdapter.flatMap((adapter) =>
 );
 const everyNodeVersion = everyVersion.filter(([, , { isBridged }]) => !isBridged);
 
-/** Serves until the test has finished. `around` may change the request and the response on their way in. */
+/** Serves until the test has finished. `around` can change the request and the response before the receiver gets them. */
 async function serve(
   adapter: EveryAdapter,
   version: HttpVersion,
@@ -58,14 +58,14 @@ function client(
   return { deliver: ({ headers, body }) => requestOver(session, headers, body), session };
 }
 
-const outcomeOf = (response: Promise<Http2Response>) =>
+const getOutcome = (response: Promise<Http2Response>) =>
   response.then(
     ({ status, headers }) => [status, headers["retry-after"]],
     () => "no response",
   );
 
 describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
-  it("refuses two signature lines, even when the first one is genuine", async () => {
+  it("responds 401 to two signature lines, even when the first is valid", async () => {
     const { deliver, accepted } = await serve(adapter, version);
     const { body, headers } = signedDelivery(balanceChanged());
     const genuine = headers["service-signature"] as string;
@@ -82,7 +82,7 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
     expect((await deliver({ body, headers })).status).toBe(204);
   });
 
-  it("responds 503 with Retry-After and writes one line when `now` throws", async () => {
+  it("responds 503 with Retry-After and logs one line when `now` throws", async () => {
     let isCreated = false; // createReceiver reads the clock too
     const { deliver, log } = await serve(adapter, version, {
       now: () => {
@@ -91,9 +91,9 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
       },
     });
     isCreated = true;
-    expect(await outcomeOf(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
+    expect(await getOutcome(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
     expect(log).toEqual([
-      expect.stringMatching(/the receiver failed in .*robustness.*\(Error\); responded 503/),
+      expect.stringMatching(/the receiver failed: Error at .*robustness.*; responded 503/),
     ]);
     expect(log.join()).not.toContain("anna@example.com");
   });
@@ -113,7 +113,7 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
     expect(calls).toBeGreaterThan(2);
   });
 
-  it("responds 503 when accepting fails with an error that cannot be read", async () => {
+  it("responds 503 when accept rejects with an unreadable error", async () => {
     const unreadable = new Error();
     for (const name of ["stack", "message", "name"]) {
       Object.defineProperty(unreadable, name, {
@@ -123,15 +123,15 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
       });
     }
     const { deliver, log } = await serve(adapter, version, { accept: () => Promise.reject(unreadable) });
-    expect(await outcomeOf(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
-    expect(log).toEqual([expect.stringContaining("an error that cannot be read")]);
+    expect(await getOutcome(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
+    expect(log).toEqual([expect.stringContaining("an unreadable error")]);
   });
 });
 
 describe.each(everyVersion.filter(([name]) => !name.startsWith("Lambda")))(
   "%s over %s",
   (_name, version, adapter) => {
-    it("survives work after the response that fails while log and onOutcome throw", async () => {
+    it("does not crash when process rejects while log and onOutcome throw", async () => {
       let failed = () => {};
       const hasFailed = new Promise<void>((resolve) => {
         failed = resolve;
@@ -155,7 +155,7 @@ describe.each(everyVersion.filter(([name]) => !name.startsWith("Lambda")))(
 
 describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
   // Koa sends the response itself, when the receiver has returned.
-  it.skipIf(name.startsWith("Koa"))("sends the response when something in its way throws once", async () => {
+  it.skipIf(name.startsWith("Koa"))("sends the response when writeHead throws once", async () => {
     let failures = 0;
     const { deliver, log, accepted } = await serve(adapter, version, {}, (_request, response) => {
       const { writeHead } = response;
@@ -171,7 +171,7 @@ describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
   });
 
   it.skipIf(name.startsWith("Koa"))(
-    "closes the connection when no response can be sent, and serves the next one",
+    "closes the connection when no response can be sent, and accepts the next delivery",
     async () => {
       let isBroken = true;
       const { deliver, accepted } = await serve(adapter, version, {}, (_request, response) => {
@@ -180,7 +180,7 @@ describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
           throw new Error("a session that could not be saved");
         };
       });
-      expect(await outcomeOf(deliver(signedDelivery(balanceChanged("evt_1"))))).toBe("no response");
+      expect(await getOutcome(deliver(signedDelivery(balanceChanged("evt_1"))))).toBe("no response");
       isBroken = false;
       expect((await deliver(signedDelivery(balanceChanged("evt_2")))).status).toBe(204);
       expect(accepted).toEqual(["evt_1", "evt_2"]);
@@ -188,7 +188,7 @@ describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
   );
 
   // Express itself throws: it sets a header first.
-  it.skipIf(/Express/.test(name))("leaves a response alone that somebody else has sent", async () => {
+  it.skipIf(/Express/.test(name))("does not change a response that was sent before", async () => {
     let isTaken = true;
     const { deliver } = await serve(adapter, version, {}, (_request, response) => {
       if (isTaken) response.writeHead(418).end();
@@ -198,7 +198,7 @@ describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
     expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
   });
 
-  it("responds 503 when the request's own headers throw", async () => {
+  it("responds 503 when the headers of the request throw", async () => {
     const { deliver, log } = await serve(adapter, version, {}, (request) => {
       const { headers } = request;
       const hostile = new Proxy(headers, {
@@ -209,17 +209,21 @@ describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
       });
       Object.defineProperty(request, "headers", { get: () => hostile });
     });
-    expect(await outcomeOf(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
+    expect(await getOutcome(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
     expect(log).toHaveLength(1);
   });
 });
 
 const uploadBytes = 2 * 1024 * 1024;
 const rejectedUploads: [string, number, (headers: Headers) => Headers][] = [
-  ["grows too large", 413, (headers) => headers],
-  ["announces too much", 413, (headers) => ({ ...headers, "content-length": String(uploadBytes) })],
+  ["becomes too large", 413, (headers) => headers],
+  [
+    "has a content-length over the limit",
+    413,
+    (headers) => ({ ...headers, "content-length": String(uploadBytes) }),
+  ],
   ["has no signature", 401, () => ({})],
-  ["is no POST", 405, (headers) => ({ ...headers, ":method": "PUT" })],
+  ["is not a POST", 405, (headers) => ({ ...headers, ":method": "PUT" })],
   ["is compressed", 415, (headers) => ({ ...headers, "content-encoding": "gzip" })],
 ];
 
@@ -245,14 +249,14 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 function heldBytes(): number {
   collectGarbage();
-  collectGarbage(); // waits for the sweepers of the first one, which free the buffers beside the main thread
+  collectGarbage(); // waits for the first collection, which frees the buffers on other threads
   return process.memoryUsage().arrayBuffers;
 }
 
 describe.each(everyNodeVersion.filter(([, version]) => version === "HTTP/1.1"))(
   "%s over %s",
   (_name, version, adapter) => {
-    it("holds of slow bodies what arrived, whatever was announced", async () => {
+    it("holds only the received bytes of slow bodies, with any content-length", async () => {
       const arrivedBytes = 16_384;
       const connections = 100;
       const cost = async (announcedBytes: number) => {

@@ -1,5 +1,5 @@
 "use client";
-/** What must not be done: a page that wants to issue cards by itself. */
+/** A mistake: a page that imports the client. */
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { useState } from "react";
 

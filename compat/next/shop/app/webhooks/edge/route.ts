@@ -1,4 +1,4 @@
-/** The App Router's door, on the edge runtime. */
+/** The App Router's receiver, on the edge runtime. */
 import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { nextRoute } from "@loyalty-cards/webhook-verify/next";
 import { after } from "next/server";

@@ -1,4 +1,4 @@
-/** The Pages Router's door. */
+/** The Pages Router's receiver. */
 // #region next-pages
 // pages/api/webhooks/loyalty.ts
 import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";

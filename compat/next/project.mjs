@@ -1,0 +1,98 @@
+/** A Next project outside this repository: installed with the packed packages as a user does, built, and started. */
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { pack } from "../../scripts/pack.ts";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+/** A user's own npm settings, not those of this repository. */
+export const env = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
+  NEXT_TELEMETRY_DISABLED: "1",
+};
+const notCopied = new Set(["node_modules", ".next", "next-env.d.ts"]);
+const example = here("../../examples/next");
+
+/** Installs the Next example; with a source, the files of that folder with the packages of the example. */
+export function installProject(source = example) {
+  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-next-"));
+  for (const file of ["package.json", "package-lock.json", ".npmrc"])
+    cpSync(join(example, file), join(folder, file));
+  cpSync(source, folder, { recursive: true, filter: (path) => !notCopied.has(basename(path)) });
+
+  // Our packages are installed from tarballs, everything else as the lock file says.
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const tarballs = [];
+  for (const list of [manifest.dependencies, manifest.devDependencies]) {
+    for (const name of Object.keys(list).filter((name) => name.startsWith("@loyalty-cards/"))) {
+      tarballs.push(pack(here(`../../packages/${basename(name)}`), folder).file);
+      delete list[name];
+    }
+  }
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+  const run = (command, args, more = {}) => {
+    try {
+      execFileSync(command, args, { cwd: folder, env: { ...env, ...more }, encoding: "utf8", stdio: "pipe" });
+    } catch (error) {
+      throw new Error(`${command} ${args.join(" ")} failed:\n${error.stdout}${error.stderr}`);
+    }
+  };
+  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", ...tarballs]);
+  return {
+    folder,
+    build: (args = [], settings = {}) => run("npx", ["next", "build", ...args], settings),
+    start: (port, settings) => startNext(folder, port, settings),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** `next start`. @throws with Next's output when it does not start. */
+async function startNext(folder, port, settings) {
+  let log = "";
+  const waiting = new Set();
+  const next = join(folder, "node_modules/next/dist/bin/next");
+  const child = spawn(process.execPath, [next, "start", "-H", "127.0.0.1", "-p", String(port)], {
+    cwd: folder,
+    env: { ...env, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      log += text;
+      for (const check of waiting) check();
+    });
+  }
+  const exited = new Promise((resolve) => child.on("exit", resolve));
+
+  /** Resolves when the log matches. */
+  const logged = (pattern) =>
+    new Promise((resolve) => {
+      const check = () => {
+        if (!pattern.test(log)) return;
+        waiting.delete(check);
+        resolve();
+      };
+      waiting.add(check);
+      check();
+    });
+  await Promise.race([
+    logged(/Ready in/),
+    exited.then(() => Promise.reject(new Error(`next start failed:\n${log}`))),
+  ]);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    log: () => log,
+    logged,
+    /** Sends SIGTERM, as a platform does before it replaces a server. */
+    stop() {
+      child.kill("SIGTERM");
+      return exited;
+    },
+    kill() {
+      child.kill("SIGKILL");
+      return exited;
+    },
+  };
+}

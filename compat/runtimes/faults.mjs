@@ -1,0 +1,256 @@
+/** The fault matrix: what the service or the network does at each attempt, and what the client must return or throw. */
+
+const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
+const jsonHeaders = { "content-type": "application/json" };
+
+const respond =
+  (status, headers = {}, body = "") =>
+  ({ response }) =>
+    response.writeHead(status, headers).end(body);
+
+const problem = (status, members = {}, headers = {}) =>
+  respond(
+    status,
+    { "content-type": "application/problem+json", ...headers },
+    JSON.stringify({ status, ...members }),
+  );
+const html = (status) => respond(status, { "content-type": "text/html" }, "<h1>Sorry</h1>");
+const raw =
+  (text) =>
+  ({ request }) =>
+    request.socket.end(text);
+
+/** Sends the head and a part of the body, and then closes the connection or sends nothing more. */
+const part =
+  (status, then) =>
+  ({ request, response }) => {
+    response.writeHead(status, { ...jsonHeaders, "content-length": card.length });
+    response.write(card.slice(0, 12), () => {
+      if (then === "cut") request.socket.destroy();
+    });
+  };
+const drip = ({ response }) => {
+  response.writeHead(201, { ...jsonHeaders, "content-length": card.length });
+  let sent = 0;
+  const timer = setInterval(() => {
+    response.write(card[sent++]);
+    if (sent === card.length) clearInterval(timer);
+  }, 50);
+  response.on("close", () => clearInterval(timer));
+};
+const noResponse = () => {};
+const tooLong = " ".repeat(5 * 1024 * 1024);
+const reset = ({ request }) => request.socket.resetAndDestroy();
+const close = ({ request }) => request.socket.destroy();
+const inSeconds = (seconds) => new Date(Date.now() + seconds * 1000).toUTCString();
+
+/** For rows without a response. Long enough that a busy machine does not add timeouts of its own. */
+const timeLimit = { timeoutMs: 1_000 };
+
+const isIssued = (attempts) => ({ ok: true, attempts });
+const isServerError = { code: "server", outcome: "unknown", retryable: true, attempts: 3 };
+
+/**
+ * `script` has one entry per attempt; later attempts get a card. `runtimeMayRetry` names the runtimes whose own fetch
+ * sends a request again, unseen by the client, when a kept-alive connection closes without a response.
+ */
+export const faults = [
+  { name: "503, 503, then the card", script: [respond(503), respond(503)], expected: isIssued(3) },
+  { name: "503 always", script: Array(9).fill(respond(503)), expected: isServerError },
+  { name: "500 with HTML always", script: Array(9).fill(html(500)), expected: isServerError },
+  { name: "502 with HTML, then the card", script: [html(502)], expected: isIssued(2) },
+  { name: "408 and 425, then the card", script: [problem(408), problem(425)], expected: isIssued(3) },
+  { name: "501", script: [problem(501)], expected: { code: "server", retryable: false, attempts: 1 } },
+  {
+    name: "429 with Retry-After: 1",
+    script: [problem(429, {}, { "retry-after": "1" })],
+    expected: { ...isIssued(2), atLeastMs: 990 },
+  },
+  {
+    name: "503 with an HTTP-date in 3 s",
+    script: [({ response }) => response.writeHead(503, { "retry-after": inSeconds(3) }).end()],
+    expected: { ...isIssued(2), atLeastMs: 1900 },
+  },
+  {
+    name: "503 with an HTTP-date in the past, as clock skew produces it",
+    script: [({ response }) => response.writeHead(503, { "retry-after": inSeconds(-3600) }).end()],
+    expected: { ...isIssued(2), atMostMs: 3000 },
+  },
+  {
+    name: "503 with Retry-After: 3600",
+    script: [respond(503, { "retry-after": "3600" })],
+    expected: { code: "server", retryAfterMs: 3_600_000, attempts: 1, atMostMs: 3000 },
+  },
+  {
+    name: "503 with a malformed Retry-After",
+    script: [respond(503, { "retry-after": "soon" })],
+    expected: { ...isIssued(2), atMostMs: 5000 },
+  },
+  {
+    name: "503 with two Retry-After lines",
+    script: [
+      raw(
+        "HTTP/1.1 503 X\r\nretry-after: 7\r\nretry-after: 9\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+      ),
+    ],
+    expected: { ...isIssued(2), atMostMs: 5000 },
+  },
+  {
+    name: "a reset connection, then the card",
+    script: [reset],
+    expected: isIssued(2),
+    runtimeMayRetry: ["Deno"],
+  },
+  {
+    name: "a closed connection, then the card",
+    script: [close],
+    expected: isIssued(2),
+    runtimeMayRetry: ["Deno"],
+  },
+  {
+    name: "a reset connection always",
+    script: Array(9).fill(reset),
+    expected: { code: "network", outcome: "unknown", attempts: 3 },
+  },
+  { name: "no response, then the card", script: [noResponse], options: timeLimit, expected: isIssued(2) },
+  {
+    name: "no response ever",
+    options: timeLimit,
+    script: Array(9).fill(noResponse),
+    expected: { code: "timeout", outcome: "unknown", attempts: 3 },
+  },
+  {
+    name: "no response until the deadline",
+    script: Array(9).fill(noResponse),
+    options: { timeoutMs: 10_000, deadlineMs: 1_500 },
+    expected: { code: "deadline", outcome: "unknown", attempts: 1, atMostMs: 6_000 },
+  },
+  {
+    name: "201 with a body that is cut",
+    script: [part(201, "cut"), part(201, "cut")],
+    expected: isIssued(3),
+  },
+  {
+    name: "201 with a body that stalls",
+    options: timeLimit,
+    script: [part(201, "stall"), part(201, "stall")],
+    expected: isIssued(3),
+  },
+  {
+    name: "201 with a body that arrives byte by byte",
+    script: [drip],
+    options: timeLimit,
+    expected: isIssued(2),
+  },
+  { name: "201 with HTML", script: [html(201), html(201)], expected: isIssued(3) },
+  { name: "201 with an empty body", script: [respond(201, jsonHeaders)], expected: isIssued(2) },
+  {
+    name: "201 with half of the JSON",
+    script: [respond(201, jsonHeaders, card.slice(0, 20))],
+    expected: isIssued(2),
+  },
+  {
+    name: "201 with a malformed chunk",
+    script: [
+      raw(
+        "HTTP/1.1 201 X\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{\r\n",
+      ),
+    ],
+    expected: isIssued(2),
+  },
+  {
+    name: "201 with content-encoding gzip and a plain body",
+    script: [respond(201, { ...jsonHeaders, "content-encoding": "gzip" }, card)],
+    expected: isIssued(2),
+  },
+  {
+    name: "201 with JSON that is not a card",
+    script: [respond(201, jsonHeaders, '{"ok":true}')],
+    expected: { code: "invalid-response", outcome: "unknown", attempts: 1 },
+  },
+  { name: "garbage instead of HTTP", script: [raw("what?\r\n\r\n")], expected: isIssued(2) },
+  { name: "503 with a body that is cut", script: [part(503, "cut")], expected: isIssued(2) },
+  {
+    name: "503 with a body that stalls",
+    script: [part(503, "stall")],
+    options: timeLimit,
+    expected: isIssued(2),
+  },
+  {
+    name: "503 with more than 4 MiB, then the card",
+    script: [respond(503, {}, tooLong)],
+    expected: isIssued(2),
+  },
+  {
+    name: "500 with more than 4 MiB always",
+    script: Array(9).fill(respond(500, {}, tooLong)),
+    expected: isServerError,
+  },
+  {
+    name: "404 with more than 4 MiB",
+    script: [respond(404, {}, tooLong)],
+    expected: { code: "not-found", outcome: "rejected", attempts: 1 },
+  },
+  {
+    name: "503 with content-encoding gzip and a plain body",
+    script: [respond(503, { "content-encoding": "gzip" }, "{}")],
+    expected: isIssued(2),
+  },
+  {
+    name: "422 with problem details",
+    script: [
+      problem(422, {
+        title: "Unprocessable",
+        detail: "Please fill in the name.",
+        errors: [{ pointer: "/name" }],
+      }),
+    ],
+    expected: {
+      code: "validation",
+      outcome: "rejected",
+      attempts: 1,
+      userMessage: "Please fill in the name.",
+      detail: "Please fill in the name.",
+    },
+  },
+  {
+    name: "422 as plain JSON",
+    script: [respond(422, jsonHeaders, '{"detail":"Please fill in the name."}')],
+    expected: { code: "validation", attempts: 1, userMessage: "Please fill in the name." },
+  },
+  {
+    name: "404 with HTML",
+    script: [html(404)],
+    expected: { code: "not-found", outcome: "rejected", attempts: 1 },
+  },
+  {
+    name: "401 with an empty body",
+    script: [respond(401)],
+    expected: { code: "unauthorized", outcome: "rejected", attempts: 1 },
+  },
+  {
+    name: "a redirect to another address",
+    script: [({ response, elsewhere }) => response.writeHead(307, { location: elsewhere }).end()],
+    expected: { code: "invalid-response", retryable: false, attempts: 1 },
+  },
+  {
+    name: "a port where no server listens",
+    base: "refused",
+    script: [],
+    expected: { code: "network", outcome: "not-sent", attempts: 3 },
+    // workerd reports "Network connection lost." for every failed connection.
+    expectedByRuntime: { workerd: { outcome: "unknown" } },
+  },
+  {
+    name: "a self-signed certificate",
+    base: "tls",
+    script: [],
+    expected: { code: "network", attempts: 3 },
+  },
+  {
+    name: "an abort during the request",
+    script: [noResponse],
+    abortAfterMs: 100,
+    expected: { aborted: true, atMostMs: 3000 },
+  },
+];

@@ -1,0 +1,126 @@
+/** The runtimes: how each one runs the programs of this folder. */
+import { execFile, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const binary = (path) => here(`../node_modules/${path}`);
+
+/** Runs `in-process.mjs`, which prints the results of the setup as JSON. */
+const inProcess =
+  (command, ...args) =>
+  async (setup) => {
+    const folder = mkdtempSync(join(tmpdir(), "compat-"));
+    const file = join(folder, "setup.json"); // longer than a command line may be
+    writeFileSync(file, JSON.stringify(setup));
+    try {
+      return await new Promise((resolve, reject) => {
+        const options = { maxBuffer: 2 ** 26, timeout: 60_000, cwd: here("../..") };
+        execFile(command, [...args, here("in-process.mjs"), file], options, (error, stdout, stderr) => {
+          if (error) reject(new Error(`${error.message}\n${stderr}`));
+          else resolve(JSON.parse(stdout));
+        });
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+
+const denoFlags = ["run", "--quiet", "--allow-net", "--allow-env", "--allow-read"];
+
+/** By name, a function that runs the setup there. */
+export const runtimes = {
+  "Node 20": inProcess(binary("node-20/bin/node")),
+  "Node 22": inProcess(binary("node-22/bin/node")),
+  "Node 24": inProcess(binary("node-24/bin/node")),
+  Deno: inProcess(binary("@deno/linux-x64-glibc/deno"), ...denoFlags),
+  Bun: inProcess(binary("@oven/bun-linux-x64/bin/bun"), "run"),
+  workerd: inWorkerd,
+};
+
+/** The client's transport over each major version of undici. */
+export const undiciVersions = {
+  "undici 6": (setup) => runtimes["Node 20"]({ ...setup, undici: "undici-6" }),
+  "undici 7": (setup) => runtimes["Node 22"]({ ...setup, undici: "undici-7" }),
+  "undici 8": (setup) => runtimes["Node 24"]({ ...setup, undici: "undici-8" }),
+};
+
+async function inWorkerd(setup) {
+  const port = await freePort();
+  const worker = await startWorkerd({
+    entryPoint: here("worker.mjs"),
+    port,
+    worker: `globalOutbound = "out"`,
+    services: `(name = "out", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),`,
+  });
+  try {
+    const response = await fetch(worker.url, { method: "POST", body: JSON.stringify(setup) });
+    return await response.json();
+  } finally {
+    await worker.stop();
+    worker.remove();
+  }
+}
+
+/**
+ * Bundles an entry point as wrangler does and runs it in workerd.
+ * @param worker, services: additions to workerd's configuration; `FOLDER` stands for a folder that lives until `remove`.
+ */
+export async function startWorkerd({ entryPoint, port, worker, services }) {
+  const folder = mkdtempSync(join(tmpdir(), "compat-workerd-"));
+  await build({
+    entryPoints: [entryPoint],
+    outfile: join(folder, "worker.js"),
+    bundle: true,
+    format: "esm",
+    conditions: ["workerd", "worker", "browser"], // those of workers come with `browser`, and must win over it
+    logLevel: "error",
+  });
+  const configuration = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (modules = [(name = "worker", esModule = embed "worker.js")], compatibilityDate = "2026-01-01", ${worker})),
+    ${services.replaceAll("FOLDER", JSON.stringify(folder))}
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]
+);
+`;
+  const file = join(folder, "config.capnp");
+  writeFileSync(file, configuration);
+  let child;
+  async function start() {
+    // workerd reports on file descriptor 3 that it listens.
+    child = spawn(binary("@cloudflare/workerd-linux-64/bin/workerd"), ["serve", "--control-fd=3", file], {
+      stdio: ["ignore", "ignore", "inherit", "pipe"],
+    });
+    await new Promise((resolve, reject) => {
+      child.stdio[3].once("data", resolve);
+      child.once("exit", (code) => reject(new Error(`workerd exited with ${code}`)));
+    });
+  }
+  await start();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** Starts it again after `stop`, with the same folder. */
+    start,
+    stop: () =>
+      new Promise((resolve) => {
+        child.once("exit", resolve);
+        child.kill("SIGKILL");
+      }),
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+export function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,49 @@
+/** The signature vectors, with the built verifier on every runtime and in a browser. */
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { expect, it } from "vitest";
+import { openBrowser } from "../browser.mjs";
+import { runtimes } from "./runtimes.mjs";
+
+const file = new URL("../../openapi/vectors/signatures.json", import.meta.url);
+const vectors = JSON.parse(readFileSync(file, "utf8"));
+const engines = { workerd: "WebCrypto", Chromium: "WebCrypto" };
+
+it.each(Object.entries({ ...runtimes, Chromium: inBrowser }))(
+  "verifies every vector on %s",
+  async (runtime, run) => {
+    const { verdicts, engine } = await run({ vectors });
+    expect(engine).toBe(engines[runtime] ?? "node:crypto");
+    const results = vectors.map(({ name }, index) => [name, [...new Set(verdicts[index])]]);
+    expect(results).toEqual(vectors.map(({ name, verdict }) => [name, [verdict]]));
+  },
+);
+
+/** Loads the bundle into a page on loopback, which counts as a secure origin: `crypto.subtle` is there. */
+async function inBrowser() {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("page.mjs", import.meta.url))],
+    bundle: true,
+    write: false,
+    format: "iife",
+    platform: "browser",
+    logLevel: "error",
+  });
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>vectors</title>");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { browser, close } = await openBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${server.address().port}/`);
+    await page.addScriptTag({ content: outputFiles[0].text });
+    return await page.evaluate((all) => globalThis.verifyVectors(all), vectors);
+  } finally {
+    await close();
+    server.close();
+    server.closeAllConnections();
+  }
+}

@@ -1,0 +1,49 @@
+/** The test suites of this folder, one project each; `npm run compat -- NAME` builds, installs and runs one. */
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const msw = (entry: string) => here(`node_modules/msw-3/lib/${entry}.js`);
+const conditions = ["@loyalty-cards/source"];
+
+/** A suite that tests the built packages. */
+const built = (name: string, testTimeout: number, folder = name) => ({
+  test: {
+    name,
+    dir: here(folder),
+    include: ["*.test.mjs"],
+    testTimeout,
+    hookTimeout: 300_000,
+    server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
+  },
+});
+
+export default defineConfig({
+  root: here("."),
+  test: {
+    // Some suites measure time, and all of them start processes that use every processor.
+    fileParallelism: false,
+    projects: [
+      built("runtimes", 90_000),
+      built("browser", 120_000, "../packages/mock-server/test/browser"),
+      built("next", 60_000),
+      {
+        // Needs the Node 24 in node_modules.
+        root: here(".."),
+        resolve: {
+          conditions,
+          alias: [
+            { find: /^msw$/, replacement: msw("core/index") },
+            { find: /^msw\/node$/, replacement: msw("node/index") },
+          ],
+        },
+        ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
+        test: {
+          name: "msw3",
+          include: ["packages/mock-server/test/integration/adapters.test.ts", "examples/testing/*.test.ts"],
+          testTimeout: 20_000,
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,137 @@
+/** The shop over real HTTP, with the mock service. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CardLinks } from "@loyalty-cards/issuing-client";
+import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import { expect, it, onTestFinished } from "vitest";
+import mockSettings from "./mock.json" with { type: "json" };
+import { openShop } from "./shop.ts";
+
+const seed = mockSettings as Required<Pick<MockServerOptions, "templates" | "endpoints">>;
+
+type Started = Awaited<ReturnType<typeof startMockServer>>;
+
+async function open({ mock: running, ...options }: MockServerOptions & { mock?: Started } = {}) {
+  let listener: RequestListener | undefined;
+  const server = createServer((request, response) => listener?.(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoints = seed.endpoints.map((endpoint) => ({ ...endpoint, url: `${url}/webhooks/loyalty` }));
+  const mock = running ?? (await startMockServer({ ...seed, ...options, endpoints }));
+  const folder = mkdtempSync(join(tmpdir(), "example-express-"));
+  const shop = await openShop({
+    url: mock.url,
+    key: mock.service.apiKeys.website,
+    namespace: "tests",
+    template: mock.service.templateId,
+    secret: mock.service.endpoints[0]?.secret ?? "",
+    file: join(folder, "shop.db"),
+  });
+  listener = shop.app;
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await shop.inbox.close();
+    if (running === undefined) await mock.close();
+    rmSync(folder, { recursive: true });
+  });
+  async function send(method: string, path: string, changes: object) {
+    const body = JSON.stringify({ name: "Anna", email: "anna@example.com", phone: "600100200", ...changes });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${url}${path}`, { method, headers, body });
+    return {
+      status: response.status,
+      body: (await response.json()) as { userId: string; message?: string; links: CardLinks },
+    };
+  }
+
+  return {
+    ...shop,
+    mock,
+    service: mock.service,
+    read: (sql: string) => shop.inbox.write((database) => database.prepare(sql).all()),
+    signUp: (changes = {}) => send("POST", "/sign-up", changes),
+    correct: (userId: string) => send("PUT", `/users/${userId}`, {}),
+  };
+}
+
+it("signs up and stores the balance of the events", async () => {
+  const { signUp, read, service } = await open();
+  const { status, body } = await signUp();
+  expect(status).toBe(201);
+  const [{ card }] = (await read("SELECT card FROM users")) as [{ card: string }];
+  expect(body.links.page).toBe(service.cards.get(card).publicUrl);
+
+  service.cards.purchase(card, { points: 120 });
+  await service.idle(); // two events of one millisecond have no order
+  service.cards.redeem(card, { points: 20 });
+  await service.idle();
+  await expect.poll(() => read("SELECT card, balance FROM balances")).toMatchObject([{ card, balance: 100 }]);
+});
+
+it.each([true, false])(
+  "keeps the user after a 422 and issues one card to the corrected form; the service stores refusals: %s",
+  async (storeRefusals) => {
+    const { signUp, correct, issueMissing, read, service } = await open({ storeRefusals });
+    const refused = await signUp({ phone: "12" });
+    expect(refused).toMatchObject({ status: 422, body: { message: "The phone number is not valid." } });
+    const { userId } = refused.body;
+    expect(await read("SELECT id, card FROM users")).toMatchObject([{ id: userId, card: null }]);
+    await issueMissing(); // does not repeat a rejected form
+
+    expect(await correct(userId)).toMatchObject({ status: 201, body: { userId } });
+    expect((await correct(userId)).status).toBe(409);
+    const [{ card }] = (await read("SELECT card FROM users")) as [{ card: string }];
+    expect(service.cards.get(card).status).toBe("active");
+  },
+);
+
+it.each([
+  { phone: "600100200", email: "" },
+  { phone: "", email: "anna@example.com" },
+  { phone: "", email: "" },
+])(
+  "issues a card to two people whose forms have phone $phone and e-mail $email",
+  async ({ phone, email }) => {
+    const { signUp, read } = await open();
+    const ben = { name: "Ben", phone: phone && "600100201", email: email && "ben@example.com" };
+    expect([(await signUp({ phone, email })).status, (await signUp(ben)).status]).toEqual([201, 201]);
+    const cards = (await read("SELECT card FROM users")) as { card: string }[];
+    expect(new Set(cards.map(({ card }) => card)).size).toBe(2);
+  },
+);
+
+it("responds 409 to an address that is taken", async () => {
+  const { signUp } = await open();
+  expect([(await signUp()).status, (await signUp()).status]).toEqual([201, 409]);
+});
+
+it("signs up while the service fails and issues one card later", async () => {
+  const { signUp, read, service, issueMissing } = await open();
+  service.templates.archive(service.templateId);
+  expect(await signUp()).toMatchObject({ status: 202, body: { userId: expect.any(String) } });
+  service.reset();
+  // Now the card is issued and only the response is lost, so the same key must be sent again.
+  service.faults.add({ phase: "after-commit", kind: "truncate", times: 1 });
+  await issueMissing();
+  await issueMissing();
+  const [{ card }] = (await read("SELECT card FROM users")) as [{ card: string }];
+  expect(service.cards.get(card).loyaltyBalance).toBe(0);
+  expect(service.faults.list()).toEqual([]);
+});
+
+it("issues separate cards to people who join after the database was lost", async () => {
+  const before = await open();
+  await before.signUp();
+  const after = await open({ mock: before.mock });
+  await after.signUp({ name: "Ben", email: "ben@example.com", phone: "600100201" });
+  const getCard = async ({ read, service }: typeof before) => {
+    const [user] = (await read("SELECT card FROM users")) as { card: string }[];
+    return service.cards.get(user?.card ?? "");
+  };
+  expect((await getCard(before)).fieldValues).toMatchObject({ name: "Anna" });
+  expect((await getCard(after)).fieldValues).toMatchObject({ name: "Ben" });
+});

@@ -1,0 +1,35 @@
+/** `npm start`: two processes behind one port; a process that exits is replaced. */
+// #region fleet
+import cluster from "node:cluster";
+import { openReceiver } from "./receiver.ts";
+
+const { DATABASE_URL, DATABASE_SCHEMA, PORT } = process.env;
+
+if (cluster.isPrimary) {
+  let isStopping = false;
+  for (let count = 0; count < 2; count++) cluster.fork();
+  cluster.on("exit", (_worker, code) => {
+    if (!isStopping && code !== 2) cluster.fork();
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      isStopping = true;
+      for (const worker of Object.values(cluster.workers ?? {})) worker?.kill(signal);
+    });
+  }
+} else {
+  try {
+    const { app, close } = await openReceiver({
+      databaseUrl: DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
+      ...(DATABASE_SCHEMA !== undefined && { schema: DATABASE_SCHEMA }),
+    });
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.once(signal, () => void close().then(() => process.exit(0)));
+    }
+    console.log(`receiving on ${await app.listen({ port: Number(PORT ?? 3000) })}`);
+  } catch (error) {
+    console.error(error);
+    process.exit(2); // wrong settings: starting again does not help
+  }
+}
+// #endregion

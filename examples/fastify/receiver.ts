@@ -1,0 +1,76 @@
+/** One of several processes: stores each delivery in pg-boss, and processes each event once. */
+// #region receiver
+// receiver.ts
+import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
+import { isNewest, markProcessed, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
+import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
+import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
+import fastify, { type FastifyInstance } from "fastify";
+import pg from "pg";
+import PgBoss from "pg-boss";
+import { currentSecrets } from "./secrets.ts";
+import { prepare } from "./tables.ts";
+
+export interface ReceiverSettings extends Pick<ReceiverOptions, "now" | "monotonicNow" | "onOutcome"> {
+  databaseUrl: string;
+  /** The schema of pg-boss and of our own tables. */
+  schema?: string;
+}
+
+export interface FleetMember {
+  app: FastifyInstance;
+  pool: pg.Pool;
+  /** Waits for running deliveries and jobs, and accepts no new ones. */
+  close(): Promise<void>;
+}
+
+export async function openReceiver(settings: ReceiverSettings): Promise<FleetMember> {
+  const { databaseUrl, schema = "public", ...options } = settings;
+  const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 8 });
+  pool.on("error", (error) => console.error(error.name)); // an idle connection was closed; the pool opens another
+
+  const boss = new PgBoss({ connectionString: databaseUrl, ...(schema !== "public" && { schema }) });
+  boss.on("error", (error) => console.error(error.name)); // PostgreSQL is not reachable; pg-boss reconnects
+  await prepare(pool, boss); // starts pg-boss and creates the queue
+  const inbox = await pgBossInbox(boss, { queue: "loyalty" });
+  const handle = onEvents({
+    "balance.changed": (event) =>
+      withPgTransaction(pool, async (transaction) => {
+        if (!(await markProcessed(transaction, event))) return; // was processed before
+        const { passId, balance } = event.data;
+        await transaction.query(
+          "INSERT INTO members VALUES ($1, 0, 1) ON CONFLICT (card) DO UPDATE SET purchases = members.purchases + 1",
+          [passId],
+        );
+        if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
+        await transaction.query("UPDATE members SET balance = $2 WHERE card = $1", [passId, balance]);
+      }),
+    other: () => {},
+  });
+  // By default pg-boss takes one job every two seconds. If one job of a batch fails, pg-boss retries the whole batch, and
+  // markProcessed skips the events that were processed.
+  await boss.work("loyalty", { batchSize: 50, pollingIntervalSeconds: 0.5 }, inboxHandler(handle));
+
+  const app = fastify();
+  app.register(fastifyReceiver, {
+    path: "/webhooks/loyalty",
+    secret: () => currentSecrets(pool),
+    inbox,
+    ...options,
+  });
+  app.get("/health", async (_request, reply) => {
+    const { isReachable, waiting, dead } = await inbox.health();
+    return reply.code(isReachable ? 200 : 503).send({ waiting, dead });
+  });
+
+  return {
+    app,
+    pool,
+    async close() {
+      await app.close();
+      await boss.stop({ graceful: true, wait: true });
+      await pool.end();
+    },
+  };
+}
+// #endregion

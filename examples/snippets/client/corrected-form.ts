@@ -1,0 +1,36 @@
+/** Corrects a form after a 422, for a service that may store a 422 under its idempotency key. */
+// #region corrected-form
+import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+
+export interface User {
+  id: string;
+  name: string;
+  phone: string;
+  cardId?: string;
+  salt?: string; // undefined until the service has rejected the form
+}
+
+/** Issues the card and stores its id in the user. Returns what the visitor has to correct. */
+export async function issueCardOrCorrect(
+  loyalty: IssuingClient,
+  templateId: string,
+  user: User,
+): Promise<string | undefined> {
+  const { id: userId, name, phone, salt } = user;
+  const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
+  try {
+    const card = await loyalty.issueCard(
+      templateId,
+      { fieldValues: { name }, customer },
+      { userId, ...(salt !== undefined && { salt }) },
+    );
+    user.cardId = card.id;
+    return undefined;
+  } catch (error) {
+    if (!isIssuingError(error) || error.code !== "validation") throw error;
+    // Only after a received 422, when no card exists under this key. After any other error keep the salt.
+    if (error.outcome === "rejected") user.salt = crypto.randomUUID();
+    return error.userMessage;
+  }
+}
+// #endregion

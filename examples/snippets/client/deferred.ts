@@ -1,0 +1,72 @@
+/** A sign-up that does not depend on the service: a job issues missing cards later, within 24 hours. */
+// #region users
+import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+
+export interface User {
+  id: string; // crypto.randomUUID(): unique across all user tables
+  name: string;
+  phone: string; // may be blank
+  /** The text that the visitor accepted, and when. Keep it as evidence, even without a card. */
+  privacy: { version: string; acceptedAt: Date };
+  /** Undefined if the visitor did not opt in. */
+  marketing?: { version: string; acceptedAt: Date };
+  /** When the card was first requested with this salt: saved before the first call. */
+  cardWantedAt?: Date;
+  /** Part of the idempotency key: new after each 422. */
+  salt?: string;
+  cardId?: string;
+  /** Why the job does not repeat the call. */
+  cardError?: string;
+}
+
+export interface Users {
+  save(user: User): Promise<void>;
+  waitingForCard(): AsyncIterable<User>; // with cardWantedAt, without cardId and cardError
+}
+// #endregion
+
+// #region issue
+export async function issueCardTo(
+  loyalty: IssuingClient,
+  templateId: string,
+  users: Users,
+  user: User,
+): Promise<{ correct: string | undefined }> {
+  let correct: string | undefined;
+  user.cardWantedAt ??= new Date();
+  delete user.cardError;
+  await users.save(user); // before the call: after a crash the job issues the card
+  const { id: userId, name, phone, privacy, marketing, salt, cardWantedAt: firstAttemptAt } = user;
+  const consents = {
+    privacy: { version: privacy.version },
+    ...(marketing && { marketing: { version: marketing.version } }), // omitted if not accepted
+  };
+  try {
+    const card = await loyalty.issueCard(
+      templateId,
+      { fieldValues: { name }, customer: { name, phone, consents } },
+      { userId, firstAttemptAt, ...(salt !== undefined && { salt }) },
+    );
+    user.cardId = card.id;
+  } catch (error) {
+    if (!isIssuingError(error)) throw error;
+    if (error.cardId !== undefined)
+      user.cardId = error.cardId; // the card exists, although the response is invalid
+    // A retry cannot succeed: the form, the API key or the template has to be corrected, or 24 hours have passed.
+    else if (!error.retryable && error.code !== "idempotency-mismatch") user.cardError = error.code;
+    if (error.code === "validation") correct = error.userMessage;
+    if (error.code === "validation" && error.outcome === "rejected") {
+      // A 422 was received: no card exists under this key, and the corrected form gets a new one.
+      user.salt = crypto.randomUUID();
+      delete user.cardWantedAt;
+    }
+  }
+  await users.save(user);
+  return { correct };
+}
+
+/** Run this every minute. Two processes may run it concurrently without issuing a second card. */
+export async function issueWaitingCards(loyalty: IssuingClient, templateId: string, users: Users) {
+  for await (const user of users.waitingForCard()) await issueCardTo(loyalty, templateId, users, user);
+}
+// #endregion

@@ -1,0 +1,31 @@
+/** A shop on one machine: a SQLite file stores each event before the 204, and its effect, applied once. */
+// #region one-machine
+import { type SqliteInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
+import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import express, { type Express } from "express";
+
+export async function createApp(secret: string, file: string): Promise<{ app: Express; inbox: SqliteInbox }> {
+  const inbox = sqliteInbox({ file }); // throws here when the file cannot be used
+  await inbox.write((database) =>
+    database.exec("CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)"),
+  );
+  inbox.work(
+    onEvents({
+      "balance.changed": (event, delivery) => {
+        const { passId, balance } = event.data;
+        // Runs in the transaction that marks the event as done: both are committed, or neither.
+        delivery.write((database) => {
+          if (!isNewest(database, `balance of ${passId}`, event)) return; // events arrive in any order
+          database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
+        });
+      },
+      other: () => {},
+    }),
+  );
+  const app = express();
+  app.post("/webhooks/loyalty", expressReceiver({ secret, inbox }));
+  return { app, inbox }; // and on SIGTERM: await inbox.close()
+}
+// #endregion

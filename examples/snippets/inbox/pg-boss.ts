@@ -1,0 +1,38 @@
+/** Several machines on PostgreSQL: pg-boss stores the events, and your transaction marks each as processed. */
+// #region pg-boss
+import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
+import {
+  ensureTables,
+  isNewest,
+  markProcessed,
+  withPgTransaction,
+} from "@loyalty-cards/webhook-inbox/postgres";
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import type { RequestHandler } from "express";
+import type pg from "pg";
+import type PgBoss from "pg-boss"; // pg-boss 12: import type { PgBoss } from "pg-boss";
+
+export async function receiveWebhooks(secret: string, boss: PgBoss, pool: pg.Pool): Promise<RequestHandler> {
+  await ensureTables(pool); // or run migrations/postgres/*.sql with your own tool
+  await boss.createQueue("loyalty");
+  const inbox = await pgBossInbox(boss, { queue: "loyalty" }); // rejects when the queue cannot be used
+  await boss.work(
+    "loyalty",
+    { batchSize: 50, pollingIntervalSeconds: 0.5 }, // pg-boss takes one event every two seconds by default
+    inboxHandler(
+      onEvents({
+        "balance.changed": (event) =>
+          withPgTransaction(pool, async (transaction) => {
+            if (!(await markProcessed(transaction, event))) return; // processed before
+            const { passId, balance } = event.data;
+            if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
+            await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
+          }),
+        other: () => {},
+      }),
+    ),
+  );
+  return expressReceiver({ secret, inbox });
+}
+// #endregion

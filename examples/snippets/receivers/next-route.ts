@@ -1,0 +1,15 @@
+/** A route of Next's App Router that receives deliveries. */
+// #region next
+// app/webhooks/loyalty/route.ts
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { nextRoute } from "@loyalty-cards/webhook-verify/next";
+import { saveBalance } from "./balances.ts"; // your own code
+
+export const POST = nextRoute({
+  secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
+  accept: onEvents({
+    "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
+    other: () => {},
+  }),
+});
+// #endregion

@@ -1,0 +1,143 @@
+/** Each receiver of the README takes a delivery of the mock service, over real HTTP. */
+import "reflect-metadata";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { getRequestListener } from "@hono/node-server";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { signWebhook } from "@loyalty-cards/webhook-verify";
+import { Module } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
+import { expect, it, onTestFinished } from "vitest";
+import { Balances, saved } from "./balances.ts";
+import { findProblems } from "./doctor.ts";
+import { createApp as expressApp } from "./express.ts";
+import { createApp as fastifyApp } from "./fastify.ts";
+import { createApp as honoApp } from "./hono.ts";
+import { createApp as koaApp } from "./koa.ts";
+import { handler } from "./lambda.ts";
+import { receiveWebhooks } from "./nest.ts";
+import { POST } from "./next-route.ts";
+import { createRoute } from "./unexpected-data.ts";
+import { handle } from "./verify.ts";
+
+type OnBalance = (cardId: string, balance: number) => Promise<void>;
+
+/** A server whose app is created when its signing secret is known. */
+async function serving(createListener: (secret: string, onBalance: OnBalance) => Promise<unknown>) {
+  const balances: [string, number][] = [];
+  let listener: unknown;
+  const server = createServer((...exchange) => (listener as (...args: unknown[]) => void)(...exchange));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { service, url, close } = await startMockServer();
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await close();
+  });
+  const endpoint = service.webhooks.createEndpoint({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/loyalty`,
+    events: ["balance.changed"],
+  });
+  listener = await createListener(endpoint.secret, async (...balance) => void balances.push(balance));
+  const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
+  const card = await loyalty.issueCard(service.templateId, {
+    customer: { consents: { privacy: { version: "1" } } },
+  });
+  service.cards.purchase(card.id, { points: 12 });
+  await service.idle();
+  return { balances, cardId: card.id, log: service.webhooks.deliveries() };
+}
+
+const apps: Record<string, (secret: string, onBalance: OnBalance) => Promise<unknown>> = {
+  express: async (secret, onBalance) => expressApp(secret, onBalance),
+  fastify: async (secret, onBalance) => {
+    const app = fastifyApp(secret, onBalance);
+    await app.ready();
+    return app.routing;
+  },
+  koa: async (secret, onBalance) => koaApp(secret, onBalance).callback(),
+  nest: async (secret, onBalance) => {
+    class App {}
+    Module({ providers: [Balances] })(App);
+    const app = await NestFactory.create(App, { logger: false });
+    app.get(Balances).save = onBalance;
+    receiveWebhooks(app, secret);
+    await app.init();
+    return app.getHttpAdapter().getInstance();
+  },
+  hono: async (secret, onBalance) => getRequestListener(honoApp(secret, onBalance).fetch),
+};
+
+it.each(Object.entries(apps))("receives a delivery on %s", async (_name, createListener) => {
+  const { balances, cardId, log } = await serving(createListener);
+  expect(log).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
+  expect(balances).toEqual([[cardId, 12]]);
+});
+
+it("receives a delivery on Next", async () => {
+  const { cardId, log } = await serving(async (secret) => {
+    process.env["LOYALTY_SIGNING_SECRET"] = secret;
+    return getRequestListener(POST);
+  });
+  expect([log[0]?.state, saved.at(-1)]).toEqual(["delivered", [cardId, 12]]);
+});
+
+it("receives a delivery on Lambda", async () => {
+  const { cardId, log } = await serving(async (secret) => {
+    process.env["LOYALTY_SIGNING_SECRET"] = secret;
+    return async (request: IncomingMessage, response: ServerResponse) => {
+      const { statusCode, headers, body } = await handler({
+        requestContext: { http: { method: request.method ?? "" } },
+        headers: request.headers as Record<string, string>,
+        body: (await buffer(request)).toString("base64"),
+        isBase64Encoded: true,
+      });
+      response.writeHead(statusCode, headers).end(body);
+    };
+  });
+  expect([log[0]?.state, saved.at(-1)]).toEqual(["delivered", [cardId, 12]]);
+});
+
+it("verifies a delivery without a receiver", async () => {
+  const rawBody = Buffer.from('{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}');
+  const signature = await signWebhook({ rawBody, secret: "whsec_1" });
+  expect(await handle(rawBody, signature, "whsec_1")).toMatchObject({ status: 204, event: { type: "ping" } });
+  expect(await handle(rawBody, signature, "whsec_2")).toEqual({ status: 401 });
+});
+
+it("rejects a needed event with unexpected data, and accepts an unknown event", async () => {
+  const balances: [string, number][] = [];
+  const receive = createRoute("whsec_1", async (...balance) => void balances.push(balance));
+  const getStatus = async (event: object) => {
+    const body = JSON.stringify({ id: "evt_1", createdAt: "2026-01-01T00:00:00.000Z", ...event });
+    const headers = { "service-signature": await signWebhook({ rawBody: body, secret: "whsec_1" }) };
+    return (await receive(new Request("https://shop.example/", { method: "POST", headers, body }))).status;
+  };
+  const data = {
+    passId: "card_1",
+    customerId: "cus_1",
+    balance: 1,
+    change: 1,
+    operation: { id: "op_1", type: "x" },
+  };
+  expect([
+    await getStatus({ type: "balance.changed", data }),
+    await getStatus({ type: "balance.changed", data: { ...data, balance: "1" } }),
+    await getStatus({ type: "card.renamed" }),
+    balances,
+  ]).toEqual([204, 503, 204, [["card_1", 1]]]);
+});
+
+it("lists the problems of a receiver", async () => {
+  const server = createServer((_request, response) => response.writeHead(500).end());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  expect(await findProblems(address, "whsec_1")).toEqual([
+    expect.stringMatching(
+      /^valid \(spec 6\.3\.1\): sent a ping as the service signs it, it responded 500\. The receiver failed: read its log\./,
+    ),
+  ]);
+});

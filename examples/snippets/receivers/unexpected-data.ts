@@ -1,0 +1,19 @@
+/** Rejects events with unexpected data if the shop needs them, so that they are not lost. */
+// #region unexpected-data
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+
+export function createRoute(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
+  return fetchReceiver({
+    secret,
+    accept: onEvents({
+      "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
+      unknown: ({ id, type }) => {
+        // Also called for event types that this version does not know; the shop does not use them.
+        if (String(type) === "balance.changed") throw new Error(`${id} has unexpected data.`);
+      },
+      other: () => {},
+    }),
+  });
+}
+// #endregion

@@ -1,0 +1,52 @@
+/** Tests of the receiver: a purchase, a database that is unavailable for hours, and duplicates. */
+// #region waiting
+// balances.test.ts
+import { expect } from "vitest";
+import { join } from "./join.ts";
+import { it, type Shop } from "./shop.ts";
+
+const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48 600 100 200" };
+
+async function issueCard({ loyalty, templateId }: Shop): Promise<string> {
+  const joined = await join(loyalty, templateId, anna);
+  if (!("cardId" in joined)) throw new Error("There is no card.");
+  return joined.cardId;
+}
+
+it("stores the balance after a purchase", async ({ shop }) => {
+  const { service, balances } = shop;
+  const cardId = await issueCard(shop);
+  service.cards.purchase(cardId, { points: 120 });
+  await service.waitFor({ delivery: { type: "balance.changed", state: "delivered" } });
+  expect(balances.get(cardId)).toBe(120);
+});
+// #endregion
+
+// #region time
+it("stores the balance hours later, when the database was down", async ({ shop }) => {
+  const { service, balances, database } = shop;
+  const cardId = await issueCard(shop);
+  database.isDown = true;
+  service.cards.purchase(cardId, { points: 120 });
+  await service.clock.advance("36m"); // three retries
+  expect(balances.get(cardId)).toBeUndefined();
+
+  database.isDown = false;
+  const [attempt] = await service.clock.advance("2h");
+  expect(attempt).toMatchObject({ status: 204 });
+  expect(balances.get(cardId)).toBe(120);
+});
+// #endregion
+
+// #region order
+it("stores the newest balance when deliveries are duplicated", async ({ shop }) => {
+  const { service, balances } = shop;
+  const cardId = await issueCard(shop);
+  service.faults.add({ kind: "duplicate", match: { event: "balance.changed" } });
+  service.cards.purchase(cardId, { points: 5 });
+  service.cards.purchase(cardId, { points: 7 });
+  await service.clock.runUntilIdle(); // a duplicate that arrives first is retried
+  expect(service.webhooks.deliveries({ state: "delivered" })).toHaveLength(4);
+  expect(balances.get(cardId)).toBe(12);
+});
+// #endregion

@@ -1,0 +1,23 @@
+/** The code under test: issues a card to a new member. */
+// #region register-member
+// register-member.ts, the code under test
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+
+export interface LoyaltySettings {
+  baseUrl: string;
+  apiKey: string;
+  templateId: string;
+  /** A name for each user table: "production", "staging", "tests". */
+  idempotencyNamespace: string;
+}
+
+export async function registerMember(
+  { templateId, ...service }: LoyaltySettings,
+  member: { id: string; phone: string },
+): Promise<string> {
+  const loyalty = createIssuingClient(service);
+  const customer = { phone: member.phone, consents: { privacy: { version: "2026-01" } } };
+  const card = await loyalty.issueCard(templateId, { customer }, { userId: member.id });
+  return card.id;
+}
+// #endregion

@@ -1,0 +1,40 @@
+/** The same shop against the mock server on a port, over real sockets. */
+// #region server
+// server/shop.spec.ts
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { expect, it } from "vitest";
+import { join } from "../join.ts";
+
+const { LOYALTY_URL = "", LOYALTY_API_KEY = "", LOYALTY_TEMPLATE_ID = "" } = process.env; // set by loyalty-cards-mock exec
+const loyalty = createIssuingClient({
+  baseUrl: LOYALTY_URL,
+  apiKey: LOYALTY_API_KEY,
+  idempotencyNamespace: "tests",
+});
+
+/** Calls the control API, which does what the shop's staff do in the console. */
+const control = async (path: string, body: unknown) => {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${LOYALTY_URL}/_mock/${path}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+  });
+  return response.json();
+};
+
+it("issues a card whose balance changes after a purchase, when the first response was lost", async () => {
+  const fault = { phase: "after-commit", kind: "truncate", times: 1, match: { operation: "issueCard" } };
+  await control("faults", fault);
+
+  const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
+  const joined = await join(loyalty, LOYALTY_TEMPLATE_ID, anna);
+  if (!("cardId" in joined)) throw new Error("There is no card.");
+  await control(`cards/${joined.cardId}/purchase`, { points: 120 });
+
+  expect(await control("wait", { card: { id: joined.cardId, loyaltyBalance: 120 } })).toMatchObject({
+    items: [{ loyaltyTier: "Silver" }],
+  });
+  expect((await loyalty.listOperations(joined.cardId)).length).toBe(1);
+});
+// #endregion

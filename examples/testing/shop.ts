@@ -1,0 +1,64 @@
+/** The fixture of each test: its own service with a manual clock, a client, and a receiver. */
+// #region fixture
+// shop.ts
+import { createIssuingClient, type IssuingClient } from "@loyalty-cards/issuing-client";
+import { createMockService, type MockService, manualClock } from "@loyalty-cards/mock-server";
+import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
+import { memoryDedupe } from "@loyalty-cards/webhook-verify";
+import { setupServer } from "msw/node";
+import { test } from "vitest";
+import { receiveBalances } from "./balances.ts";
+
+export interface Shop {
+  service: MockService;
+  loyalty: IssuingClient;
+  templateId: string;
+  /** The saved balances, by card id. */
+  balances: Map<string, number>;
+  database: { isDown: boolean };
+}
+
+export const it = test.extend<{ shop: Shop }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern that this fixture needs no other
+  shop: async ({}, use) => {
+    const service = createMockService({
+      clock: manualClock(),
+      deliver: (request) => receive(request),
+      storeRefusals: true, // the service repeats a 422 for 24 hours
+      templates: [
+        {
+          id: "tpl_club",
+          name: "Club",
+          fields: [{ key: "name", type: "name", required: true }],
+          tiers: [{ name: "Gold", from: 100 }],
+        },
+      ],
+    });
+    const { secret } = service.webhooks.createEndpoint({
+      url: "https://shop.test/webhooks",
+      events: ["balance.changed"],
+    });
+    const balances = new Map<string, number>();
+    const database = { isDown: false };
+    const receive = receiveBalances(
+      { secret, dedupe: memoryDedupe(), now: service.clock.now },
+      {
+        async save(cardId, balance) {
+          if (database.isDown) throw new Error("database down");
+          balances.set(cardId, balance);
+        },
+      },
+    );
+    const loyalty = createIssuingClient({
+      baseUrl: service.baseUrl,
+      apiKey: service.apiKeys.website,
+      idempotencyNamespace: "tests",
+    });
+
+    const network = setupServer(...mockHandlers(service));
+    network.listen(failOnUnhandled);
+    await use({ service, loyalty, templateId: "tpl_club", balances, database });
+    network.close();
+  },
+});
+// #endregion

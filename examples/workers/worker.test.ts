@@ -1,0 +1,124 @@
+/** The Worker in workerd, with deliveries of the mock service. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
+import { signWebhook } from "@loyalty-cards/webhook-verify";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { runWorker } from "./run.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "worker-"));
+let mock: MockServer;
+let worker: Awaited<ReturnType<typeof runWorker>>;
+let endpoint: { id: string; secret: string };
+let port: number;
+let url: string;
+
+beforeAll(async () => {
+  port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  mock = await startMockServer();
+  endpoint = mock.service.webhooks.createEndpoint({
+    url: `${url}/webhooks/loyalty`,
+    events: ["balance.changed", "tier.changed", "consent.changed"],
+  });
+  worker = await runWorker({ port, secret: endpoint.secret, folder });
+}, 60_000);
+afterAll(async () => {
+  await worker.dispose();
+  await mock.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function issueCard(customer: object): Promise<string> {
+  const response = await fetch(`${mock.url}/api/v1/templates/${mock.service.templateId}/passes`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${mock.service.apiKeys.website}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({
+      fieldValues: {},
+      customer: { consents: { privacy: { version: "1" } }, ...customer },
+    }),
+  });
+  const { id } = (await response.json()) as { id: string };
+  return id;
+}
+
+const readCard = async (id: string) => (await fetch(`${url}/cards/${id}`)).json();
+const readStatuses = () => mock.service.webhooks.deliveries().map(({ attempts }) => attempts.at(-1)?.status);
+
+async function deliver(event: object, secret = endpoint.secret): Promise<number> {
+  const body = JSON.stringify(event);
+  const headers = { "service-signature": await signWebhook({ rawBody: body, secret }) };
+  return (await fetch(`${url}/webhooks/loyalty`, { method: "POST", headers, body })).status;
+}
+
+const createEvent = (id: string, cardId: string, second: number, balance: number) => ({
+  id,
+  type: "balance.changed",
+  createdAt: `2026-11-20T10:00:${10 + second}.000Z`,
+  data: {
+    passId: cardId,
+    customerId: "cus_1",
+    balance,
+    change: 1,
+    operation: { id: "op_1", type: "purchase" },
+  },
+});
+
+it("stores the balance, tier and consent of the events", async () => {
+  const card = await issueCard({
+    phone: "600100200",
+    consents: { privacy: { version: "1" }, marketing: {} },
+  });
+  const second = await issueCard({ phone: "600100200" });
+  mock.service.cards.purchase(card, { points: 120 });
+  await mock.service.idle();
+  expect(await readCard(card)).toEqual({ balance: 120, tier: "Silver", wantsNews: true });
+  expect(await readCard(second)).toEqual({});
+  expect(readStatuses().length).toBeGreaterThanOrEqual(3);
+  expect(new Set(readStatuses())).toEqual(new Set([204]));
+});
+
+it("accepts a test event, rejects a forgery, and accepts a duplicate without effect", async () => {
+  mock.service.webhooks.sendTest(endpoint.id);
+  await mock.service.idle();
+  expect(readStatuses().at(-1)).toBe(204);
+  const first = createEvent("evt_1", "card_duplicates", 0, 5);
+  expect(await deliver(first, "whsec_forged")).toBe(401);
+  expect(await readCard("card_duplicates")).toEqual({});
+  expect(await deliver(first)).toBe(204);
+  // Same id: a duplicate, whatever its content.
+  expect(await deliver(createEvent("evt_1", "card_duplicates", 9, 9))).toBe(204);
+  expect(await readCard("card_duplicates")).toEqual({ balance: 5 });
+});
+
+it("stores the newest balance when events arrive concurrently and out of order", async () => {
+  const events = Array.from({ length: 20 }, (_, second) =>
+    createEvent(`evt_o${second}`, "card_order", second, second),
+  );
+  const shuffled = [...events, ...events].sort((one, other) => (one.id < other.id ? 1 : -1));
+  expect(new Set(await Promise.all(shuffled.map((event) => deliver(event))))).toEqual(new Set([204]));
+  expect(await readCard("card_order")).toEqual({ balance: 19 });
+});
+
+it("still has the events after a restart", async () => {
+  expect(await deliver(createEvent("evt_restart", "card_restart", 0, 7))).toBe(204);
+  await worker.dispose();
+  worker = await runWorker({ port, secret: endpoint.secret, folder });
+  expect(await readCard("card_restart")).toEqual({ balance: 7 });
+  expect(await deliver(createEvent("evt_restart", "card_restart", 1, 8))).toBe(204);
+  expect(await readCard("card_restart")).toEqual({ balance: 7 });
+});

@@ -1,0 +1,72 @@
+/** Reads a body into memory, up to a limit. */
+
+/**
+ * One buffer for all chunks of a body. It grows with what arrives, not with what was announced, so a sender that announces
+ * much and sends little costs little. A body in one chunk is not copied; with more chunks the buffer doubles, up to the limit.
+ */
+export class BoundedBuffer {
+  readonly #maxBytes: number;
+  readonly #expectedBytes: number;
+  #buffer: Uint8Array = new Uint8Array();
+  #length = 0;
+
+  /** @param expectedBytes what the sender announced, if it did: the first allocation of a longer body. */
+  constructor(maxBytes: number, expectedBytes = maxBytes) {
+    this.#maxBytes = maxBytes;
+    this.#expectedBytes = Math.min(expectedBytes, maxBytes);
+  }
+
+  /** @returns false when the body would be longer than the limit; the chunk is not added then. */
+  add(chunk: Uint8Array): boolean {
+    const end = this.#length + chunk.byteLength;
+    if (end > this.#maxBytes) return false;
+    if (this.#length === 0) {
+      this.#buffer = chunk;
+    } else {
+      if (end > this.#buffer.length) this.#grow(end);
+      this.#buffer.set(chunk, this.#length);
+    }
+    this.#length = end;
+    return true;
+  }
+
+  /** The body. The buffer itself where it is full: a view costs as much as parsing an event. */
+  bytes(): Uint8Array {
+    return this.#length === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.#length);
+  }
+
+  #grow(end: number): void {
+    const limit = end > this.#expectedBytes ? this.#maxBytes : this.#expectedBytes;
+    const larger = new Uint8Array(Math.min(Math.max(end, 2 * this.#buffer.length), limit));
+    larger.set(this.#buffer);
+    this.#buffer = larger;
+  }
+}
+
+/**
+ * Reads all chunks. Stops, and releases the source, as soon as the limit is passed.
+ * @returns undefined when the body is longer than `maxBytes`.
+ * @throws what the source throws.
+ */
+export async function readBounded(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const buffer = new BoundedBuffer(maxBytes);
+  for await (const chunk of chunks) if (!buffer.add(chunk)) return undefined;
+  return buffer.bytes();
+}
+
+/** The chunks of a web stream. Not every runtime can iterate over one. */
+export function toChunks(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  const reader = stream.getReader();
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => reader.read() as Promise<IteratorResult<Uint8Array>>,
+      return: () => {
+        reader.cancel().catch(() => {}); // not awaited: a source may never settle it
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    }),
+  };
+}

@@ -1,0 +1,27 @@
+/** Formats text and bytes for HTML, logs and headers. */
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Characters that neither HTML nor XML can contain, not even as a reference: controls, and unpaired surrogates. */
+const forbidden = /[^\P{Cc}\t\n\r]|[\uFFFE\uFFFF]|\p{Cs}/gu;
+
+/** Text for an element or a quoted attribute. Characters that HTML cannot contain become U+FFFD. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "").replace(forbidden, "\uFFFD");
+}
+
+/** Text of an event on one line, cut after 100 characters: it cannot write log lines of its own. */
+export function toPrintable(text: string): string {
+  return text.slice(0, 100).replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
+}
+
+/** Lower-case hexadecimal digits, two for each byte. */
+export function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,177 @@
+/** Generated from control.yaml by `npm run generate`. Do not edit. */
+
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        readonly Text: string;
+        /** @enum {string} */
+        readonly OperationId: "issueCard" | "getCard" | "listOperations" | "getConsent" | "setConsent";
+        /** @enum {string} */
+        readonly EventType: "card.added" | "card.removed" | "balance.changed" | "tier.changed" | "consent.changed" | "ping";
+        readonly ApiKeyInput: {
+            /** @enum {string} */
+            readonly kind: "website" | "full";
+            readonly name?: components["schemas"]["Text"];
+        };
+        /** A template to create. */
+        readonly TemplateInput: {
+            /** Default: a generated id. */
+            readonly id?: string;
+            readonly name: components["schemas"]["Text"];
+            readonly fields?: readonly components["schemas"]["TemplateFieldInput"][];
+            readonly tiers?: readonly components["schemas"]["Tier"][];
+        };
+        readonly TemplateFieldInput: {
+            readonly key: components["schemas"]["Text"];
+            /** @enum {string} */
+            readonly type: "name" | "text" | "number";
+            /** Default false. */
+            readonly required?: boolean;
+            /** The name that people see. Default: the key. */
+            readonly label?: string;
+        };
+        /** A level, and the lowest balance that has it. */
+        readonly Tier: {
+            readonly name: components["schemas"]["Text"];
+            /** The lowest balance of the level. */
+            readonly from: number;
+        };
+        readonly PointsInput: {
+            readonly points: number;
+        };
+        readonly CorrectionInput: {
+            readonly change: number;
+        };
+        /** Points of old purchases that expire. */
+        readonly Expiry: {
+            readonly points: number;
+            /** true: the points stay in the balance and only stop counting for the level. Default false: they leave the balance. */
+            readonly keepBalance?: boolean;
+        };
+        readonly StatusInput: {
+            readonly status: components["schemas"]["Text"];
+        };
+        /** Where to send events, and which. */
+        readonly EndpointInput: {
+            readonly url: components["schemas"]["Text"];
+            readonly events: components["schemas"]["EventTypes"];
+        };
+        readonly EndpointChange: {
+            readonly url?: components["schemas"]["Text"];
+            readonly events?: components["schemas"]["EventTypes"];
+        };
+        /** The selected events. A test event is sent whatever is selected. */
+        readonly EventTypes: readonly components["schemas"]["EventType"][];
+        /** How a clock runs. */
+        readonly ClockSetting: {
+            /** @enum {string} */
+            readonly mode: "system" | "manual" | "scaled";
+            /** Of a scaled clock: how many times as fast as real time. */
+            readonly factor?: number;
+        };
+        readonly AdvanceInput: {
+            readonly duration: string | number;
+        };
+        readonly FaultInput: components["schemas"]["StatusFault"] | components["schemas"]["LatencyFault"] | components["schemas"]["HtmlFault"] | components["schemas"]["ConnectionFault"] | components["schemas"]["DeliveryFault"];
+        readonly StatusFault: {
+            /** @enum {string} */
+            readonly kind: "status";
+            readonly phase: components["schemas"]["FaultPhase"];
+            readonly match?: components["schemas"]["RequestMatch"];
+            readonly times?: components["schemas"]["FaultTimes"];
+            readonly status: number;
+            readonly retryAfterSeconds?: number;
+        };
+        readonly LatencyFault: {
+            /** @enum {string} */
+            readonly kind: "latency";
+            readonly phase: components["schemas"]["FaultPhase"];
+            readonly match?: components["schemas"]["RequestMatch"];
+            readonly times?: components["schemas"]["FaultTimes"];
+            readonly delayMs: number;
+        };
+        readonly HtmlFault: {
+            /** @enum {string} */
+            readonly kind: "html";
+            readonly phase: components["schemas"]["FaultPhase"];
+            readonly match?: components["schemas"]["RequestMatch"];
+            readonly times?: components["schemas"]["FaultTimes"];
+            /** Default 502. */
+            readonly status?: number;
+        };
+        readonly ConnectionFault: {
+            /** @enum {string} */
+            readonly kind: "reset" | "destroy" | "truncate" | "malformed" | "hang";
+            readonly phase: components["schemas"]["FaultPhase"];
+            readonly match?: components["schemas"]["RequestMatch"];
+            readonly times?: components["schemas"]["FaultTimes"];
+        };
+        /** An injected fault of webhook deliveries. */
+        readonly DeliveryFault: {
+            /** @enum {string} */
+            readonly kind: "duplicate" | "reorder" | "drop";
+            readonly match?: {
+                readonly event?: components["schemas"]["EventType"];
+                readonly endpointId?: components["schemas"]["Text"];
+            };
+            readonly times?: components["schemas"]["FaultTimes"];
+        };
+        /**
+         * `before`: the operation does not run. `after-commit`: it runs, and only its response is affected.
+         * @enum {string}
+         */
+        readonly FaultPhase: "before" | "after-commit";
+        /** How often the rule applies. Default: until it is removed. */
+        readonly FaultTimes: number;
+        /** Which requests a rule applies to. All members that are present must match. */
+        readonly RequestMatch: {
+            readonly operation?: components["schemas"]["OperationId"];
+            readonly method?: components["schemas"]["Text"];
+            /** The path of the request; `*` matches any text. */
+            readonly path?: string;
+            readonly idempotencyKey?: components["schemas"]["Text"];
+        };
+        /** One of event, delivery and card. */
+        readonly WaitCondition: {
+            readonly event?: components["schemas"]["EventCondition"];
+            readonly delivery?: components["schemas"]["DeliveryCondition"];
+            readonly card?: components["schemas"]["CardCondition"];
+            readonly count?: components["schemas"]["WaitCount"];
+        };
+        readonly WaitInput: {
+            readonly event?: components["schemas"]["EventCondition"];
+            readonly delivery?: components["schemas"]["DeliveryCondition"];
+            readonly card?: components["schemas"]["CardCondition"];
+            readonly count?: components["schemas"]["WaitCount"];
+            readonly timeoutMs?: number;
+        };
+        readonly EventCondition: {
+            readonly type?: components["schemas"]["EventType"];
+            readonly id?: components["schemas"]["Text"];
+            readonly data?: {
+                readonly [key: string]: unknown;
+            };
+        };
+        readonly DeliveryCondition: {
+            readonly id?: components["schemas"]["Text"];
+            readonly eventId?: components["schemas"]["Text"];
+            readonly endpointId?: components["schemas"]["Text"];
+            readonly type?: components["schemas"]["EventType"];
+            /** @enum {string} */
+            readonly state?: "pending" | "delivered" | "failed";
+        };
+        /** The id of a card, and members that it has in a response of the API. */
+        readonly CardCondition: {
+            readonly id: components["schemas"]["Text"];
+        };
+        readonly WaitCount: number;
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

@@ -1,0 +1,121 @@
+/** Options of one call: validated once, when a method is called. */
+import type { Clock } from "./clock.ts";
+import { configurationError } from "./errors.ts";
+
+/** What every method takes. The defaults are the options of the client. */
+export interface CallOptions {
+  /** Aborts the call, which then rejects with `signal.reason`. */
+  signal?: AbortSignal | undefined;
+  /** Time limit of one attempt, including the body of the response, in milliseconds. */
+  timeoutMs?: number | undefined;
+  /** Time limit of the whole call: attempts, pauses and bodies. In milliseconds. */
+  deadlineMs?: number | undefined;
+  /** Maximum number of retries. 0 disables retries. */
+  maxRetries?: number | undefined;
+  /** Extra headers. `authorization`, `idempotency-key` and `content-*` cannot be overridden; a `user-agent` is appended to the client's. */
+  headers?: Record<string, string> | undefined;
+  /** Called with every response, including errors. */
+  onResponse?: ((meta: ResponseMeta) => void) | undefined;
+}
+
+/** Metadata of a response. */
+export interface ResponseMeta {
+  status: number;
+  headers: Headers;
+  /** How many requests the call has sent. */
+  attempts: number;
+  /** The service's identifier of the request, when the response has one. */
+  requestId?: string;
+  idempotencyKey?: string;
+  durationMs: number;
+}
+
+/** Times and retries of a call. */
+export interface CallLimits {
+  timeoutMs: number;
+  deadlineMs: number;
+  maxRetries: number;
+}
+
+/** One caller of a call: a call that is shared has several. */
+export interface Caller {
+  signal: AbortSignal | undefined;
+  /** The deadline, on the monotonic clock. */
+  endsAtMs: number;
+  timeoutMs: number;
+  maxRetries: number;
+  /** Names in lower case. A new object: the request adds its own headers. */
+  headers: Record<string, string>;
+  onResponse: ((meta: ResponseMeta) => void) | undefined;
+}
+
+/** @throws {IssuingError} `configuration` for an invalid option; the `reason` of a signal that is aborted already. */
+export function parseCallOptions(options: CallOptions, defaults: CallLimits, clock: Clock): Caller {
+  const { signal, onResponse } = options;
+  if (signal && typeof signal.throwIfAborted !== "function")
+    throw configurationError("signal must be an AbortSignal.");
+  const { timeoutMs, deadlineMs, maxRetries } = parseLimits(options, defaults);
+  signal?.throwIfAborted();
+  return {
+    signal: signal ?? undefined,
+    endsAtMs: clock.monotonicMs() + deadlineMs,
+    timeoutMs,
+    maxRetries,
+    headers: parseHeaders(options.headers),
+    onResponse: onResponse ?? undefined,
+  };
+}
+
+/** @returns the object, or an empty one for null and undefined. @throws {IssuingError} `configuration` for any other value. */
+export function parseObject<Value extends object>(name: string, value: Value | null | undefined): Value {
+  if (value === undefined || value === null) return {} as Value; // every member is optional
+  if (typeof value === "object") return value;
+  throw configurationError(`${name} must be an object, not ${typeof value}.`);
+}
+
+/** @throws {IssuingError} `configuration`, naming the option. */
+export function parseLimits(
+  options: { [Name in keyof CallLimits]?: unknown },
+  defaults: CallLimits,
+): CallLimits {
+  const maxRetries = options.maxRetries ?? defaults.maxRetries;
+  if (typeof maxRetries !== "number" || !Number.isInteger(maxRetries) || maxRetries < 0) {
+    throw configurationError(`maxRetries must be a whole number, 0 or more, not ${String(maxRetries)}.`);
+  }
+  return {
+    timeoutMs: parseMs("timeoutMs", options.timeoutMs ?? defaults.timeoutMs),
+    deadlineMs: parseMs("deadlineMs", options.deadlineMs ?? defaults.deadlineMs),
+    maxRetries,
+  };
+}
+
+function parseMs(name: string, value: unknown): number {
+  if (typeof value === "number" && value > 0) return value;
+  throw configurationError(`${name} must be a number of milliseconds above 0, not ${String(value)}.`);
+}
+
+/** Headers of the connection and of the body, which the client or the transport sets. */
+const reservedHeaders =
+  /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
+
+/** @returns a new object with names in lower case. @throws {IssuingError} `configuration`, without the value of a header. */
+export function parseHeaders(headers: Record<string, string> | undefined): Record<string, string> {
+  const parsed: Record<string, string> = {};
+  for (const [key, value] of Object.entries(headers ?? {})) {
+    const name = key.toLowerCase();
+    if (reservedHeaders.test(name))
+      throw configurationError(
+        `headers must not have ${JSON.stringify(key)}: the client or the connection sets it.`,
+      );
+    try {
+      new Headers([[name, value]]);
+    } catch {
+      // The runtime's error would quote the value.
+      throw configurationError(
+        `headers has an invalid entry, ${JSON.stringify(key)}: a name or value contains characters that are not allowed.`,
+      );
+    }
+    parsed[name] = value;
+  }
+  return parsed;
+}

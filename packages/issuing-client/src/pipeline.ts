@@ -1,0 +1,164 @@
+/** The path of one operation: starts the request, waits for the result, and returns the value or throws the error. */
+import { notify } from "@loyalty-cards/internal/reporting";
+import { type AttemptFailure, type AttemptResult, type HttpResponse, isFailure } from "./attempt.ts";
+import { Call, type OperationName } from "./call.ts";
+import { type Caller, parseCallOptions, type ResponseMeta } from "./call-options.ts";
+import { TimeLimitError, waitWithin } from "./clock.ts";
+import { copyError, deadlineError, IssuingError, ProblemError } from "./errors.ts";
+import { parseIdempotencyKey, randomIdempotencyKey } from "./idempotency.ts";
+import type { Settings } from "./options.ts";
+import { createProblemError, getRequestId } from "./problem-error.ts";
+import { type OperationRequest, toPath, toTransportRequest } from "./request.ts";
+import { createRetryBudget, sendWithRetries } from "./retry.ts";
+import type { TransportRequest } from "./transport.ts";
+
+/** The last attempt's result, or what ended the call before it had one. */
+type CallResult = AttemptResult | { error: unknown };
+
+/** A request that was started, and that several callers can wait for. */
+export interface RunningCall {
+  call: Call;
+  request: OperationRequest;
+  /** Never rejects. */
+  result: Promise<CallResult>;
+}
+
+/** Returns the value of a success. @throws {IssuingError} `invalid-response`. */
+export type Read<Value> = (call: Call, body: unknown) => Value;
+
+export type Pipeline = ReturnType<typeof createPipeline>;
+
+export function createPipeline(settings: Settings) {
+  const { clock, random, onEvent, transport, baseUrl, apiKey, userAgent, limits } = settings;
+  const retryOptions = { transport, random, budget: createRetryBudget(clock) };
+  const deprecatedOperations = new Set<OperationName>();
+
+  async function send(call: Call, url: string, request: TransportRequest): Promise<CallResult> {
+    try {
+      const { headers } = request;
+      headers["user-agent"] = headers["user-agent"] ? `${userAgent} ${headers["user-agent"]}` : userAgent;
+      // Looked up once for all attempts, within the deadline. Only this function and the transport see the key.
+      const key = typeof apiKey === "string" ? apiKey : await waitForKey(apiKey, call);
+      headers["authorization"] = `Bearer ${key}`; // spec 5.1
+      const result = await sendWithRetries(call, url, request, retryOptions);
+      if (isFailure(result)) return result;
+
+      notifyDeprecation(call, result);
+      for (const { onResponse } of call.callers) {
+        if (onResponse !== undefined) notify(onResponse, toMeta(call, result));
+      }
+      // The listener may have aborted the call. A deadline that passed meanwhile does not matter any more.
+      const { aborted, reason } = call.signal;
+      return aborted && !(reason instanceof TimeLimitError) ? { error: reason } : result;
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  function waitForKey(getKey: () => Promise<string>, { signal }: Call): Promise<string> {
+    return waitWithin({ clock, endsAtMs: () => Number.POSITIVE_INFINITY, signal }, getKey());
+  }
+
+  function notifyDeprecation(call: Call, { head }: HttpResponse): void {
+    const deprecation = head.header("deprecation");
+    const sunset = head.header("sunset");
+    if ((deprecation ?? sunset) === null || deprecatedOperations.has(call.operation)) return;
+    deprecatedOperations.add(call.operation);
+    call.notify({
+      type: "deprecation",
+      ...(deprecation !== null && { deprecation }),
+      ...(sunset !== null && { sunset }),
+    });
+  }
+
+  /** Starts one operation for its first caller, whose headers are sent. */
+  function start(request: OperationRequest, caller: Caller): RunningCall {
+    const { operation, idempotencyKey } = request;
+    const call = new Call({ operation, idempotencyKey, clock, onEvent }, caller);
+    const result = send(call, baseUrl + toPath(request), toTransportRequest(request, caller.headers));
+    return { call, request, result };
+  }
+
+  /** @throws {IssuingError} an error of this caller's own; the caller's `signal.reason`. */
+  async function waitFor<Value>(
+    { call, request, result }: RunningCall,
+    caller: Caller,
+    read: Read<Value>,
+  ): Promise<Value> {
+    let settled: CallResult;
+    try {
+      settled = await call.waitFor(result, caller);
+    } catch (error) {
+      throw error instanceof TimeLimitError ? deadlineError(call) : error; // this caller left, others still wait
+    }
+    return finish(call, settled, (response) => {
+      if (response.status >= 400) throw createProblemError(call, response, request);
+      return read(call, response.json());
+    });
+  }
+
+  return {
+    start,
+    waitFor,
+
+    /** Runs one operation for one caller. */
+    run: <Value>(request: OperationRequest, caller: Caller, read: Read<Value>): Promise<Value> =>
+      waitFor(start(request, caller), caller, read),
+
+    /** Sends a request of `client.api`. Every POST has an idempotency key, because it could not be retried without one. */
+    async sendForApi(url: string, request: TransportRequest, signal: AbortSignal): Promise<HttpResponse> {
+      const { method, headers } = request;
+      let idempotencyKey: string | undefined;
+      if (method === "POST") {
+        const key = headers["idempotency-key"];
+        idempotencyKey = key === undefined ? randomIdempotencyKey() : parseIdempotencyKey(key);
+        headers["idempotency-key"] = idempotencyKey;
+      }
+      const caller = parseCallOptions({ signal }, limits, clock);
+      const call = new Call({ operation: "api", idempotencyKey, clock, onEvent }, caller);
+      return finish(call, await call.waitFor(send(call, url, request), caller), (response) => response);
+    },
+  };
+}
+
+/** Runs for each caller in the caller's own stack, so that the stack of an error shows where the method was called. */
+function finish<Value>(call: Call, result: CallResult, read: (response: HttpResponse) => Value): Value {
+  try {
+    if ("error" in result) throw toCallerError(call, result.error);
+    if (isFailure(result)) throw toFailureError(call, result);
+    const value = read(result);
+    call.notifyEnd({ type: "response", status: result.status });
+    return value;
+  } catch (error) {
+    if (error instanceof ProblemError) call.notifyEnd({ type: "response", status: error.status });
+    else if (error instanceof IssuingError) call.notifyEnd({ type: "failure", code: error.code });
+    else call.notifyEnd({ type: "abort" });
+    throw error;
+  }
+}
+
+function toCallerError(call: Call, error: unknown): unknown {
+  if (error instanceof TimeLimitError) return deadlineError(call);
+  // The reason of an abort is thrown as it is, also when it is an error of another call.
+  return error instanceof IssuingError && error !== call.signal.reason ? copyError(error) : error;
+}
+
+function toFailureError(call: Call, { code, message, retryable, networkCode }: AttemptFailure): IssuingError {
+  if (code === "timeout" && call.isOver()) return deadlineError(call);
+  const cause = networkCode && Object.assign(new Error(networkCode), { code: networkCode });
+  return call.error(message, { code, retryable, outcome: call.outcome, cause });
+}
+
+/** A new object for each caller. */
+function toMeta(call: Call, { status, head }: HttpResponse): ResponseMeta {
+  const { attempts, idempotencyKey, durationMs } = call;
+  const requestId = getRequestId(head);
+  return {
+    status,
+    headers: new Headers(head.headers()),
+    attempts,
+    durationMs,
+    ...(requestId !== undefined && { requestId }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  };
+}

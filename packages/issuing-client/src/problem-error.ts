@@ -1,0 +1,97 @@
+/** Creates the error of a 4xx or 5xx response, from its problem details (RFC 9457). */
+import type { HttpResponse } from "./attempt.ts";
+import type { Call } from "./call.ts";
+import { type IssuingErrorCode, type ProblemDetails, ProblemError, type RejectedField } from "./errors.ts";
+import { formatFields, readRejectedFields, toShowable } from "./rejected-fields.ts";
+import type { OperationRequest } from "./request.ts";
+import { isRetryableStatus, parseRetryAfter } from "./retry.ts";
+
+const codes: Readonly<Record<number, IssuingErrorCode>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not-found",
+  409: "conflict",
+  422: "validation",
+  429: "rate-limited",
+};
+
+/** The message contains no text of the service, because that text can quote a customer. */
+const hints: Partial<Record<IssuingErrorCode, string>> = {
+  unauthorized:
+    "the apiKey was not accepted. Is it mistyped or revoked, or does it belong to another service than the one at baseUrl?",
+  forbidden: "this apiKey is not allowed to do that.",
+};
+
+export function createProblemError(
+  call: Call,
+  { status, head, text }: HttpResponse,
+  request: OperationRequest,
+): ProblemError {
+  const problem = parseProblem(status, text);
+  const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
+  const fields = status === 422 ? readRejectedFields(problem) : [];
+  const hint = formatHint(code, request, fields);
+  return new ProblemError(
+    `The service responded ${status} to ${call.operation}${hint === undefined ? "." : `: ${hint}`}`,
+    {
+      code,
+      status,
+      problem,
+      fields,
+      retryable: isRetryableStatus(status),
+      // A 422 is about the request, so an earlier attempt with the same body cannot have succeeded.
+      outcome: status === 422 ? "rejected" : call.outcome,
+      attempts: call.attempts,
+      idempotencyKey: call.idempotencyKey,
+      requestId: getRequestId(head),
+      retryAfterMs: parseRetryAfter(head.header("retry-after"), call.clock.now()),
+      userMessage: status === 422 ? toShowable(problem.detail) : undefined, // spec 7
+    },
+  );
+}
+
+/** The specification does not name the header of the request's identifier; these two are common. */
+export function getRequestId(head: HttpResponse["head"]): string | undefined {
+  return head.header("x-request-id") ?? head.header("request-id") ?? undefined;
+}
+
+/** @returns problem details for any body: an error page or an empty body has only `type` and `status`. */
+function parseProblem(status: number, text: string): ProblemDetails {
+  const members = parseObject(text);
+  for (const name of ["title", "detail"]) {
+    if (typeof members[name] !== "string") delete members[name];
+  }
+  return { ...members, type: typeof members["type"] === "string" ? members["type"] : "about:blank", status };
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** An id longer than this is something else, pasted by mistake. */
+const maxIdLength = 100;
+
+function formatHint(
+  code: IssuingErrorCode,
+  { operation, id, body = "" }: OperationRequest,
+  fields: readonly RejectedField[],
+): string | undefined {
+  if (code === "not-found") {
+    const quoted = JSON.stringify(id.slice(0, maxIdLength));
+    const missing =
+      operation === "issueCard"
+        ? `template ${quoted} does not exist or is archived`
+        : `card ${quoted} does not exist`;
+    return `${missing}. Are the id and baseUrl correct?`;
+  }
+  if (code !== "validation") return hints[code];
+  const pointers = formatFields(fields, body);
+  return pointers === ""
+    ? "userMessage says what to correct."
+    : `${pointers}. userMessage says what to correct.`;
+}

@@ -1,0 +1,69 @@
+/** Rejected fields: from the service's problem details or a schema's issues, and how messages name them. */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { ProblemDetails, RejectedField } from "./errors.ts";
+
+/** More entries than a form has. */
+const maxFields = 50;
+const maxPointerLength = 300;
+/** Enough for a sentence, and too short for an error page. */
+const maxTextLength = 1_000;
+/** The maximum number of fields in a message. */
+const maxPointers = 10;
+
+/** @returns text of the service or of a schema that can be shown; undefined when it is blank, too long or not text. */
+export const toShowable = (text: unknown): string | undefined =>
+  typeof text === "string" && text.trim() !== "" && text.length <= maxTextLength ? text : undefined;
+
+/** Reads the `errors` member of problem details. Entries without a valid pointer are dropped. */
+export function readRejectedFields({ errors }: ProblemDetails): RejectedField[] {
+  if (!Array.isArray(errors)) return [];
+  return errors.slice(0, maxFields).flatMap((entry) => {
+    const { pointer, detail } = (entry ?? {}) as { pointer?: unknown; detail?: unknown };
+    return toField(typeof pointer === "string" ? decodeFragment(pointer) : undefined, detail);
+  });
+}
+
+/** Converts the issues of a schema to the form of the service's errors. */
+export function toRejectedFields(issues: readonly StandardSchemaV1.Issue[]): RejectedField[] {
+  return issues.slice(0, maxFields).flatMap(({ path, message }) => {
+    const keys = (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment));
+    const segments = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+    return toField(`/fieldValues${segments.join("")}`, message);
+  });
+}
+
+function toField(pointer: string | undefined, text: unknown): RejectedField[] {
+  if (pointer === undefined || pointer.length > maxPointerLength) return [];
+  if (pointer !== "" && !pointer.startsWith("/")) return [];
+  const detail = toShowable(text);
+  return [detail === undefined ? { pointer } : { pointer, detail }];
+}
+
+/** A pointer can be a URI fragment, `#/customer/phone` (RFC 6901, section 6). */
+function decodeFragment(pointer: string): string | undefined {
+  if (!pointer.startsWith("#")) return pointer;
+  try {
+    return decodeURIComponent(pointer.slice(1));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Pointers that a message may contain: members of the contract, and field keys that look like names. Others can be personal data. */
+const printable =
+  /^\/(?:marketing|version|customer(?:\/(?:phone|email|name|consents(?:\/(?:privacy|marketing)(?:\/version)?)?))?|fieldValues(?:\/(?<key>[\p{L}_][\p{L}\p{N}_.-]{0,63}))?)$/u;
+
+/**
+ * Formats the pointers for a message, separated by commas; `""` when there are none.
+ * @param sent the JSON of the request. A field key that equals a value in it is left out.
+ */
+export function formatFields(fields: readonly RejectedField[], sent: string): string {
+  const pointers = new Set<string>();
+  for (const { pointer } of fields) {
+    const match = printable.exec(pointer);
+    const key = match?.groups?.["key"];
+    const isValue = key !== undefined && sent.includes(`:${JSON.stringify(key)}`);
+    if (match !== null && !isValue && pointers.size < maxPointers) pointers.add(pointer);
+  }
+  return [...pointers].join(", ");
+}

@@ -1,0 +1,42 @@
+/** The path of a call: few frames of the package between the method and the transport. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createIssuingClient, type IssuingClient, type Transport } from "../src/index.ts";
+import { fetchTransport } from "../src/transport.ts";
+import { apiKey, card, json, signUp, template } from "./scripted.ts";
+
+const limit = Error.stackTraceLimit;
+beforeEach(() => {
+  Error.stackTraceLimit = Number.POSITIVE_INFINITY;
+});
+afterEach(() => {
+  Error.stackTraceLimit = limit;
+});
+
+/** The functions of the package in the stack of each request, the transport's caller first. */
+async function recordFrames(call: (client: IssuingClient) => Promise<unknown>, statuses: readonly number[]) {
+  const stacks: string[][] = [];
+  const responses = statuses.map((status) => json(card, status));
+  const send = fetchTransport(async () => responses[stacks.length - 1] ?? json(card));
+  const transport: Transport = (url, request) => {
+    const frames = new Error().stack?.split("\n") ?? [];
+    stacks.push(frames.filter((frame) => frame.includes("/issuing-client/src/")));
+    return send(url, request);
+  };
+  await call(createIssuingClient({ baseUrl: "https://cards.test", apiKey, transport, random: () => 0 }));
+  return stacks;
+}
+
+it.each([
+  ["issueCard for a user", (client: IssuingClient) => client.issueCard(template.id, signUp, { userId: 1 })],
+  ["issueCard", (client: IssuingClient) => client.issueCard(template.id, signUp)],
+  ["getCard", (client: IssuingClient) => client.getCard("card_1")],
+  ["setConsent", (client: IssuingClient) => client.setConsent("card_1", { marketing: true })],
+])(
+  "has at most six frames of the package between %s and the transport, also in a retry",
+  async (_name, call) => {
+    const [first = [], retry = []] = await recordFrames(call, [503, 200]);
+    expect(first.length).toBeGreaterThanOrEqual(4);
+    expect(first.length, first.join("\n")).toBeLessThanOrEqual(6);
+    expect(retry.length, retry.join("\n")).toBeLessThanOrEqual(6);
+  },
+);

@@ -1,0 +1,91 @@
+/** Events of calls: attempts, retries, the end of a call, and deprecations. */
+import { describe, expect, it } from "vitest";
+import { card, issueScripted, json, networkError, scripted } from "./scripted.ts";
+
+const issued = () => json(card, 201);
+
+describe("onEvent", () => {
+  it("receives attempts, retries with their reason, and the response", async () => {
+    const { result, events } = issueScripted([json({}, 503), networkError("ECONNRESET"), issued()]);
+    await result;
+    const ofThisCall = { callId: events[0]?.callId, operation: "issueCard" };
+    expect(events).toEqual([
+      { ...ofThisCall, type: "attempt", attempt: 1, method: "POST" },
+      { ...ofThisCall, type: "retry", attempt: 1, reason: 503, delayMs: 0 },
+      { ...ofThisCall, type: "attempt", attempt: 2, method: "POST" },
+      { ...ofThisCall, type: "retry", attempt: 2, reason: "network", delayMs: 0 },
+      { ...ofThisCall, type: "attempt", attempt: 3, method: "POST" },
+      { ...ofThisCall, type: "response", attempts: 3, status: 201, durationMs: 0 },
+    ]);
+  });
+
+  it("receives a failure when a call ends without a response", async () => {
+    const { result, events } = issueScripted([networkError("ECONNRESET")], { maxRetries: 0 });
+    await result.catch(() => {});
+    expect(events.at(-1)).toEqual({
+      type: "failure",
+      callId: expect.any(Number),
+      operation: "issueCard",
+      attempts: 1,
+      code: "network",
+      durationMs: 0,
+    });
+  });
+
+  it("receives the same callId in all events of one call", async () => {
+    const { client, events } = scripted([json(card), json({}, 404)]);
+    await Promise.allSettled([client.getCard("card_1"), client.getCard("card_2")]);
+    const [first = 0, second = 0, ...more] = new Set(events.map(({ callId }) => callId));
+    const ofCall = (callId: number) => events.filter((event) => event.callId === callId);
+    expect(more).toEqual([]);
+    expect(ofCall(first)).toMatchObject([{ type: "attempt" }, { type: "response", status: 200 }]);
+    expect(ofCall(second)).toMatchObject([{ type: "attempt" }, { type: "response", status: 404 }]);
+  });
+
+  it("receives an abort of the caller", async () => {
+    const controller = new AbortController();
+    const { client, events } = scripted([() => new Promise<Response>(() => controller.abort())]);
+    await client.getCard("card_1", { signal: controller.signal }).catch(() => {});
+    expect(events).toMatchObject([{ type: "attempt" }, { type: "abort", attempts: 1 }]);
+  });
+
+  it("does not fail a call when it throws", async () => {
+    const { result } = issueScripted([issued()], {
+      onEvent: () => {
+        throw new Error("metrics down");
+      },
+    });
+    expect((await result).id).toBe("card_1");
+  });
+});
+
+const announced = { deprecation: "@1767225600", sunset: "Fri, 01 Jan 2027 00:00:00 GMT" };
+
+it("emits one event per operation for Deprecation and Sunset", async () => {
+  const response = () => json({ ...card, marketingConsent: true }, 200, announced);
+  const { client, events } = scripted([response(), response(), response()]);
+  await client.getCard("card_1");
+  await client.getCard("card_2");
+  await client.getConsent("card_1");
+  expect(events.filter(({ type }) => type === "deprecation")).toEqual([
+    { type: "deprecation", callId: expect.any(Number), operation: "getCard", ...announced },
+    { type: "deprecation", callId: expect.any(Number), operation: "getConsent", ...announced },
+  ]);
+});
+
+it.each([["deprecation"], ["sunset"]] as const)("emits an event for the header %s alone", async (name) => {
+  const { client, events } = scripted([json(card, 200, { [name]: announced[name] })]);
+  await client.getCard("card_1");
+  expect(events.find((event) => event.type === "deprecation")).toEqual({
+    type: "deprecation",
+    callId: expect.any(Number),
+    operation: "getCard",
+    [name]: announced[name],
+  });
+});
+
+it("emits no event without the headers", async () => {
+  const { client, events } = scripted([json(card)]);
+  await client.getCard("card_1");
+  expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
+});

@@ -1,0 +1,217 @@
+/** Timeouts, deadlines and aborts of a call. */
+import { describe, expect, it } from "vitest";
+import { defineTemplate } from "../src/index.ts";
+import {
+  card,
+  catchIssuingError,
+  json,
+  networkError,
+  type Script,
+  scripted,
+  signUp,
+  template,
+} from "./scripted.ts";
+import type { TestClock } from "./test-clock.ts";
+
+const issued = () => json(card, 201);
+
+describe("timeoutMs and deadlineMs", () => {
+  const hang = () => new Promise<Response>(() => {});
+
+  it("ends an attempt at its timeout, also while the body is read", async () => {
+    const stalled = () => new Response(new ReadableStream({}), { status: 201 });
+    for (const response of [hang, stalled]) {
+      const { client, clock } = scripted([response], { maxRetries: 0 });
+      const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1, timeoutMs: 500 }));
+      await untilWaiting(clock);
+      clock.advance(500);
+      expect(await failure).toMatchObject({
+        code: "timeout",
+        outcome: "unknown",
+        retryable: true,
+        attempts: 1,
+      });
+      expect(clock.pendingTimers).toBe(0);
+    }
+  });
+
+  it("ends the call at its deadline: the last attempt gets the remaining time", async () => {
+    const { client, clock, requests } = scripted([hang, hang, hang], { timeoutMs: 400, deadlineMs: 500 });
+    const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
+    await untilWaiting(clock);
+    clock.advance(400);
+    while (requests.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(100);
+    expect(await failure).toMatchObject({ code: "deadline", outcome: "unknown", attempts: 2 });
+    expect([requests.length, clock.pendingTimers]).toEqual([2, 0]);
+  });
+
+  it("ends a call whose schema does not resolve, at the deadline and on abort", async () => {
+    const endless = {
+      "~standard": { version: 1, vendor: "test", validate: () => new Promise<never>(() => {}) },
+    } as const;
+    const slow = defineTemplate("tpl_slow", endless as never);
+    const { client, clock, requests } = scripted([]);
+    const late = catchIssuingError(
+      client.issueCard(slow, { ...signUp } as never, { userId: 1, deadlineMs: 500 }),
+    );
+    await untilWaiting(clock);
+    clock.advance(500);
+    expect(await late).toMatchObject({ code: "deadline", outcome: "not-sent" });
+    const reason = new Error("left");
+    const controller = new AbortController();
+    const aborted = client.issueCard(slow, { ...signUp } as never, { userId: 1, signal: controller.signal });
+    controller.abort(reason);
+    await expect(aborted).rejects.toBe(reason);
+    expect([requests.length, clock.pendingTimers]).toEqual([0, 0]);
+  });
+
+  it("begins no attempt after the deadline", async () => {
+    const { client, clock, requests } = scripted([], {
+      deadlineMs: 500,
+      apiKey: async () => {
+        clock.block(600); // the event loop was blocked: no timer has fired yet
+        return "k";
+      },
+    });
+    expect(await catchIssuingError(client.getCard("card_1"))).toMatchObject({
+      code: "deadline",
+      outcome: "not-sent",
+      attempts: 0,
+    });
+    expect(requests).toEqual([]);
+  });
+
+  it("throws the error of the last attempt when the deadline passed during it", async () => {
+    const { client, clock } = scripted([
+      () => {
+        clock.block(600);
+        throw networkError("ECONNRESET");
+      },
+    ]);
+    const call = client.getCard("card_1", { deadlineMs: 500 });
+    expect(await catchIssuingError(call)).toMatchObject({ code: "network", outcome: "unknown", attempts: 1 });
+  });
+
+  it("does not change the deadline when the date is corrected", async () => {
+    const { client, clock } = scripted([
+      () => {
+        clock.correct(3_600_000);
+        return json({}, 503);
+      },
+      json(card),
+    ]);
+    expect((await client.getCard("card_1")).id).toBe("card_1");
+  });
+
+  it("ends a call whose apiKey function does not resolve, at the deadline", async () => {
+    const { client, clock, requests } = scripted([], {
+      apiKey: () => new Promise<string>(() => {}),
+      deadlineMs: 500,
+    });
+    const failure = catchIssuingError(client.getCard("card_1"));
+    await untilWaiting(clock);
+    clock.advance(500);
+    expect(await failure).toMatchObject({ code: "deadline", outcome: "not-sent", attempts: 0 });
+    expect(requests).toEqual([]);
+  });
+
+  async function untilWaiting(clock: TestClock) {
+    while (clock.pendingTimers === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+});
+
+it("throws the error of the last response when a pause lasted past the deadline", async () => {
+  const { client, clock, requests } = scripted([json({}, 503)], {
+    deadlineMs: 500,
+    onEvent: ({ type }) => type === "retry" && queueMicrotask(() => clock.advance(600)),
+  });
+  await expect(client.getCard("card_1")).rejects.toMatchObject({ code: "server", status: 503, attempts: 1 });
+  expect(requests).toHaveLength(1);
+});
+
+it("sends nothing when the process was blocked past the deadline while the key was derived", async () => {
+  const { client, clock, requests } = scripted([issued()]);
+  const call = client.issueCard(template.id, signUp, { userId: 1, deadlineMs: 500 });
+  clock.block(700);
+  await expect(call).rejects.toMatchObject({ code: "deadline", outcome: "not-sent", attempts: 0 });
+  expect(requests).toEqual([]);
+});
+
+describe("the caller's abort", () => {
+  const reason = new Error("the user left");
+  const hang = () => new Promise<Response>(() => {});
+
+  it("sends nothing when the signal is aborted before the call", async () => {
+    const { client, requests, events } = scripted([json(card), issued()]);
+    const signal = AbortSignal.abort(reason);
+    await expect(client.getCard("card_1", { signal })).rejects.toBe(reason);
+    await expect(client.issueCard(template.id, signUp, { userId: 1, signal })).rejects.toBe(reason);
+    expect([requests, events]).toEqual([[], []]);
+  });
+
+  it("sends nothing when the signal is aborted while the key is derived", async () => {
+    const controller = new AbortController();
+    const { client, requests, events } = scripted([issued()]);
+    const call = client.issueCard(template.id, signUp, { userId: 1, signal: controller.signal });
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([requests, events]).toEqual([[], []]);
+  });
+
+  it.each([
+    ["in flight", [hang]],
+    ["while the body is read", [() => new Response(new ReadableStream({}))]],
+    ["in a pause", [() => json({}, 503)]],
+  ] as [string, Script[]][])(
+    "rejects the call %s with its reason, and cancels all timers",
+    async (_name, script) => {
+      const controller = new AbortController();
+      const { client, clock } = scripted(script, { random: () => 1, onEvent: () => {} });
+      const call = client.getCard("card_1", { signal: controller.signal });
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      expect(clock.pendingTimers).toBe(2); // the deadline, and the attempt or the pause
+      controller.abort(reason);
+      await expect(call).rejects.toBe(reason);
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
+});
+
+it.each([null, 0, "", false])("rejects with the abort reason %j", async (reason) => {
+  const controller = new AbortController();
+  const { client } = scripted([() => new Promise<Response>(() => controller.abort(reason))]);
+  const thrown = await client.getCard("card_1", { signal: controller.signal }).then(
+    () => "nothing",
+    (error) => ({ error }),
+  );
+  expect(thrown).toEqual({ error: reason });
+});
+
+it("rejects with the abort reason itself when it is an error of another call", async () => {
+  const controller = new AbortController();
+  const reason = await catchIssuingError(scripted([json({}, 404)]).client.getCard("card_2"));
+  const { client } = scripted([() => new Promise<Response>(() => controller.abort(reason))]);
+  await expect(client.getCard("card_1", { signal: controller.signal })).rejects.toBe(reason);
+});
+
+it("adds one listener to a signal that many calls share, and removes it", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let listeners = 0;
+  let most = 0;
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = function (...args: Parameters<typeof addEventListener>) {
+    most = Math.max(most, ++listeners);
+    return addEventListener.apply(this, args);
+  };
+  signal.removeEventListener = function (...args: Parameters<typeof removeEventListener>) {
+    listeners -= 1;
+    return removeEventListener.apply(this, args);
+  };
+  const { client } = scripted(Array.from({ length: 100 }, () => () => json(card)));
+  const calls = Array.from({ length: 100 }, () => client.getCard("card_1", { signal }));
+  await Promise.all(calls);
+  expect([most, listeners]).toEqual([1, 0]);
+});

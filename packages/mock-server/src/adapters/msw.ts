@@ -1,0 +1,39 @@
+/** MSW adapter: request handlers that respond as the service does. */
+import { type HttpHandler, HttpResponse, http } from "msw";
+import { hasNoResponse, rejectLikeFetch } from "../http/injected-fault.ts";
+import { fromFetch } from "../http/request.ts";
+import { toFetchResponse } from "../http/response.ts";
+import { getCore, type MockService } from "../service.ts";
+
+/** Options for `server.listen(…)`: a request without a handler fails the test, in MSW 2 and MSW 3. */
+export const failOnUnhandled = { onUnhandledRequest: "error", onUnhandledFrame: "error" } as const;
+
+/**
+ * Returns MSW handlers for everything under the service's `baseUrl`; the handlers of your own `server.use(…)` come before them.
+ * @param service a service of `createMockService`.
+ * @example
+ * ```ts
+ * import { createMockService } from "@loyalty-cards/mock-server";
+ * import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
+ * import { setupServer } from "msw/node";
+ * import { afterAll, beforeAll, beforeEach } from "vitest";
+ *
+ * const service = createMockService();
+ * const server = setupServer(...mockHandlers(service));
+ * beforeAll(() => server.listen(failOnUnhandled));
+ * beforeEach(() => service.reset());
+ * afterAll(() => server.close());
+ * ```
+ */
+export function mockHandlers(service: MockService): HttpHandler[] {
+  const { handle } = getCore(service);
+  return [
+    http.all(`${service.baseUrl}/*`, async ({ request }) => {
+      const response = await handle(fromFetch(request));
+      const { connectionFault } = response;
+      if (!hasNoResponse(connectionFault)) return toFetchResponse(response);
+      if (connectionFault === "hang") await rejectLikeFetch(connectionFault, request).catch(() => {});
+      return HttpResponse.error(); // a network error; MSW would respond 500 to a rejection
+    }),
+  ];
+}

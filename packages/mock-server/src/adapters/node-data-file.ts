@@ -1,0 +1,224 @@
+/** Data file: appends each change as a line of JSON, and rewrites the file when it has grown. */
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import {
+  type ChangeLog,
+  createAllRecords,
+  createChangeLog,
+  createHeader,
+  createSavedReader,
+  type Saved,
+} from "../sandbox/saved-state.ts";
+import type { ServiceCore } from "../service.ts";
+import { type DataLock, lockDataFile } from "./node-data-lock.ts";
+
+/** The file is rewritten when it has doubled, and has grown by at least this much. */
+const minGrowthBytes = 4 * 1024 * 1024;
+const bufferedBytes = 1024 * 1024;
+
+export interface LockedDataFile {
+  /** The content of the file; undefined when it does not exist. */
+  saved: Saved | undefined;
+  /** Starts writing all changes to the file. */
+  open(core: ServiceCore): DataFile;
+  announce(url: string): void;
+  release(): void;
+}
+
+/** Locks a file for this server, and reads it. @throws {Error} that names the file when it cannot be used. */
+export async function lockAndReadDataFile(name: string): Promise<LockedDataFile> {
+  let lock: DataLock | undefined;
+  try {
+    const file = resolveFile(name);
+    lock = await lockDataFile(file);
+    return { ...lock, saved: readDataFile(file), open: (core) => openDataFile(file, core) };
+  } catch (error) {
+    lock?.release();
+    throw new Error(`--data ${name} cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The same name for a file, whatever path leads to it. */
+function resolveFile(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return join(realpathSync(dirname(file)), basename(file));
+  }
+}
+
+function readDataFile(file: string): Saved | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const [first, ...others] = splitLines(bytes);
+  if (first === undefined) throw new TypeError("it is empty.");
+  const reader = createSavedReader(parseLine(first));
+  for (const [index, line] of others.entries()) {
+    try {
+      reader.read(parseLine(line));
+    } catch (error) {
+      throw new TypeError(
+        `line ${index + 2} is damaged: ${(error as Error).message} The file is left as it is.`,
+      );
+    }
+  }
+  return reader.getSaved();
+}
+
+/** Ignores an incomplete last line: the process was killed while it was written, and no response reported the change. */
+function splitLines(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  let at = 0;
+  for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, at)) {
+    lines.push(bytes.subarray(at, end));
+    at = end + 1;
+  }
+  return lines.length === 0 && bytes.length > 0 ? [bytes] : lines; // one line without an end: reported as another format
+}
+
+function parseLine(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString("utf8"));
+  } catch {
+    throw new TypeError("it is not JSON.");
+  }
+}
+
+export interface DataFile {
+  /** Writes the changes that are not written yet. @throws the error of the file system. */
+  flush(): void;
+  /** Writes the remaining changes, and stops writing. */
+  close(): void;
+}
+
+/**
+ * Writes the changes of each task in a microtask, so that they are in the file before a response or a webhook reports
+ * them. Rewrites the file at the start, so that a folder that cannot be written is found then.
+ */
+function openDataFile(file: string, { sandboxes, settings }: ServiceCore): DataFile {
+  let descriptor: number | undefined;
+  let [wholeBytes, grownBytes] = [0, 0];
+  /** A write failed, so the end of the file is unknown. */
+  let isDamaged = false;
+  let isClosed = false;
+  let isFlushScheduled = false;
+  const changes: ChangeLog = createChangeLog(sandboxes, () => {
+    if (isFlushScheduled || isClosed) return;
+    isFlushScheduled = true;
+    queueMicrotask(() => {
+      isFlushScheduled = false;
+      try {
+        flush();
+      } catch {
+        // the next flush() before a response throws it
+      }
+    });
+  });
+
+  function flush(): void {
+    if (isClosed) return;
+    const records = changes.records();
+    if (records.length === 0 && !isDamaged) return;
+    if (isDamaged || descriptor === undefined || grownBytes > Math.max(minGrowthBytes, wholeBytes)) rewrite();
+    else append(descriptor, records.map(formatLine).join(""));
+    changes.clear();
+  }
+
+  function append(to: number, text: string): void {
+    const bytes = Buffer.from(text);
+    try {
+      writeFileSync(to, bytes);
+    } catch (error) {
+      isDamaged = true;
+      throw error;
+    }
+    grownBytes += bytes.length;
+  }
+
+  /** Writes a temporary file, syncs it, and renames it: a reader sees the old file or the new one. */
+  function rewrite(): void {
+    const draft = `${file}.tmp`;
+    const drafted = openSync(draft, "w", 0o600);
+    try {
+      let length = 0;
+      for (const text of inChunks(createRecords())) {
+        const bytes = Buffer.from(text);
+        writeFileSync(drafted, bytes);
+        length += bytes.length;
+      }
+      fsyncSync(drafted);
+      if (descriptor !== undefined) closeSync(descriptor); // Windows cannot replace an open file
+      descriptor = undefined;
+      renameSync(draft, file);
+      [wholeBytes, grownBytes, isDamaged] = [length, 0, false];
+    } catch (error) {
+      closeSync(drafted);
+      rmSync(draft, { force: true });
+      throw error;
+    }
+    descriptor = drafted;
+    syncFolder(dirname(file));
+  }
+
+  function* createRecords(): Generator<unknown> {
+    yield createHeader(settings);
+    yield* createAllRecords(sandboxes);
+  }
+
+  rewrite();
+  changes.clear();
+  return {
+    flush,
+    close() {
+      if (isClosed) return;
+      try {
+        flush();
+        if (descriptor !== undefined) fsyncSync(descriptor);
+      } finally {
+        isClosed = true;
+        if (descriptor !== undefined) closeSync(descriptor);
+      }
+    },
+  };
+}
+
+const formatLine = (record: unknown) => `${JSON.stringify(record)}\n`;
+
+function* inChunks(records: Iterable<unknown>): Generator<string> {
+  let text = "";
+  for (const record of records) {
+    text += formatLine(record);
+    if (text.length < bufferedBytes) continue;
+    yield text;
+    text = "";
+  }
+  yield text;
+}
+
+/** Makes the new name survive a power failure. Not needed where folders cannot be opened. */
+function syncFolder(folder: string): void {
+  try {
+    const descriptor = openSync(folder, "r");
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    // not supported here
+  }
+}

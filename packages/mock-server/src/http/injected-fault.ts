@@ -1,0 +1,66 @@
+/** Applies injected faults to requests: latency, error responses, broken connections. */
+import { Problem } from "../domain/problem.ts";
+import type { RequestFault } from "../faults/rules.ts";
+import { type ConnectionFault, problemResponse, type ServiceResponse } from "./response.ts";
+
+/** Waits for the latency of a rule, in real time, or until the caller disconnects. */
+export function delayRequest(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** @param response what the service would respond; by default a 500, because the operation did not run. */
+export function applyFault(
+  fault: Exclude<RequestFault, { kind: "latency" }>,
+  response: ServiceResponse = problemResponse(injectedProblem(500)),
+): ServiceResponse {
+  if (fault.kind === "status") {
+    const { status, retryAfterSeconds: seconds } = fault;
+    return problemResponse(
+      injectedProblem(status),
+      seconds === undefined ? {} : { "retry-after": String(seconds) },
+    );
+  }
+  if (fault.kind === "html") return gatewayPage(fault.status ?? 502);
+  return { ...response, connectionFault: fault.kind };
+}
+
+const injectedProblem = (status: number) => new Problem(status, "This error is an injected fault.");
+
+function gatewayPage(status: number): ServiceResponse {
+  const body = `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>${status} Bad Gateway</h1></body></html>\n`;
+  return { status, headers: { "content-type": "text/html; charset=utf-8" }, body };
+}
+
+type FaultWithoutResponse = "reset" | "destroy" | "hang";
+
+/** Whether the caller receives no response. */
+export function hasNoResponse(fault: ConnectionFault | undefined): fault is FaultWithoutResponse {
+  return fault === "reset" || fault === "destroy" || fault === "hang";
+}
+
+/** Requests that hang. The reference keeps them, and the signals that end them, from garbage collection. */
+const hangingRequests = new Set<Request>();
+
+/** Rejects as fetch does when the connection breaks; a request that hangs ends when the caller aborts it. */
+export function rejectLikeFetch(fault: FaultWithoutResponse, request: Request): Promise<never> {
+  if (fault !== "hang") {
+    const code = fault === "reset" ? "ECONNRESET" : "UND_ERR_SOCKET";
+    return Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) }));
+  }
+  const { signal } = request;
+  return new Promise((_, reject) => {
+    const abort = () => {
+      hangingRequests.delete(request);
+      reject(signal.reason);
+    };
+    if (signal.aborted) return abort();
+    hangingRequests.add(request);
+    signal.addEventListener("abort", abort);
+  });
+}

@@ -1,0 +1,129 @@
+/** Options of the mock service, their defaults and their validation. */
+
+import type { Deliver } from "../delivery/attempt.ts";
+import type { EndpointInput } from "../delivery/endpoints.ts";
+import { type Clock, systemClock } from "../domain/clock.ts";
+import type { Country, Wallets } from "../domain/context.ts";
+import { isKnownCountry } from "../domain/customers.ts";
+import { type GenerateId, generateRandomId } from "../domain/identifiers.ts";
+import type { TemplateInput } from "../domain/templates.ts";
+
+/** The `Host` headers that the control API and the console accept: host names of this machine, or any. */
+export type AllowedHosts = "loopback" | "any";
+
+/** The options of a mock service. Each has a default. */
+export interface MockServiceOptions {
+  /** Which `Host` headers the control API and the console accept. Default `loopback`: host names of this machine. */
+  allowedHosts?: AllowedHosts;
+  /** The address of the service, in card links. Default `https://cards.mock.test`, which does not exist. */
+  baseUrl?: string;
+  /** Default: real time. Pass `manualClock()` to move time by hand. */
+  clock?: Clock;
+  /** Delivers webhooks in process instead of over HTTP; `t` is then the time of the service's clock. */
+  deliver?: Deliver;
+  /** The country of local phone numbers, as an ISO 3166 code. Default `PL`. */
+  defaultCountry?: Country;
+  /** Seeded templates. Default: one template with an optional name and points. */
+  templates?: readonly TemplateInput[];
+  /** Seeded webhook endpoints. A reset restores them with the same secrets. */
+  endpoints?: readonly SeededEndpoint[];
+  /** The names of the two wallets. Default `apple` and `google`. */
+  wallets?: Wallets;
+  /** Allows webhook endpoints with `https://` addresses of private and link-local networks. Default false (spec 6.3.5). */
+  allowPrivateEndpoints?: boolean;
+  /**
+   * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it whatever the next request contains, as
+   * some services do. Default false: a request with the same key is processed again.
+   */
+  storeRefusals?: boolean;
+  /** Logs warnings, one line each, without personal data. Default `console.error`; `service.warnings()` returns them too. */
+  log?: (line: string) => void;
+  /** The timeout of a delivery attempt, in milliseconds. Default 10 000 (spec 8). Less makes tests of slow receivers faster. */
+  deliveryTimeoutMs?: number;
+  /** Generates ids that begin with the prefix; the prefix of an event id makes it sort. Default: random ids. */
+  generateId?: GenerateId;
+  /** Real time in milliseconds, for signatures over HTTP. Default `Date.now`. */
+  wallClockMs?: () => number;
+}
+
+/** A seeded webhook endpoint. */
+export type SeededEndpoint = EndpointInput & {
+  /** The signing secret, for a receiver with fixed configuration. Default: a random one for each service. */
+  secret?: string;
+};
+
+export const seededTemplates: readonly TemplateInput[] = [
+  {
+    id: "tpl_mock",
+    name: "Coffee club",
+    fields: [
+      { key: "name", type: "name", label: "Name" },
+      { key: "points", type: "number", label: "Points" },
+    ],
+    tiers: [
+      { name: "Silver", from: 100 },
+      { name: "Gold", from: 500 },
+    ],
+  },
+];
+
+export type Settings = ReturnType<typeof parseOptions>;
+
+export function parseOptions(options: MockServiceOptions) {
+  const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", deliveryTimeoutMs = 10_000 } = options;
+  const { clock = systemClock(), generateId = generateRandomId, wallClockMs = Date.now } = options;
+  const { allowedHosts = "loopback", log = console.error } = options;
+  const { allowPrivateEndpoints = false, storeRefusals = false } = options;
+  const {
+    templates = seededTemplates,
+    endpoints = [],
+    wallets = { first: "apple", second: "google" },
+  } = options;
+
+  if (!URL.canParse(baseUrl)) throw new TypeError(`baseUrl "${baseUrl}" is not a URL.`);
+  if (!isKnownCountry(defaultCountry)) {
+    throw new TypeError(`defaultCountry "${defaultCountry}" is not an ISO 3166 code such as "PL".`);
+  }
+  if (!(deliveryTimeoutMs > 0 && deliveryTimeoutMs < 2 ** 31)) {
+    throw new TypeError("deliveryTimeoutMs must be a positive number of milliseconds that a timer can hold.");
+  }
+  if (!Array.isArray(templates) || templates.length === 0)
+    throw new TypeError("templates must be a list of at least one.");
+  if (!Array.isArray(endpoints)) throw new TypeError("endpoints must be a list.");
+  for (const { secret } of endpoints) {
+    if (secret !== undefined && !isSecret(secret))
+      throw new TypeError("secret of an endpoint must be text without space around it, or be left out.");
+  }
+  if (!(Number.isFinite(clock?.now?.()) && Number.isFinite(wallClockMs?.()))) {
+    throw new TypeError("clock.now() and wallClockMs() must return a number of milliseconds since 1970.");
+  }
+  if (wallets.first === wallets.second) throw new TypeError("The two wallets need different names.");
+  for (const [name, value] of Object.entries({ allowPrivateEndpoints, storeRefusals })) {
+    if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false.`);
+  }
+  if (typeof log !== "function") throw new TypeError("log must be a function that takes a line of text.");
+  return {
+    baseUrl: baseUrl.replace(/\/+$/, ""),
+    clock,
+    generateId,
+    wallClockMs,
+    defaultCountry,
+    // The ids are generated once, so that a reset restores the same ones.
+    templates: templates.map((template) => ({ id: generateId("tpl"), ...template })),
+    endpoints: endpoints.map((endpoint) => ({
+      id: generateId("we"),
+      ...endpoint,
+      secret: endpoint.secret ?? generateId("whsec"),
+    })),
+    wallets,
+    deliveryTimeoutMs,
+    allowedHosts,
+    allowPrivateEndpoints,
+    storeRefusals,
+    log,
+  };
+}
+
+function isSecret(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && value.trim() === value;
+}

@@ -1,0 +1,121 @@
+/** One sandbox: isolated state with its own clock, injected faults and deliveries. */
+import type { Deliver, DeliveryTransport } from "../delivery/attempt.ts";
+import { createEvent, type Delivery, restartDelivery } from "../delivery/deliveries.ts";
+import { createDispatcher, type Dispatcher } from "../delivery/dispatcher.ts";
+import { createEndpoint, getEndpoint } from "../delivery/endpoints.ts";
+import { publishEvent, sendToEndpoint, storeEvent } from "../delivery/outbox.ts";
+import { type ApiKeyKind, createApiKey } from "../domain/api-keys.ts";
+import type { Clock } from "../domain/clock.ts";
+import { type ChangeNotifier, createChangeNotifier, type Domain } from "../domain/context.ts";
+import { createEventIds, type EventIds } from "../domain/identifiers.ts";
+import { createTemplate } from "../domain/templates.ts";
+import type { Settings } from "./options.ts";
+import { createServiceClock, type ServiceClock } from "./service-clock.ts";
+import { createEmptyState, type State } from "./state.ts";
+
+export interface SandboxIdentity {
+  id: string;
+  /** The seeded keys. A reset restores them. */
+  apiKeys: Readonly<Record<ApiKeyKind, string>>;
+}
+
+export interface Sandbox extends SandboxIdentity {
+  readonly domain: Domain<State>;
+  readonly dispatcher: Dispatcher;
+  readonly clock: ServiceClock;
+  readonly changes: ChangeNotifier;
+  readonly eventIds: EventIds;
+  /** Sends a `ping`, as "Send test" in the console does. */
+  sendTest(endpointId: string): Delivery;
+  /** Starts a delivery again, as "Resend" in the console does. */
+  resend(deliveryId: string): Delivery;
+  /** Restores the seeded state. */
+  reset(): void;
+  snapshot(): State;
+  restore(state: State): void;
+}
+
+export interface SandboxSettings extends Settings {
+  clock: Clock;
+  deliver: Deliver | undefined;
+}
+
+export function createSandbox(identity: SandboxIdentity, settings: SandboxSettings): Sandbox {
+  const { generateId, baseUrl, defaultCountry, wallets, deliver, wallClockMs } = settings;
+  const { allowPrivateEndpoints, storeRefusals, log } = settings;
+  const holder = { clock: settings.clock };
+  const changes = createChangeNotifier();
+  const nowMs = () => holder.clock.now();
+  /** Not part of the state, so that a reset or a restore does not repeat event ids. */
+  const eventIds = createEventIds(nowMs, generateId);
+
+  const domain: Domain<State> = {
+    state: createEmptyState(),
+    nowMs,
+    generateId,
+    generateEventId: eventIds.next,
+    baseUrl,
+    defaultCountry,
+    wallets,
+    allowPrivateEndpoints,
+    storeRefusals,
+    log,
+    notifyChange: changes.notify,
+    emit(type, data) {
+      publishEvent(domain, createEvent(domain, type, data), dispatcher.schedule);
+    },
+  };
+  // Over HTTP a real receiver compares `t` with real time, wherever this clock was moved to.
+  const isOverHttp = deliver === undefined;
+  const transport: DeliveryTransport = {
+    deliver: deliver ?? ((request) => fetch(request)),
+    signedWith: isOverHttp ? "machine" : "service",
+    signingTimeMs: isOverHttp ? wallClockMs : nowMs,
+    deliveryTimeoutMs: settings.deliveryTimeoutMs,
+  };
+  const dispatcher = createDispatcher(domain, () => holder.clock, transport);
+
+  function replace(state: State): void {
+    domain.state = state;
+    eventIds.continueAfter(state.recentEvents.at(-1)?.id);
+    dispatcher.reload();
+    changes.notify({ type: "reset" });
+  }
+
+  function seed(): State {
+    const seeded = createEmptyState();
+    const silent: Domain<State> = { ...domain, state: seeded, notifyChange: () => {} };
+    for (const kind of ["website", "full"] as const) createApiKey(silent, { kind }, identity.apiKeys[kind]);
+    for (const template of settings.templates) createTemplate(silent, template);
+    for (const endpoint of settings.endpoints) createEndpoint(silent, endpoint, endpoint);
+    return seeded;
+  }
+  domain.state = seed();
+
+  return {
+    ...identity,
+    domain,
+    dispatcher,
+    clock: createServiceClock(holder, dispatcher, domain),
+    changes,
+    eventIds,
+    sendTest(endpointId) {
+      const endpoint = getEndpoint(domain, endpointId);
+      const event = createEvent(domain, "ping", {});
+      storeEvent(domain, event);
+      return sendToEndpoint(domain, event, endpoint, dispatcher.schedule);
+    },
+    resend(deliveryId) {
+      const sent = domain.state.deliveries.get(deliveryId);
+      if (sent !== undefined && !domain.state.endpoints.has(sent.endpointId)) {
+        throw new RangeError("The endpoint of this delivery was deleted.");
+      }
+      const delivery = restartDelivery(domain, deliveryId, dispatcher.isInProgress);
+      dispatcher.schedule(delivery);
+      return delivery;
+    },
+    reset: () => replace(seed()),
+    snapshot: () => structuredClone(domain.state),
+    restore: (state) => replace(structuredClone(state)),
+  };
+}

@@ -1,0 +1,104 @@
+/** The clock of a sandbox: reads the time, moves it, and changes its mode. */
+
+import type { components } from "@loyalty-cards/openapi/control";
+import type { AttemptRecord } from "../delivery/deliveries.ts";
+import type { Dispatcher, GetEnd } from "../delivery/dispatcher.ts";
+import {
+  type Clock,
+  type Duration,
+  getClockMode,
+  latestMs,
+  manualClock,
+  scaledClock,
+  systemClock,
+  toMilliseconds,
+} from "../domain/clock.ts";
+import type { DomainContext } from "../domain/context.ts";
+
+/** How a clock runs: system (real time), manual, or scaled. */
+export type ClockSetting = components["schemas"]["ClockSetting"];
+
+/**
+ * The service's clock. Only manual and scaled clocks can be moved; a movement returns the delivery attempts that it made. Do not
+ * await a movement inside a receiver: it waits for that receiver.
+ */
+export interface ServiceClock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** The mode of the clock. */
+  setting(): ClockSetting;
+  /** Changes the mode; the time stays the same. @throws {RangeError} for `system` when the clock is ahead of real time. */
+  set(setting: ClockSetting): void;
+  /** When the next attempt is due, in milliseconds since 1970. */
+  nextAttemptAt(): number | undefined;
+  advance(duration: Duration): Promise<AttemptRecord[]>;
+  advanceToNextDelivery(): Promise<AttemptRecord[]>;
+  /** Moves until every delivery has been delivered or has failed. */
+  runUntilIdle(): Promise<AttemptRecord[]>;
+}
+
+export interface ClockHolder {
+  clock: Clock;
+}
+
+export function createServiceClock(
+  holder: ClockHolder,
+  dispatcher: Dispatcher,
+  { notifyChange }: Pick<DomainContext, "notifyChange">,
+): ServiceClock {
+  let movement: Promise<unknown> = Promise.resolve();
+  const now = () => holder.clock.now();
+  const notifyMoved = () => notifyChange({ type: "clock", id: "clock", action: "changed" });
+
+  /** Runs one movement at a time, so that concurrent calls do not interleave on one clock. */
+  function runInTurn<Result>(move: () => Promise<Result>): Promise<Result> {
+    const turn = movement.then(move);
+    movement = turn.catch(() => undefined);
+    return turn;
+  }
+
+  const moveTime = async (getEnd: GetEnd) => {
+    const attempts = await dispatcher.moveTime(getEnd);
+    notifyMoved();
+    return attempts;
+  };
+
+  return {
+    now,
+    setting: () => getClockMode(holder.clock),
+    set(setting) {
+      holder.clock = createClock(setting, now());
+      dispatcher.reload();
+      notifyMoved();
+    },
+    nextAttemptAt: dispatcher.getNextAttemptMs,
+    advance: (duration) => {
+      const ms = toMilliseconds(duration);
+      return runInTurn(() => {
+        const endMs = now() + ms;
+        if (endMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
+        return moveTime(() => endMs);
+      });
+    },
+    advanceToNextDelivery: () =>
+      runInTurn(async () => {
+        await dispatcher.idle();
+        const endMs = dispatcher.getNextAttemptMs();
+        return moveTime(() => endMs);
+      }),
+    runUntilIdle: () => runInTurn(() => moveTime((nextMs) => nextMs)),
+  };
+}
+
+function createClock({ mode, factor = 1 }: ClockSetting, startAt: number): Clock {
+  if (mode === "manual") return manualClock(startAt);
+  if (mode === "scaled") return scaledClock({ factor, startAt });
+  if (mode !== "system")
+    throw new TypeError(`There is no clock mode "${mode}"; use system, manual or scaled.`);
+  const machine = systemClock();
+  // One second of tolerance: a scaled clock with factor 1 may differ by rounding.
+  if (startAt > machine.now() + 1_000) {
+    throw new RangeError("The clock is ahead of real time, and time cannot move back; use scaled.");
+  }
+  return machine;
+}

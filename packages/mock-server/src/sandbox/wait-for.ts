@@ -1,0 +1,145 @@
+/** Waits until an event, a delivery or a card in a sandbox matches a condition. */
+import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { WaitCondition as WaitConditionSchema } from "@loyalty-cards/openapi/control-validators";
+import { type Delivery, findDeliveries, type ServiceEvent } from "../delivery/deliveries.ts";
+import { type Card, toCard } from "../domain/cards.ts";
+import type { EventType } from "../domain/context.ts";
+import { InputError, isDeeperThan, isObject, validateInput } from "../domain/input.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/** All members that are present must be equal, inside `data` too. What happened before the call counts. */
+export type WaitCondition =
+  | { event: { type?: EventType; id?: string; data?: Record<string, unknown> }; count?: number }
+  | { delivery: Partial<Pick<Delivery, "id" | "eventId" | "type" | "endpointId" | "state">>; count?: number }
+  | { card: { id: string } & Partial<Omit<Card, "id">> };
+
+/** The items that matched the condition. */
+export type WaitResult<Condition> = Condition extends { event: unknown }
+  ? ServiceEvent[]
+  : Condition extends { delivery: unknown }
+    ? Delivery[]
+    : Card[];
+
+/** How long to wait. */
+export interface WaitOptions {
+  /** In real time. Default 5 000. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+/** Nothing matched the condition in time. */
+export class WaitTimeoutError extends Error {
+  override name = "WaitTimeoutError" as const;
+}
+
+const maxLevels = 64;
+
+/**
+ * @throws {WaitTimeoutError} when nothing matches in time; the message lists the newest events and deliveries.
+ * @throws {InputError} for an invalid condition or timeout, before it waits.
+ */
+export async function waitFor<Condition extends WaitCondition>(
+  sandbox: Sandbox,
+  condition: Condition,
+  options: WaitOptions = {},
+): Promise<WaitResult<Condition>> {
+  validateInput(WaitConditionSchema, condition);
+  if (isDeeperThan(maxLevels, condition)) {
+    throw new InputError([
+      { pointer: "", detail: `The condition is nested deeper than ${maxLevels} levels.` },
+    ]);
+  }
+  const { timeoutMs = 0 } = options;
+  if (!(timeoutMs >= 0 && timeoutMs <= maxTimerMs)) {
+    const detail = `"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`;
+    throw new InputError([{ pointer: "/timeoutMs", detail }]);
+  }
+  return waitForCondition(sandbox, condition, options);
+}
+
+/** @param condition a condition that matches its schema. */
+export async function waitForCondition<Condition extends WaitCondition>(
+  sandbox: Sandbox,
+  condition: Condition,
+  { timeoutMs = 5_000, signal }: WaitOptions,
+): Promise<WaitResult<Condition>> {
+  const subjects = ["event", "delivery", "card"].filter((name) => name in condition);
+  if (subjects.length !== 1) {
+    throw new InputError([{ pointer: "", detail: "Wait for one of event, delivery and card." }]);
+  }
+  const { count = 1 } = condition as { count?: number };
+  const hasEnough = () => findMatches(sandbox, condition).length >= count;
+  if (!hasEnough()) await waitUntil(sandbox, hasEnough, timeoutMs, condition, signal);
+  return structuredClone(findMatches(sandbox, condition)) as WaitResult<Condition>;
+}
+
+function waitUntil(
+  sandbox: Sandbox,
+  isMet: () => boolean,
+  timeoutMs: number,
+  condition: WaitCondition,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const wanted = JSON.stringify(condition); // may throw, so not inside the timer
+  return new Promise((resolve, reject) => {
+    const end = (act: () => void) => {
+      clearTimeout(timer);
+      unsubscribe();
+      signal?.removeEventListener("abort", abort);
+      act();
+    };
+    const abort = () => end(() => reject(signal?.reason));
+    const timer = setTimeout(() => {
+      const message = `${wanted} did not match within ${timeoutMs} ms. ${formatRecent(sandbox)}`;
+      end(() => reject(new WaitTimeoutError(message)));
+    }, timeoutMs);
+    let isCheckScheduled = false;
+    const unsubscribe = sandbox.changes.subscribe(() => {
+      if (isCheckScheduled) return;
+      isCheckScheduled = true;
+      queueMicrotask(() => {
+        isCheckScheduled = false;
+        try {
+          if (isMet()) end(resolve);
+        } catch (error) {
+          end(() => reject(error)); // a getter in the condition throws
+        }
+      });
+    });
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort);
+  });
+}
+
+function findMatches({ domain }: Sandbox, condition: WaitCondition): (ServiceEvent | Delivery | Card)[] {
+  if ("event" in condition)
+    return domain.state.recentEvents.filter((event) => isSubset(condition.event, event));
+  if ("delivery" in condition) return findDeliveries(domain, condition.delivery);
+  const stored = domain.state.cards.get(condition.card.id);
+  const card = stored === undefined ? undefined : toCard(domain, stored);
+  return card !== undefined && isSubset(condition.card, card) ? [card] : [];
+}
+
+/** Whether every member of the pattern is in the value, at every level. */
+function isSubset(pattern: unknown, value: unknown): boolean {
+  if (Array.isArray(pattern)) {
+    return (
+      Array.isArray(value) &&
+      value.length === pattern.length &&
+      pattern.every((entry, index) => isSubset(entry, value[index]))
+    );
+  }
+  if (!isObject(pattern)) return pattern === value;
+  return (
+    isObject(value) &&
+    Object.entries(pattern).every(([name, member]) => member === undefined || isSubset(member, value[name]))
+  );
+}
+
+/** What the message of a timeout contains. */
+function formatRecent({ domain: { state } }: Sandbox): string {
+  const events = state.recentEvents.slice(-10).map(({ type }) => type);
+  const deliveries = [...state.deliveries.values()].slice(-10).map(({ type, state }) => `${type} ${state}`);
+  const list = (entries: string[]) => (entries.length === 0 ? "none" : entries.join(", "));
+  return `The newest events: ${list(events)}; the newest deliveries: ${list(deliveries)}.`;
+}

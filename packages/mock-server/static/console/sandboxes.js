@@ -1,0 +1,20 @@
+/** The choice of sandboxes, when there are several. */
+import { get, sandboxId } from "./api.js";
+import { h, patch } from "./dom.js";
+
+export async function showSandboxes() {
+  const { items } = await get("sandboxes").catch(() => ({ items: [] })); // the page shows the error
+  if (items.length < 2) return;
+  const options = items.map(({ id }) =>
+    h("option", { value: id, selected: id === (sandboxId ?? "default") }, id),
+  );
+  patch(
+    document.getElementById("sandbox"),
+    h("label", {}, h("span", {}, "Sandbox"), h("select", { "data-sandbox": true }, options)),
+  );
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-sandbox]"))
+    location.search = `?sandbox=${encodeURIComponent(event.target.value)}`;
+});

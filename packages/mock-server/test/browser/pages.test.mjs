@@ -1,0 +1,138 @@
+/** Every page: accessibility, phone screens, hostile input, the QR code, the second wallet, the API reference. */
+import assert from "node:assert/strict";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { axe, openBrowser, openPage, readQrCode } from "../../../../compat/browser.mjs";
+import { openFilledShop, openShop } from "./shop.mjs";
+
+let opened;
+beforeAll(async () => {
+  opened = await openBrowser();
+});
+afterAll(() => opened.close());
+
+async function opensAt(shop, [address, sign], options) {
+  const { page, seen } = await openPage(opened.browser, shop.baseUrl, options);
+  await page.goto(address);
+  await page.locator(sign).wait();
+  return { page, seen };
+}
+
+describe("every page", () => {
+  for (const [scheme, width, height] of [
+    ["light", 1280, 900],
+    ["dark", 390, 844],
+  ]) {
+    it(`has no serious finding of axe, no foreign request and no console error: ${scheme}, ${width} px`, async (test) => {
+      const { shop, pages } = await openFilledShop(test);
+      for (const place of pages) {
+        const { page, seen } = await opensAt(shop, place, { scheme, width, height });
+        // Check the content of collapsed elements, too.
+        await page.$$eval(
+          'main details:not([open]) > summary, [data-action][aria-expanded="false"], .opblock-post .opblock-summary-control, .opblock-put .opblock-summary-control',
+          (all) => {
+            for (const element of all) element.click();
+          },
+        );
+        await page.waitForFunction(() => !document.querySelector('[data-action][aria-expanded="false"]'));
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() =>
+          globalThis.axe.run(document, { resultTypes: ["violations"] }),
+        );
+        const serious = violations
+          .filter(({ impact }) => impact === "serious" || impact === "critical")
+          .map(
+            ({ id, nodes }) =>
+              `${id}: ${nodes
+                .slice(0, 3)
+                .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+                .join(" | ")}`,
+          );
+        assert.deepEqual([place[0], serious], [place[0], []]);
+        assert.deepEqual([place[0], seen.foreign], [place[0], []]);
+        // Chromium logs an error for a 404 page.
+        const isNotFound = place[0].endsWith("nobody");
+        const complaints = seen.complaints.filter(
+          (text) => !(isNotFound && text.includes("404 (Not Found)")),
+        );
+        assert.deepEqual([place[0], complaints], [place[0], []]);
+        await page.close();
+      }
+    });
+  }
+
+  it("fits a phone of 360 px", async (test) => {
+    const { shop, pages } = await openFilledShop(test);
+    for (const place of pages.slice(0, -1)) {
+      const { page } = await opensAt(shop, place, { width: 360, height: 640 });
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= 360, `${place[0]} is ${width} px wide`);
+      await page.close();
+    }
+  });
+
+  it("shows user input as text and never executes it", async (test) => {
+    const words = `<script>window.hacked=1</script><img src=x onerror="window.hacked=2">'"&amp;`;
+    const { shop, pages } = await openFilledShop(test, words);
+    let shown = 0;
+    for (const place of pages) {
+      const { page, seen } = await opensAt(shop, place);
+      const { hacked, foreign, text } = await page.evaluate(() => ({
+        hacked: window.hacked,
+        foreign: document.querySelectorAll('script:not([src]), [onerror], img[src="x"]').length,
+        text: document.body.innerText,
+      }));
+      assert.deepEqual([place[0], hacked, foreign], [place[0], undefined, 0]);
+      assert.ok(
+        !seen.complaints.some((complaint) => complaint.includes("Content Security Policy")),
+        place[0],
+      );
+      if (text.includes(words)) shown += 1;
+      await page.close();
+    }
+    assert.ok(shown >= 7, `only ${shown} pages showed it`);
+  });
+
+  it("shows the search term as text", async (test) => {
+    const shop = await openShop(test);
+    await shop.issue({ name: "Anna" });
+    const { page } = await opensAt(shop, [`${shop.baseUrl}/console#/cards`, "table"]);
+    await page.locator('[name="query"]').fill("<img src=x onerror=window.hacked=1>");
+    await page.locator("::-p-text(No card matches “<img src=x onerror=window.hacked=1>”)").wait();
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+  });
+});
+
+describe("the card's page", () => {
+  it("has a QR code that contains the page's address", async (test) => {
+    const { shop, card } = await openFilledShop(test);
+    const { page } = await opensAt(shop, [card.publicUrl, ".qr"], { width: 390, height: 844 });
+    assert.equal(await readQrCode(page, await page.$(".code")), card.publicUrl);
+  });
+
+  it("adds the card to the second wallet and records that in the service", async (test) => {
+    const shop = await openShop(test);
+    const { publicUrl, id } = await shop.issue({ name: "Anna" });
+    const { page, seen } = await opensAt(shop, [publicUrl, ".qr"]);
+    await page.locator('img[alt="Add to Google Wallet"]').click();
+    await page.locator("button::-p-text(Add to Google Wallet)").click();
+    await page.locator("::-p-text(In Google Wallet)").wait();
+    assert.equal(page.url(), publicUrl);
+    assert.deepEqual((await shop.control("GET", `cards/${id}`)).wallets, ["google"]);
+    assert.deepEqual([seen.complaints, seen.foreign], [[], []]);
+  });
+});
+
+describe("the reference", () => {
+  it("issues a card with the prefilled key and template", async (test) => {
+    const shop = await openShop(test);
+    // Under another name of this machine than the service knows itself by.
+    const address = shop.baseUrl.replace("127.0.0.1", "localhost");
+    const { page, seen } = await openPage(opened.browser, address);
+    await page.goto(`${address}/api/docs`);
+    await page.locator("#operations-Cards-issueCard .opblock-summary-control").click();
+    await page.locator("#operations-Cards-issueCard .execute").click();
+    await page.locator(".live-responses-table .response-col_status::-p-text(201)").wait();
+    assert.equal((await shop.control("GET", "cards")).total, 1);
+    assert.deepEqual([seen.complaints, seen.foreign], [[], []]);
+  });
+});

@@ -1,0 +1,127 @@
+/** The standalone mock server as users start it, a receiver for its webhooks, and calls to its API. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+
+const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
+
+export async function openShop(test, ...args) {
+  const child = spawn(process.execPath, [bin, "--port", "0", "--json", ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  test.onTestFinished(async () => {
+    child.kill("SIGTERM");
+    await once(child, "close");
+  });
+  const [line] = await once(child.stdout, "data");
+  const { baseUrl, apiKeys, templateId } = JSON.parse(line);
+
+  async function call(method, path, body, key, idempotencyKey) {
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: {
+        ...(key && { authorization: `Bearer ${key}` }),
+        ...(idempotencyKey && { "idempotency-key": idempotencyKey }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  }
+
+  return {
+    baseUrl,
+    apiKeys,
+    templateId,
+    control: (method, path, body) => call(method, `/_mock/${path}`, body),
+    issue: (customer = {}, fieldValues = {}, template = templateId, idempotencyKey = undefined) =>
+      call(
+        "POST",
+        `/api/v1/templates/${template}/passes`,
+        { fieldValues, customer: { consents: { privacy: { version: "1" } }, ...customer } },
+        apiKeys.website,
+        idempotencyKey,
+      ),
+  };
+}
+
+/** Responds 204, or the status that `respond` returns for the event's type. */
+export async function openReceiver(test, respond = () => 204) {
+  const server = createServer(async (request, response) => {
+    request.resume();
+    response.statusCode = await respond(request.headers["service-event"]);
+    response.end();
+  }).listen(0, "127.0.0.1");
+  test.onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${server.address().port}/webhooks`;
+}
+
+const consolePages = [
+  "",
+  "cards",
+  "templates",
+  "webhooks",
+  "deliveries",
+  "warnings",
+  "clock",
+  "faults",
+  "keys",
+];
+
+/** A service with content on every page. @returns each page's address, and a selector that matches when it is complete. */
+export async function openFilledShop(test, words = "Anna") {
+  const shop = await openShop(test);
+  const url = await openReceiver(test, (type) => (type === "card.added" ? 500 : 204));
+  const template = await shop.control("POST", "templates", {
+    name: words,
+    fields: [
+      { key: words, type: "text", label: words },
+      { key: "name", type: "name", required: true },
+    ],
+    tiers: [
+      { name: words, from: 10 },
+      { name: `${words}!`, from: 1000 },
+    ],
+  });
+  const customer = { name: words, phone: "+48600100200", email: "anna@shop.test" };
+  const fieldValues = { [words]: words, name: words };
+  const card = await shop.issue(customer, fieldValues, template.id, "user-7");
+  await shop.issue({ ...customer, name: "Somebody else" }, fieldValues, template.id, "user-7"); // a warning
+  const endpoint = await shop.control("POST", "webhooks/endpoints", {
+    url: `${url}?${words}`,
+    events: ["card.added", "balance.changed", "tier.changed"],
+  });
+  await shop.control("POST", `cards/${card.id}/purchase`, { points: 20 });
+  await shop.control("PUT", `cards/${card.id}/wallets/apple`);
+  await shop.control("POST", `webhooks/endpoints/${endpoint.id}/test`);
+  await shop.control("POST", "api-keys", { kind: "full", name: words });
+  await shop.control("POST", "faults", {
+    kind: "status",
+    phase: "before",
+    status: 503,
+    times: 9,
+    match: { path: `/nowhere/${words}`, idempotencyKey: words },
+  });
+  const { items: deliveries } = await shop.control("POST", "wait", { delivery: { type: "card.added" } });
+  return {
+    shop,
+    card,
+    pages: [
+      ...consolePages.map((page) => [`${shop.baseUrl}/console#/${page}`, "main h1"]),
+      [`${shop.baseUrl}/console#/card/${card.id}`, ".card-preview"],
+      [`${shop.baseUrl}/console#/delivery/${deliveries[0].id}`, ".marks"],
+      [`${shop.baseUrl}/console#/card/nobody`, "main h1"],
+      [card.publicUrl, ".qr"],
+      [`${card.publicUrl}/google`, ".card"],
+      [`${shop.baseUrl}/cards/nobody`, ".lost"],
+      [`${shop.baseUrl}/api/docs`, "[data-ready] .opblock"],
+    ],
+  };
+}

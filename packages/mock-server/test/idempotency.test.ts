@@ -1,0 +1,206 @@
+/** Idempotency keys of issueCard (spec 4.1): 24 hours, concurrent calls, stored errors, and warnings. */
+import { describe, expect, it } from "vitest";
+import type { MockServiceOptions } from "../src/index.ts";
+import { openShop, signUp, template } from "./shop.ts";
+
+describe("the same Idempotency-Key", () => {
+  const key = { "idempotency-key": "user-1" };
+
+  it("returns the same card with 201 within 24 hours, for any body", async () => {
+    const { service, issue } = openShop();
+    const first = await issue(signUp(), key);
+    await service.clock.advance("23h");
+    for (const body of [signUp(), signUp({ email: "other@example.com" }), {}]) {
+      expect(await issue(body, key)).toMatchObject({ status: 201, body: { id: first.body.id } });
+    }
+  });
+
+  it("returns the current state of the card", async () => {
+    const { service, issue } = openShop();
+    const { body } = await issue(signUp(), key);
+    service.cards.purchase(body.id, { points: 5 });
+    expect((await issue(signUp(), key)).body.loyaltyBalance).toBe(5);
+  });
+
+  it("returns the same card a millisecond before 24 hours, and another one after 24 hours", async () => {
+    const { service, issue } = openShop();
+    const { body } = await issue(signUp(), key);
+    await service.clock.advance(24 * 3_600_000 - 1);
+    expect((await issue(signUp(), key)).body.id).toBe(body.id);
+    await service.clock.advance(1);
+    expect((await issue(signUp(), key)).body.id).not.toBe(body.id);
+  });
+
+  it("can be used again after an error: only successes are stored", async () => {
+    const { issue } = openShop();
+    expect((await issue(signUp({}, {}), key)).status).toBe(422);
+    expect((await issue(signUp(), key)).status).toBe(201);
+  });
+
+  it("issues one card for 30 concurrent calls", async () => {
+    const { issue } = openShop();
+    const responses = await Promise.all(Array.from({ length: 30 }, () => issue(signUp(), key)));
+    expect(new Set(responses.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
+  });
+
+  it("returns the card also when the template is archived meanwhile", async () => {
+    const { service, issue } = openShop();
+    const { body } = await issue(signUp(), key);
+    service.templates.archive(template.id);
+    expect(await issue(signUp(), key)).toMatchObject({ status: 201, body: { id: body.id } });
+  });
+
+  it.each(["", "x".repeat(256)])("is rejected when it is %j: two users might share it", async (value) => {
+    const { issue } = openShop();
+    expect((await issue(signUp(), { "idempotency-key": value })).status).toBe(400);
+  });
+
+  it("issues another card when it is absent or different", async () => {
+    const { issue } = openShop();
+    const responses = [
+      await issue(signUp(), key),
+      await issue(signUp(), { "idempotency-key": "user-2" }),
+      await issue(),
+    ];
+    expect(new Set(responses.map(({ body }) => body.id)).size).toBe(3);
+  });
+});
+
+describe("a service with storeRefusals", () => {
+  const key = { "idempotency-key": "user-1" };
+  const missing = signUp({}, {});
+
+  it("repeats a 422 under its key for 24 hours, also for a corrected request", async () => {
+    const { service, issue } = openShop({ storeRefusals: true });
+    const refused = await issue(missing, key);
+    expect(refused.status).toBe(422);
+    await service.clock.advance(24 * 3_600_000 - 1);
+    const repeated = await issue(signUp(), key);
+    expect([repeated.status, repeated.body]).toEqual([422, refused.body]);
+    await service.clock.advance(1);
+    expect((await issue(signUp(), key)).status).toBe(201);
+  });
+
+  it("issues a card for a corrected request under another key", async () => {
+    const { issue } = openShop({ storeRefusals: true });
+    expect((await issue(missing, key)).status).toBe(422);
+    expect((await issue(signUp(), { "idempotency-key": "user-1 again" })).status).toBe(201);
+    expect((await issue(missing)).status).toBe(422);
+    expect((await issue(signUp())).status).toBe(201);
+  });
+
+  it("repeats a 404 under its key, also for an existing template", async () => {
+    const { call, issue } = openShop({ storeRefusals: true });
+    const path = "/api/v1/templates/tpl_none/passes";
+    expect((await call("POST", path, { body: signUp(), headers: key })).status).toBe(404);
+    expect((await issue(signUp(), key)).status).toBe(404);
+  });
+
+  it("does not store a 400, 401 or 415", async () => {
+    const { call, issue } = openShop({ storeRefusals: true });
+    const path = `/api/v1/templates/${template.id}/passes`;
+    const asText = { ...key, "content-type": "text/plain" };
+    expect((await call("POST", path, { body: "{", headers: key })).status).toBe(400);
+    expect((await call("POST", path, { body: signUp(), headers: key, key: "wrong" })).status).toBe(401);
+    expect((await call("POST", path, { body: signUp(), headers: asText })).status).toBe(415);
+    expect((await issue(signUp(), key)).status).toBe(201);
+  });
+
+  it("returns the same card under a key, and deletes stored errors on a reset", async () => {
+    const { service, issue } = openShop({ storeRefusals: true });
+    expect((await issue(missing, key)).status).toBe(422);
+    service.reset();
+    const { status, body } = await issue(signUp(), key);
+    expect(status).toBe(201);
+    expect((await issue(missing, key)).body.id).toBe(body.id);
+  });
+});
+
+describe("a key repeated with other content", () => {
+  const key = { "idempotency-key": "staging user 1, anna@example.com" };
+  const anna = signUp({ phone: "+48600100200", email: "anna@example.com", name: "Anna Secret" });
+  const piotr = signUp({ phone: "+48600100999", email: "piotr@example.com", name: "Piotr Secret" });
+
+  function openLoggingShop(options: MockServiceOptions = {}) {
+    const lines: string[] = [];
+    return { lines, ...openShop({ log: (line) => void lines.push(line), ...options }) };
+  }
+
+  it("is logged as a warning, and recorded with template and card", async () => {
+    const { service, lines, issue } = openLoggingShop();
+    const { body } = await issue(anna, key);
+    expect((await issue(piotr, key)).body.id).toBe(body.id);
+    expect(service.warnings()).toEqual([
+      {
+        id: expect.stringMatching(/^wrn_/),
+        type: "replay-with-other-content",
+        at: "2026-03-01T12:00:00.000Z",
+        message: expect.stringMatching(
+          new RegExp(`template ${template.id}.*card ${body.id}.*set idempotencyNamespace`),
+        ),
+        keyHash: expect.stringMatching(/^[0-9a-f]{8}$/),
+        templateId: template.id,
+        cardId: body.id,
+      },
+    ]);
+    expect(lines).toEqual([`warning: ${service.warnings()[0]?.message}`]);
+  });
+
+  it("is logged without personal data and without the key", async () => {
+    const { service, lines, issue, call } = openLoggingShop();
+    await issue(anna, key);
+    await issue(piotr, key);
+    const path = "/api/v1/templates/anna%40example.com%0AForged/passes";
+    await call("POST", path, { body: piotr, headers: key });
+    const texts = [...lines, JSON.stringify(service.warnings())];
+    expect(lines).toHaveLength(2);
+    for (const text of texts) expect(text).not.toMatch(/example\.com|Secret|48600|user 1|Forged|Anna|Piotr/i);
+  });
+
+  it("is logged for another template with the same body", async () => {
+    const { service, issue, call } = openLoggingShop();
+    service.templates.create({ id: "tpl_other", name: "Other" });
+    const { body } = await issue(anna, key);
+    const path = "/api/v1/templates/tpl_other/passes";
+    expect((await call("POST", path, { body: anna, headers: key })).body.id).toBe(body.id);
+    expect(service.warnings()).toMatchObject([{ templateId: "tpl_other", cardId: body.id }]);
+  });
+
+  it("is not logged when the content is the same, in any order of members", async () => {
+    const { service, lines, issue } = openLoggingShop();
+    const { consents, ...contact } = anna.customer;
+    await issue(anna, key);
+    await issue(anna, key);
+    await issue({ customer: { consents, ...contact }, fieldValues: anna.fieldValues }, key);
+    await issue({ customer: { ...contact, consents }, fieldValues: anna.fieldValues }, key);
+    await issue(piotr, { "idempotency-key": "user-2" });
+    expect([service.warnings(), lines]).toEqual([[], []]);
+  });
+
+  it("says to send a new key for a stored error", async () => {
+    const { service, issue } = openLoggingShop({ storeRefusals: true });
+    await issue(signUp({}, {}), key);
+    await issue(signUp(), key);
+    const [warning, ...others] = service.warnings();
+    expect(others).toEqual([]);
+    expect(warning?.message).toMatch(/stored 422.*new key/);
+    expect(warning).not.toHaveProperty("cardId");
+  });
+
+  it("is listed in the control API, newest first, up to 100", async () => {
+    const { service, issue, call } = openLoggingShop();
+    await issue(anna, key);
+    for (let count = 0; count < 103; count++) {
+      await service.clock.advance("1s");
+      await issue(piotr, key);
+    }
+    const { body } = await call("GET", "/_mock/warnings?limit=2", { key: null });
+    expect(body.total).toBe(100);
+    expect(body.items).toMatchObject([
+      { at: "2026-03-01T12:01:43.000Z" },
+      { at: "2026-03-01T12:01:42.000Z" },
+    ]);
+    service.reset();
+    expect(service.warnings()).toEqual([]);
+  });
+});

@@ -1,0 +1,190 @@
+/** One suite for every adapter: the service in process, with MSW, and on a port. */
+import { connect } from "node:net";
+import { setupServer } from "msw/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { failOnUnhandled, mockHandlers } from "../../src/adapters/msw.ts";
+import { startMockServer } from "../../src/adapters/node.ts";
+import { createMockService, type MockService } from "../../src/index.ts";
+import { caller, signUp, template } from "../shop.ts";
+
+interface OpenService {
+  service: MockService;
+  fetch: (request: Request) => Promise<Response>;
+}
+
+const adapters: Record<string, () => OpenService | Promise<OpenService>> = {
+  fetch: () => {
+    const service = createMockService({ templates: [template], log: () => {} });
+    return { service, fetch: service.fetch };
+  },
+  msw: () => {
+    const service = createMockService({ templates: [template], log: () => {} });
+    const server = setupServer(...mockHandlers(service));
+    server.listen(failOnUnhandled);
+    onTestFinished(() => server.close());
+    return { service, fetch: (request) => fetch(request) };
+  },
+  node: async () => {
+    const { service, close } = await startMockServer({ templates: [template], log: () => {} });
+    onTestFinished(close);
+    return { service, fetch: (request) => fetch(request) };
+  },
+};
+
+describe.each(Object.entries(adapters))("with the adapter %s", (_name, open) => {
+  async function openWithCaller() {
+    const { service, fetch } = await open();
+    const call = caller(service.baseUrl, fetch, service.apiKeys.website);
+    return { service, call };
+  }
+  const issuePath = `/api/v1/templates/${template.id}/passes`;
+
+  it("issues a card, finds it, and changes its balance and consent", async () => {
+    const { service, call } = await openWithCaller();
+    const issued = await call("POST", issuePath, { body: signUp({ name: "Łucja 🎉" }) });
+    expect(issued.status).toBe(201);
+    const { id } = issued.body;
+    expect(id).toBe(service.cards.get(id).id);
+    service.cards.purchase(id, { points: 12 });
+    expect((await call("GET", `/api/v1/passes/${id}`)).body).toMatchObject({
+      loyaltyBalance: 12,
+      loyaltyTier: "Silver",
+    });
+    expect((await call("GET", `/api/v1/passes/${id}/operations?limit=1`)).body.items).toHaveLength(1);
+    const change = { body: { marketing: true } };
+    expect((await call("PUT", `/api/v1/passes/${id}/consent`, change)).body).toMatchObject({
+      marketingConsent: true,
+      customer: { name: "Łucja 🎉" },
+    });
+    expect((await call("GET", `/api/v1/passes/${id}/consent`)).body.marketingConsent).toBe(true);
+  });
+
+  it("issues one card for 30 concurrent calls with one key", async () => {
+    const { call } = await openWithCaller();
+    const options = { body: signUp(), headers: { "idempotency-key": "user-1" } };
+    const responses = await Promise.all(Array.from({ length: 30 }, () => call("POST", issuePath, options)));
+    expect(new Set(responses.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
+  });
+
+  it.each([
+    ["no key", 401, "GET", "/api/v1/passes/card_1", { key: null }],
+    ["an unknown card", 404, "GET", "/api/v1/passes/card_1", {}],
+    ["an unknown path", 404, "GET", "/api/v1/nothing", {}],
+    ["another method", 405, "DELETE", "/api/v1/passes/card_1", {}],
+    ["broken JSON", 400, "POST", issuePath, { body: "{" }],
+    ["a form", 415, "POST", issuePath, { body: "a=1", headers: { "content-type": "text/plain" } }],
+    ["a missing field", 422, "POST", issuePath, { body: signUp({}, {}) }],
+    ["a large body", 413, "POST", issuePath, { body: `"${"x".repeat(1024 * 1024)}"` }],
+  ])("responds to %s with %i", async (_name, status, method, path, options) => {
+    const { call } = await openWithCaller();
+    const response = await call(method, path, options);
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      status,
+      "application/problem+json",
+    ]);
+  });
+
+  it.each(["reset", "destroy", "truncate", "malformed", "hang"] as const)(
+    "rejects with %s after the commit, and returns the card on a retry",
+    async (kind) => {
+      const { service, fetch } = await open();
+      service.faults.add({ phase: "after-commit", kind, times: 1 });
+      const issue = async (timeoutMs: number) => {
+        const request = new Request(service.baseUrl + issuePath, {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${service.apiKeys.website}`,
+            "content-type": "application/json",
+            "idempotency-key": "user-1",
+          },
+          body: JSON.stringify(signUp()),
+          signal: AbortSignal.timeout(timeoutMs),
+        });
+        return (await (await fetch(request)).json()) as { id: string };
+      };
+      await expect(issue(kind === "hang" ? 200 : 5_000)).rejects.toThrow();
+      const { id } = await issue(5_000);
+      expect((service.snapshot().state as { cards: Map<string, unknown> }).cards.size).toBe(1);
+      expect(service.cards.get(id).loyaltyBalance).toBe(0);
+    },
+  );
+
+  it("serves the control API", async () => {
+    const { service, call } = await openWithCaller();
+    const { id } = (await call("POST", issuePath, { body: signUp() })).body;
+    const bought = await call("POST", `/_mock/cards/${id}/purchase`, { key: null, body: { points: 12 } });
+    expect(bought).toMatchObject({ status: 201, body: { balance: 12 } });
+    expect(service.cards.get(id).loyaltyTier).toBe("Silver");
+  });
+
+  it("records a warning, allows HEAD, and responds 404 to a trailing slash", async () => {
+    const { service, call } = await openWithCaller();
+    const headers = { "idempotency-key": "user-1" };
+    const { id } = (await call("POST", issuePath, { body: signUp({ name: "Anna" }), headers })).body;
+    const replayed = await call("POST", issuePath, { body: signUp({ name: "Piotr" }), headers });
+    expect(replayed).toMatchObject({ status: 201, body: { id } });
+    expect(service.warnings()).toMatchObject([{ templateId: template.id, cardId: id }]);
+    expect((await call("DELETE", `/api/v1/passes/${id}`)).headers.get("allow")).toBe("GET, HEAD");
+    expect((await call("GET", `/api/v1/passes/${id}/`)).body.detail).toContain("Leave out the slash");
+  });
+
+  it("serves the OpenAPI document", async () => {
+    const { service, call } = await openWithCaller();
+    const { body } = await call("GET", "/api/docs/json", { key: null });
+    expect(body.servers[0].variables.base_url.default).toBe(service.baseUrl);
+  });
+});
+
+describe("with MSW", () => {
+  it("lets the user's handlers take precedence, and leaves other addresses alone", async () => {
+    const { http, HttpResponse } = await import("msw");
+    const service = createMockService();
+    const server = setupServer(...mockHandlers(service));
+    server.listen(failOnUnhandled);
+    onTestFinished(() => server.close());
+    server.use(http.get("*/api/v1/passes/:id", () => HttpResponse.json({ own: true }, { status: 503 })));
+    expect((await fetch(`${service.baseUrl}/api/v1/passes/card_1`)).status).toBe(503);
+    expect((await fetch(`${service.baseUrl}/_mock/health`)).status).toBe(200);
+    // The two majors word it differently; the network would report ENOTFOUND.
+    const refused = await fetch("https://elsewhere.test/").catch((error: Error) => error);
+    expect(`${(refused as Error).name} ${(refused as { cause?: Error }).cause?.name}`).toContain(
+      "InternalError",
+    );
+  });
+});
+
+describe("on a port", () => {
+  it("handles the next request after a body that was not read", async () => {
+    const { service, close } = await startMockServer({ templates: [template], log: () => {} });
+    onTestFinished(close);
+    const url = `${service.baseUrl}/api/v1/templates/${template.id}/passes`;
+    for (let round = 0; round < 10; round++) {
+      const refused = await fetch(url, {
+        method: "POST",
+        body: "x".repeat(300_000),
+        headers: { authorization: "Bearer no" },
+      });
+      expect(refused.status).toBe(401);
+      expect((await fetch(`${service.baseUrl}/_mock/health`)).status).toBe(200);
+    }
+  });
+
+  it("responds with problem details to an address that cannot be parsed", async () => {
+    const { service, close } = await startMockServer();
+    onTestFinished(close);
+    const response = await new Promise<string>((resolve) => {
+      const socket = connect(Number(new URL(service.baseUrl).port), "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk) => (text += chunk)).on("close", () => resolve(text));
+      socket.end("TRACE / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    });
+    expect(response).toMatch(/^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*cannot be read/);
+  });
+
+  it("uses a reachable address in links when it listens on all addresses", async () => {
+    const { url, close } = await startMockServer({ host: "0.0.0.0" });
+    onTestFinished(close);
+    expect(new URL(url).hostname).toBe("127.0.0.1");
+    expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
+  });
+});

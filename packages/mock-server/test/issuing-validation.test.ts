@@ -1,0 +1,168 @@
+/** Invalid requests of issueCard: every 422, with a sentence for a person and a rule for a developer (spec 4.5). */
+import { describe, expect, it } from "vitest";
+import { openShop, signUp, template } from "./shop.ts";
+
+describe("a 422", () => {
+  const refusals: [string, unknown, string, string][] = [
+    ["a required field is missing", signUp({}, {}), "/fieldValues/firstName", 'Please fill in "First name".'],
+    [
+      "a required field is blank",
+      signUp({}, { firstName: " " }),
+      "/fieldValues/firstName",
+      'Please fill in "First name".',
+    ],
+    [
+      "a number field holds text",
+      signUp({}, { firstName: "A", points: "7" }),
+      "/fieldValues/points",
+      'Please enter a number for "points".',
+    ],
+    [
+      "a text field holds a number",
+      signUp({}, { firstName: 7 }),
+      "/fieldValues/firstName",
+      'Please enter text for "First name".',
+    ],
+    ["the phone is malformed", signUp({ phone: "12" }), "/customer/phone", "The phone number is not valid."],
+    [
+      "the phone hides in a sentence",
+      signUp({ phone: "call +48600100200" }),
+      "/customer/phone",
+      "The phone number is not valid.",
+    ],
+    [
+      "the e-mail is malformed",
+      signUp({ email: "anna@" }),
+      "/customer/email",
+      "The e-mail address is not valid.",
+    ],
+  ];
+
+  const forShop = "This form does not work at the moment. Please contact the shop.";
+  const shapes: [string, unknown, string, string, string][] = [
+    ["the customer is missing", {}, "/customer", forShop, '"customer" is missing.'],
+    ["the body is a list", [], "", forShop, "The body must be of type object."],
+    [
+      "the consents are missing",
+      { customer: {} },
+      "/customer/consents",
+      "Please accept the privacy policy.",
+      '"customer.consents" is missing.',
+    ],
+    [
+      "the privacy version is missing",
+      { customer: { consents: { privacy: {} } } },
+      "/customer/consents/privacy/version",
+      "Please accept the privacy policy.",
+      '"customer.consents.privacy.version" is missing.',
+    ],
+    [
+      "the privacy version is blank",
+      signUp({ consents: { privacy: { version: " " } } }),
+      "/customer/consents/privacy/version",
+      "Please accept the privacy policy.",
+      '"customer.consents.privacy.version" must not be blank.',
+    ],
+    [
+      "the marketing consent is not an object",
+      signUp({ consents: { privacy: { version: "1" }, marketing: true } }),
+      "/customer/consents/marketing",
+      "Please choose whether you want news and offers.",
+      '"customer.consents.marketing" must be of type object.',
+    ],
+    [
+      "the phone is a number",
+      signUp({ phone: 48600100200 }),
+      "/customer/phone",
+      "The phone number is not valid.",
+      '"customer.phone" must be of type string.',
+    ],
+    [
+      "the e-mail is null",
+      signUp({ email: null }),
+      "/customer/email",
+      "The e-mail address is not valid.",
+      '"customer.email" must be of type string.',
+    ],
+    [
+      "the name is a list",
+      signUp({ name: [] }),
+      "/customer/name",
+      "The name is not valid.",
+      '"customer.name" must be of type string.',
+    ],
+    [
+      "a value is an object",
+      signUp({}, { firstName: {} }),
+      "/fieldValues/firstName",
+      'Please enter text or a number for "First name".',
+      '"fieldValues.firstName" must be of type string or number.',
+    ],
+  ];
+
+  it.each(shapes)("has a sentence for a person and a rule for a developer when %s", async (...row) => {
+    const [, body, pointer, detail, rule] = row;
+    const response = await openShop().issue(body);
+    expect(response).toMatchObject({ status: 422, body: { detail, errors: [{ pointer, detail, rule }] } });
+  });
+
+  it("contains each sentence once", async () => {
+    const { body } = await openShop().issue({ fieldValues: [], customer: [] });
+    expect(body.detail).toBe(forShop);
+  });
+
+  it("has a sentence for a person when a consent is not a boolean", async () => {
+    const { call, issue } = openShop();
+    const { body: card } = await issue();
+    const { status, body } = await call("PUT", `/api/v1/passes/${card.id}/consent`, {
+      body: { marketing: "yes" },
+    });
+    expect([status, body.detail]).toEqual([422, "Please choose whether you want news and offers."]);
+    expect(body.errors).toMatchObject([
+      { pointer: "/marketing", rule: '"marketing" must be of type boolean.' },
+    ]);
+  });
+
+  it.each(refusals)("is the response when %s", async (_name, body, pointer, detail) => {
+    const response = await openShop().issue(body);
+    expect(response).toMatchObject({ status: 422, body: { detail, errors: [{ pointer, detail }] } });
+  });
+
+  it("names all errors at once, and nothing is created", async () => {
+    const { service, issue } = openShop();
+    const before = service.snapshot();
+    const { body } = await issue(signUp({ phone: "1", email: "x" }, {}));
+    expect(body.detail).toBe(
+      'Please fill in "First name". The phone number is not valid. The e-mail address is not valid.',
+    );
+    expect(service.snapshot()).toEqual(before);
+  });
+
+  it("is the response to a number beyond the range of JavaScript", async () => {
+    const { call } = openShop();
+    const body =
+      '{"fieldValues":{"firstName":"A","x":1e400},"customer":{"consents":{"privacy":{"version":"1"}}}}';
+    const response = await call("POST", `/api/v1/templates/${template.id}/passes`, { body });
+    const detail = 'Please enter a smaller number for "x".';
+    expect(response).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: "/fieldValues/x", detail }] },
+    });
+  });
+
+  it("does not contain the values of the user", async () => {
+    const { body } = await openShop().issue(signUp({ phone: "4242-secret", email: "secret@" }));
+    expect(JSON.stringify(body)).not.toContain("secret");
+  });
+
+  it("names a missing field whose key is a member of Object.prototype", async () => {
+    const { service, call } = openShop();
+    service.templates.create({
+      id: "tpl_odd",
+      name: "Odd",
+      fields: [{ key: "constructor", type: "text", required: true }],
+    });
+    const response = await call("POST", "/api/v1/templates/tpl_odd/passes", { body: signUp({}, {}) });
+    expect(response.status).toBe(422);
+  });
+});

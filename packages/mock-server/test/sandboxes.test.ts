@@ -1,0 +1,92 @@
+/** Sandboxes: isolated from each other on one server. */
+import { expect, it } from "vitest";
+import { createMockService, manualClock } from "../src/index.ts";
+import { caller, noon, openShop, signUp, template } from "./shop.ts";
+
+it("isolates 100 parallel tests on one service", async () => {
+  const { service, call } = openShop({ deliver: () => new Response(null, { status: 204 }) });
+  const oneTest = async (index: number) => {
+    const { body: sandbox } = await call("POST", "/_mock/sandboxes", { key: null });
+    const own = caller(service.baseUrl, service.fetch, sandbox.apiKeys.website);
+    const control = (method: string, path: string, body?: unknown) =>
+      own(method, `${path}${path.includes("?") ? "&" : "?"}sandbox=${sandbox.id}`, {
+        key: null,
+        ...(body !== undefined && { body }),
+      });
+    const endpoint = { url: `https://shop.test/${index}`, events: ["balance.changed"] };
+    await control("POST", "/_mock/webhooks/endpoints", endpoint);
+    await control("POST", "/_mock/faults", {
+      phase: "before",
+      kind: "status",
+      status: 503,
+      times: 1,
+      match: { operation: "getCard" },
+    });
+    // The same phone and the same key in every sandbox.
+    const headers = { "idempotency-key": "user-1" };
+    const body = signUp({ phone: "+48600100200" });
+    const issued = await own("POST", `/api/v1/templates/${sandbox.templateId}/passes`, { body, headers });
+    await control("POST", `/_mock/cards/${issued.body.id}/purchase`, { points: index + 1 });
+    await control("POST", "/_mock/clock/advance", { duration: `${index}h` });
+    const statuses = [];
+    for (let round = 0; round < 2; round++)
+      statuses.push((await own("GET", `/api/v1/passes/${issued.body.id}`)).status);
+    const { body: cards } = await control("GET", "/_mock/cards");
+    const { body: deliveries } = await control("GET", "/_mock/webhooks/deliveries");
+    const { body: clock } = await control("GET", "/_mock/clock");
+    return {
+      id: issued.body.id,
+      key: sandbox.apiKeys.website,
+      statuses,
+      balances: cards.items.map((card: { loyaltyBalance: number }) => card.loyaltyBalance),
+      deliveries: deliveries.total,
+      hours: (Date.parse(clock.now) - noon) / 3_600_000,
+    };
+  };
+  const tests = await Promise.all(Array.from({ length: 100 }, (_, index) => oneTest(index)));
+  for (const [index, { statuses, balances, deliveries, hours }] of tests.entries()) {
+    expect([statuses, balances, deliveries, hours]).toEqual([[503, 200], [index + 1], 1, index]);
+  }
+  expect(new Set(tests.map(({ id }) => id)).size).toBe(100);
+  expect((await call("GET", "/_mock/cards", { key: null })).body.total).toBe(0);
+  const [first, second] = tests;
+  expect((await call("GET", `/api/v1/passes/${first?.id}`, { key: second?.key ?? "" })).status).toBe(404);
+});
+
+it("gives each sandbox its own templates, keys and console address, and removes it", async () => {
+  const { service, call } = openShop();
+  const { status, body: sandbox } = await call("POST", "/_mock/sandboxes", { key: null });
+  expect([status, sandbox]).toEqual([
+    201,
+    {
+      id: expect.stringMatching(/^sbx_/),
+      baseUrl: service.baseUrl,
+      apiKeys: { website: expect.any(String), full: expect.any(String) },
+      templateId: template.id,
+      console: `${service.baseUrl}/console?sandbox=${sandbox.id}`,
+    },
+  ]);
+  expect((await call("GET", "/_mock/sandboxes", { key: null })).body.items).toHaveLength(2);
+  const read = () => call("GET", "/api/v1/passes/card_1", { key: sandbox.apiKeys.website });
+  expect((await read()).status).toBe(404);
+  await call("POST", `/_mock/reset?sandbox=${sandbox.id}`, { key: null });
+  expect((await read()).status).toBe(404);
+  expect((await call("DELETE", `/_mock/sandboxes/${sandbox.id}`, { key: null })).status).toBe(204);
+  expect((await read()).status).toBe(401);
+});
+
+it("creates a sandbox in process as another service object without the seeded endpoints", async () => {
+  const service = createMockService({
+    clock: manualClock(noon),
+    deliver: () => new Response(null, { status: 204 }),
+    endpoints: [{ url: "https://shop.test/", events: ["ping"] }],
+  });
+  const sandbox = service.sandboxes.create();
+  expect([sandbox.endpoints, sandbox.sandboxId]).toEqual([[], expect.stringMatching(/^sbx_/)]);
+  await sandbox.clock.advance("1h");
+  expect([service.clock.now(), sandbox.clock.now() - noon]).toEqual([noon, 3_600_000]);
+  expect(service.sandboxes.list()).toEqual([service, sandbox]);
+  service.sandboxes.remove(sandbox.sandboxId);
+  expect(service.sandboxes.list()).toEqual([service]);
+  expect(() => service.sandboxes.remove("default")).toThrow(/default sandbox cannot be removed/);
+});

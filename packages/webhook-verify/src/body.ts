@@ -1,0 +1,107 @@
+/** Reads the body and the headers of a request: the bytes as they arrived, at most as many as allowed. */
+import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
+
+/** A body as it arrived. */
+export type RawBody = Uint8Array | ArrayBuffer | string;
+
+export interface ReadLimits {
+  maxBodyBytes: number;
+  /** The request's Content-Length. It may be wrong. */
+  expectedBytes?: number;
+}
+
+export type RawBodyErrorReason = "too-large" | "already-consumed" | "unreadable";
+
+/** Thrown when there are no bytes to verify. `fix` says what to change when the program consumed the body. */
+export class RawBodyError extends Error {
+  override readonly name = "RawBodyError" as const;
+  readonly reason: RawBodyErrorReason;
+  readonly fix: string | undefined;
+
+  constructor(reason: RawBodyErrorReason, options: { fix?: string; cause?: unknown } = {}) {
+    super(`The request body is ${reason}.`, { cause: options.cause });
+    this.reason = reason;
+    this.fix = options.fix;
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** The bytes of a string or buffer; undefined for other values, such as a parsed object. Copies strings only. */
+export function toBytes(value: unknown): Uint8Array | undefined {
+  if (value instanceof Uint8Array) return value;
+  if (typeof value === "string") return encoder.encode(value);
+  // `instanceof` alone would miss buffers of another realm (a vm, the sandbox of a test runner).
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  const isBuffer = Object.prototype.toString.call(value).endsWith("ArrayBuffer]"); // SharedArrayBuffer too
+  return isBuffer ? new Uint8Array(value as ArrayBuffer) : undefined;
+}
+
+/** @throws {TypeError} for a parsed body: the received bytes cannot be restored from it. */
+export function toBodyBytes(rawBody: RawBody): Uint8Array {
+  const body = toBytes(rawBody);
+  if (body !== undefined) return body;
+  throw new TypeError(
+    "rawBody must be the bytes that arrived (Uint8Array, ArrayBuffer or string), not a parsed body.",
+  );
+}
+
+/** Decodes the base64 body of a platform event. @throws {RawBodyError} `too-large` (before decoding) or `unreadable`. */
+export function decodeBase64(text: string, maxBytes: number): Uint8Array {
+  if (text.length > 4 * Math.ceil(maxBytes / 3)) throw new RawBodyError("too-large");
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch (cause) {
+    throw new RawBodyError("unreadable", { cause });
+  }
+}
+
+/** Adds a chunk of a body. @throws {RawBodyError} `too-large`, or `already-consumed` for text: the stream has an encoding. */
+export function addChunk(buffer: BoundedBuffer, chunk: unknown, fix: string): void {
+  if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix });
+  if (!buffer.add(toBytes(chunk) as Uint8Array)) throw new RawBodyError("too-large");
+}
+
+/** Collects the chunks of a stream. @throws {RawBodyError} as {@link addChunk} does, or `unreadable`. */
+export async function collectBody(
+  chunks: AsyncIterable<unknown>,
+  { maxBodyBytes, expectedBytes }: ReadLimits,
+  fix: string,
+): Promise<Uint8Array> {
+  const buffer = new BoundedBuffer(maxBodyBytes, expectedBytes);
+  try {
+    for await (const chunk of chunks) addChunk(buffer, chunk, fix);
+  } catch (cause) {
+    throw cause instanceof RawBodyError ? cause : new RawBodyError("unreadable", { cause });
+  }
+  return buffer.bytes();
+}
+
+/** Headers in the form of any framework: a `Headers` object, or a record. */
+export type HeadersLike =
+  | { get(name: string): string | readonly string[] | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The value of a header, by its lower-case name. A list when the header is repeated and the framework keeps its lines apart. */
+export function getHeader(
+  headers: HeadersLike,
+  lowerCaseName: string,
+): string | readonly string[] | undefined {
+  if (typeof headers.get === "function") return headers.get(lowerCaseName) ?? undefined;
+  const record = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
+  if (Object.hasOwn(record, lowerCaseName)) return record[lowerCaseName];
+  const name = Object.keys(record).find((key) => key.toLowerCase() === lowerCaseName);
+  return name === undefined ? undefined : record[name];
+}
+
+/** All lines of a header, joined as a proxy would join them. */
+export function getJoinedHeader(headers: HeadersLike, lowerCaseName: string): string | undefined {
+  const value = getHeader(headers, lowerCaseName);
+  return typeof value === "string" ? value : value?.join(", ");
+}
+
+/** The first line of a header. */
+export function getFirstHeader(headers: HeadersLike, lowerCaseName: string): string | undefined {
+  const value = getHeader(headers, lowerCaseName);
+  return typeof value === "string" ? value : value?.[0];
+}

@@ -1,0 +1,230 @@
+/** The receiver without a framework: accept, process, inbox and deduplication. */
+import { describe, expect, it } from "vitest";
+import { type DedupeStore, memoryDedupe } from "../src/index.ts";
+import { createGate, createTestReceiver, post } from "./receiver-setup.ts";
+import { balanceChanged, signedDelivery } from "./signed-delivery.ts";
+
+describe("accepting an event", () => {
+  it("responds 503 when accept rejects, so that the service delivers again", async () => {
+    const { receive, outcomes } = createTestReceiver({
+      accept: () => Promise.reject(new Error("database down")),
+    });
+    const response = await receive(post(signedDelivery(balanceChanged())));
+    expect([response.status, response.headers]).toEqual([503, { "retry-after": "60" }]);
+    expect(outcomes).toMatchObject([{ outcome: "failed", reason: "handler-error" }]);
+  });
+
+  it("responds 503 when accept takes too long, and aborts its signal", async () => {
+    let signal: AbortSignal | undefined;
+    const { opened, open } = createGate();
+    const { receive, outcomes } = createTestReceiver({
+      timeoutMs: 100,
+      accept: (_event, delivery) => {
+        signal = delivery.signal;
+        return opened;
+      },
+    });
+    const response = await receive(post(signedDelivery(balanceChanged())));
+    open();
+    expect(response.status).toBe(503);
+    expect(signal?.reason).toEqual(new Error("The receiver responded because of its timeout."));
+    expect(outcomes).toMatchObject([{ outcome: "failed", reason: "timeout" }]);
+  });
+
+  it("responds 204 to an event that the inbox stored, and to one that it had already", async () => {
+    const results: ("stored" | "duplicate")[] = ["stored", "duplicate"];
+    const bodies: string[] = [];
+    const processed: string[] = [];
+    const { receive, outcomes } = createTestReceiver({
+      process: ({ id }) => void processed.push(id),
+      inbox: {
+        put: async (_event, { body }, { signal }) => {
+          bodies.push(signal.aborted ? "too late" : Buffer.from(body).toString());
+          return results.shift() ?? "duplicate";
+        },
+      },
+    });
+    const delivery = signedDelivery(balanceChanged());
+    const responses = [await receive(post(delivery)), await receive(post(delivery))];
+    expect(responses.map(({ status }) => status)).toEqual([204, 204]);
+    for (const { afterResponse } of responses) await afterResponse?.();
+    expect(processed).toEqual(["evt_1"]);
+    expect(bodies).toEqual([delivery.body, delivery.body]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["stored", "duplicate"]);
+  });
+
+  it.each(["accept", "process"] as const)(
+    "logs the location of an error in %s and its consequence, and reports the error",
+    async (name) => {
+      const consequences = {
+        accept: "so the service delivers again",
+        process: "so the service does not deliver again",
+      };
+      const error = new RangeError("+48600100200");
+      const { receive, log, outcomes } = createTestReceiver({ [name]: () => Promise.reject(error) });
+      const response = await receive(post(signedDelivery(balanceChanged())));
+      await response.afterResponse?.();
+      expect(log).toEqual([
+        expect.stringMatching(/balance\.changed evt_1 failed: RangeError at .*receiver-accept\.test\.ts:\d+/),
+      ]);
+      expect(log.join()).toContain(consequences[name]);
+      expect(log.join()).not.toContain("600100200");
+      expect(outcomes.at(-1)).toMatchObject({ error });
+    },
+  );
+
+  it("logs no text of an error whose message looks like a stack", async () => {
+    const error = new Error("duplicate key\n    at +48600100200 (customers:1:1)\n    at more");
+    const { receive, log } = createTestReceiver({ accept: () => Promise.reject(error) });
+    await receive(post(signedDelivery(balanceChanged())));
+    expect(log).toEqual([expect.stringMatching(/receiver-accept\.test\.ts:\d+/)]);
+    expect(log.join()).not.toContain("600100200");
+  });
+
+  it("logs an error of accept that follows the response", async () => {
+    let fail: (error: Error) => void = () => {};
+    const failing = new Promise<void>((_resolve, reject) => {
+      fail = reject;
+    });
+    const written = createGate();
+    const log: string[] = [];
+    const { receive } = createTestReceiver({
+      timeoutMs: 10,
+      accept: () => failing,
+      log: (line) => {
+        log.push(line);
+        written.open();
+      },
+    });
+    expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(503);
+    fail(new Error("database down"));
+    await written.opened;
+    expect(log).toEqual([expect.stringMatching(/evt_1 failed: /)]);
+  });
+
+  it.each([null, "text", undefined])("logs %s, thrown instead of an error", async (thrown) => {
+    const { receive, log } = createTestReceiver({ accept: () => Promise.reject(thrown) });
+    expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(503);
+    expect(log).toEqual([expect.stringContaining("failed: a thrown ")]);
+  });
+});
+
+describe("an inbox with accept", () => {
+  it("responds 204 only when accept has resolved, even if the inbox knows the event", async () => {
+    const known = new Set<string>();
+    const results = [() => Promise.reject(new Error("down")), () => Promise.resolve()];
+    const { receive } = createTestReceiver({
+      inbox: {
+        put: async ({ id }) => {
+          if (known.has(id)) return "duplicate";
+          known.add(id);
+          return "stored";
+        },
+      },
+      accept: () => results.shift()?.(),
+    });
+    const delivery = signedDelivery(balanceChanged());
+    expect([(await receive(post(delivery))).status, (await receive(post(delivery))).status]).toEqual([
+      503, 204,
+    ]);
+    expect(results).toEqual([]);
+  });
+});
+
+describe("accepting that ends after the response", () => {
+  it("calls process then, because the next delivery is a duplicate", async () => {
+    const { opened, open } = createGate();
+    const done = createGate();
+    const processed: string[] = [];
+    const { receive, outcomes } = createTestReceiver({
+      timeoutMs: 100,
+      dedupe: memoryDedupe(),
+      accept: () => opened,
+      process: (event) => {
+        processed.push(event.id);
+        done.open();
+      },
+    });
+    const delivery = signedDelivery(balanceChanged());
+    expect((await receive(post(delivery))).status).toBe(503);
+    open();
+    await done.opened;
+    const response = await receive(post(delivery));
+    await response.afterResponse?.();
+    expect([response.status, processed]).toEqual([204, ["evt_1"]]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["failed", "duplicate"]); // one for each response
+  });
+});
+
+describe("a duplicate", () => {
+  it("responds 204 for an accepted event, and does not call accept again", async () => {
+    let calls = 0;
+    const { receive, outcomes } = createTestReceiver({ dedupe: memoryDedupe(), accept: () => void calls++ });
+    const delivery = signedDelivery(balanceChanged());
+    const statuses = [(await receive(post(delivery))).status, (await receive(post(delivery))).status];
+    expect([statuses, calls]).toEqual([[204, 204], 1]);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["verified", "duplicate"]);
+  });
+
+  it("responds 503 while the first delivery can still fail", async () => {
+    const { opened, open } = createGate();
+    const { receive } = createTestReceiver({ dedupe: memoryDedupe(), accept: () => opened });
+    const delivery = signedDelivery(balanceChanged());
+    const first = receive(post(delivery));
+    expect((await receive(post(delivery))).status).toBe(503);
+    open();
+    expect((await first).status).toBe(204);
+  });
+
+  it("calls accept again when the first delivery failed", async () => {
+    const results = [() => Promise.reject(new Error("down")), () => Promise.resolve()];
+    const { receive } = createTestReceiver({ dedupe: memoryDedupe(), accept: () => results.shift()?.() });
+    const delivery = signedDelivery(balanceChanged());
+    expect((await receive(post(delivery))).status).toBe(503);
+    expect((await receive(post(delivery))).status).toBe(204);
+  });
+
+  it("responds 204 without another call when the first delivery succeeded after its timeout", async () => {
+    let calls = 0;
+    const { opened, open } = createGate();
+    const dedupe = memoryDedupe();
+    const finished = createGate();
+    const { receive } = createTestReceiver({
+      timeoutMs: 100,
+      accept: () => {
+        calls++;
+        return opened;
+      },
+      dedupe: {
+        ...dedupe,
+        complete: (id) => {
+          dedupe.complete(id);
+          finished.open();
+        },
+      },
+    });
+    const delivery = signedDelivery(balanceChanged());
+    expect((await receive(post(delivery))).status).toBe(503);
+    open();
+    await finished.opened;
+    expect([(await receive(post(delivery))).status, calls]).toEqual([204, 1]);
+  });
+
+  it("responds 503 when the dedupe store fails", async () => {
+    const down = () => Promise.reject(new Error("redis down"));
+    const abandoned: string[] = [];
+    const abandon = (id: string) => {
+      abandoned.push(id);
+      return down();
+    };
+    const statusWith = async (begin: DedupeStore["begin"]) => {
+      const { receive } = createTestReceiver({
+        dedupe: { begin, complete: down, abandon },
+        accept: () => {},
+      });
+      return (await receive(post(signedDelivery(balanceChanged())))).status;
+    };
+    expect([await statusWith(down), abandoned]).toEqual([503, []]); // another delivery may have the claim
+    expect([await statusWith(() => "new"), abandoned]).toEqual([503, ["evt_1"]]);
+  });
+});

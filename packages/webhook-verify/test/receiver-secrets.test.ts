@@ -1,0 +1,282 @@
+/** The receiver without a framework: a `secret` function, and how long its result is used. */
+import { describe, expect, it } from "vitest";
+import type { ReceiverOptions, Secret } from "../src/index.ts";
+import { createGate, createTestClock, createTestReceiver, post } from "./receiver-setup.ts";
+import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
+
+describe("a `secret` function", () => {
+  it("is called once, and again after a mismatch, at most every 30 seconds", async () => {
+    const clock = createTestClock();
+    let current: Secret = "whsec_old";
+    let calls = 0;
+    const { receive } = createTestReceiver({
+      monotonicNow: clock.now,
+      secret: () => {
+        calls++;
+        return current;
+      },
+    });
+    const deliver = async () => (await receive(post(signedDelivery(balanceChanged())))).status;
+
+    expect([await deliver(), calls]).toEqual([401, 2]);
+    current = secret; // "New secret" was clicked
+    clock.nowMs += 29_999;
+    expect([await deliver(), calls]).toEqual([401, 2]);
+    clock.nowMs += 1;
+    expect([await deliver(), calls]).toEqual([204, 3]);
+    expect([await deliver(), calls]).toEqual([204, 3]);
+  });
+
+  it("loads a new secret for all waiting deliveries", async () => {
+    let current: Secret = "whsec_old";
+    const { receive } = createTestReceiver({ secret: async () => current });
+    await receive({ method: "POST", headers: { "service-signature": "t=1,v1=00" }, rawBody: "" });
+    expect((await receive(post(signedDelivery(balanceChanged(), { key: "whsec_old" })))).status).toBe(204);
+    current = secret;
+    const delivery = signedDelivery(balanceChanged());
+    const responses = await Promise.all([1, 2, 3].map(() => receive(post(delivery))));
+    expect(responses.map(({ status }) => status)).toEqual([204, 204, 204]);
+  });
+
+  it("does not block valid deliveries when it hangs or fails after a forged one", async () => {
+    for (const fail of [
+      () => new Promise<string>(() => {}),
+      () => Promise.reject(new Error("vault sealed")),
+    ]) {
+      let calls = 0;
+      const { receive } = createTestReceiver({
+        timeoutMs: 300,
+        secret: () => (calls++ === 0 ? secret : fail()),
+      });
+      const genuine = () => receive(post(signedDelivery(balanceChanged())));
+      expect((await genuine()).status).toBe(204);
+      const forged = receive(post(signedDelivery(balanceChanged(), { key: "whsec_other" })));
+      expect((await genuine()).status).toBe(204);
+      expect([401, 503]).toContain((await forged).status);
+      expect((await genuine()).status).toBe(204);
+    }
+  });
+
+  it("causes a 503 in time when the first call hangs", async () => {
+    const { receive, outcomes } = createTestReceiver({
+      timeoutMs: 100,
+      secret: () => new Promise<string>(() => {}),
+    });
+    expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(503);
+    expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "secret-timeout" }]);
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("vault sealed");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("vault sealed"))],
+  ])("is called again one second after it %s, not earlier", async (_name, fail) => {
+    const clock = createTestClock();
+    let calls = 0;
+    const { receive } = createTestReceiver({
+      monotonicNow: clock.now,
+      secret: () => (++calls < 3 ? fail() : secret),
+    });
+    const delivery = signedDelivery(balanceChanged());
+    const deliver = async () => [(await receive(post(delivery))).status, calls];
+
+    expect(await deliver()).toEqual([500, 1]);
+    expect(await deliver()).toEqual([500, 1]);
+    clock.nowMs += 999;
+    expect(await deliver()).toEqual([500, 1]);
+    clock.nowMs += 1;
+    expect(await deliver()).toEqual([500, 2]);
+    clock.nowMs += 1000;
+    expect(await deliver()).toEqual([204, 3]);
+  });
+
+  it("is called once for all deliveries that arrive meanwhile", async () => {
+    const vault = createGate();
+    let calls = 0;
+    const { receive } = createTestReceiver({
+      secret: async () => {
+        calls++;
+        await vault.opened;
+        return secret;
+      },
+    });
+    const waiting = [1, 2, 3].map(() => receive(post(signedDelivery(balanceChanged()))));
+    vault.open();
+    const responses = await Promise.all(waiting);
+    expect([responses.map(({ status }) => status), calls]).toEqual([[204, 204, 204], 1]);
+  });
+
+  it.each([
+    ["rejects", () => Promise.reject(new Error("vault sealed"))],
+    ["returns nothing", () => undefined as unknown as Secret],
+    ["returns an empty secret", () => ""],
+  ])("causes a 500 and a log line when it %s", async (_name, lookUp) => {
+    const { receive, log, outcomes } = createTestReceiver({ secret: lookUp });
+    expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(500);
+    expect(log).toEqual([
+      expect.stringMatching(
+        /the `secret` function threw, or did not return a usable secret\. It must return/,
+      ),
+    ]);
+    expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "no-secret" }]);
+  });
+});
+
+describe("secretMaxAgeSeconds", () => {
+  /** A receiver, its clock, and the `secret` function that a test can replace. */
+  function createAging(options: Partial<ReceiverOptions> = {}) {
+    const clock = createTestClock();
+    const store = { calls: 0, current: (): Secret | Promise<Secret> => "whsec_old" };
+    const { receive, log, outcomes } = createTestReceiver({
+      monotonicNow: clock.now,
+      secret: () => {
+        store.calls++;
+        return store.current();
+      },
+      ...options,
+    });
+    const deliver = async (key: string) =>
+      (await receive(post(signedDelivery(balanceChanged(), { key })))).status;
+    return { clock, store, deliver, log, outcomes };
+  }
+
+  it("rejects a leaked secret after that time, with no valid delivery in between", async () => {
+    const { clock, store, deliver } = createAging();
+    expect(await deliver("whsec_old")).toBe(204);
+    store.current = () => secret;
+    clock.nowMs = 239_999;
+    expect([await deliver("whsec_old"), store.calls]).toEqual([204, 1]);
+    clock.nowMs = 300_000;
+    expect(await deliver("whsec_old")).toBe(401);
+    expect(await deliver(secret)).toBe(204);
+  });
+
+  it.each([
+    [undefined, 300],
+    [60, 60],
+    [0.5, 0.5],
+  ])("set to %s means %d seconds, to the millisecond", async (secretMaxAgeSeconds, seconds) => {
+    const { clock, store, deliver } = createAging(
+      secretMaxAgeSeconds === undefined ? {} : { secretMaxAgeSeconds },
+    );
+    expect(await deliver("whsec_old")).toBe(204);
+    store.current = () => new Promise(() => {}); // so that nothing is loaded in the background
+    clock.nowMs = seconds * 1000 - 1;
+    expect(await deliver("whsec_old")).toBe(204);
+    store.current = () => secret;
+    clock.nowMs += 10_000; // past the timeout of the call that hangs
+    expect(await deliver("whsec_old")).toBe(401);
+  });
+
+  it("counts from the start of the call, because the secret may be replaced while it runs", async () => {
+    const { clock, store, deliver } = createAging();
+    const [asked, vault] = [createGate(), createGate()];
+    store.current = () => {
+      asked.open();
+      return vault.opened.then(() => "whsec_old");
+    };
+    const first = deliver("whsec_old");
+    await asked.opened;
+    clock.nowMs = 5_000;
+    vault.open();
+    expect(await first).toBe(204);
+    store.current = () => secret;
+    clock.nowMs = 300_000;
+    expect(await deliver("whsec_old")).toBe(401);
+  });
+
+  it("refreshes in the background after four fifths of the time, so that no delivery waits", async () => {
+    const { clock, store, deliver } = createAging();
+    await deliver("whsec_old");
+    const vault = createGate();
+    store.current = () => vault.opened.then(() => secret);
+    clock.nowMs = 240_000;
+    expect([await deliver("whsec_old"), await deliver("whsec_old"), store.calls]).toEqual([204, 204, 2]);
+    vault.open();
+    await new Promise(setImmediate); // the remaining promises are already settled
+    expect([await deliver(secret), store.calls]).toEqual([204, 2]);
+    clock.nowMs = 240_000 + 239_999;
+    expect([await deliver(secret), store.calls]).toEqual([204, 2]);
+  });
+
+  it("does not depend on `now`, which may stand still or be set back", async () => {
+    let nowMs = Date.now();
+    const { clock, store, deliver } = createAging({ now: () => nowMs, toleranceSeconds: 1e6 });
+    await deliver("whsec_old");
+    store.current = () => secret;
+    nowMs -= 500_000;
+    clock.nowMs = 300_000;
+    expect(await deliver("whsec_old")).toBe(401);
+  });
+
+  it.each([
+    ["fails", () => Promise.reject(new Error("vault sealed"))],
+    ["returns nothing", () => ""],
+  ])("causes 500 after that time when the function %s, until it works", async (_name, fail) => {
+    const { clock, store, deliver, log, outcomes } = createAging();
+    await deliver("whsec_old");
+    store.current = fail;
+    clock.nowMs = 299_999;
+    expect(await deliver("whsec_old")).toBe(204); // the failure in the background costs nothing yet
+    clock.nowMs = 301_000;
+    expect([await deliver("whsec_old"), await deliver(secret)]).toEqual([500, 500]);
+    expect(log.at(-1)).toContain("the `secret` function threw, or did not return a usable secret");
+    expect(outcomes.at(-1)).toMatchObject({ outcome: "misconfigured", reason: "no-secret" });
+    store.current = () => secret;
+    clock.nowMs = 302_000;
+    expect([await deliver(secret), await deliver("whsec_old")]).toEqual([204, 401]); // accepted when delivered again
+  });
+
+  it("causes 503 in time when the function hangs, calls it again after ten seconds, and ignores the late result", async () => {
+    const { clock, store, deliver, outcomes } = createAging({ timeoutMs: 100 });
+    await deliver("whsec_old");
+    const late = createGate();
+    store.current = () => late.opened.then(() => "whsec_old");
+    clock.nowMs = 300_000;
+    expect(await deliver("whsec_old")).toBe(503);
+    expect(outcomes.at(-1)).toMatchObject({ reason: "secret-timeout" });
+    store.current = () => secret;
+    clock.nowMs = 309_999;
+    expect([await deliver(secret), store.calls]).toEqual([503, 2]);
+    clock.nowMs = 310_000;
+    expect([await deliver(secret), store.calls]).toEqual([204, 3]);
+    late.open();
+    await new Promise(setImmediate); // the remaining promises are already settled
+    expect([await deliver(secret), await deliver("whsec_old")]).toEqual([204, 401]);
+  });
+
+  it("applies in each of three processes with one store, even in one without deliveries", async () => {
+    const store: Secret[] = [{ key: "whsec_old", id: "old" }];
+    const startMs = Date.now();
+    let passedMs = 0;
+    const fleet = Array.from({ length: 3 }, () =>
+      createTestReceiver({
+        secret: async () => [...store],
+        now: () => startMs + passedMs,
+        monotonicNow: () => passedMs,
+      }),
+    );
+    const deliver = (key: string) => {
+      const timestamp = Math.floor((startMs + passedMs) / 1000);
+      const delivery = signedDelivery(balanceChanged(), { key, timestamp });
+      return Promise.all(fleet.map(async ({ receive }) => (await receive(post(delivery))).status));
+    };
+    expect(await deliver("whsec_old")).toEqual([204, 204, 204]);
+
+    // "New secret" was clicked: the old one is accepted for ten more minutes, in every process.
+    store.splice(0, 1, { key: secret }, { key: "whsec_old", notAfter: new Date(startMs + 600_000) });
+    const [first, second] = fleet;
+    for (const receiver of [first, second]) {
+      expect((await receiver?.receive(post(signedDelivery(balanceChanged()))))?.status).toBe(204);
+    }
+    passedMs = 600_000;
+    expect(await deliver("whsec_old")).toEqual([204, 204, 204]);
+    passedMs = 600_001;
+    expect(await deliver("whsec_old")).toEqual([401, 401, 401]);
+    expect(await deliver(secret)).toEqual([204, 204, 204]);
+  });
+});

@@ -1,0 +1,199 @@
+/**
+ * `npm run compat -- NAME`, `npm run bench -- NAME` and `npm run release -- NAME`: runs one task, with the remaining
+ * arguments. Without a name it lists the tasks; an unknown name exits with 1.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./published.ts";
+
+interface Task {
+  description: string;
+  /** Shell commands; the remaining arguments are added to the last one. */
+  commands: readonly string[];
+  /** The folder with a lock file that is installed before. */
+  needs?: "compat" | "benchmarks";
+}
+
+const script = (file: string) => `node --conditions=@loyalty-cards/source --import tsx ${file}`;
+/** A project of compat/vitest.config.ts. */
+const suite = (name: string, description: string): Task => ({
+  description,
+  commands: [`npx vitest run --config compat/vitest.config.ts --project ${name}`],
+  needs: "compat",
+});
+const node24 = "compat/node_modules/node-24/bin/node node_modules/vitest/vitest.mjs";
+const fuzzTests = [
+  "packages/webhook-verify/test/random-input.test.ts",
+  "packages/webhook-verify/test/integration/random-requests.test.ts",
+  "packages/mock-server/test/integration/raw-requests.test.ts",
+].join(" ");
+
+const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
+  compat: {
+    runtimes: suite(
+      "runtimes",
+      "the built packages on Node 20, 22 and 24, Deno, Bun and workerd; the client against Steady and Prism",
+    ),
+    browser: suite("browser", "every page of the mock server in a headless Chromium"),
+    next: suite("next", "the packed packages and the Next example on the real Next, built by both bundlers"),
+    msw3: {
+      description: "the adapters of the mock server under MSW 3",
+      commands: [`${node24} run --config compat/vitest.config.ts --project msw3`],
+      needs: "compat",
+    },
+    packed: {
+      description: "the packed tarballs from ESM, CommonJS and four versions of TypeScript",
+      commands: [script("scripts/packed.ts")],
+    },
+    examples: {
+      description: "examples copied into empty folders, with the packed tarballs; add a name to run one",
+      commands: [script("scripts/copied-examples.ts")],
+    },
+    readmes: {
+      description: "the first program of each README on Node 20, 22 and 24",
+      commands: [script("scripts/first-snippets.ts")],
+      needs: "compat",
+    },
+    contract: {
+      description: "the mock server against the OpenAPI document, checked by Redocly",
+      commands: ["npx vitest run --project slow packages/mock-server/test/integration/document.slow.test.ts"],
+    },
+    "unknown-service": {
+      description:
+        "client, receiver and inboxes against every service that contradicts docs/assumptions.md (UNKNOWN_SERVICE_SEED=N, UNKNOWN_SERVICE_ONLY=NAME)",
+      commands: ["UNKNOWN_SERVICE_SAMPLE=all npx vitest run --project slow docs/test/unknown-service"],
+    },
+    crash: {
+      description: "kills 200 sign-ups at random points and counts the cards",
+      commands: [script("packages/issuing-client/test/crash.ts")],
+    },
+    "crash-inbox": {
+      description:
+        "kills receivers 200 times while 5 000 events arrive, and counts the effects; add EVENTS KILLS ENGINE…",
+      commands: [script("packages/webhook-inbox/test/crash.ts")],
+    },
+    fuzz: {
+      description: "a million random inputs for the verifier, 100 000 random requests for the servers",
+      commands: [`RANDOM_INPUTS=1000000 RANDOM_REQUESTS=100000 npx vitest run ${fuzzTests}`],
+    },
+    mutation: {
+      description: "mutation tests of the client and the verifier (Stryker)",
+      commands: [
+        "cd packages/issuing-client && npx stryker run",
+        "cd packages/webhook-verify && npx stryker run",
+      ],
+    },
+    newest: {
+      description: "the tests with the newest frameworks and engines, in a clone; add a name to test one",
+      commands: [script("scripts/newest.ts")],
+    },
+  },
+  bench: {
+    client: {
+      description: "the client beside bare fetch and openapi-fetch",
+      commands: ["node benchmarks/client.mjs"],
+    },
+    peers: {
+      description: "the client beside other clients that retry",
+      commands: ["node benchmarks/client-peers.mjs"],
+      needs: "benchmarks",
+    },
+    import: { description: "time to import the client", commands: ["node benchmarks/import.mjs"] },
+    verify: {
+      description: "the verifier beside those of other services",
+      commands: ["node benchmarks/verify.mjs"],
+      needs: "benchmarks",
+    },
+    receivers: {
+      description: "each receiver beside the same route written by hand",
+      commands: ["node benchmarks/receivers.mjs"],
+      needs: "benchmarks",
+    },
+    timing: {
+      description: "whether the time of a comparison reveals a part of a signature",
+      commands: [script("benchmarks/timing.mjs")],
+    },
+    inbox: { description: "durable receipt beside bare inserts", commands: ["node benchmarks/inbox.mjs"] },
+    "inbox-waiting": {
+      description: "a SQLite inbox with up to a million events waiting",
+      commands: ["node benchmarks/inbox-waiting.mjs"],
+    },
+    mock: {
+      description: "the mock server: start, retries, data file, a million cards, and beside Prism",
+      commands: ["node --max-old-space-size=4096 benchmarks/mock.mjs", "node benchmarks/prism.mjs"],
+      needs: "compat",
+    },
+  },
+  release: {
+    check: {
+      description:
+        "everything that must hold before publishing: tarballs, licences, first programs, examples",
+      commands: [script("scripts/check.ts release")],
+    },
+    licences: {
+      description:
+        "the licence of everything that a package contains or installs; --write updates THIRD-PARTY.md",
+      commands: [script("scripts/licences.ts")],
+    },
+    contents: {
+      description: "the files of each tarball, compared with the committed lists; --write updates them",
+      commands: [script("scripts/tarball.ts")],
+    },
+    reproducible: {
+      description: "builds again in another folder and compares the tarballs",
+      commands: [script("scripts/reproducible.ts")],
+    },
+    sbom: {
+      description: "each package's bill of materials, into sbom/",
+      commands: [script("scripts/sbom.ts")],
+    },
+    version: {
+      description: "turns the changesets into versions and change logs",
+      commands: [
+        "npx changeset version",
+        "npm install --package-lock-only --ignore-scripts",
+        "npm run format",
+      ],
+    },
+    publish: {
+      description: "builds and publishes to npm",
+      commands: ["npm run build", "npx changeset publish"],
+    },
+  },
+};
+
+/** `npm ci` in a folder with its own lock file, unless that is already installed. */
+function install(folder: string): void {
+  const modified = (path: string) =>
+    statSync(join(root, folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (modified("node_modules/.package-lock.json") > modified("package-lock.json")) return;
+  const flags = ["--engine-strict=false", "--silent", "--no-audit", "--no-fund"];
+  execFileSync("npm", ["ci", "--prefix", folder, ...flags], {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
+}
+
+function list(group: string, names: Readonly<Record<string, Task>>): void {
+  console.log(`npm run ${group} -- NAME`);
+  for (const [name, { description }] of Object.entries(names))
+    console.log(`  ${name.padEnd(17)}${description}`);
+}
+
+const [group = "", name, ...args] = process.argv.slice(2);
+const names = tasks[group] ?? {};
+const task = name === undefined ? undefined : names[name];
+if (task === undefined) {
+  if (name !== undefined) console.error(`Unknown name: ${name}`);
+  list(group, names);
+  process.exit(name === undefined ? 0 : 1);
+}
+if (task.needs !== undefined) install(task.needs);
+for (const [index, command] of task.commands.entries()) {
+  const isLast = index === task.commands.length - 1;
+  const quoted = isLast ? args.map((argument) => ` ${JSON.stringify(argument)}`).join("") : "";
+  const { status } = spawnSync(command + quoted, { cwd: root, shell: true, stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
