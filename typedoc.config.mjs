@@ -37,7 +37,9 @@ export default {
     ].map((guide) => `docs/guides/${guide}.md`),
     ...packages.map((name) => `packages/${name}/README.md`),
     "packages/mock-server/CONTROL.md",
-    ...["glossary", "assumptions", "architecture", "measurements"].map((page) => `docs/${page}.md`),
+    ...["glossary", "assumptions", "architecture", "measurements", "benchmarks"].map(
+      (page) => `docs/${page}.md`,
+    ),
     "benchmarks/README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",

@@ -1,81 +1,63 @@
-/** Measures calls as ratios to a baseline in the same process; medians, and the memory and time of a process. */
+/**
+ * Measurement in one process. As a program, started by `run.mjs`, it measures one panel of a subject and sends the figures of every
+ * round. Subjects import its helpers.
+ */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-
-export const concurrency = 32;
-
-/**
- * Each subject is measured between two runs of the baseline.
- * @param baseline the call that the subjects are compared with.
- * @param subjects functions that make one call.
- * @returns the baseline's median in microseconds per call, and for each subject the median of its ratios: by wall time, and by
- * processor time of this process, which is more reliable on a busy machine.
- */
-export async function sideBySide({ baseline, subjects, calls, rounds }) {
-  for (const subject of [baseline, ...Object.values(subjects)]) await costPerCall(subject, calls); // warm
-  const costs = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]));
-  const baselines = [await costPerCall(baseline, calls)];
-  for (let round = 0; round < rounds; round++) {
-    for (const [name, subject] of shuffled(Object.entries(subjects))) {
-      // A machine that slows down slows the baseline, too.
-      const own = await costPerCall(subject, calls);
-      baselines.push(await costPerCall(baseline, calls));
-      const [before, after] = baselines.slice(-2);
-      costs[name].push({
-        ratio: (2 * own.time) / (before.time + after.time),
-        processorRatio: (2 * own.processor) / (before.processor + after.processor),
-      });
-    }
-  }
-  return {
-    baselineMicroseconds: median(baselines.map(({ time }) => time)),
-    ratios: Object.entries(costs).map(([name, ofRounds]) => ({
-      name,
-      ratio: median(ofRounds.map(({ ratio }) => ratio)),
-      processorRatio: median(ofRounds.map(({ processorRatio }) => processorRatio)),
-    })),
-  };
-}
+import { fileURLToPath } from "node:url";
 
 /**
- * Runs a benchmark in several processes, one after another: compilation differs between processes by up to a sixth.
- * @param file the benchmark, which sends its result when it is a child.
- * @returns the results.
+ * Calls a function many times.
+ * @param call makes one call; its promise is awaited.
+ * @param calls how many calls.
+ * @param atATime how many of them are in flight.
+ * @returns microseconds per call: `time` by wall clock, `cpu` by processor time of this process.
  */
-export async function inProcesses(file, count, args = []) {
-  const results = [];
-  for (let i = 0; i < count; i++) {
-    const [result] = await once(fork(file, args), "message");
-    results.push(result);
-  }
-  return results;
-}
-
-/** The median of several figures, the smallest and the largest. */
-export function spread(figures) {
-  const [middle, smallest, largest] = [median(figures), Math.min(...figures), Math.max(...figures)];
-  return `${middle.toFixed(2)} (${smallest.toFixed(2)}–${largest.toFixed(2)})`;
-}
-
-/** In microseconds. */
-async function costPerCall(subject, calls) {
+export async function perCall(call, calls, atATime = 32) {
   let left = calls;
   const caller = async () => {
-    while (left-- > 0) await subject();
+    while (left-- > 0) await call();
   };
+  const stop = startTimers();
+  await Promise.all(Array.from({ length: atATime }, caller));
+  return stop(calls);
+}
+
+/** As `perCall`, for a synchronous function. */
+export function perCallSync(call, calls) {
+  const stop = startTimers();
+  for (let i = 0; i < calls; i++) call();
+  return stop(calls);
+}
+
+function startTimers() {
   const startedMs = performance.now();
   const started = process.cpuUsage();
-  await Promise.all(Array.from({ length: concurrency }, caller));
-  const { user, system } = process.cpuUsage(started);
-  return { time: ((performance.now() - startedMs) / calls) * 1000, processor: (user + system) / calls };
+  return (calls) => {
+    const { user, system } = process.cpuUsage(started);
+    return { time: ((performance.now() - startedMs) / calls) * 1000, cpu: (user + system) / calls };
+  };
 }
 
-export function median(numbers) {
-  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+/** Starts a module in a process of its own, and waits for its first message, such as its port. */
+export async function startModule(url, args = [], options = {}) {
+  const child = fork(fileURLToPath(url), args, { execArgv: [], ...options });
+  const [message] = await once(child, "message");
+  return { child, message };
 }
 
-/** In random order, so that no subject always runs after the same one. */
+export const median = (numbers) => quantile(numbers, 0.5);
+
+/** Interpolates between the two nearest. */
+export function quantile(numbers, share) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const position = (sorted.length - 1) * share;
+  const [below, above] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]];
+  return below + (above - below) * (position % 1);
+}
+
+/** In random order, so that no variant always runs after the same one. */
 export function shuffled(list) {
   const rest = [...list];
   return Array.from(
@@ -94,3 +76,37 @@ export function processorSeconds(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
+
+export const concurrency = 32;
+/** Runs a benchmark in several processes, one after another. */
+export async function inProcesses(file, count, args = []) {
+  const results = [];
+  for (let i = 0; i < count; i++) results.push((await once(fork(file, args), "message"))[0]);
+  return results;
+}
+/** The median of several figures, the smallest and the largest. */
+export const spread = (figures) =>
+  `${median(figures).toFixed(2)} (${Math.min(...figures).toFixed(2)}–${Math.max(...figures).toFixed(2)})`;
+
+/** @returns for each round the figures of each variant. */
+async function measureRounds(subject, panel) {
+  const { variants, close } = await subject.open(panel);
+  const { rounds = 5, warmUps = 1 } = { ...subject, ...panel };
+  const measured = [];
+  for (let round = -warmUps; round < rounds; round++) {
+    const figures = {};
+    for (const [name, run] of shuffled(Object.entries(variants))) figures[name] = await run();
+    if (round >= 0) measured.push(figures);
+  }
+  await close?.();
+  return measured;
+}
+
+async function main() {
+  const [file, panel] = process.argv.slice(2);
+  const { default: subject } = await import(file);
+  const rounds = await measureRounds(subject, JSON.parse(panel));
+  process.send(rounds, () => process.exit()); // open connections would keep the process alive
+}
+// Not awaited: the subject imports this module.
+if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url)) main();

@@ -1,10 +1,8 @@
 /**
- * `npm run compat -- NAME`, `npm run bench -- NAME` and `npm run release -- NAME`: runs one task, with the remaining
- * arguments. Without a name it lists the tasks; an unknown name exits with 1.
+ * `npm run compat -- NAME` and `npm run release -- NAME`: runs one task, with the remaining arguments. Without a name it lists the tasks; an unknown name exits with 1.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { install } from "./install.ts";
 import { root } from "./published.ts";
 
 interface Task {
@@ -12,7 +10,7 @@ interface Task {
   /** Shell commands; the remaining arguments are added to the last one. */
   commands: readonly string[];
   /** The folder with a lock file that is installed before. */
-  needs?: "compat" | "benchmarks";
+  needs?: "compat";
 }
 
 const script = (file: string) => `node --conditions=@loyalty-cards/source --import tsx ${file}`;
@@ -84,45 +82,13 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
         "cd packages/webhook-verify && npx stryker run",
       ],
     },
-    newest: {
-      description: "the tests with the newest frameworks and engines, in a clone; add a name to test one",
-      commands: [script("scripts/newest.ts")],
-    },
-  },
-  bench: {
-    client: {
-      description: "the client beside bare fetch and openapi-fetch",
-      commands: ["node benchmarks/client.mjs"],
-    },
-    peers: {
-      description: "the client beside other clients that retry",
-      commands: ["node benchmarks/client-peers.mjs"],
-      needs: "benchmarks",
-    },
-    import: { description: "time to import the client", commands: ["node benchmarks/import.mjs"] },
-    verify: {
-      description: "the verifier beside those of other services",
-      commands: ["node benchmarks/verify.mjs"],
-      needs: "benchmarks",
-    },
-    receivers: {
-      description: "each receiver beside the same route written by hand",
-      commands: ["node benchmarks/receivers.mjs"],
-      needs: "benchmarks",
-    },
     timing: {
       description: "whether the time of a comparison reveals a part of a signature",
       commands: [script("benchmarks/timing.mjs")],
     },
-    inbox: { description: "durable receipt beside bare inserts", commands: ["node benchmarks/inbox.mjs"] },
-    "inbox-waiting": {
-      description: "a SQLite inbox with up to a million events waiting",
-      commands: ["node benchmarks/inbox-waiting.mjs"],
-    },
-    mock: {
-      description: "the mock server: start, retries, data file, a million cards, and beside Prism",
-      commands: ["node --max-old-space-size=4096 benchmarks/mock.mjs", "node benchmarks/prism.mjs"],
-      needs: "compat",
+    newest: {
+      description: "the tests with the newest frameworks and engines, in a clone; add a name to test one",
+      commands: [script("scripts/newest.ts")],
     },
   },
   release: {
@@ -162,19 +128,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     },
   },
 };
-
-/** `npm ci` in a folder with its own lock file, unless that is already installed. */
-function install(folder: string): void {
-  const modified = (path: string) =>
-    statSync(join(root, folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (modified("node_modules/.package-lock.json") > modified("package-lock.json")) return;
-  const flags = ["--engine-strict=false", "--silent", "--no-audit", "--no-fund"];
-  execFileSync("npm", ["ci", "--prefix", folder, ...flags], {
-    cwd: root,
-    stdio: "inherit",
-    shell: process.platform === "win32",
-  });
-}
 
 function list(group: string, names: Readonly<Record<string, Task>>): void {
   console.log(`npm run ${group} -- NAME`);

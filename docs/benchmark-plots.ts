@@ -1,0 +1,270 @@
+/** Draws the results of a benchmark: for each panel a chart of dots on a common scale, and lines for growth. */
+import {
+  type Benchmark,
+  type Column,
+  compareWithFloor,
+  formatCompared,
+  formatNumber,
+  listColumns,
+  listRows,
+  type Row,
+} from "./benchmarks.ts";
+
+const width = 860;
+const margin = 20;
+const labelWidth = 190;
+const gap = 26;
+const rowHeight = 22;
+const headHeight = 46;
+const valueWidth = 58;
+const chartsPerLine = 3;
+
+const style = `
+    text { font: 13px system-ui, sans-serif; fill: #1f2933; }
+    .title { font-weight: 600; }
+    .small { font-size: 11.5px; fill: #52606d; }
+    .paper { fill: #ffffff; }
+    .stripe { fill: #f4f6f8; }
+    .grid { stroke: #dde3e8; }
+    .floor { stroke: #52606d; fill: #ffffff; stroke-width: 1.5; }
+    .peer { stroke: #8a97a4; fill: #8a97a4; }
+    .own { stroke: #1f6fd1; fill: #1f6fd1; }
+    text.own { stroke: none; font-weight: 600; }
+    text.peer, text.floor { stroke: none; fill: #1f2933; }
+    .stem { stroke-width: 2; }
+    .range { stroke-width: 7; stroke-opacity: 0.35; stroke-linecap: round; }
+    .line { fill: none; stroke-width: 2; }
+    @media (prefers-color-scheme: dark) {
+      text, text.peer, text.floor { fill: #e6edf3; }
+      .paper { fill: #161b22; }
+      .stripe { fill: #1d242d; }
+      .grid { stroke: #303a45; }
+      .small { fill: #9da7b3; }
+      .floor { stroke: #9da7b3; fill: #161b22; }
+      .peer { stroke: #75818e; fill: #75818e; }
+      .own { stroke: #6cb0ff; fill: #6cb0ff; }
+    }`;
+
+/** Maps a value to a fraction of the width or height of a chart. */
+interface Scale {
+  at(value: number): number;
+  ticks: readonly number[];
+}
+
+function createScale(
+  values: readonly number[],
+  { isLog, origin }: { isLog: boolean; origin: number },
+): Scale {
+  if (isLog) {
+    const low = Math.min(origin, ...values) / 1.15;
+    const high = Math.max(origin, ...values) * 1.15;
+    const base = high / low > 100 ? 10 : 2;
+    const exponent = (value: number) => Math.log(value) / Math.log(base);
+    const first = Math.ceil(exponent(low) - 1e-9);
+    const ticks = Array.from(
+      { length: Math.floor(exponent(high) + 1e-9) - first + 1 },
+      (_, index) => base ** (first + index),
+    );
+    const step = Math.ceil(ticks.length / 6);
+    const kept = ticks.filter((tick) => Math.round(exponent(tick)) % step === 0);
+    return { at: (value) => Math.log(Math.max(value, low) / low) / Math.log(high / low), ticks: kept };
+  }
+  const high = Math.max(...values, 0) * 1.05 || 1;
+  const rough = high / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
+  const ticks = Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, index) => index * step);
+  return { at: (value) => Math.max(0, value) / high, ticks };
+}
+
+const text = (x: number, y: number, content: string, attributes = "") =>
+  `<text x="${round(x)}" y="${round(y)}"${attributes}>${escapeText(content)}</text>`;
+const line = (x1: number, y1: number, x2: number, y2: number, kind: string) =>
+  `<path class="${kind}" d="M${round(x1)} ${round(y1)}L${round(x2)} ${round(y2)}" />`;
+const round = (value: number) => Math.round(value * 10) / 10;
+const escapeText = (content: string) =>
+  content.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+
+type Kind = "own" | "peer" | "floor";
+
+/** A chart with one dot per row. The labels of the rows are to the left of the first chart of a line. */
+function drawChart(
+  column: Column,
+  scale: Scale,
+  names: readonly string[],
+  getKind: (name: string) => Kind,
+  left: number,
+  top: number,
+  size: number,
+): string[] {
+  const { figure, compare } = column;
+  const x = (value: number) => left + scale.at(value) * (size - valueWidth);
+  const bottom = top + headHeight + names.length * rowHeight;
+  const unit = { ratio: "× the floor", difference: `${figure.unit} more than the floor`, none: figure.unit }[
+    compare
+  ];
+  const direction = figure.higherIsBetter ? ", more is better" : "";
+  const parts = [
+    text(left, top + 14, column.panel, ' class="title"'),
+    text(left, top + 31, `${figure.label}, ${unit}${direction}`, ' class="small"'),
+  ];
+  for (const tick of scale.ticks) {
+    parts.push(line(x(tick), top + headHeight - 4, x(tick), bottom, "grid"));
+    parts.push(text(x(tick), bottom + 15, formatTick(tick), ' class="small" text-anchor="middle"'));
+  }
+  const origin = compare === "ratio" ? x(1) : left;
+  if (compare === "ratio") parts.push(line(origin, top + headHeight - 4, origin, bottom, "floor"));
+  for (const [index, name] of names.entries()) {
+    const row = column.rows.find((one) => one.name === name);
+    const quartiles = row && compareWithFloor(column, row);
+    if (row === undefined || quartiles === undefined) continue;
+    const [low, middle, high] = quartiles;
+    const y = top + headHeight + (index + 0.5) * rowHeight;
+    const kind = getKind(name);
+    if (kind !== "floor") {
+      parts.push(line(origin, y, x(middle), y, `stem ${kind}`), line(x(low), y, x(high), y, `range ${kind}`));
+    }
+    parts.push(`<circle class="${kind}" cx="${round(x(middle))}" cy="${round(y)}" r="4.5" />`);
+    const label =
+      kind === "floor"
+        ? `${formatNumber(row.figures[column.key]?.value[1] ?? 0)} ${figure.unit}`
+        : formatCompared(column, middle);
+    parts.push(text(left + size, y + 4.5, label, ` class="${kind}" text-anchor="end"`));
+  }
+  return parts;
+}
+
+const formatTick = (value: number) => formatNumber(value).replace(/\.0+$|(\.\d*?)0+$/, "$1");
+
+/** The charts of all plotted columns, in lines. @returns the parts, and the height. */
+function drawCharts({ subject, ...rest }: Benchmark, top: number): { parts: string[]; bottom: number } {
+  const columns = listColumns({ subject, ...rest }).filter(({ isPlotted }) => isPlotted);
+  const scales = new Map<string, Scale>();
+  for (const { key, compare } of columns) {
+    const same = columns.filter((column) => column.key === key && column.compare === compare);
+    const values = same.flatMap((column) =>
+      column.rows.flatMap((row) => compareWithFloor(column, row) ?? []),
+    );
+    const positive = values.filter((value) => value > 0);
+    const isWide = Math.max(...positive) / Math.min(...positive) > 50;
+    const isLog = compare === "ratio" || (compare === "none" && isWide);
+    const origin = compare === "ratio" ? 1 : Math.min(...positive);
+    scales.set(key + compare, createScale(positive, { isLog, origin }));
+  }
+  const parts: string[] = [];
+  for (const group of groupCharts(columns)) {
+    const names = listRows(group);
+    const getKind = (name: string): Kind => {
+      if (subject.own.includes(name)) return "own";
+      return group.some(({ floor }) => floor === name) ? "floor" : "peer";
+    };
+    const rowsTop = top + headHeight;
+    for (const [index, name] of names.entries()) {
+      if (index % 2 === 0)
+        parts.push(
+          `<rect class="stripe" x="${margin - 8}" y="${rowsTop + index * rowHeight}" width="${width - 2 * margin + 16}" height="${rowHeight}" rx="3" />`,
+        );
+      parts.push(text(margin, rowsTop + (index + 0.5) * rowHeight + 4.5, name, ` class="${getKind(name)}"`));
+    }
+    const size = (width - 2 * margin - labelWidth - gap * (group.length - 1)) / group.length;
+    for (const [index, column] of group.entries()) {
+      const left = margin + labelWidth + index * (size + gap);
+      const scale = scales.get(column.key + column.compare);
+      if (scale) parts.push(...drawChart(column, scale, names, getKind, left, top, size));
+    }
+    top = rowsTop + names.length * rowHeight + 44;
+  }
+  return { parts, bottom: top };
+}
+
+/** Charts share the labels of their rows if most of the rows are the same. */
+function groupCharts(columns: readonly Column[]): Column[][] {
+  const groups: Column[][] = [];
+  for (const column of columns) {
+    const last = groups.at(-1);
+    const names = new Set(last?.[0]?.rows.map(({ name }) => name));
+    const shared = column.rows.filter(({ name }) => names.has(name)).length;
+    const fits = last !== undefined && last.length < chartsPerLine && shared * 2 >= names.size;
+    if (fits) last.push(column);
+    else groups.push([column]);
+  }
+  return groups;
+}
+
+/** Lines of how each figure grows. */
+function drawGrowth({ subject, result }: Benchmark, top: number): { parts: string[]; bottom: number } {
+  const height = 150;
+  const parts: string[] = [];
+  const charts = result.growth.flatMap(({ name, points }) => {
+    const keys = [...new Set(points.flatMap(({ rows }) => rows.flatMap((row) => Object.keys(row.figures))))];
+    return keys.map((key) => ({ name, points, key }));
+  });
+  const nameWidth = 120;
+  const size = (width - 2 * margin - gap) / 2;
+  for (const [index, { name, points, key }] of charts.entries()) {
+    const left = margin + (index % 2) * (size + gap);
+    if (index > 0 && index % 2 === 0) top += headHeight + height + 44;
+    const getMedian = (rows: readonly Row[], row: string) =>
+      rows.find((one) => one.name === row)?.figures[key]?.value[1];
+    const names = [...new Set(points.flatMap(({ rows }) => rows.map((row) => row.name)))];
+    const values = points.flatMap(({ rows }) => names.flatMap((row) => getMedian(rows, row) ?? []));
+    const isLog = Math.max(...values) / Math.min(...values) > 30;
+    const yScale = createScale(values, { isLog, origin: Math.min(...values) });
+    const xValues = points.map(({ x }) => x);
+    const [first = 1, last = 1] = [xValues[0], xValues.at(-1)];
+    const axis = 46;
+    const x = (value: number) =>
+      left + axis + (Math.log(value / first) / Math.log(last / first)) * (size - axis - nameWidth);
+    const bottom = top + headHeight + height;
+    const y = (value: number) => bottom - yScale.at(value) * height;
+    const { label = "", unit = "" } = subject.figures[key] ?? {};
+    parts.push(
+      text(left, top + 14, name, ' class="title"'),
+      text(left, top + 31, `${label}, ${unit}`, ' class="small"'),
+    );
+    for (const tick of yScale.ticks) {
+      parts.push(line(left + axis, y(tick), x(last), y(tick), "grid"));
+      parts.push(text(left + axis - 7, y(tick) + 4, formatTick(tick), ' class="small" text-anchor="end"'));
+    }
+    const growthUnit = subject.growth?.find((one) => one.name === name)?.unit ?? "";
+    for (const value of xValues) {
+      const count = value === last ? `${formatNumber(value)} ${growthUnit}` : formatNumber(value);
+      parts.push(text(x(value), bottom + 16, count, ' class="small" text-anchor="middle"'));
+    }
+    let labelBottom = Number.NEGATIVE_INFINITY;
+    const ends = names.map((row) => ({ row, end: getMedian(points.at(-1)?.rows ?? [], row) ?? 0 }));
+    for (const { row, end } of ends.sort((one, other) => other.end - one.end)) {
+      const kind = subject.own.includes(row) ? "own" : row === subject.floor ? "floor" : "peer";
+      const dots = points.flatMap(({ x: at, rows }) => {
+        const value = getMedian(rows, row);
+        return value === undefined ? [] : [[x(at), y(value)] as const];
+      });
+      parts.push(
+        `<path class="line ${kind}" d="M${dots.map(([dotX, dotY]) => `${round(dotX)} ${round(dotY)}`).join("L")}" />`,
+      );
+      for (const [dotX, dotY] of dots)
+        parts.push(`<circle class="${kind}" cx="${round(dotX)}" cy="${round(dotY)}" r="3.5" />`);
+      const labelY = Math.max(y(end) + 4.5, labelBottom + 15);
+      labelBottom = labelY;
+      parts.push(text(x(last) + 10, labelY, row, ` class="${kind}"`));
+    }
+  }
+  return { parts, bottom: charts.length > 0 ? top + headHeight + height + 44 : top };
+}
+
+/** The plot of a subject. */
+export function renderPlot(benchmark: Benchmark): string {
+  const charts = drawCharts(benchmark, margin);
+  const growth = drawGrowth(benchmark, charts.bottom);
+  const height = growth.bottom - 16;
+  const { title, question } = benchmark.subject;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title desc">`,
+    `  <title id="title">${escapeText(title)}</title>`,
+    `  <desc id="desc">${escapeText(question)} The table on the page has the figures.</desc>`,
+    `  <style>${style}\n  </style>`,
+    `  <rect width="${width}" height="${height}" rx="8" class="paper" />`,
+    ...[...charts.parts, ...growth.parts].map((part) => `  ${part}`),
+    "</svg>\n",
+  ].join("\n");
+}

@@ -1,0 +1,18 @@
+/** Installs a folder that has its own lock file. */
+import { execFileSync } from "node:child_process";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./published.ts";
+
+/** `npm ci` in a folder with its own lock file, unless that is already installed. */
+export function install(folder: "compat" | "benchmarks"): void {
+  const modified = (path: string) =>
+    statSync(join(root, folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (modified("node_modules/.package-lock.json") > modified("package-lock.json")) return;
+  const flags = ["--engine-strict=false", "--silent", "--no-audit", "--no-fund"];
+  execFileSync("npm", ["ci", "--prefix", folder, ...flags], {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
+}
