@@ -1,15 +1,15 @@
 /** The baseline of the verifier's benchmarks: a plain verification, and an event of a given size. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** A minimal implementation of the specification. */
+const form = /^t=(\d+),v1=([\da-f]{64})$/;
+
+/** What an engineer writes in ten minutes, in the fastest of the usual forms: hex is compared faster than buffers are decoded. */
 export function byHand(body, header, secret) {
-  const pairs = Object.fromEntries(header.split(",").map((pair) => pair.split("=")));
-  const t = Number(pairs.t);
-  if (!Number.isFinite(t) || Math.abs(Date.now() / 1000 - t) > 300) throw new Error("stale");
-  const expected = createHmac("sha256", secret).update(`${pairs.t}.`).update(body).digest();
-  const given = Buffer.from(pairs.v1 ?? "", "hex");
-  if (given.length !== expected.length || !timingSafeEqual(expected, given)) throw new Error("mismatch");
-  return JSON.parse(body.toString("utf8"));
+  const [, t, v1] = form.exec(header) ?? [];
+  if (!(Math.abs(Date.now() / 1000 - t) <= 300)) throw new Error("malformed or stale");
+  const expected = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
+  if (!timingSafeEqual(Buffer.from(expected), Buffer.from(v1))) throw new Error("mismatch");
+  return JSON.parse(body.toString());
 }
 
 /** A valid event with exactly this many bytes of JSON. */

@@ -37,9 +37,13 @@ export function toBytes(value: unknown): Uint8Array | undefined {
   return isBuffer ? new Uint8Array(value as ArrayBuffer) : undefined;
 }
 
-/** @throws {TypeError} for a parsed body: the received bytes cannot be restored from it. */
-export function toBodyBytes(rawBody: RawBody): Uint8Array {
-  const body = toBytes(rawBody);
+/**
+ * The body as bytes or text, without a copy. Text becomes well-formed, so that the text that is parsed is the one whose UTF-8 is
+ * signed: UTF-8 cannot express half of a surrogate pair.
+ * @throws {TypeError} for a parsed body: the received bytes cannot be restored from it.
+ */
+export function toBody(rawBody: RawBody): Uint8Array | string {
+  const body = typeof rawBody === "string" ? rawBody.toWellFormed() : toBytes(rawBody);
   if (body !== undefined) return body;
   throw new TypeError(
     "rawBody must be the bytes that arrived (Uint8Array, ArrayBuffer or string), not a parsed body.",

@@ -239,10 +239,11 @@ export function isKnownEvent(event: WebhookEvent): event is KnownEvent {
 const utf8 = new TextDecoder(undefined, { fatal: true });
 
 /** Parses a verified body. Returns a string when it is not an event: why, without text of the body. */
-export function parseEvent(body: Uint8Array): WebhookEvent | string {
+export function parseEvent(body: Uint8Array | string): WebhookEvent | string {
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(body));
+    // Without a byte order mark, which the decoder removes too.
+    value = JSON.parse(typeof body === "string" ? body.replace(/^\uFEFF/, "") : utf8.decode(body));
   } catch (error) {
     return error instanceof TypeError ? "the body is not UTF-8" : "the body is not JSON";
   }
@@ -265,4 +266,4 @@ const maxIdLength = 512;
  * Whether a database can store the text. Databases cut text at a NUL, reject it, or replace half of a surrogate pair, so that two
  * ids become equal. JSON can contain both as escapes.
  */
-const isStorable = (text: string): boolean => !text.includes("\0") && !/\p{Surrogate}/u.test(text);
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");

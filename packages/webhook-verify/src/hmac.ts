@@ -7,9 +7,9 @@ import type { SignatureHeader } from "./signature.ts";
 /** The synchronous engine. */
 export interface HmacEngine {
   /** The signature in lower-case hex. */
-  sign(key: SigningKey, timestamp: string, body: Uint8Array): string;
+  sign(key: SigningKey, timestamp: string, body: Uint8Array | string): string;
   /** Whether a signature of the header matches. Compares all of them, each in constant time. */
-  verify(key: SigningKey, header: SignatureHeader, body: Uint8Array): boolean;
+  verify(key: SigningKey, header: SignatureHeader, body: Uint8Array | string): boolean;
 }
 
 /** The parts of node:crypto that are used; structural, because only files for Node import from it. */
@@ -58,7 +58,7 @@ function createNodeEngine(
   // Safe to share: used synchronously.
   const expected = Buffer.alloc(32);
   const received = Buffer.alloc(32);
-  const createSignature = (key: SigningKey, timestamp: string, body: Uint8Array) => {
+  const createSignature = (key: SigningKey, timestamp: string, body: Uint8Array | string) => {
     key.nodeKey ??= createSecretKey(key.key as string, "utf8");
     return createHmac("sha256", key.nodeKey as object)
       .update(`${timestamp}.`)
@@ -86,7 +86,7 @@ const algorithm = { name: "HMAC", hash: "SHA-256" };
 export async function signWithWebCrypto(
   key: SigningKey,
   timestamp: string,
-  body: Uint8Array,
+  body: Uint8Array | string,
 ): Promise<string> {
   const text = toSignedText(timestamp, body);
   const signature = new Uint8Array(await crypto.subtle.sign(algorithm, await importKey(key), text));
@@ -97,7 +97,7 @@ export async function signWithWebCrypto(
 export async function verifyWithWebCrypto(
   key: SigningKey,
   { timestamp, signatures }: SignatureHeader,
-  body: Uint8Array,
+  body: Uint8Array | string,
 ): Promise<boolean> {
   const text = toSignedText(timestamp, body);
   const webKey = await importKey(key);
@@ -116,7 +116,8 @@ function importKey(key: SigningKey): Promise<WebKey> {
   return key.webKey as Promise<WebKey>;
 }
 
-function toSignedText(timestamp: string, body: Uint8Array): Bytes {
+function toSignedText(timestamp: string, body: Uint8Array | string): Bytes {
+  if (typeof body === "string") return toBytes(`${timestamp}.${body}`) as Bytes;
   const prefix = toBytes(`${timestamp}.`) as Uint8Array;
   const text = new Uint8Array(prefix.length + body.length);
   text.set(prefix);

@@ -7,7 +7,7 @@ import {
   type RawBody,
   RawBodyError,
   type ReadLimits,
-  toBodyBytes,
+  toBytes,
 } from "./body.ts";
 import { isTimeMs } from "./clock.ts";
 import { acceptOnce, VerifiedDelivery } from "./dedupe.ts";
@@ -103,10 +103,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     limits: ReadLimits,
     nowMs: number,
   ): Promise<ReceiverResponse> {
-    let body: Uint8Array;
+    let body: Uint8Array | undefined;
     try {
       const { rawBody } = reception.request;
-      body = toBodyBytes(await (typeof rawBody === "function" ? rawBody(limits) : rawBody));
+      body = toBytes(await (typeof rawBody === "function" ? rawBody(limits) : rawBody));
+      if (body === undefined) throw new RawBodyError("already-consumed");
       if (body.byteLength > maxBodyBytes) throw new RawBodyError("too-large");
     } catch (error) {
       const { reason, fix } = error instanceof RawBodyError ? error : new RawBodyError("already-consumed");

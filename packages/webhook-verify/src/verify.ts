@@ -1,5 +1,5 @@
 /** Verifies deliveries (spec 5.7), and signs them as the service does (spec 5.5, 5.6). */
-import { type RawBody, toBodyBytes } from "./body.ts";
+import { type RawBody, toBody } from "./body.ts";
 import { readClock } from "./clock.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
 import {
@@ -75,7 +75,7 @@ export function verifyWebhookSync(input: VerifyInput): WebhookEvent {
 function parseInput(input: VerifyInput): SignedBody {
   const keys = toSigningKeys(input.secret);
   const toleranceSeconds = parseTolerance(input.toleranceSeconds);
-  const body = toBodyBytes(input.rawBody);
+  const body = toBody(input.rawBody);
   const nowMs = readClock("now", input.now ?? Date.now);
   const header = checkHeader(input.signature, { nowMs, toleranceSeconds });
   if ("reason" in header) throw createVerificationError(header);
@@ -116,7 +116,7 @@ export function checkHeader(
 /** A body, the header that {@link checkHeader} accepted, and the keys to verify it with. */
 export interface SignedBody {
   header: FreshHeader;
-  body: Uint8Array;
+  body: Uint8Array | string;
   keys: readonly SigningKey[];
   nowMs: number;
 }
@@ -211,5 +211,5 @@ function parseSignInput({ rawBody, secret, timestamp = Math.floor(Date.now() / 1
     throw new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`);
   }
   const [key] = toSigningKeys(secret) as [SigningKey];
-  return { key, timestamp: String(timestamp), body: toBodyBytes(rawBody) };
+  return { key, timestamp: String(timestamp), body: toBody(rawBody) };
 }

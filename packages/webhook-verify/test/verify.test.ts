@@ -1,6 +1,7 @@
 /** verifyWebhook and signWebhook, compared with signatures by openssl. */
 import { createContext, runInContext } from "node:vm";
 import { describe, expect, it, vi } from "vitest";
+import { toBody } from "../src/body.ts";
 import { checkReceiver } from "../src/doctor/check-receiver.ts";
 import { signWithWebCrypto } from "../src/hmac.ts";
 import {
@@ -8,6 +9,7 @@ import {
   isKnownEvent,
   isWebhookVerificationError,
   memoryDedupe,
+  type RawBody,
   type Secret,
   signWebhook,
   signWebhookSync,
@@ -45,32 +47,35 @@ function getVerdict(run: () => unknown): string {
   }
 }
 
-async function verdictByWebCrypto({
-  rawBody,
-  signature,
-  secrets,
-  toleranceSeconds,
-  nowMs,
-}: Vector): Promise<string> {
-  const header = checkHeader(signature, { nowMs, toleranceSeconds });
+async function resultByWebCrypto({ rawBody, signature, secret: secrets, ...input }: VerifyInput) {
+  const nowMs = input.now?.() ?? Date.now();
+  const header = checkHeader(signature, { nowMs, toleranceSeconds: input.toleranceSeconds ?? 300 });
   if ("reason" in header) return header.reason;
-  const result = await checkBodyWithWebCrypto({ header, body: rawBody, keys: toSigningKeys(secrets), nowMs });
-  return typeof result === "string" ? result : "valid";
+  return checkBodyWithWebCrypto({ header, body: toBody(rawBody), keys: toSigningKeys(secrets), nowMs });
+}
+
+/** The body as bytes, and as text where it is UTF-8: the verdict must not depend on the form. */
+function toForms({ rawBody }: Vector): RawBody[] {
+  const text = new TextDecoder(undefined, { ignoreBOM: true }).decode(rawBody);
+  return Buffer.from(text).equals(rawBody) ? [rawBody, text] : [rawBody];
 }
 
 describe("the signature vectors", () => {
   it("are at least 200", () => expect(signatureVectors.length).toBeGreaterThanOrEqual(200));
 
   it.each(signatureVectors)("include $name, which is $verdict", async (vector) => {
-    const input = toInput(vector);
-    expect(getVerdict(() => verifyWebhookSync(input))).toBe(vector.verdict);
-    expect(
-      await verifyWebhook(input).then(
-        () => "valid",
-        (error) => error.reason,
-      ),
-    ).toBe(vector.verdict);
-    expect(await verdictByWebCrypto(vector)).toBe(vector.verdict);
+    for (const rawBody of toForms(vector)) {
+      const input = { ...toInput(vector), rawBody };
+      expect(getVerdict(() => verifyWebhookSync(input))).toBe(vector.verdict);
+      expect(
+        await verifyWebhook(input).then(
+          () => "valid",
+          (error) => error.reason,
+        ),
+      ).toBe(vector.verdict);
+      const result = await resultByWebCrypto(input);
+      expect(typeof result === "string" ? result : "valid").toBe(vector.verdict);
+    }
   });
 });
 
@@ -117,6 +122,35 @@ describe("rawBody", () => {
     const foreign = runInContext(`Uint8Array.from(${JSON.stringify([...bytes])})`, createContext());
     expect(foreign instanceof Uint8Array).toBe(false);
     expect(verifyWebhookSync({ rawBody: foreign, signature, secret }).id).toBe("evt_1");
+  });
+
+  it.each([
+    ["characters of one to four bytes", "aé€😀", "aé€😀"],
+    ["half of a surrogate pair, which UTF-8 cannot express", "a\ud83d.\ude00", "a\ufffd.\ufffd"],
+    ["an escaped half of a surrogate pair", "\\ud83d", "\ud83d"],
+  ])("as text means its UTF-8, with %s", async (_name, text, parsed) => {
+    const rawBody = `{"id":"evt_1","type":"ping","createdAt":"x","data":"${text}"}`;
+    const signature = signWebhookSync({ rawBody: Buffer.from(rawBody), secret });
+    const expected = { id: "evt_1", type: "ping", createdAt: "x", data: parsed };
+    expect(signWebhookSync({ rawBody, secret })).toBe(signature);
+    for (const form of [rawBody, Buffer.from(rawBody)]) {
+      const input = { rawBody: form, signature, secret };
+      expect(verifyWebhookSync(input)).toEqual(expected);
+      expect(await resultByWebCrypto(input)).toMatchObject({ event: expected });
+    }
+  });
+
+  it("can begin with one byte order mark, as text and as bytes", () => {
+    const verdict = (rawBody: RawBody) =>
+      getVerdict(() =>
+        verifyWebhookSync({ rawBody, signature: signWebhookSync({ rawBody, secret }), secret }),
+      );
+    for (const [marks, expected] of [
+      ["\ufeff", "valid"],
+      ["\ufeff\ufeff", "invalid-payload"],
+    ]) {
+      expect([verdict(marks + body), verdict(Buffer.from(marks + body))]).toEqual([expected, expected]);
+    }
   });
 
   it("throws a TypeError for a parsed body", () => {
