@@ -4,7 +4,7 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
@@ -87,6 +87,18 @@ export async function inProcesses(file, count, args = []) {
 /** The median of several figures, the smallest and the largest. */
 export const spread = (figures) =>
   `${median(figures).toFixed(2)} (${Math.min(...figures).toFixed(2)}–${Math.max(...figures).toFixed(2)})`;
+
+/** The installed version of a package. */
+export function readVersion(name) {
+  const folders = ["node_modules", "../node_modules", "../compat/node_modules"];
+  const files = folders.map((folder) => new URL(`${folder}/${name}/package.json`, import.meta.url));
+  return JSON.parse(
+    readFileSync(
+      files.find((file) => existsSync(file)),
+      "utf8",
+    ),
+  ).version;
+}
 
 /** @returns for each round the figures of each variant. */
 async function measureRounds(subject, panel) {

@@ -22,13 +22,13 @@
  */
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { writeBenchmarks } from "../docs/benchmarks.ts";
 import { install } from "../scripts/install.ts";
 import { published, root } from "../scripts/published.ts";
-import { quantile } from "./measure.mjs";
+import { quantile, readVersion } from "./measure.mjs";
 
 const folder = join(root, "benchmarks");
 const names = readdirSync(join(folder, "subjects")).map((file) => file.replace(".mjs", ""));
@@ -132,18 +132,6 @@ function describeMachine() {
   const [{ model }] = cpus();
   const gibibytes = Math.round(totalmem() / 2 ** 30);
   return `${cpus().length} × ${model.trim()}, ${gibibytes} GiB, ${platform()} ${release().split("-")[0]}, Node ${process.versions.node}`;
-}
-
-function readVersion(name) {
-  const files = ["benchmarks", ".", "compat"].map((each) =>
-    join(root, each, "node_modules", name, "package.json"),
-  );
-  return JSON.parse(
-    readFileSync(
-      files.find((file) => existsSync(file)),
-      "utf8",
-    ),
-  ).version;
 }
 
 /** The built packages are measured. */

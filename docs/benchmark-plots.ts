@@ -12,7 +12,6 @@ import {
 
 const width = 860;
 const margin = 20;
-const labelWidth = 190;
 const gap = 26;
 const rowHeight = 22;
 const headHeight = 46;
@@ -49,6 +48,7 @@ const style = `
 interface Scale {
   at(value: number): number;
   ticks: readonly number[];
+  isLog: boolean;
 }
 
 function createScale(
@@ -67,14 +67,14 @@ function createScale(
     );
     const step = Math.ceil(ticks.length / 6);
     const kept = ticks.filter((tick) => Math.round(exponent(tick)) % step === 0);
-    return { at: (value) => Math.log(Math.max(value, low) / low) / Math.log(high / low), ticks: kept };
+    return { at: (value) => Math.log(Math.max(value, low) / low) / Math.log(high / low), ticks: kept, isLog };
   }
   const high = Math.max(...values, 0) * 1.05 || 1;
   const rough = high / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
   const ticks = Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, index) => index * step);
-  return { at: (value) => Math.max(0, value) / high, ticks };
+  return { at: (value) => Math.max(0, value) / high, ticks, isLog };
 }
 
 const text = (x: number, y: number, content: string, attributes = "") =>
@@ -100,13 +100,11 @@ function drawChart(
   const { figure, compare } = column;
   const x = (value: number) => left + scale.at(value) * (size - valueWidth);
   const bottom = top + headHeight + names.length * rowHeight;
-  const unit = { ratio: "× the floor", difference: `${figure.unit} more than the floor`, none: figure.unit }[
-    compare
-  ];
-  const direction = figure.higherIsBetter ? ", more is better" : "";
+  const unit = { ratio: "× floor", difference: `${figure.unit} over floor`, none: figure.unit }[compare];
+  const direction = figure.higherIsBetter ? ", higher is better" : "";
   const parts = [
     text(left, top + 14, column.panel, ' class="title"'),
-    text(left, top + 31, `${figure.label}, ${unit}${direction}`, ' class="small"'),
+    text(left, top + 31, [figure.label, unit].filter(Boolean).join(", ") + direction, ' class="small"'),
   ];
   for (const tick of scale.ticks) {
     parts.push(line(x(tick), top + headHeight - 4, x(tick), bottom, "grid"));
@@ -122,7 +120,10 @@ function drawChart(
     const y = top + headHeight + (index + 0.5) * rowHeight;
     const kind = getKind(name);
     if (kind !== "floor") {
-      parts.push(line(origin, y, x(middle), y, `stem ${kind}`), line(x(low), y, x(high), y, `range ${kind}`));
+      parts.push(
+        line(origin, y, x(middle), y, scale.isLog && compare === "none" ? "grid" : `stem ${kind}`),
+        line(x(low), y, x(high), y, `range ${kind}`),
+      );
     }
     parts.push(`<circle class="${kind}" cx="${round(x(middle))}" cy="${round(y)}" r="4.5" />`);
     const label =
@@ -166,6 +167,7 @@ function drawCharts({ subject, ...rest }: Benchmark, top: number): { parts: stri
         );
       parts.push(text(margin, rowsTop + (index + 0.5) * rowHeight + 4.5, name, ` class="${getKind(name)}"`));
     }
+    const labelWidth = 20 + 7.4 * Math.max(...names.map((name) => name.length));
     const size = (width - 2 * margin - labelWidth - gap * (group.length - 1)) / group.length;
     for (const [index, column] of group.entries()) {
       const left = margin + labelWidth + index * (size + gap);
@@ -177,18 +179,21 @@ function drawCharts({ subject, ...rest }: Benchmark, top: number): { parts: stri
   return { parts, bottom: top };
 }
 
-/** Charts share the labels of their rows if most of the rows are the same. */
+/** Charts share the labels of their rows if most of the rows are the same, in lines of about equal length. */
 function groupCharts(columns: readonly Column[]): Column[][] {
   const groups: Column[][] = [];
   for (const column of columns) {
     const last = groups.at(-1);
     const names = new Set(last?.[0]?.rows.map(({ name }) => name));
     const shared = column.rows.filter(({ name }) => names.has(name)).length;
-    const fits = last !== undefined && last.length < chartsPerLine && shared * 2 >= names.size;
-    if (fits) last.push(column);
+    if (last !== undefined && shared * 2 >= names.size) last.push(column);
     else groups.push([column]);
   }
-  return groups;
+  return groups.flatMap((group) => {
+    const perLine = Math.ceil(group.length / Math.ceil(group.length / chartsPerLine));
+    const lines = Math.ceil(group.length / perLine);
+    return Array.from({ length: lines }, (_, index) => group.slice(index * perLine, (index + 1) * perLine));
+  });
 }
 
 /** Lines of how each figure grows. */

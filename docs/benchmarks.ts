@@ -103,12 +103,13 @@ export function listRows(columns: readonly Column[]): string[] {
 
 /** Three significant digits, with a narrow space between thousands. */
 export function formatNumber(value: number): string {
-  if (value === 0) return "0";
+  if (Number.isInteger(value)) return groupThousands(String(value));
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   const [whole = "", fraction] = value.toFixed(Math.min(digits, 3)).split(".");
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, "\u202f");
-  return fraction === undefined || digits > 3 ? grouped : `${grouped}.${fraction}`;
+  return fraction === undefined ? groupThousands(whole) : `${groupThousands(whole)}.${fraction}`;
 }
+
+const groupThousands = (whole: string) => whole.replace(/\B(?=(\d{3})+$)/g, "\u202f");
 
 /** A ratio has two decimals, and one from 10. */
 export const formatRatio = (value: number) => value.toFixed(value < 9.95 ? 2 : value < 99.5 ? 1 : 0);
@@ -124,23 +125,51 @@ function formatCell(column: Column, name: string): string {
   const measured = row?.figures[column.key];
   const compared = row && compareWithFloor(column, row);
   if (measured === undefined || compared === undefined) return "";
+  const isAbsolute = name === column.floor || column.compare !== "ratio";
+  const format = isAbsolute ? formatNumber : formatRatio;
   const [low, middle, high] = name === column.floor ? measured.value : compared;
-  const format = (value: number) =>
-    name === column.floor ? formatNumber(value) : formatCompared(column, value);
-  const unit = name === column.floor || column.compare !== "ratio" ? ` ${column.figure.unit}` : " ×";
-  const range = low === high ? "" : ` (${format(low)}–${format(high)})`;
-  return `${format(middle)}${unit.trimEnd()}${range}`;
+  const unit = isAbsolute ? column.figure.unit : "×";
+  const sign = column.compare === "difference" && name !== column.floor && middle > 0 ? "+" : "";
+  const range = low === high ? "" : `(${format(low)}${low < 0 ? " to " : "–"}${format(high)})`;
+  return [sign + format(middle), unit, range].filter(Boolean).join(" ");
 }
 
-/** At most this many columns make one table; more are split by figure. */
+/** At most this many columns make one table. */
 const maxColumns = 4;
 
+/** Panels with the same figures make one table, or one for each figure. Small tables with the same rows are joined. */
+function splitColumns(columns: readonly Column[]): Column[][] {
+  const keysOf = (panel: string) =>
+    columns
+      .filter((one) => one.panel === panel)
+      .map(({ key }) => key)
+      .join();
+  const tables: Column[][] = [];
+  for (const keys of new Set(columns.map(({ panel }) => keysOf(panel)))) {
+    const same = columns.filter(({ panel }) => keysOf(panel) === keys);
+    const last = tables.at(-1);
+    const isSplit = same.length > maxColumns;
+    if (isSplit) tables.push(...keys.split(",").map((key) => same.filter((one) => one.key === key)));
+    else if (last && last.length + same.length <= maxColumns && haveSameRows([...last, ...same]))
+      last.push(...same);
+    else tables.push(same);
+  }
+  return tables;
+}
+
+const haveSameRows = (columns: readonly Column[]) =>
+  new Set(
+    columns.map(({ rows }) =>
+      rows
+        .map(({ name }) => name)
+        .sort()
+        .join(),
+    ),
+  ).size === 1;
+
 function renderTables({ subject, result }: Benchmark, columns: readonly Column[]): string[] {
-  const keys = [...new Set(columns.map(({ key }) => key))];
-  const tables =
-    columns.length <= maxColumns ? [columns] : keys.map((key) => columns.filter((one) => one.key === key));
   const hasOnePanel = result.panels.length === 1;
-  return tables.map((table) => {
+  return splitColumns(columns).map((table) => {
     const isOneFigure = new Set(table.map(({ key }) => key)).size === 1;
     const [first] = table;
     const heading = isOneFigure && !hasOnePanel && first ? capitalize(first.figure.label) : "";

@@ -1,0 +1,101 @@
+/** Issuing many cards from an iterable, 32 at a time: each measurement is a fresh process, so that its peak memory is known. */
+import { fileURLToPath } from "node:url";
+import { startModule } from "../measure.mjs";
+
+const file = fileURLToPath(import.meta.url);
+const atATime = 32;
+const loops = {
+  "bare loop over fetch": loopOverFetch,
+  "p-limit + openapi-fetch": loopWithLimit,
+  "issueCard in a loop": loopOverIssueCard,
+};
+
+export default {
+  title: "Issuing many cards",
+  question:
+    "How long does it take to issue the cards of a list, 32 at a time, and how much memory does it need?",
+  notes: `The list is a generator, so the memory is that of the loop. The bare loop is 32 asynchronous functions that share the iterator. p-limit
+maps the whole list to promises first.`,
+  figures: {
+    time: { label: "time per card", unit: "µs" },
+    cpu: { label: "processor time per card", unit: "µs" },
+    memory: { label: "peak memory", unit: "MB", compare: "none" },
+  },
+  floor: "bare loop over fetch",
+  own: ["issueCard in a loop"],
+  panels: [{ name: "5 000 cards", starts: 1, rounds: 7, cards: 5_000 }],
+  growth: [{ name: "More cards", unit: "cards", x: [1e3, 1e4, 1e5], figures: ["time", "memory"] }],
+  packages: ["p-limit", "openapi-fetch"],
+  async open({ x, cards = x }) {
+    const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const run = async (name) => (await startModule(import.meta.url, [name, cards, baseUrl])).message;
+    return {
+      variants: Object.fromEntries(Object.keys(loops).map((name) => [name, () => run(name)])),
+      close: () => child.kill(),
+    };
+  },
+};
+
+function* listRows(count) {
+  const consents = { privacy: { version: "1" } };
+  for (let index = 0; index < count; index++)
+    yield {
+      userId: `user_${index}`,
+      body: { fieldValues: { name: "Anna" }, customer: { phone: `+48${600_000_000 + index}`, consents } },
+    };
+}
+
+/** Runs a function for each row, at most 32 at a time. */
+async function forEach(rows, issue) {
+  const iterator = rows[Symbol.iterator]();
+  const worker = async () => {
+    for (let next = iterator.next(); !next.done; next = iterator.next()) await issue(next.value);
+  };
+  await Promise.all(Array.from({ length: atATime }, worker));
+}
+
+async function loopOverFetch(rows, baseUrl) {
+  const url = `${baseUrl}/api/v1/templates/t/passes`;
+  await forEach(rows, async ({ userId, body }) => {
+    const headers = {
+      authorization: "Bearer k",
+      "content-type": "application/json",
+      "idempotency-key": userId,
+    };
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    if (response.status !== 201) throw new Error(`${userId}: status ${response.status}`);
+    return response.json();
+  });
+}
+
+async function loopWithLimit(rows, baseUrl) {
+  const { default: pLimit } = await import("p-limit");
+  const { default: createClient } = await import("openapi-fetch");
+  const client = createClient({ baseUrl: `${baseUrl}/api/v1` });
+  const params = { path: { templateId: "t" } };
+  await pLimit(atATime).map(rows, async ({ userId, body }) => {
+    const headers = { authorization: "Bearer k", "idempotency-key": userId };
+    const { data, response } = await client.POST("/templates/{templateId}/passes", { params, body, headers });
+    if (data === undefined) throw new Error(`${userId}: status ${response.status}`);
+  });
+}
+
+async function loopOverIssueCard(rows, baseUrl) {
+  const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
+  const client = createIssuingClient({ baseUrl, apiKey: "k" });
+  await forEach(rows, ({ userId, body }) => client.issueCard("t", body, { userId }));
+}
+
+async function main() {
+  const [name, cards, baseUrl] = process.argv.slice(2);
+  const startedMs = performance.now();
+  const started = process.cpuUsage();
+  await loops[name](listRows(Number(cards)), baseUrl);
+  const time = ((performance.now() - startedMs) * 1000) / cards;
+  const { user, system } = process.cpuUsage(started);
+  const memory = process.resourceUsage().maxRSS / 1000;
+  process.send({ time, cpu: (user + system) / cards, memory }, () => process.exit());
+}
+// Not awaited, so that the subject can be imported.
+if (process.send !== undefined && process.argv[1] === file) main();
