@@ -43,7 +43,8 @@ async function measureAll(subjects) {
   for (const name of subjects) {
     try {
       const result = await measure(name, await load(name));
-      writeFileSync(join(folder, "results", `${name}.json`), `${JSON.stringify(result, null, 1)}\n`);
+      const lines = JSON.stringify(result).replaceAll('{"name"', '\n{"name"'); // a line for each row
+      writeFileSync(join(folder, "results", `${name}.json`), `${lines}\n`);
       await writeBenchmarks();
     } catch (error) {
       console.error(`${name} failed:`, error);

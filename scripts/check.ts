@@ -45,6 +45,7 @@ const beforeMerge: readonly Gate[] = [
   },
   ...tarballs,
   { name: "sizes", command: "npx size-limit" },
+  { name: "costs: bundles, imports, dependencies, types", command: "npm run release -- costs" },
   { name: "packed tarballs", command: "npm run compat -- packed" },
   { name: "examples in empty folders", command: "npm run compat -- examples testing express next workers" },
   compat("next", "Next: receivers, and the shop in a browser", { linuxOnly }),

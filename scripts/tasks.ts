@@ -1,5 +1,6 @@
 /**
- * `npm run compat -- NAME` and `npm run release -- NAME`: runs one task, with the remaining arguments. Without a name it lists the tasks; an unknown name exits with 1.
+ * `npm run compat -- NAME` and `npm run release -- NAME`: runs one task, with the remaining arguments. Without a name it lists
+ * the tasks; an unknown name exits with 1.
  */
 import { spawnSync } from "node:child_process";
 import { install } from "./install.ts";
@@ -105,6 +106,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     contents: {
       description: "the files of each tarball, compared with the committed lists; --write updates them",
       commands: [script("scripts/tarball.ts")],
+    },
+    costs: {
+      description:
+        "bundles, imports, dependencies and types, compared with scripts/costs.json; --write updates it",
+      commands: [script("scripts/costs.ts")],
     },
     reproducible: {
       description: "builds again in another folder and compares the tarballs",

@@ -21,7 +21,7 @@ are how often TypeScript instantiated a generic type.`,
   },
   floor: "empty",
   own,
-  panels: [{ name: "tsc", starts: 1, rounds: 7 }],
+  panels: [{ name: "tsc", starts: 1, rounds: 5 }],
   packages: ["typescript", "openapi-fetch", "stripe", "openai"],
   async open() {
     return { variants: Object.fromEntries(programs.map((name) => [name, () => checkTypes(consumer(name))])) };
