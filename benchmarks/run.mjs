@@ -76,7 +76,7 @@ async function measure(name, subject) {
       console.log(`${name}: ${title}, process ${start + 1} of ${panel.starts}: ${seconds} s`);
     }
   }
-  const rows = (panel) => summarize(panel.measured, panel.floor ?? subject.floor);
+  const rows = (panel) => summarize(panel.measured, subject.figures, panel.floor ?? subject.floor);
   return {
     date: new Date().toISOString().slice(0, 10),
     seconds: Math.round((performance.now() - startedMs) / 1000),
@@ -111,18 +111,19 @@ async function inFreshProcess(name, panel) {
 
 const findNode = (major) => join(root, `compat/node_modules/node-${major}/bin/node`);
 
-/** @returns for each variant and figure the quartiles of its value, and of its ratio to the floor in the same round. */
-function summarize(rounds, floor) {
+/** @returns for each variant and figure the quartiles of its value, and of how it compares with the floor in the same round. */
+function summarize(rounds, figures, floor) {
   return Object.keys(rounds[0]).map((name) => {
-    const figures = Object.keys(rounds[0][name]).map((key) => {
+    const entries = Object.keys(rounds[0][name]).map((key) => {
       const values = rounds.map((round) => round[name][key]);
-      const ratios = rounds.map((round) => round[name][key] / round[floor]?.[key]);
-      return [
-        key,
-        { value: quartiles(values), ...(Number.isFinite(ratios[0]) && { ratio: quartiles(ratios) }) },
-      ];
+      const { compare = "ratio" } = figures[key];
+      if (compare === "none" || rounds[0][floor]?.[key] === undefined)
+        return [key, { value: quartiles(values) }];
+      const against = compare === "ratio" ? (one, other) => one / other : (one, other) => one - other;
+      const compared = rounds.map((round) => against(round[name][key], round[floor][key]));
+      return [key, { value: quartiles(values), [compare]: quartiles(compared) }];
     });
-    return { name, figures: Object.fromEntries(figures) };
+    return { name, figures: Object.fromEntries(entries) };
   });
 }
 

@@ -2,12 +2,13 @@
 import {
   type Benchmark,
   type Column,
-  compareWithFloor,
   formatCompared,
   formatNumber,
+  type Growth,
+  getCompared,
   listColumns,
+  listGrowth,
   listRows,
-  type Row,
 } from "./benchmarks.ts";
 
 const width = 860;
@@ -32,7 +33,7 @@ const style = `
     text.peer, text.floor { stroke: none; fill: #1f2933; }
     .stem { stroke-width: 2; }
     .range { stroke-width: 7; stroke-opacity: 0.35; stroke-linecap: round; }
-    .line { fill: none; stroke-width: 2; }
+    path.line { fill: none; stroke-width: 2; }
     @media (prefers-color-scheme: dark) {
       text, text.peer, text.floor { fill: #e6edf3; }
       .paper { fill: #161b22; }
@@ -51,13 +52,10 @@ interface Scale {
   isLog: boolean;
 }
 
-function createScale(
-  values: readonly number[],
-  { isLog, origin }: { isLog: boolean; origin: number },
-): Scale {
+function createScale(values: readonly number[], isLog: boolean): Scale {
   if (isLog) {
-    const low = Math.min(origin, ...values) / 1.15;
-    const high = Math.max(origin, ...values) * 1.15;
+    const low = Math.min(...values) / 1.15;
+    const high = Math.max(...values) * 1.15;
     const base = high / low > 100 ? 10 : 2;
     const exponent = (value: number) => Math.log(value) / Math.log(base);
     const first = Math.ceil(exponent(low) - 1e-9);
@@ -97,14 +95,14 @@ function drawChart(
   top: number,
   size: number,
 ): string[] {
-  const { figure, compare } = column;
+  const { figure, compare, title, subtitle } = column;
   const x = (value: number) => left + scale.at(value) * (size - valueWidth);
   const bottom = top + headHeight + names.length * rowHeight;
   const unit = { ratio: "× floor", difference: `${figure.unit} over floor`, none: figure.unit }[compare];
   const direction = figure.higherIsBetter ? ", higher is better" : "";
   const parts = [
-    text(left, top + 14, column.panel, ' class="title"'),
-    text(left, top + 31, [figure.label, unit].filter(Boolean).join(", ") + direction, ' class="small"'),
+    text(left, top + 14, title, ' class="title"'),
+    text(left, top + 31, [subtitle, unit].filter(Boolean).join(", ") + direction, ' class="small"'),
   ];
   for (const tick of scale.ticks) {
     parts.push(line(x(tick), top + headHeight - 4, x(tick), bottom, "grid"));
@@ -114,7 +112,7 @@ function drawChart(
   if (compare === "ratio") parts.push(line(origin, top + headHeight - 4, origin, bottom, "floor"));
   for (const [index, name] of names.entries()) {
     const row = column.rows.find((one) => one.name === name);
-    const quartiles = row && compareWithFloor(column, row);
+    const quartiles = row && getCompared(column, row);
     if (row === undefined || quartiles === undefined) continue;
     const [low, middle, high] = quartiles;
     const y = top + headHeight + (index + 0.5) * rowHeight;
@@ -128,7 +126,7 @@ function drawChart(
     parts.push(`<circle class="${kind}" cx="${round(x(middle))}" cy="${round(y)}" r="4.5" />`);
     const label =
       kind === "floor"
-        ? `${formatNumber(row.figures[column.key]?.value[1] ?? 0)} ${figure.unit}`
+        ? `${formatNumber(row.figures[column.key]?.value[1] ?? 0)} ${figure.unit}`.trim()
         : formatCompared(column, middle);
     parts.push(text(left + size, y + 4.5, label, ` class="${kind}" text-anchor="end"`));
   }
@@ -143,14 +141,13 @@ function drawCharts({ subject, ...rest }: Benchmark, top: number): { parts: stri
   const scales = new Map<string, Scale>();
   for (const { key, compare } of columns) {
     const same = columns.filter((column) => column.key === key && column.compare === compare);
-    const values = same.flatMap((column) =>
-      column.rows.flatMap((row) => compareWithFloor(column, row) ?? []),
-    );
+    const values = same.flatMap((column) => column.rows.flatMap((row) => getCompared(column, row) ?? []));
     const positive = values.filter((value) => value > 0);
     const isWide = Math.max(...positive) / Math.min(...positive) > 50;
     const isLog = compare === "ratio" || (compare === "none" && isWide);
-    const origin = compare === "ratio" ? 1 : Math.min(...positive);
-    scales.set(key + compare, createScale(positive, { isLog, origin }));
+    // The floor and some room beside it, so that small differences look small.
+    const around = compare === "ratio" ? [0.5, 1, 2] : [];
+    scales.set(key + compare, createScale([...positive, ...around], isLog));
   }
   const parts: string[] = [];
   for (const group of groupCharts(columns)) {
@@ -196,71 +193,78 @@ function groupCharts(columns: readonly Column[]): Column[][] {
   });
 }
 
-/** Lines of how each figure grows. */
-function drawGrowth({ subject, result }: Benchmark, top: number): { parts: string[]; bottom: number } {
-  const height = 150;
-  const parts: string[] = [];
-  const charts = result.growth.flatMap(({ name, points }) => {
-    const keys = [...new Set(points.flatMap(({ rows }) => rows.flatMap((row) => Object.keys(row.figures))))];
-    return keys.map((key) => ({ name, points, key }));
-  });
-  const nameWidth = 120;
-  const size = (width - 2 * margin - gap) / 2;
-  for (const [index, { name, points, key }] of charts.entries()) {
-    const left = margin + (index % 2) * (size + gap);
-    if (index > 0 && index % 2 === 0) top += headHeight + height + 44;
-    const getMedian = (rows: readonly Row[], row: string) =>
-      rows.find((one) => one.name === row)?.figures[key]?.value[1];
-    const names = [...new Set(points.flatMap(({ rows }) => rows.map((row) => row.name)))];
-    const values = points.flatMap(({ rows }) => names.flatMap((row) => getMedian(rows, row) ?? []));
-    const isLog = Math.max(...values) / Math.min(...values) > 30;
-    const yScale = createScale(values, { isLog, origin: Math.min(...values) });
-    const xValues = points.map(({ x }) => x);
-    const [first = 1, last = 1] = [xValues[0], xValues.at(-1)];
-    const axis = 46;
-    const x = (value: number) =>
-      left + axis + (Math.log(value / first) / Math.log(last / first)) * (size - axis - nameWidth);
-    const bottom = top + headHeight + height;
-    const y = (value: number) => bottom - yScale.at(value) * height;
-    const { label = "", unit = "" } = subject.figures[key] ?? {};
+const growthHeight = 150;
+const growthAxis = 46;
+
+/** Lines of how a figure grows with the number of rows, on a logarithmic axis. */
+function drawGrowth(
+  growth: Growth,
+  getKind: (name: string) => Kind,
+  left: number,
+  top: number,
+  size: number,
+) {
+  const { name, unit, figure, xs, series } = growth;
+  const values = series.flatMap(({ medians }) => medians.filter((value) => value !== undefined));
+  const isLog = Math.max(...values) / Math.min(...values) > 30;
+  const scale = createScale(values, isLog);
+  const [first = 1, last = 1] = [xs[0], xs.at(-1)];
+  const namesWidth = 24 + 6.9 * Math.max(...series.map((one) => one.name.length));
+  const plotWidth = size - growthAxis - namesWidth;
+  const x = (value: number) =>
+    left + growthAxis + (Math.log(value / first) / Math.log(last / first)) * plotWidth;
+  const bottom = top + headHeight + growthHeight;
+  const y = (value: number) => bottom - scale.at(value) * growthHeight;
+  const parts = [
+    text(left, top + 14, name, ' class="title"'),
+    text(left, top + 31, `${figure.label}, ${figure.unit}`, ' class="small"'),
+  ];
+  for (const tick of scale.ticks) {
+    parts.push(line(left + growthAxis, y(tick), x(last), y(tick), "grid"));
     parts.push(
-      text(left, top + 14, name, ' class="title"'),
-      text(left, top + 31, `${label}, ${unit}`, ' class="small"'),
+      text(left + growthAxis - 7, y(tick) + 4, formatTick(tick), ' class="small" text-anchor="end"'),
     );
-    for (const tick of yScale.ticks) {
-      parts.push(line(left + axis, y(tick), x(last), y(tick), "grid"));
-      parts.push(text(left + axis - 7, y(tick) + 4, formatTick(tick), ' class="small" text-anchor="end"'));
-    }
-    const growthUnit = subject.growth?.find((one) => one.name === name)?.unit ?? "";
-    for (const value of xValues) {
-      const count = value === last ? `${formatNumber(value)} ${growthUnit}` : formatNumber(value);
-      parts.push(text(x(value), bottom + 16, count, ' class="small" text-anchor="middle"'));
-    }
-    let labelBottom = Number.NEGATIVE_INFINITY;
-    const ends = names.map((row) => ({ row, end: getMedian(points.at(-1)?.rows ?? [], row) ?? 0 }));
-    for (const { row, end } of ends.sort((one, other) => other.end - one.end)) {
-      const kind = subject.own.includes(row) ? "own" : row === subject.floor ? "floor" : "peer";
-      const dots = points.flatMap(({ x: at, rows }) => {
-        const value = getMedian(rows, row);
-        return value === undefined ? [] : [[x(at), y(value)] as const];
-      });
-      parts.push(
-        `<path class="line ${kind}" d="M${dots.map(([dotX, dotY]) => `${round(dotX)} ${round(dotY)}`).join("L")}" />`,
-      );
-      for (const [dotX, dotY] of dots)
-        parts.push(`<circle class="${kind}" cx="${round(dotX)}" cy="${round(dotY)}" r="3.5" />`);
-      const labelY = Math.max(y(end) + 4.5, labelBottom + 15);
-      labelBottom = labelY;
-      parts.push(text(x(last) + 10, labelY, row, ` class="${kind}"`));
-    }
   }
-  return { parts, bottom: charts.length > 0 ? top + headHeight + height + 44 : top };
+  for (const value of xs)
+    parts.push(text(x(value), bottom + 16, formatNumber(value), ' class="small" text-anchor="middle"'));
+  parts.push(text(x(last) + 36, bottom + 16, unit, ' class="small"'));
+  let labelY = Number.NEGATIVE_INFINITY;
+  const sorted = [...series].sort((one, other) => (other.medians.at(-1) ?? 0) - (one.medians.at(-1) ?? 0));
+  for (const { name: label, medians } of sorted) {
+    const kind = getKind(label);
+    const dots = medians.flatMap((value, index) =>
+      value === undefined ? [] : [[round(x(xs[index] ?? 1)), round(y(value))] as const],
+    );
+    parts.push(`<path class="line ${kind}" d="M${dots.map((dot) => dot.join(" ")).join("L")}" />`);
+    for (const [dotX, dotY] of dots)
+      parts.push(`<circle class="${kind}" cx="${dotX}" cy="${dotY}" r="3.5" />`);
+    const [endX, endY] = dots.at(-1) ?? [x(last), bottom];
+    labelY = Math.max(endY + 4.5, labelY + 16); // below the label of the line above
+    parts.push(text(endX + 11, labelY, label, ` class="${kind}"`));
+  }
+  return parts;
+}
+
+/** Two charts per line. */
+function drawAllGrowth(benchmark: Benchmark, top: number): { parts: string[]; bottom: number } {
+  const { subject } = benchmark;
+  const charts = listGrowth(benchmark);
+  const floors = new Set([subject.floor, ...(subject.panels ?? []).map(({ floor }) => floor)]);
+  const getKind = (name: string): Kind =>
+    subject.own.includes(name) ? "own" : floors.has(name) ? "floor" : "peer";
+  const size = (width - 2 * margin - gap) / 2;
+  const lineHeight = headHeight + growthHeight + 44;
+  const parts = charts.flatMap((growth, index) => {
+    const left = margin + (index % 2) * (size + gap);
+    return drawGrowth(growth, getKind, left, top + Math.floor(index / 2) * lineHeight, size);
+  });
+  return { parts, bottom: top + Math.ceil(charts.length / 2) * lineHeight };
 }
 
 /** The plot of a subject. */
 export function renderPlot(benchmark: Benchmark): string {
   const charts = drawCharts(benchmark, margin);
-  const growth = drawGrowth(benchmark, charts.bottom);
+  const growth = drawAllGrowth(benchmark, charts.bottom);
   const height = growth.bottom - 16;
   const { title, question } = benchmark.subject;
   return [

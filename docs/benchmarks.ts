@@ -11,7 +11,7 @@ export type Quartiles = readonly [number, number, number];
 export interface Row {
   /** The variant. */
   name: string;
-  figures: Readonly<Record<string, { value: Quartiles; ratio?: Quartiles }>>;
+  figures: Readonly<Record<string, { value: Quartiles; ratio?: Quartiles; difference?: Quartiles }>>;
 }
 
 /** The contents of benchmarks/results/NAME.json. */
@@ -53,6 +53,9 @@ export interface Benchmark {
 /** One figure of one panel: a column of the table, and a chart if it is plotted. */
 export interface Column {
   panel: string;
+  /** Of the chart: the panel and the figure, or the reverse if there is only one panel. */
+  title: string;
+  subtitle: string;
   key: string;
   figure: Figure;
   compare: "ratio" | "difference" | "none";
@@ -74,27 +77,22 @@ export function listColumns({ subject, result }: Benchmark): Column[] {
       const floor = panel?.floor ?? subject.floor;
       const compare = rows.some((row) => row.name === floor) ? (figure.compare ?? "ratio") : "none";
       const isPlotted = isMarked ? figure.plot === true : index === 0;
-      return { panel: name, key, figure, compare, floor, isPlotted, rows };
+      const [title, subtitle] =
+        result.panels.length > 1 ? [name, figure.label] : [capitalize(figure.label), name];
+      return { panel: name, title, subtitle, key, figure, compare, floor, isPlotted, rows };
     });
   });
 }
 
-/** The value of a row as it is compared: the ratio to the floor, the difference from its median, or the value. */
-export function compareWithFloor({ compare, floor, key, rows }: Column, row: Row): Quartiles | undefined {
-  const measured = row.figures[key];
-  if (measured === undefined) return undefined;
-  if (compare === "ratio") return measured.ratio;
-  if (compare === "none") return measured.value;
-  const [, zero = 0] = rows.find(({ name }) => name === floor)?.figures[key]?.value ?? [];
-  const [low, middle, high] = measured.value;
-  return [low - zero, middle - zero, high - zero];
-}
+/** How a row compares with the floor: the ratio, or the difference; without a comparison the value. */
+export const getCompared = ({ compare, key }: Column, row: Row): Quartiles | undefined =>
+  row.figures[key]?.[compare === "none" ? "value" : compare];
 
 /** The names of the rows of all columns; the best ones of the first column that has them come first. */
 export function listRows(columns: readonly Column[]): string[] {
   const names = new Set<string>();
   for (const column of columns) {
-    const medianOf = (row: Row) => compareWithFloor(column, row)?.[1] ?? Number.POSITIVE_INFINITY;
+    const medianOf = (row: Row) => getCompared(column, row)?.[1] ?? Number.POSITIVE_INFINITY;
     const sorted = [...column.rows].sort((one, other) => medianOf(one) - medianOf(other));
     for (const { name } of column.figure.higherIsBetter ? sorted.reverse() : sorted) names.add(name);
   }
@@ -123,7 +121,7 @@ export function formatCompared(column: Column, value: number): string {
 function formatCell(column: Column, name: string): string {
   const row = column.rows.find((one) => one.name === name);
   const measured = row?.figures[column.key];
-  const compared = row && compareWithFloor(column, row);
+  const compared = row && getCompared(column, row);
   if (measured === undefined || compared === undefined) return "";
   const isAbsolute = name === column.floor || column.compare !== "ratio";
   const format = isAbsolute ? formatNumber : formatRatio;
@@ -131,7 +129,7 @@ function formatCell(column: Column, name: string): string {
   const unit = isAbsolute ? column.figure.unit : "×";
   const sign = column.compare === "difference" && name !== column.floor && middle > 0 ? "+" : "";
   const range = low === high ? "" : `(${format(low)}${low < 0 ? " to " : "–"}${format(high)})`;
-  return [sign + format(middle), unit, range].filter(Boolean).join(" ");
+  return [sign + format(middle), unit, range].filter(Boolean).join(" ").replaceAll("-", "−");
 }
 
 /** At most this many columns make one table. */
@@ -174,7 +172,7 @@ function renderTables({ subject, result }: Benchmark, columns: readonly Column[]
     const [first] = table;
     const heading = isOneFigure && !hasOnePanel && first ? capitalize(first.figure.label) : "";
     const titles = table.map(({ panel, figure }) => {
-      if (hasOnePanel) return figure.label;
+      if (hasOnePanel) return capitalize(figure.label);
       return isOneFigure ? panel : `${panel}: ${figure.label}`;
     });
     const rows = listRows(table).map((name) => {
@@ -185,24 +183,46 @@ function renderTables({ subject, result }: Benchmark, columns: readonly Column[]
   });
 }
 
-function renderGrowth({ subject, result }: Benchmark): string[] {
-  return result.growth.map(({ name, points }) => {
-    const unit = subject.growth?.find((one) => one.name === name)?.unit ?? "";
-    const columns = points.flatMap(({ rows }) =>
-      rows.flatMap((row) => Object.keys(row.figures).map((key) => `${row.name}\n${key}`)),
-    );
-    const series = [...new Set(columns)].map((column) => column.split("\n") as [string, string]);
-    const titles = series.map(([row, key]) => `${row}: ${subject.figures[key]?.label}`);
-    const lines = points.map(({ x, rows }) => [
-      formatNumber(x),
-      ...series.map(([row, key]) => {
-        const value = rows.find((one) => one.name === row)?.figures[key]?.value[1];
-        return value === undefined ? "" : `${formatNumber(value)} ${subject.figures[key]?.unit}`;
-      }),
-    ]);
-    return renderTable([unit, ...titles], lines);
+/** How one figure grows: a table, and a chart. */
+export interface Growth {
+  name: string;
+  /** What is counted, such as "cards". */
+  unit: string;
+  figure: Figure;
+  xs: readonly number[];
+  series: readonly { name: string; medians: readonly (number | undefined)[] }[];
+}
+
+export function listGrowth({ subject, result }: Benchmark): Growth[] {
+  return result.growth.flatMap(({ name, points }) => {
+    const { unit = "", figures } = subject.growth?.find((one) => one.name === name) ?? {};
+    const rows = points.flatMap((point) => point.rows);
+    const names = [...new Set(rows.map((row) => row.name))];
+    return Object.entries(subject.figures).flatMap(([key, figure]) => {
+      const isMeasured = rows.some((row) => key in row.figures);
+      if (!isMeasured || (figures && !figures.includes(key))) return [];
+      const series = names.map((row) => ({
+        name: row,
+        medians: points.map((point) => point.rows.find((one) => one.name === row)?.figures[key]?.value[1]),
+      }));
+      return [{ name, unit, figure, xs: points.map(({ x }) => x), series }];
+    });
   });
 }
+
+function renderGrowth(benchmark: Benchmark): string[] {
+  const getTitle = (name: string) => (benchmark.subject.own.includes(name) ? `**${name}**` : name);
+  return listGrowth(benchmark).map(({ unit, figure, xs, series }) => {
+    const rows = xs.map((x, index) => [
+      `${formatNumber(x)} ${unit}`,
+      ...series.map(({ medians }) => formatMedian(medians[index], figure.unit)),
+    ]);
+    return renderTable([capitalize(figure.label), ...series.map(({ name }) => getTitle(name))], rows);
+  });
+}
+
+const formatMedian = (value: number | undefined, unit: string) =>
+  value === undefined ? "" : `${formatNumber(value)} ${unit}`.trim();
 
 function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
@@ -227,9 +247,9 @@ function renderSection(benchmark: Benchmark): string {
   ].join("\n\n");
 }
 
-const introduction = `<!-- Written by \`npm run bench\` from benchmarks/results. -->
+const introduction = `# Benchmarks
 
-# Benchmarks
+<!-- Written by \`npm run bench\` from benchmarks/results. -->
 
 Our packages beside other packages and beside a *floor*: the same work written by hand, without a library.
 
@@ -248,7 +268,16 @@ How to read the figures:
 
 /** The page. */
 export const renderPage = (benchmarks: readonly Benchmark[]) =>
-  `${[introduction, ...benchmarks.map(renderSection)].join("\n\n")}\n`;
+  `${[introduction, renderContents(benchmarks), ...benchmarks.map(renderSection)].join("\n\n")}\n`;
+
+const renderContents = (benchmarks: readonly Benchmark[]) =>
+  benchmarks.map(({ subject }) => `- [${subject.title}](#${toAnchor(subject.title)})`).join("\n");
+
+const toAnchor = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w ]/g, "")
+    .replaceAll(" ", "-");
 
 /** Reads the subjects that have results. */
 export async function readBenchmarks(): Promise<Benchmark[]> {

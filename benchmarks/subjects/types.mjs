@@ -4,8 +4,9 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 const own = ["issuing-client", "webhook-verify"];
-const programs = ["empty", ...own, "openapi-fetch", "stripe", "openai"];
-const consumer = (name) => fileURLToPath(new URL(`../consumers/${name}.ts`, import.meta.url));
+const programs = ["empty file", ...own, "openapi-fetch", "stripe", "openai"];
+const consumer = (name) =>
+  fileURLToPath(new URL(`../consumers/${name.replace(" ", "-")}.ts`, import.meta.url));
 
 export default {
   title: "Type checking",
@@ -14,12 +15,12 @@ export default {
 checked with \`--strict --skipLibCheck --module nodenext\` and the types of Node, which are most of the time of the empty file. *Instantiations*
 are how often TypeScript instantiated a generic type.`,
   figures: {
-    time: { label: "time", unit: "ms", compare: "difference", plot: true },
-    cpu: { label: "processor time", unit: "ms", compare: "difference" },
+    cpu: { label: "processor time", unit: "ms", compare: "difference", plot: true },
+    time: { label: "time", unit: "ms", compare: "difference" },
     instantiations: { label: "instantiations", unit: "", compare: "none", plot: true },
     memory: { label: "memory", unit: "MB", compare: "difference", plot: true },
   },
-  floor: "empty",
+  floor: "empty file",
   own,
   panels: [{ name: "tsc", starts: 1, rounds: 5 }],
   packages: ["typescript", "openapi-fetch", "stripe", "openai"],
