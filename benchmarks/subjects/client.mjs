@@ -14,12 +14,23 @@ const idempotency = () => ({ "idempotency-key": key() });
 const headers = () => ({ authorization: "Bearer k", ...idempotency() });
 const jsonHeaders = () => ({ ...headers(), "content-type": "application/json" });
 
+const peers = [
+  "ky",
+  "axios",
+  "axios-retry",
+  "got",
+  "stripe",
+  "openai",
+  "@octokit/core",
+  "@octokit/plugin-retry",
+];
+
 export default {
   title: "Issuing a card",
   question: "How long does a call of the client take, beside the same POST without a client?",
   notes: `Each call posts a card to a service in another process and parses the response, 32 calls at a time. Every client has its
 documented retries and time limits. With a \`userId\`, \`issueCard\` derives the idempotency key with HMAC-SHA256; the others send a
-counter.`,
+counter. axios, got and stripe send over node:http, the other peers over fetch.`,
   figures: {
     cpu: { label: "processor time per call", unit: "µs" },
     time: { label: "time per call", unit: "µs" },
@@ -27,32 +38,15 @@ counter.`,
   floor: "bare fetch",
   starts: 3,
   warmUps: 2,
-  own: [
-    "issueCard",
-    "issueCard, fetch",
-    "issueCard, undici",
-    "issueCard, userId",
-    "issueCard, fetch, userId",
-  ],
+  own: ["", ", userId", ", fetch", ", fetch, userId", ", undici"].map((options) => `issueCard${options}`),
   panels: [
-    { name: "Node 20", node: 20, peers: true },
+    { name: "Node 20", node: 20, hasPeers: true },
     { name: "Node 22", node: 22 },
     { name: "Node 24", node: 24 },
   ],
-  packages: [
-    "undici",
-    "openapi-fetch",
-    "ky",
-    "axios",
-    "axios-retry",
-    "got",
-    "stripe",
-    "openai",
-    "@octokit/core",
-    "@octokit/plugin-retry",
-  ],
+  packages: [...peers, "undici", "openapi-fetch", "node-20", "node-22", "node-24"],
   needs: ["compat"],
-  async open({ peers = false }) {
+  async open({ hasPeers = false }) {
     const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
     const baseUrl = `http://127.0.0.1:${port}`;
     const bareFetch = createBareFetch(baseUrl + path);
@@ -63,7 +57,7 @@ counter.`,
       "bare undici": await createBareUndici(baseUrl),
       ...(await createOwn(baseUrl)),
       "openapi-fetch": await createOpenapiFetch(baseUrl),
-      ...(peers && (await createPeers(baseUrl, port))),
+      ...(hasPeers && (await createPeers(baseUrl, port))),
     };
     const variants = {};
     for (const [name, send] of Object.entries(senders)) {
