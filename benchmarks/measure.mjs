@@ -40,12 +40,26 @@ function startTimers() {
   };
 }
 
-/** Starts a module in a process of its own, and waits for its first message, such as its port. */
+/** Starts a module in a process that ends with this one, and waits for its first message, such as its port. */
 export async function startModule(url, args = [], options = {}) {
   const child = fork(fileURLToPath(url), args, { execArgv: [], ...options });
-  const [message] = await once(child, "message");
-  return { child, message };
+  children.add(child.once("exit", () => children.delete(child)));
+  return { child, message: await receive(child) };
 }
+
+/** The first message of a process. @throws if the process ends before. */
+export async function receive(child) {
+  const ended = once(child, "exit").then(([code, signal]) => {
+    throw new Error(`${child.spawnargs.slice(1).join(" ")} ended with ${code ?? signal}.`);
+  });
+  const [message] = await Promise.race([once(child, "message"), ended]);
+  return message;
+}
+
+const children = new Set();
+process.on("exit", () => {
+  for (const child of children) child.kill();
+});
 
 export const median = (numbers) => quantile(numbers, 0.5);
 

@@ -21,14 +21,13 @@
  *                       function measures one round and returns its figures; rounds are interleaved, in random order
  */
 import { execFileSync, fork } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { writeBenchmarks } from "../docs/benchmarks.ts";
 import { install } from "../scripts/install.ts";
 import { published, root } from "../scripts/published.ts";
-import { quantile, readVersion } from "./measure.mjs";
+import { quantile, readVersion, receive } from "./measure.mjs";
 
 const folder = join(root, "benchmarks");
 const names = readdirSync(join(folder, "subjects")).map((file) => file.replace(".mjs", ""));
@@ -70,7 +69,7 @@ async function measure(name, subject) {
   for (let start = 0; start < Math.max(...all.map((panel) => panel.starts)); start++) {
     for (const { measured, ...panel } of all.filter((one) => start < one.starts)) {
       const panelMs = performance.now();
-      measured.push(...(await inFreshProcess(name, panel)));
+      measured.push(...(await measureInFreshProcess(name, panel)));
       const seconds = ((performance.now() - panelMs) / 1000).toFixed(1);
       const title = [panel.name, panel.x].filter((part) => part !== undefined).join(", ");
       console.log(`${name}: ${title}, process ${start + 1} of ${panel.starts}: ${seconds} s`);
@@ -92,21 +91,14 @@ async function measure(name, subject) {
   };
 }
 
-async function inFreshProcess(name, panel) {
+function measureInFreshProcess(name, panel) {
   const file = new URL(`subjects/${name}.mjs`, import.meta.url).href;
   const options = {
     execArgv: [],
     execPath: panel.node ? findNode(panel.node) : process.execPath,
     timeout: 900_000,
   };
-  const child = fork(join(folder, "measure.mjs"), [file, JSON.stringify(panel)], options);
-  const [rounds] = await Promise.race([
-    once(child, "message"),
-    once(child, "exit").then(([code, signal]) => {
-      throw new Error(`The process of ${panel.name} ended with ${code ?? signal}.`);
-    }),
-  ]);
-  return rounds;
+  return receive(fork(join(folder, "measure.mjs"), [file, JSON.stringify(panel)], options));
 }
 
 const findNode = (major) => join(root, `compat/node_modules/node-${major}/bin/node`);

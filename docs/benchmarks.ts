@@ -92,9 +92,12 @@ export const getCompared = ({ compare, key }: Column, row: Row): Quartiles | und
 export function listRows(columns: readonly Column[]): string[] {
   const names = new Set<string>();
   for (const column of columns) {
-    const medianOf = (row: Row) => getCompared(column, row)?.[1] ?? Number.POSITIVE_INFINITY;
-    const sorted = [...column.rows].sort((one, other) => medianOf(one) - medianOf(other));
-    for (const { name } of column.figure.higherIsBetter ? sorted.reverse() : sorted) names.add(name);
+    const direction = column.figure.higherIsBetter ? -1 : 1;
+    const medians = column.rows.flatMap((row) => {
+      const compared = getCompared(column, row);
+      return compared === undefined ? [] : [{ name: row.name, median: compared[1] * direction }];
+    });
+    for (const { name } of medians.sort((one, other) => one.median - other.median)) names.add(name);
   }
   return [...names];
 }

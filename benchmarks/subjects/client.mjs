@@ -2,7 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { perCall, startModule } from "../measure.mjs";
 
-const calls = 1_000;
+const calls = 2_000;
 const path = "/api/v1/templates/t/passes";
 const body = {
   fieldValues: { name: "Anna" },
