@@ -128,12 +128,15 @@ function describeMachine() {
   return `${cpus().length} × ${model.trim()}, ${gibibytes} GiB, ${platform()} ${release().split("-")[0]}, Node ${process.versions.node}`;
 }
 
-/** The built packages are measured. */
+/** The built packages are measured. They contain parts of internal/ and openapi/. */
 function buildIfStale() {
   const newest = (path) =>
     Math.max(0, ...readdirSync(path, { recursive: true }).map((file) => statSync(join(path, file)).mtimeMs));
-  const isFresh = ({ folder: of }) =>
-    existsSync(join(of, "dist")) && newest(join(of, "dist")) > newest(join(of, "src"));
+  const isFresh = ({ folder: of }) => {
+    const sources = [join(of, "src"), join(root, "internal"), join(root, "openapi")];
+    const dist = join(of, "dist");
+    return existsSync(dist) && sources.every((source) => newest(source) < newest(dist));
+  };
   if (!published.every(isFresh)) execFileSync("npm", ["run", "build"], { cwd: root, stdio: "inherit" });
 }
 
