@@ -4,7 +4,8 @@
 
 export { type BullMqQueueLike, type BullmqInbox, type BullmqInboxOptions, bullmqInbox } from "./bullmq.ts";
 export { inboxHandler, type QueueDelivery, type QueueHandler } from "./inbox-handler.ts";
-export { type PgBossInbox, type PgBossInboxOptions, type PgBossLike, pgBossInbox } from "./pg-boss.ts";
+export { type PgBossInbox, type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
+export type { PgBossLike } from "./pg-boss-insert.ts";
 
 // Every inbox
 

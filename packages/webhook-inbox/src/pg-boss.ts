@@ -4,9 +4,10 @@ import { createHash } from "node:crypto";
 import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { createBatching } from "./batching.ts";
-import { type JobData, parseEvent, parseJobData, toJobData } from "./event.ts";
+import { parseEvent, parseJobData, toJobData } from "./event.ts";
 import { defaultRetentionSeconds, validateRetention } from "./options.ts";
 import { checkArchive, createArchive, type PgBossConfig } from "./pg-boss-archive.ts";
+import { createInsert, createInsert10, type Job, type PgBossLike } from "./pg-boss-insert.ts";
 import {
   createPut,
   createReport,
@@ -15,14 +16,6 @@ import {
   type InspectableInbox,
   type ReportOptions,
 } from "./reports.ts";
-
-/** The part of a started `PgBoss` that the inbox uses; versions 10, 11 and 12 have it. */
-export interface PgBossLike {
-  /** Version 10 takes the jobs, versions 11 and 12 the queue and the jobs. */
-  insert(...jobs: never[]): Promise<unknown>;
-  getQueue(name: string): Promise<unknown>;
-  getDb(): { executeSql(text: string, values: unknown[]): Promise<unknown> };
-}
 
 /** The queue, how long events are remembered, and the number of retries. */
 export interface PgBossInboxOptions extends ReportOptions {
@@ -76,7 +69,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   const isVersion10 = !("deleteAfterSeconds" in found);
   const { retryLimit = isVersion10 ? 16 : 20 } = options;
   const schema = getSchema(boss, options);
-  const jobs = `${schema}.job`;
+  const table = `${schema}.job`;
   const rows = async (text: string, values: unknown[]) =>
     ((await boss.getDb().executeSql(text, values)) as { rows: Record<string, unknown>[] }).rows;
   const archive = isVersion10 ? createArchive(rows, schema, queue) : undefined;
@@ -90,20 +83,13 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
     archive?.restoreHourly();
   }
 
-  async function insert(data: ReadonlyMap<string, object>): Promise<void> {
-    const retry = { retryLimit, retryDelay: 1, retryBackoff: true };
-    const keepUntil = new Date(Date.now() + retentionSeconds * 1000).toISOString();
-    const keep = isVersion10
-      ? { name: queue, keepUntil }
-      : { retryDelayMax: 3_600, retentionSeconds, deleteAfterSeconds: retentionSeconds };
-    const list = [...data].map(([id, each]) => ({ id, data: each, ...retry, ...keep }));
-    await boss.insert(...((isVersion10 ? [list] : [queue, list]) as never[]));
-  }
+  const settings = { queue, schema, retryLimit, retentionSeconds };
+  const insert = await (isVersion10 ? createInsert10 : createInsert)(boss, settings);
 
   /** Gives dead letters all of their attempts again, with this data. Of concurrent calls one gets the row. */
   async function revive(letters: { id: string; data?: object }[]): Promise<Set<unknown>> {
     const revived = await rows(
-      `UPDATE ${jobs} AS job SET state = 'created', retry_count = 0, started_on = NULL, completed_on = NULL, output = NULL,
+      `UPDATE ${table} AS job SET state = 'created', retry_count = 0, started_on = NULL, completed_on = NULL, output = NULL,
          start_after = now(), keep_until = now() + $3::int * interval '1 second', data = coalesce(letter.data, job.data)
        FROM json_to_recordset($2::json) AS letter (id uuid, data jsonb)
        WHERE job.name = $1 AND job.id = letter.id AND ${isDead} RETURNING job.id::text AS id`,
@@ -112,27 +98,26 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
     return new Set(revived.map(({ id }) => id));
   }
 
-  /** pg-boss skips duplicates without reporting them: the delivery whose data was stored is the first. */
-  async function store(deliveries: { id: string; data: JobData & { copy: string } }[]) {
-    const firsts = new Map<string, object>();
-    for (const { id, data } of deliveries) if (!firsts.has(id)) firsts.set(id, data);
-    await insert(firsts);
-    // An event that is a job now must not be restored from the archive.
-    const cleaned = isVersion10
-      ? `WITH archived AS (DELETE FROM ${schema}.archive WHERE name = $1 AND id = ANY ($2::uuid[]))`
-      : "";
-    const query = `${cleaned} SELECT id::text, data->>'copy' AS copy, ${isDead} AS is_dead FROM ${jobs}
-      WHERE name = $1 AND id = ANY ($2::uuid[])`;
-    const found = await rows(query, [queue, [...firsts.keys()]]);
-    const stored = new Map(found.map(({ id, copy }) => [id, copy]));
-    const dead = found.filter((row) => row["is_dead"]).map((row) => row["id"] as string);
-    const letters = dead.map((id) => ({ id, data: firsts.get(id) ?? {} }));
-    const revived = letters.length > 0 ? await revive(letters) : new Set();
-    return deliveries.map(({ id, data }) => {
-      const copy = stored.get(id);
-      if (copy === undefined) return "missing";
-      const isRevival = revived.has(id) && firsts.get(id) === data;
-      return copy === data.copy || isRevival ? "stored" : "duplicate";
+  /** Of the deliveries of one event the first is stored; the others are duplicates. */
+  async function store(deliveries: Job[]) {
+    const firsts = new Map<string, Job>();
+    for (const delivery of deliveries) if (!firsts.has(delivery.id)) firsts.set(delivery.id, delivery);
+    // In the same order in every process, so that two groups with the same events cannot deadlock.
+    const jobs = [...firsts.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+    const stored = new Set<unknown>(await insert(jobs));
+    const existing = new Set<unknown>(stored);
+    if (stored.size < firsts.size) {
+      const ids = [...firsts.keys()].filter((id) => !stored.has(id));
+      const query = `SELECT id::text, ${isDead} AS is_dead FROM ${table} WHERE name = $1 AND id = ANY ($2::uuid[])`;
+      const found = await rows(query, [queue, ids]);
+      for (const { id } of found) existing.add(id);
+      const dead = found.filter((row) => row["is_dead"]).map((row) => firsts.get(row["id"] as string) as Job);
+      if (dead.length > 0) for (const id of await revive(dead)) stored.add(id);
+    }
+    return deliveries.map((delivery) => {
+      const { id } = delivery;
+      if (!existing.has(id)) return "missing";
+      return stored.has(id) && firsts.get(id) === delivery ? "stored" : "duplicate";
     });
   }
   const storeBatched = createBatching(store, { concurrency: 2, maxItems: 500 });
@@ -140,8 +125,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   return {
     put: createPut(report, async (event, { body, receivedAt }) => {
       archive?.restoreHourly();
-      const data = { ...toJobData(body, receivedAt), copy: crypto.randomUUID() };
-      const result = await storeBatched({ id: toUuid(event), data });
+      const result = await storeBatched({ id: toUuid(event), data: toJobData(body, receivedAt) });
       if (result !== "missing") return result;
       throw new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`);
     }),
@@ -151,7 +135,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
         const [row = {}] = await rows(
           `SELECT count(*) FILTER (WHERE state < 'completed') AS waiting, count(*) FILTER (WHERE ${isDead}) AS dead,
              extract(epoch FROM now() - min(created_on) FILTER (WHERE state < 'completed')) * 1000 AS oldest
-           FROM ${jobs} WHERE name = $1`,
+           FROM ${table} WHERE name = $1`,
           [queue],
         );
         const oldestWaitingMs = row["oldest"] === null ? {} : { oldestWaitingMs: Number(row["oldest"]) };
@@ -169,7 +153,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
       await archive?.restore();
       const states = state === undefined ? Object.values(jobStates).flat() : jobStates[state];
       const found = await rows(
-        `SELECT data, state::text, retry_count FROM ${jobs} WHERE name = $1 AND state::text = ANY ($2::text[])
+        `SELECT data, state::text, retry_count FROM ${table} WHERE name = $1 AND state::text = ANY ($2::text[])
          ORDER BY created_on, id LIMIT $3`,
         [queue, states, limit],
       );

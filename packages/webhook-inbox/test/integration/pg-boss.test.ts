@@ -186,6 +186,51 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     });
   });
 
+  it("stores an event after its connection lost the prepared statement, as behind a connection pooler", async () => {
+    const other = new PgBoss({ connectionString: url, schema, max: 1, supervise: false, schedule: false });
+    onTestFinished(() => other.stop({ graceful: false, close: true }));
+    await other.start();
+    const inbox = await pgBossInbox(other, { queue: await ownQueue() });
+    expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
+    await other.getDb().executeSql("DEALLOCATE ALL", []);
+    expect(await put(inbox, balanceChanged("evt_2"))).toBe("stored");
+    expect(await put(inbox, balanceChanged("evt_2"))).toBe("duplicate");
+    expect(await put(inbox, balanceChanged("evt_3"))).toBe("stored");
+  });
+
+  it("stores each event once when two processes receive the same events in opposite orders", async () => {
+    const queue = await ownQueue();
+    const other = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
+    onTestFinished(() => other.stop({ graceful: false, close: true }));
+    await other.start();
+    const inboxes = [await pgBossInbox(boss, { queue }), await pgBossInbox(other, { queue })] as const;
+    const ids = Array.from({ length: 2_000 }, (_, index) => `evt_${index}`);
+    const results = await Promise.all([
+      ...ids.map((id) => put(inboxes[0], balanceChanged(id))),
+      ...ids.toReversed().map((id) => put(inboxes[1], balanceChanged(id))),
+    ]);
+    expect(results.filter((result) => result === "stored")).toHaveLength(ids.length);
+    expect(await inboxes[0].health()).toMatchObject({ waiting: ids.length });
+  });
+
+  it("lets an attempt take as long as the queue, or else pg-boss, is configured", async () => {
+    const other = new PgBoss({ connectionString: url, schema, expireInSeconds: 77, supervise: false });
+    onTestFinished(() => other.stop({ graceful: false, close: true }));
+    await other.start();
+    const ofQueue = { name: "", expireInSeconds: 55 };
+    const expirations = [
+      [boss, await ownQueue()],
+      [other, await ownQueue()],
+      [other, await ownQueue(ofQueue)],
+    ] as const;
+    const found = expirations.map(async ([each, queue]) => {
+      await put(await pgBossInbox(each, { queue }), balanceChanged("evt_1"));
+      const [job] = await boss.fetch(queue, { includeMetadata: true });
+      return Number(job?.expireInSeconds);
+    });
+    expect(await Promise.all(found)).toEqual([900, 77, 55]);
+  });
+
   it("rejects a put when the queue was deleted", async () => {
     const queue = await ownQueue();
     const inbox = await pgBossInbox(boss, { queue });
