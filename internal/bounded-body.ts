@@ -1,5 +1,7 @@
 /** Reads a body into memory, up to a limit. */
 
+const empty = new Uint8Array();
+
 /**
  * One buffer for all chunks of a body. It grows with what arrives, not with what was announced, so a sender that announces
  * much and sends little costs little. A body in one chunk is not copied; with more chunks the buffer doubles, up to the limit.
@@ -7,7 +9,7 @@
 export class BoundedBuffer {
   readonly #maxBytes: number;
   readonly #expectedBytes: number;
-  #buffer: Uint8Array = new Uint8Array();
+  #buffer: Uint8Array = empty;
   #length = 0;
 
   /** @param expectedBytes what the sender announced, if it did: the first allocation of a longer body. */

@@ -10,7 +10,7 @@ import {
   toBytes,
 } from "./body.ts";
 import { isTimeMs } from "./clock.ts";
-import { acceptOnce, VerifiedDelivery } from "./dedupe.ts";
+import { type AcceptResult, acceptOnce, VerifiedDelivery } from "./dedupe.ts";
 import { findUnexpectedData, parseEvent } from "./event.ts";
 import { hasHandler, parseOptions, type ReceiverOptions } from "./options.ts";
 import {
@@ -105,8 +105,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   ): Promise<ReceiverResponse> {
     let body: Uint8Array | undefined;
     try {
-      const { rawBody } = reception.request;
-      body = toBytes(await (typeof rawBody === "function" ? rawBody(limits) : rawBody));
+      const { request } = reception;
+      body = toBytes(typeof request.rawBody === "function" ? await request.rawBody(limits) : request.rawBody);
       if (body === undefined) throw new RawBodyError("already-consumed");
       if (body.byteLength > maxBodyBytes) throw new RawBodyError("too-large");
     } catch (error) {
@@ -117,12 +117,15 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
 
     reception.stage = "secret";
-    let result: Verified | Rejection;
+    let result: Verified | Rejection | Promise<Verified | Rejection>;
     try {
-      result = await checkBody({ header, body, nowMs, keys: await secretSource.current() });
+      let keys = secretSource.current();
+      if (keys instanceof Promise) keys = await keys;
+      result = checkBody({ header, body, nowMs, keys });
+      if (result instanceof Promise) result = await result;
       if (result === "mismatch") {
-        const keys = await secretSource.reload(); // the secret may have been replaced
-        if (keys !== undefined) result = await checkBody({ header, body, nowMs, keys });
+        const reloaded = await secretSource.reload(); // the secret may have been replaced
+        if (reloaded !== undefined) result = await checkBody({ header, body, nowMs, keys: reloaded });
       }
     } catch {
       return failMisconfigured(reception, "no-secret");
@@ -130,32 +133,41 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (result === "invalid-payload") reporter.logInvalidPayload(String(parseEvent(body)));
     if (typeof result === "string") return reject(reception, result);
     // After 408 or 503 the service delivers again, so this delivery must not be accepted.
-    return reception.hasTimedOut ? unavailable : accept(reception, result, body, nowMs);
+    if (reception.hasTimedOut) return unavailable;
+
+    const delivery = new VerifiedDelivery(reception.request.headers, body, nowMs);
+    startHandling(reception, result, delivery);
+    return respondToEvent(reception, result, delivery, await acceptOnce(options, result.event, delivery));
   }
 
-  async function accept(
+  function startHandling(
     reception: Reception,
     { event, key, skewSeconds }: Verified,
-    body: Uint8Array,
-    nowMs: number,
-  ): Promise<ReceiverResponse> {
+    delivery: VerifiedDelivery,
+  ): void {
     const { headers } = reception.request;
     const { id, type } = event;
     const unexpected = findUnexpectedData(event);
     if (unexpected.length > 0) reporter.logUnexpectedData(event, unexpected);
-    const getFacts = (): VerifiedFacts => ({
+    reception.getFacts = () => ({
       event: { id, type },
       secretId: key.id,
       skewSeconds,
       eventTypeMismatch: (getFirstHeader(headers, "service-event") ?? type) !== type, // the header is not signed
       ...(unexpected.length > 0 && { unexpectedData: unexpected }),
     });
-    const delivery = new VerifiedDelivery(headers, body, nowMs);
-    reception.getFacts = getFacts;
     reception.delivery = delivery;
     reception.stage = "handler";
+  }
 
-    const result = await acceptOnce(options, event, delivery);
+  function respondToEvent(
+    reception: Reception,
+    { event }: Verified,
+    delivery: VerifiedDelivery,
+    result: AcceptResult,
+  ): ReceiverResponse {
+    const { id, type } = event;
+    const getFacts = reception.getFacts as () => VerifiedFacts;
     const { outcome } = result;
     if (outcome === "failed") {
       const { error } = result;
