@@ -1,9 +1,9 @@
-/** The fault matrix, with the built client on every runtime and with each major version of undici. */
+/** The fault matrix, with the built client on every runtime and with each transport. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFaultServer } from "./fault-server.mjs";
 import { faults } from "./faults.mjs";
-import { runtimes, undiciVersions } from "./runtimes.mjs";
+import { otherTransports, runtimes } from "./runtimes.mjs";
 
 const manifest = new URL("../../packages/issuing-client/package.json", import.meta.url);
 const userAgent = `loyalty-cards/${JSON.parse(readFileSync(manifest, "utf8")).version}`;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-describe.each(Object.entries({ ...runtimes, ...undiciVersions }))("the client on %s", (runtime, run) => {
+describe.each(Object.entries({ ...runtimes, ...otherTransports }))("the client on %s", (runtime, run) => {
   const runId = runtime.replaceAll(" ", "-");
   let results;
   beforeAll(async () => {

@@ -42,8 +42,10 @@ export const runtimes = {
   workerd: inWorkerd,
 };
 
-/** The client's transport over each major version of undici. */
-export const undiciVersions = {
+/** The client's other transports: fetch on Node.js, and each major version of undici. */
+export const otherTransports = {
+  "Node 20 over fetch": (setup) => runtimes["Node 20"]({ ...setup, useFetch: true }),
+  "Node 24 over fetch": (setup) => runtimes["Node 24"]({ ...setup, useFetch: true }),
   "undici 6": (setup) => runtimes["Node 20"]({ ...setup, undici: "undici-6" }),
   "undici 7": (setup) => runtimes["Node 22"]({ ...setup, undici: "undici-7" }),
   "undici 8": (setup) => runtimes["Node 24"]({ ...setup, undici: "undici-8" }),

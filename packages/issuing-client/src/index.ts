@@ -42,7 +42,9 @@ export { deriveIdempotencyKey, type IdempotencyKeyInput, type UserId } from "./i
 
 // Transports
 
+export { type NodeAgentLike, type NodeTransportOptions, nodeTransport } from "./node-transport.ts";
 export {
+  fetchTransport,
   type PendingRequest,
   type Transport,
   type TransportRequest,

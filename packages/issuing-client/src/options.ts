@@ -6,6 +6,7 @@ import { type CallLimits, parseLimits } from "./call-options.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 import { parseKeyPart } from "./idempotency.ts";
+import { defaultTransport } from "./node-transport.ts";
 import { type Fetch, fetchTransport, type Transport } from "./transport.ts";
 
 /** Options of `createIssuingClient`. */
@@ -22,9 +23,12 @@ export interface IssuingClientOptions {
    * production: without it, user 1 of one gets the card of user 1 of the other. Default `""`: none.
    */
   idempotencyNamespace?: string;
-  /** A fetch function. Default: the global `fetch` at the time of each call. */
+  /** Short for `transport: fetchTransport(fetch)`. */
   fetch?: Fetch | undefined;
-  /** Sends requests instead of `fetch`: `undiciTransport()` for high throughput, or your own. */
+  /**
+   * Sends the requests: `nodeTransport()`, `fetchTransport()`, `undiciTransport()` for high throughput, or your own. Default:
+   * `nodeTransport()` on Node.js; in other runtimes `fetchTransport()`, with the global `fetch` at the time of each call.
+   */
   transport?: Transport | undefined;
   /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000. */
   timeoutMs?: number | undefined;
@@ -80,13 +84,18 @@ export function parseOptions(options: IssuingClientOptions): Settings {
         ? async () => parseApiKey(await callApiKeyFunction(apiKey))
         : parseApiKey(apiKey),
     idempotencyNamespace: parseKeyPart("idempotencyNamespace", options),
-    transport: transport ?? fetchTransport(fetch),
+    transport: selectTransport({ fetch, transport }),
     userAgent: formatUserAgent(options.userAgent),
     limits: parseLimits(options, defaultLimits),
     clock,
     random,
     onEvent,
   };
+}
+
+/** The transport of the options, or the default of the runtime. */
+export function selectTransport({ fetch, transport }: IssuingClientOptions): Transport {
+  return transport ?? (fetch === undefined ? defaultTransport() : fetchTransport(fetch));
 }
 
 /** The option, or the environment variable. Not validated. */

@@ -10,9 +10,9 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { ClientEvent, OperationName } from "./call.ts";
-import { getBaseUrl, type IssuingClientOptions } from "./options.ts";
+import { getBaseUrl, type IssuingClientOptions, selectTransport } from "./options.ts";
 import { getRoute } from "./request.ts";
-import { fetchTransport, type PendingRequest, type Transport } from "./transport.ts";
+import type { PendingRequest, Transport } from "./transport.ts";
 
 /** Options of `withOpenTelemetry`. */
 export interface OpenTelemetryOptions {
@@ -71,7 +71,7 @@ export function withOpenTelemetry(
     return span;
   }
 
-  const send = options.transport ?? fetchTransport(options.fetch);
+  const send = selectTransport(options);
   const transport: Transport = (url, request) => {
     const span = current;
     current = undefined;

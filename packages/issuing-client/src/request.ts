@@ -31,8 +31,8 @@ export interface OperationRequest {
 export const getRoute = (operation: OperationRequest["operation"]) => `/api/v1${endpoints[operation].path}`; // spec 9
 
 export function toPath({ operation, id, query = "" }: OperationRequest): string {
-  const [before, after] = getRoute(operation).split(/{.*}/);
-  return `${before}${encodeURIComponent(id)}${after}${query}`;
+  const route = getRoute(operation);
+  return `${route.slice(0, route.indexOf("{"))}${encodeURIComponent(id)}${route.slice(route.indexOf("}") + 1)}${query}`;
 }
 
 /** @param headers the caller's. The headers of the request are added to them. */

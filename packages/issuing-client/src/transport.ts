@@ -79,17 +79,9 @@ export class UnreadableBodyError extends Error {
   }
 }
 
-/** Whether `content-length` is at most `maxBytes`. The length of an encoded body says nothing about the text. */
-export function hasLengthWithin(maxBytes: number, response: Pick<TransportResponse, "header">): boolean {
-  const length = response.header("content-length");
-  return length !== null && Number(length) <= maxBytes && response.header("content-encoding") === null;
-}
-
-/** Reads a body whose length is unknown. @throws {UnreadableBodyError} when it is longer than `maxBytes`. */
-export async function readChunks(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
-  const bytes = await readBounded(chunks, maxBytes);
-  if (bytes === undefined) throw new UnreadableBodyError(`more than ${maxBytes} bytes`, false);
-  return new TextDecoder().decode(bytes);
+/** The error for a body that is longer than `maxBytes`. */
+export function tooLongError(maxBytes: number): UnreadableBodyError {
+  return new UnreadableBodyError(`more than ${maxBytes} bytes`, false);
 }
 
 export type Fetch = typeof globalThis.fetch;
@@ -97,7 +89,16 @@ export type Fetch = typeof globalThis.fetch;
 // Looked up at each call: interceptors, such as MSW's, replace the global later.
 const globalFetch: Fetch = (url, init) => globalThis.fetch(url, init);
 
-/** Creates the default transport. */
+/**
+ * Creates a transport over fetch: the default outside of Node.js.
+ * @param fetch default: the global `fetch` at the time of each call.
+ * @example
+ * ```ts
+ * import { createIssuingClient, fetchTransport } from "@loyalty-cards/issuing-client";
+ *
+ * const loyalty = createIssuingClient({ transport: fetchTransport() }); // also on Node.js
+ * ```
+ */
 export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   return (url, { method, headers, body = null }) => {
     const controller = new AbortController();
@@ -131,11 +132,18 @@ class FetchResponse implements TransportResponse {
     return this.#response.headers;
   }
 
-  text(maxBytes: number): Promise<string> {
+  async text(maxBytes: number): Promise<string> {
     const response = this.#response;
-    return response.body === null || hasLengthWithin(maxBytes, this)
-      ? response.text()
-      : readChunks(toChunks(response.body), maxBytes);
+    if (response.body === null || this.#hasLengthWithin(maxBytes)) return response.text();
+    const bytes = await readBounded(toChunks(response.body), maxBytes);
+    if (bytes === undefined) throw tooLongError(maxBytes);
+    return new TextDecoder().decode(bytes);
+  }
+
+  /** The length of an encoded body says nothing about the text. */
+  #hasLengthWithin(maxBytes: number): boolean {
+    const length = this.header("content-length");
+    return length !== null && Number(length) <= maxBytes && this.header("content-encoding") === null;
   }
 
   discard(): void {

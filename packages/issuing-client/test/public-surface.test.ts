@@ -11,7 +11,9 @@ it("exports these names from the main entry point", async () => {
       "createIssuingClient",
       "defineTemplate",
       "deriveIdempotencyKey",
+      "fetchTransport",
       "isIssuingError",
+      "nodeTransport",
     ]
   `);
 });

@@ -1,0 +1,299 @@
+/** The default transport on Node.js: connections, responses, aborts and agents on real sockets. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { Agent, createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer, Agent as TlsAgent } from "node:https";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createIssuingClient, type IssuingClientOptions, nodeTransport } from "../../src/index.ts";
+
+const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
+
+/** Listens, and closes server and connections at the end of the test. */
+async function listen(server: Server, host = "127.0.0.1"): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => sockets.add(socket));
+  server.listen(0, host);
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const createClient = (baseUrl: string, options: Partial<IssuingClientOptions> = {}) =>
+  createIssuingClient({ baseUrl, apiKey: "k", random: () => 0, ...options });
+
+async function openHttp(respond: RequestListener, options?: Partial<IssuingClientOptions>) {
+  const server = createServer(respond);
+  const client = createClient(`http://127.0.0.1:${await listen(server)}`, options);
+  return { server, client };
+}
+
+/** A server that writes these bytes when a request arrives. */
+async function openRaw(write: (socket: Socket) => void, options?: Partial<IssuingClientOptions>) {
+  const requests: string[] = [];
+  const server = createTcpServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      requests.push(bytes.toString());
+      write(socket);
+    });
+  });
+  return { client: createClient(`http://127.0.0.1:${await listen(server)}`, options), requests };
+}
+
+const toResponse = (head: string, body: string) => `HTTP/1.1 ${head}\r\n\r\n${body}`;
+const cardLength = `content-length: ${card.length}`;
+
+describe("responses", () => {
+  it.each([
+    [
+      "a 103 before it",
+      toResponse("103 Early Hints\r\nlink: </a>", "") + toResponse(`200 OK\r\n${cardLength}`, card),
+    ],
+    ["a 100 before it", toResponse("100 Continue", "") + toResponse(`200 OK\r\n${cardLength}`, card)],
+    [
+      "chunks and trailers",
+      toResponse(
+        "200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-end",
+        `5\r\n${card.slice(0, 5)}\r\n${(card.length - 5).toString(16)}\r\n${card.slice(5)}\r\n0\r\nx-end: 1\r\n\r\n`,
+      ),
+    ],
+    ["a byte order mark", toResponse(`200 OK\r\ncontent-length: ${card.length + 3}`, `\ufeff${card}`)],
+  ])("reads a response with %s", async (_name, response) => {
+    const { client } = await openRaw((socket) => socket.write(response));
+    expect(await client.getCard("card_1")).toMatchObject({ id: "card_1" });
+  });
+
+  it.each([
+    ["a body until the end of the connection", toResponse("200 OK\r\nconnection: close", card)],
+    ["the announced length, and is half-closed", toResponse(`200 OK\r\n${cardLength}`, card)],
+  ])("reads a response with %s", async (_name, response) => {
+    const { client } = await openRaw((socket) => socket.end(response));
+    expect(await client.getCard("card_1")).toMatchObject({ id: "card_1" });
+  });
+
+  it.each([
+    ["is half-closed before the end of its body", `200 OK\r\ncontent-length: ${card.length + 1}`, "network"],
+    ["is half-closed between two chunks", "200 OK\r\ntransfer-encoding: chunked", "network"],
+    ["has an invalid chunk in the packet of its head", "200 OK\r\ntransfer-encoding: chunked", "network"],
+    [
+      "changes the protocol",
+      "101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade",
+      "invalid-response",
+    ],
+    ["has two different lengths", `200 OK\r\n${cardLength}\r\ncontent-length: 1`, "network"],
+  ])("fails when the response %s", async (_name, head, code) => {
+    const body = head.includes("chunked")
+      ? _name.includes("invalid")
+        ? "zz\r\n"
+        : `5\r\n${card.slice(0, 5)}\r\n`
+      : card;
+    const { client, requests } = await openRaw((socket) => socket.end(toResponse(head, body)));
+    await expect(client.getCard("card_1")).rejects.toMatchObject({ code, outcome: "unknown", attempts: 3 });
+    expect(requests).toHaveLength(3);
+  });
+
+  it.each([
+    ["gzip", gzipSync(card)],
+    ["deflate", deflateSync(card)],
+    ["br", brotliCompressSync(card)],
+    ["identity", Buffer.from(card)],
+  ])("requests an unencoded body, and reads one in %s", async (encoding, body) => {
+    const acceptEncodings: unknown[] = [];
+    const { client } = await openHttp(({ headers }, response) => {
+      acceptEncodings.push(headers["accept-encoding"]);
+      response.writeHead(200, { "content-encoding": encoding }).end(body);
+    });
+    expect(await client.getCard("card_1")).toMatchObject({ id: "card_1" });
+    expect(acceptEncodings).toEqual(["identity"]);
+  });
+
+  it("rejects an encoded body whose text is longer than the limit", async () => {
+    const body = gzipSync(" ".repeat(5 * 1024 * 1024));
+    const { client } = await openHttp(
+      (_request, response) => void response.writeHead(200, { "content-encoding": "gzip" }).end(body),
+    );
+    await expect(client.getCard("card_1")).rejects.toMatchObject({
+      code: "invalid-response",
+      retryable: false,
+      message: expect.stringContaining("more than 4194304 bytes"),
+    });
+  });
+
+  it.each(["zstd", "constructor"])("rejects a body in the unknown encoding %s", async (encoding) => {
+    const { client } = await openHttp(
+      (_request, response) => void response.writeHead(200, { "content-encoding": encoding }).end(card),
+    );
+    await expect(client.getCard("card_1")).rejects.toMatchObject({ code: "invalid-response", attempts: 3 });
+  });
+});
+
+describe("connections", () => {
+  it("sends a request again, with its key, when the server closed the idle connection meanwhile", async () => {
+    const keys: unknown[] = [];
+    const sockets: Socket[] = [];
+    const { client } = await openHttp(({ headers, socket }, response) => {
+      // The second request on a connection arrives when the server is closing it.
+      if (sockets.includes(socket)) return void socket.resetAndDestroy();
+      sockets.push(socket);
+      keys.push(headers["idempotency-key"]);
+      response.writeHead(201).end(card);
+    });
+    const customer = { phone: "+48600100200", consents: { privacy: { version: "1" } } };
+    for (const userId of [1, 2]) {
+      expect(await client.issueCard("tpl_1", { customer }, { userId })).toMatchObject({ id: "card_1" });
+    }
+    expect([sockets.length, new Set(keys).size]).toEqual([2, 2]);
+  });
+
+  it("does not reuse a connection after `connection: close`", async () => {
+    const sockets = new Set<Socket>();
+    const { client } = await openHttp(({ socket }, response) => {
+      sockets.add(socket);
+      response.writeHead(200, { connection: "close" }).end(card);
+    });
+    await client.getCard("card_1");
+    await client.getCard("card_1");
+    expect(sockets.size).toBe(2);
+  });
+
+  it("connects to an IPv6 address", async () => {
+    const server = createServer((_request, response) => void response.end(card));
+    const client = createClient(`http://[::1]:${await listen(server, "::1")}`);
+    expect(await client.getCard("card_1")).toMatchObject({ id: "card_1" });
+  });
+
+  it("does not keep the process running when it has idle connections", async () => {
+    const { server } = await openHttp((_request, response) => void response.end(card));
+    server.keepAliveTimeout = 0; // the server never closes the connection
+    const program = fileURLToPath(new URL("../idle-connection.ts", import.meta.url));
+    const { port } = server.address() as AddressInfo;
+    const child = spawn(
+      process.execPath,
+      ["--conditions=@loyalty-cards/source", "--import", "tsx", program, `http://127.0.0.1:${port}`],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    let output = "";
+    child.stdout.on("data", (bytes) => {
+      output += bytes;
+    });
+    const [exitCode] = await once(child, "exit");
+    expect([exitCode, output]).toEqual([0, "card_1"]);
+    expect(await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))).toBe(0);
+  });
+});
+
+describe("TLS", () => {
+  const read = (name: string) => readFileSync(new URL(`../certificates/${name}`, import.meta.url));
+  const serveTls = () =>
+    createTlsServer(
+      { key: read("localhost-key.pem"), cert: read("localhost.pem") },
+      (_request, response) => void response.end(card),
+    );
+
+  it("accepts a certificate of an authority that the agent trusts", async () => {
+    const agent = new TlsAgent({ keepAlive: true, ca: read("localhost.pem") });
+    onTestFinished(() => agent.destroy());
+    const port = await listen(serveTls());
+    const client = createClient(`https://localhost:${port}`, { transport: nodeTransport({ agent }) });
+    expect(await client.getCard("card_1")).toMatchObject({ id: "card_1" });
+  });
+
+  it("reports not-sent for a certificate that is not trusted", async () => {
+    const client = createClient(`https://localhost:${await listen(serveTls())}`);
+    const failure = { code: "network", outcome: "not-sent", cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } };
+    await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
+  });
+
+  it("reports not-sent for a certificate of another host", async () => {
+    const agent = new TlsAgent({ ca: read("localhost.pem") });
+    const port = await listen(serveTls());
+    const client = createClient(`https://127.0.0.1:${port}`, { transport: nodeTransport({ agent }) });
+    const failure = { code: "network", outcome: "not-sent", cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } };
+    await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
+  });
+
+  it("fails when the server does not speak TLS", async () => {
+    const { server } = await openHttp((_request, response) => void response.end(card));
+    const client = createClient(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await expect(client.getCard("card_1")).rejects.toMatchObject({ code: "network", attempts: 3 });
+  });
+});
+
+describe("aborts", () => {
+  const reason = new Error("the user left");
+
+  it.each([
+    ["while the connection is opened", "connect"],
+    ["before the head of the response", "head"],
+    ["while the body is received", "body"],
+  ])("closes the connection %s", async (_name, phase) => {
+    const controller = new AbortController();
+    const agent = new Agent({ keepAlive: true });
+    const closed: Promise<unknown>[] = [];
+    const server = createTcpServer((socket) => {
+      socket.on("error", () => {});
+      closed.push(new Promise((resolve) => socket.on("close", resolve)));
+      socket.on("data", () => {
+        if (phase === "body") socket.write(toResponse(`200 OK\r\n${cardLength}`, card.slice(0, 5)));
+        setImmediate(() => controller.abort(reason));
+      });
+    });
+    const port = await listen(server);
+    const client = createClient(`http://127.0.0.1:${port}`, { transport: nodeTransport({ agent }) });
+    const result = client.getCard("card_1", { signal: controller.signal });
+    if (phase === "connect") setImmediate(() => controller.abort(reason));
+    await expect(result).rejects.toBe(reason);
+    await Promise.all(closed);
+    while (Object.keys(agent.sockets).length > 0) await new Promise(setImmediate);
+    expect([agent.freeSockets, agent.requests]).toEqual([{}, {}]);
+  });
+
+  it("removes a request that waits for a connection of the agent", async () => {
+    const controller = new AbortController();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    let received = 0;
+    const { client } = await openHttp(
+      (_request, response) => {
+        received++;
+        controller.abort(reason);
+        response.end(card);
+      },
+      { transport: nodeTransport({ agent }) },
+    );
+    const first = client.getCard("card_1");
+    const second = client.getCard("card_2", { signal: controller.signal });
+    await expect(second).rejects.toBe(reason);
+    expect(await first).toMatchObject({ id: "card_1" });
+    expect([received, agent.requests]).toEqual([1, {}]);
+  });
+});
+
+describe("options", () => {
+  it("uses the agent", async () => {
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const transport = nodeTransport({ agent });
+    const { client } = await openHttp((_request, response) => void response.end(card), { transport });
+    await client.getCard("card_1");
+    expect(Object.keys(agent.freeSockets)).toHaveLength(1);
+  });
+
+  it("reports not-sent when the agent's protocol is not the one of baseUrl", async () => {
+    const transport = nodeTransport({ agent: new TlsAgent() });
+    const { client } = await openHttp((_request, response) => void response.end(card), { transport });
+    const failure = { code: "network", outcome: "not-sent", cause: { code: "ERR_INVALID_PROTOCOL" } };
+    await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
+  });
+
+  it("rejects a value that is not an agent", () => {
+    expect(() => nodeTransport({ agent: {} as never })).toThrow(/agent must be an http.Agent/);
+  });
+});
