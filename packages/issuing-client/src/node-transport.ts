@@ -190,8 +190,6 @@ const decoders: Readonly<Record<string, string>> = {
   br: "brotliDecompress",
 };
 
-const textDecoder = new TextDecoder();
-
 /**
  * Returns the text of a body. The requests ask for unencoded bodies; a proxy between can encode them nevertheless.
  * @throws {UnreadableBodyError} for an unknown or invalid encoding, and for a text that is longer than `maxBytes`.
@@ -201,12 +199,12 @@ export async function decodeBody(
   encoding: string | null,
   maxBytes: number,
 ): Promise<string> {
-  if (encoding === null || encoding === "identity") return textDecoder.decode(bytes);
+  if (encoding === null || encoding === "identity") return new TextDecoder().decode(bytes);
   const decode = (getBuiltinModule("node:zlib") as Zlib | undefined)?.[decoders[encoding] ?? ""];
   if (decode === undefined) throw new UnreadableBodyError("a body in an unknown encoding", true);
   return new Promise((resolve, reject) => {
     decode(bytes, { maxOutputLength: maxBytes }, (error, result) => {
-      if (error === null) resolve(textDecoder.decode(result));
+      if (error === null) resolve(new TextDecoder().decode(result));
       else if (error.code === "ERR_BUFFER_TOO_LARGE") reject(tooLongError(maxBytes));
       else reject(new UnreadableBodyError(`a body that is not valid ${encoding}`, true));
     });
