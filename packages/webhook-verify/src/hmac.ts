@@ -1,5 +1,6 @@
 /** HMAC-SHA256 over `<t>.<raw body>` (spec 5.6) with node:crypto where it exists, otherwise with WebCrypto. */
 import { toHex } from "@loyalty-cards/internal/format";
+import { getBuiltinModule } from "@loyalty-cards/internal/platform";
 import { toBytes } from "./body.ts";
 import type { SigningKey } from "./secrets.ts";
 import type { SignatureHeader } from "./signature.ts";
@@ -26,35 +27,25 @@ interface NodeBuffer {
   Buffer: { alloc(size: number): Uint8Array & { write(text: string, encoding: "hex" | "binary"): number } };
 }
 
-interface Runtime {
-  process?: { getBuiltinModule?: (id: string) => unknown };
+let nodeEngine: HmacEngine | undefined;
+
+/** Undefined in runtimes without node:crypto. Created on first use, because loading node:crypto takes milliseconds. */
+export function getNodeEngine(): HmacEngine | undefined {
+  nodeEngine ??= createNodeEngine(getBuiltinModule("node:crypto") as NodeCrypto | undefined);
+  return nodeEngine;
 }
-
-/** Loads a Node module at run time, so that bundlers need no configuration. */
-function getBuiltin(id: string): unknown {
-  try {
-    return (globalThis as Runtime).process?.getBuiltinModule?.(id);
-  } catch {
-    return undefined; // Next's edge runtime has the functions of `process`, but each of them throws
-  }
-}
-
-const nodeCrypto = getBuiltin("node:crypto") as NodeCrypto | undefined;
-
-/** Undefined in runtimes without node:crypto. */
-export const nodeEngine: HmacEngine | undefined =
-  nodeCrypto && createNodeEngine(nodeCrypto, getBuiltin("node:buffer") as NodeBuffer);
 
 /** @throws {TypeError} in runtimes without node:crypto; the message names the asynchronous function. */
 export function getSyncEngine(asyncFunction: string): HmacEngine {
-  if (nodeEngine !== undefined) return nodeEngine;
+  const engine = getNodeEngine();
+  if (engine !== undefined) return engine;
   throw new TypeError(`This runtime has no node:crypto. Use ${asyncFunction}, which works with WebCrypto.`);
 }
 
-function createNodeEngine(
-  { createHmac, createSecretKey, timingSafeEqual }: NodeCrypto,
-  { Buffer }: NodeBuffer,
-): HmacEngine {
+function createNodeEngine(nodeCrypto: NodeCrypto | undefined): HmacEngine | undefined {
+  if (nodeCrypto === undefined) return undefined;
+  const { createHmac, createSecretKey, timingSafeEqual } = nodeCrypto;
+  const { Buffer } = getBuiltinModule("node:buffer") as NodeBuffer;
   // Safe to share: used synchronously.
   const expected = Buffer.alloc(32);
   const received = Buffer.alloc(32);

@@ -3,9 +3,9 @@ import { type RawBody, toBody } from "./body.ts";
 import { readClock } from "./clock.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
 import {
+  getNodeEngine,
   getSyncEngine,
   type HmacEngine,
-  nodeEngine,
   signWithWebCrypto,
   verifyWithWebCrypto,
 } from "./hmac.ts";
@@ -132,7 +132,8 @@ export interface Verified {
 export function checkBody(
   input: SignedBody,
 ): Verified | VerificationErrorReason | Promise<Verified | VerificationErrorReason> {
-  return nodeEngine === undefined ? checkBodyWithWebCrypto(input) : checkBodySync(nodeEngine, input);
+  const engine = getNodeEngine();
+  return engine === undefined ? checkBodyWithWebCrypto(input) : checkBodySync(engine, input);
 }
 
 function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | VerificationErrorReason {
@@ -187,7 +188,7 @@ export interface SignInput {
  */
 export async function signWebhook(input: SignInput): Promise<string> {
   const { key, timestamp, body } = parseSignInput(input);
-  return `t=${timestamp},v1=${await (nodeEngine?.sign ?? signWithWebCrypto)(key, timestamp, body)}`;
+  return `t=${timestamp},v1=${await (getNodeEngine()?.sign ?? signWithWebCrypto)(key, timestamp, body)}`;
 }
 
 /**
