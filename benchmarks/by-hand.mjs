@@ -1,15 +1,32 @@
-/** The baseline of the verifier's benchmarks: a plain verification, and an event of a given size. */
+/** The baseline of the verifier's benchmarks: plain verifications, and an event of a given size. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 const form = /^t=(\d+),v1=([\da-f]{64})$/;
 
 /** What an engineer writes in ten minutes, in the fastest of the usual forms: hex is compared faster than buffers are decoded. */
 export function byHand(body, header, secret) {
-  const [, t, v1] = form.exec(header) ?? [];
-  if (!(Math.abs(Date.now() / 1000 - t) <= 300)) throw new Error("malformed or stale");
+  const [t, v1] = parseHeader(header);
   const expected = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
   if (!timingSafeEqual(Buffer.from(expected), Buffer.from(v1))) throw new Error("mismatch");
   return JSON.parse(body.toString());
+}
+
+/** As `byHand`, with WebCrypto and a key that is imported once. */
+export async function createWebCryptoByHand(secret) {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", Buffer.from(secret), algorithm, false, ["verify"]);
+  return async (body, header) => {
+    const [t, v1] = parseHeader(header);
+    const text = Buffer.concat([Buffer.from(`${t}.`), body]);
+    if (!(await crypto.subtle.verify("HMAC", key, Buffer.from(v1, "hex"), text))) throw new Error("mismatch");
+    return JSON.parse(body.toString());
+  };
+}
+
+function parseHeader(header) {
+  const [, t, v1] = form.exec(header) ?? [];
+  if (!(Math.abs(Date.now() / 1000 - t) <= 300)) throw new Error("malformed or stale");
+  return [t, v1];
 }
 
 /** A valid event with exactly this many bytes of JSON. */
