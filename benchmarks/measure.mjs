@@ -41,8 +41,8 @@ function startTimers() {
 }
 
 /** Starts a module in a process that ends with this one, and waits for its first message, such as its port. */
-export async function startModule(url, args = [], options = {}) {
-  const child = fork(fileURLToPath(url), args, { execArgv: [], ...options });
+export async function startModule(url, args = []) {
+  const child = fork(fileURLToPath(url), args, { execArgv: [] });
   children.add(child.once("exit", () => children.delete(child)));
   return { child, message: await receive(child) };
 }
@@ -72,7 +72,7 @@ export function quantile(numbers, share) {
 }
 
 /** In random order, so that no variant always runs after the same one. */
-export function shuffled(list) {
+function shuffled(list) {
   const rest = [...list];
   return Array.from(
     { length: rest.length },
@@ -90,17 +90,6 @@ export function processorSeconds(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
-
-export const concurrency = 32;
-/** Runs a benchmark in several processes, one after another. */
-export async function inProcesses(file, count, args = []) {
-  const results = [];
-  for (let i = 0; i < count; i++) results.push((await once(fork(file, args), "message"))[0]);
-  return results;
-}
-/** The median of several figures, the smallest and the largest. */
-export const spread = (figures) =>
-  `${median(figures).toFixed(2)} (${Math.min(...figures).toFixed(2)}–${Math.max(...figures).toFixed(2)})`;
 
 /** The installed version of a package. */
 export function readVersion(name) {
