@@ -276,7 +276,8 @@ export const renderPage = (benchmarks: readonly Benchmark[]) =>
 const renderContents = (benchmarks: readonly Benchmark[]) =>
   benchmarks.map(({ subject }) => `- [${subject.title}](#${toAnchor(subject.title)})`).join("\n");
 
-const toAnchor = (heading: string) =>
+/** The anchor of a heading. */
+export const toAnchor = (heading: string) =>
   heading
     .toLowerCase()
     .replace(/[^\w ]/g, "")

@@ -4,8 +4,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../scripts/published.ts";
 import { renderPlot } from "../benchmark-plots.ts";
-import { type Benchmark, formatNumber, formatRatio, readBenchmarks, renderPage } from "../benchmarks.ts";
-import { readFromRoot } from "../snippets.ts";
+import {
+  type Benchmark,
+  formatNumber,
+  formatRatio,
+  readBenchmarks,
+  renderPage,
+  toAnchor,
+} from "../benchmarks.ts";
+import { listPages, readFromRoot } from "../snippets.ts";
 
 const benchmarks = await readBenchmarks();
 
@@ -22,6 +29,20 @@ describe("the committed results", () => {
   it("have no plot of a subject without a result", () => {
     const plots = readdirSync(join(root, "docs/diagrams/benchmarks"));
     expect(plots.sort()).toEqual(benchmarks.map(({ name }) => `${name}.svg`));
+  });
+});
+
+describe("links to the page", () => {
+  const subjects = readdirSync(join(root, "benchmarks/subjects"));
+  const titles = subjects.map(
+    (file) => /title: "(.+)"/.exec(readFromRoot(`benchmarks/subjects/${file}`))?.[1] ?? file,
+  );
+  const links = listPages().flatMap((page) =>
+    [...readFromRoot(page).matchAll(/benchmarks\.md#([\w-]+)/g)].map(([, anchor = ""]) => ({ page, anchor })),
+  );
+
+  it.each(links)("of $page to $anchor name a subject", ({ anchor }) => {
+    expect(titles.map(toAnchor)).toContain(anchor);
   });
 });
 
