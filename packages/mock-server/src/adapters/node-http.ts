@@ -59,33 +59,51 @@ export function fromNode(
   outgoing: ServerResponse,
   origin: string,
 ): ServiceRequest | Problem {
-  const { url = "/", method = "GET", headers, headersDistinct, httpVersion } = incoming;
+  const { url = "/", method = "GET", rawHeaders, httpVersion } = incoming;
   const address = parseUrl(url.startsWith("/") ? origin + url : url);
   if (address === undefined || method === "TRACE") return unreadable;
-  const hostCount = headersDistinct["host"]?.length ?? 0;
+  const isHost = (text: string, index: number) => index % 2 === 0 && text.toLowerCase() === "host";
+  const hostCount = rawHeaders.filter(isHost).length; // `headers` has the first one only
   if (hostCount > 1 || (hostCount === 0 && httpVersion !== "1.0")) {
     return new Problem(400, `The request has ${hostCount} Host headers; send one.`); // RFC 9112, 3.2
   }
-  let disconnect: AbortController | undefined;
-  return {
-    method,
-    url: address,
-    headers: {
+  return new NodeRequest(method, address, incoming, outgoing);
+}
+
+/** A class, because a literal with a getter has a hidden class of its own, which lives until the next full garbage collection. */
+class NodeRequest implements ServiceRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: ServiceRequest["headers"];
+  readonly #incoming: IncomingMessage;
+  readonly #outgoing: ServerResponse;
+  #disconnect: AbortController | undefined;
+
+  constructor(method: string, url: URL, incoming: IncomingMessage, outgoing: ServerResponse) {
+    this.method = method;
+    this.url = url;
+    this.headers = {
       get(name) {
-        const value = headers[name];
+        const value = incoming.headers[name];
         return value === undefined ? null : String(value);
       },
-    },
-    bytes: (maxBytes) => readBody(incoming, maxBytes),
-    get signal() {
-      if (disconnect === undefined) {
-        const controller = new AbortController();
-        outgoing.once("close", () => controller.abort());
-        disconnect = controller;
-      }
-      return disconnect.signal;
-    },
-  };
+    };
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+  }
+
+  bytes(maxBytes: number): Promise<Uint8Array | undefined> {
+    return readBody(this.#incoming, maxBytes);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#disconnect === undefined) {
+      const controller = new AbortController();
+      this.#outgoing.once("close", () => controller.abort());
+      this.#disconnect = controller;
+    }
+    return this.#disconnect.signal;
+  }
 }
 
 function parseUrl(text: string): URL | undefined {
@@ -96,14 +114,7 @@ function parseUrl(text: string): URL | undefined {
   }
 }
 
-async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
-  await undefined; // a body that arrived in one packet with the head is complete now; listeners would cost more than the body
-  const expected = Number(incoming.headers["content-length"] ?? Number.NaN);
-  if (expected > 0 && expected <= maxBytes && incoming.readableLength === expected) return incoming.read();
-  return readChunks(incoming, maxBytes);
-}
-
-function readChunks(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
+function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
   if (incoming.destroyed) return Promise.reject(new Error("The caller disconnected."));
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
@@ -117,7 +128,7 @@ function readChunks(incoming: IncomingMessage, maxBytes: number): Promise<Uint8A
     };
     incoming.on("data", add);
     incoming.on("end", () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, length)));
-    incoming.on("close", () => reject(new Error("The caller disconnected."))); // no effect after the end
+    incoming.on("error", reject); // the caller disconnected
   });
 }
 
@@ -130,8 +141,8 @@ const maxDiscardMs = 10_000;
  * connection, and the caller would not receive the response.
  * @returns whether all of it was read, so that the connection can be used again.
  */
-export function discardBody(incoming: IncomingMessage): Promise<boolean> {
-  if (incoming.complete || incoming.destroyed) return Promise.resolve(incoming.complete);
+export async function discardBody(incoming: IncomingMessage): Promise<boolean> {
+  if (incoming.destroyed) return false;
   return new Promise((resolve) => {
     let length = 0;
     const timer = setTimeout(() => end(false), maxDiscardMs);
@@ -169,7 +180,7 @@ export async function writeResponse(response: ServiceResponse, outgoing: ServerR
   }
   outgoing.writeHead(
     status,
-    body === null ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
+    body === null ? headers : { "content-length": Buffer.byteLength(body), ...headers },
   );
   outgoing.end(body ?? undefined);
 }

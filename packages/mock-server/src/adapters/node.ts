@@ -94,7 +94,7 @@ async function listen(
       requireHostHeader: false, // refused by fromNode, with problem details
     },
     (incoming, outgoing) => {
-      if (core !== undefined) void serve(core, kept, onTraffic, incoming, outgoing);
+      if (core !== undefined) void respond(core, kept, onTraffic, incoming, outgoing);
     },
   );
   rejectUnparsed(server);
@@ -142,22 +142,6 @@ function toReachableHost(host: string): string {
 
 const toHostname = (host: string) => (host.includes(":") ? `[${host}]` : host);
 
-async function serve(
-  core: ServiceCore,
-  kept: DataFile | undefined,
-  onTraffic: MockServerOptions["onTraffic"],
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  incoming.on("error", () => {}); // the caller disconnected
-  try {
-    await respond(core, kept, onTraffic, incoming, outgoing);
-  } catch {
-    if (outgoing.headersSent) outgoing.destroy();
-    else await writeResponse(problemResponse(new Problem(500, "The mock service failed.")), outgoing);
-  }
-}
-
 async function respond(
   core: ServiceCore,
   kept: DataFile | undefined,
@@ -166,26 +150,32 @@ async function respond(
   outgoing: ServerResponse,
 ): Promise<void> {
   const startedMs = performance.now();
-  const request = fromNode(incoming, outgoing, core.service.baseUrl);
-  let response =
-    request instanceof Problem
-      ? problemResponse(request)
-      : ((await findReferenceResponse(request, core.service)) ?? (await core.handle(request)));
   try {
-    kept?.flush();
-  } catch (error) {
-    response = problemResponse(
-      new Problem(500, `The data file cannot be written: ${(error as Error).message}`),
-    );
+    const request = fromNode(incoming, outgoing, core.service.baseUrl);
+    let response =
+      request instanceof Problem
+        ? problemResponse(request)
+        : await (findReferenceResponse(request, core.service) ?? core.handle(request));
+    try {
+      kept?.flush();
+    } catch (error) {
+      response = problemResponse(
+        new Problem(500, `The data file cannot be written: ${(error as Error).message}`),
+      );
+    }
+    if (onTraffic !== undefined) {
+      const { method = "GET" } = incoming;
+      const path = request instanceof Problem ? undefined : request.url.pathname;
+      const line = formatRequest({ method, path, response, durationMs: performance.now() - startedMs });
+      if (line !== undefined) onTraffic(line);
+    }
+    const isBodyRead =
+      incoming.complete || hasNoResponse(response.connectionFault) || (await discardBody(incoming));
+    if (outgoing.destroyed) return cancelBody(response);
+    if (!isBodyRead) outgoing.setHeader("connection", "close");
+    await writeResponse(response, outgoing);
+  } catch {
+    if (outgoing.headersSent) outgoing.destroy();
+    else await writeResponse(problemResponse(new Problem(500, "The mock service failed.")), outgoing);
   }
-  if (onTraffic !== undefined) {
-    const { method = "GET" } = incoming;
-    const path = request instanceof Problem ? undefined : request.url.pathname;
-    const line = formatRequest({ method, path, response, durationMs: performance.now() - startedMs });
-    if (line !== undefined) onTraffic(line);
-  }
-  const isBodyRead = hasNoResponse(response.connectionFault) || (await discardBody(incoming));
-  if (outgoing.destroyed) return cancelBody(response);
-  if (!isBodyRead) outgoing.setHeader("connection", "close");
-  await writeResponse(response, outgoing);
 }

@@ -15,10 +15,10 @@ const vendored = ["swagger-ui-bundle.js", "swagger-ui.css"];
 const own = ["start.js", "reference.css"];
 
 /** Undefined for every other path. */
-export async function findReferenceResponse(
+export function findReferenceResponse(
   request: ServiceRequest,
   service: MockService,
-): Promise<ServiceResponse | undefined> {
+): ServiceResponse | Promise<ServiceResponse> | undefined {
   const { pathname } = request.url;
   if (request.method !== "GET" || !pathname.startsWith("/api/docs")) return undefined;
   if (pathname === "/api/docs") {
@@ -26,12 +26,14 @@ export async function findReferenceResponse(
     return pageResponse(referencePage({ apiKey: apiKeys.website, templateId }));
   }
   const name = pathname.slice("/api/docs/".length);
-  if (own.includes(name)) {
-    const { staticFiles } = await import("../pages/node-static-files.ts"); // on the first request
-    return fileResponse(name, staticFiles.get(`reference/${name}`) ?? "");
-  }
+  if (own.includes(name)) return ownResponse(name);
   if (vendored.includes(name)) return vendoredResponse(name, request);
   return undefined;
+}
+
+async function ownResponse(name: string): Promise<ServiceResponse> {
+  const { staticFiles } = await import("../pages/node-static-files.ts"); // on the first request
+  return fileResponse(name, staticFiles.get(`reference/${name}`) ?? "");
 }
 
 /** Compressed in the build; in the sources, from the npm package of Swagger UI. */

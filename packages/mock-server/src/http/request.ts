@@ -39,8 +39,14 @@ export async function readJson(request: ServiceRequest): Promise<JsonBody | Prob
   if (!/^\s*application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
     return new Problem(415, "Send the body as Content-Type: application/json.");
   }
-  const text = await readText(request);
-  if (text instanceof Problem) return text;
+  let text: string;
+  try {
+    const bytes = await request.bytes(maxBodyBytes);
+    if (bytes === undefined) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
+    text = decoder.decode(bytes);
+  } catch {
+    return new Problem(400, "The body is not UTF-8, or it is incomplete.");
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -51,14 +57,4 @@ export async function readJson(request: ServiceRequest): Promise<JsonBody | Prob
     return new Problem(400, `The body is nested deeper than ${maxBodyLevels} levels.`);
   }
   return { value };
-}
-
-async function readText(request: ServiceRequest): Promise<string | Problem> {
-  try {
-    const bytes = await request.bytes(maxBodyBytes);
-    if (bytes === undefined) return new Problem(413, `The body is larger than ${maxBodyBytes} bytes.`);
-    return decoder.decode(bytes);
-  } catch {
-    return new Problem(400, "The body is not UTF-8, or it is incomplete.");
-  }
 }
