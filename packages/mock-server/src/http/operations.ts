@@ -27,7 +27,7 @@ export type OperationId = Exclude<keyof Contract, `on${string}`>;
 export interface Call {
   /** The variable segment of the path. */
   id: string;
-  query: URLSearchParams;
+  url: URL;
   headers: { get(name: string): string | null };
   /** The parsed body, of the operations that have one. */
   body: unknown;
@@ -67,9 +67,9 @@ export const operations = {
     method: "GET",
     path: "/passes/*/operations",
     hasBody: false,
-    run: (domain, { id, query }) =>
+    run: (domain, { id, url }) =>
       withCard(domain, id, () => {
-        const limit = parseLimit(query.get("limit"));
+        const limit = parseLimit(url.searchParams.get("limit"));
         if (limit instanceof Problem) return limit;
         return jsonResponse(200, { items: listNewestOperations(domain, id, limit) });
       }),
@@ -150,7 +150,7 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId): Route {
           ? body
           : operation.run(domain, {
               id,
-              query: url.searchParams,
+              url,
               headers: request.headers,
               body: body.value,
               apiKeyKind: found.apiKey.kind,

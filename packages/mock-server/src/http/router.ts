@@ -22,12 +22,7 @@ export type RequestHandler = (request: ServiceRequest) => Promise<ServiceRespons
 
 export function createRouter(baseUrl: string, routes: readonly Route[]): RequestHandler {
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, "");
-  /** By the number of segments, so that few patterns are compared. */
-  const table = new Map<number, (Route & { segments: readonly string[] })[]>();
-  for (const route of routes) {
-    const segments = splitPath(route.path);
-    table.set(segments.length, [...(table.get(segments.length) ?? []), { ...route, segments }]);
-  }
+  const table = routes.map((route) => ({ route, pattern: toPattern(route.path) }));
 
   return async (request) => {
     let response: ServiceResponse;
@@ -44,29 +39,26 @@ export function createRouter(baseUrl: string, routes: readonly Route[]): Request
   function dispatch(request: ServiceRequest): ReturnType<Route["handle"]> {
     const { url } = request;
     const path = url.pathname.startsWith(`${prefix}/`) ? url.pathname.slice(prefix.length) : url.pathname;
-    const segments = splitPath(path);
     const method = request.method === "HEAD" ? "GET" : request.method;
-
-    const candidates = findCandidates(segments);
-    const found = candidates.find((candidate) => candidate.method === method);
-    if (found === undefined) {
-      return candidates.length === 0 ? notFound(method, path) : methodNotAllowed(candidates);
+    for (const { route, pattern } of table) {
+      const match = route.method === method ? pattern.exec(path) : null;
+      if (match === null) continue;
+      const params = match.slice(1).map(decodeSegment);
+      return params.every((param) => param !== undefined)
+        ? route.handle({ request, url, params })
+        : notFound(method, path);
     }
-    const params = found.segments.flatMap((segment, index) =>
-      segment === "*" ? [decodeSegment(segments[index] ?? "")] : [],
-    );
-    return params.every((param) => param !== undefined)
-      ? found.handle({ request, url, params })
-      : notFound(method, path);
+    const candidates = findRoutes(path);
+    return candidates.length === 0 ? notFound(method, path) : methodNotAllowed(candidates);
   }
 
-  function findCandidates(segments: readonly string[]) {
-    return (table.get(segments.length) ?? []).filter((candidate) => matches(candidate.segments, segments));
+  function findRoutes(path: string): Route[] {
+    return table.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
   }
 
   /** Lists the routes that exist, for a developer who mistyped a path. */
   function notFound(method: string, path: string): Problem {
-    if (path.endsWith("/") && findCandidates(splitPath(path.slice(0, -1))).length > 0) {
+    if (path.endsWith("/") && findRoutes(path.slice(0, -1)).length > 0) {
       return new Problem(404, `There is no ${method} ${path}. Leave out the slash at the end of the path.`);
     }
     const isControl = path.startsWith("/_mock");
@@ -84,13 +76,8 @@ function methodNotAllowed(candidates: readonly Route[]): ServiceResponse {
   return problemResponse(new Problem(405, `Use ${methods.join(", ")}.`), { allow });
 }
 
-const splitPath = (path: string) => path.split("/").slice(1);
-
-function matches(pattern: readonly string[], segments: readonly string[]): boolean {
-  return pattern.every((segment, index) =>
-    segment === "*" ? segments[index] !== "" : segment === segments[index],
-  );
-}
+/** @param path letters, `_`, `-` and `/`, and `*` for a segment that is not empty. */
+const toPattern = (path: string) => new RegExp(`^${path.replaceAll("*", "([^/]+)")}$`);
 
 function decodeSegment(segment: string): string | undefined {
   try {
