@@ -83,7 +83,7 @@ export const customerMutations: readonly Mutation[] = [
     "409 for a customer who is known",
     ({ service }) => ({
       async api(request, next) {
-        const hasKey = stored(service).issuedUnderKey.has(getKey(request));
+        const hasKey = stored(service).cardIdByKey.has(getKey(request));
         const isKnown = findCustomer(service, request.body) !== undefined;
         return request.operation === "issueCard" && isKnown && !hasKey
           ? inProgress(409)

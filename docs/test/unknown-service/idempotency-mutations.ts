@@ -261,7 +261,7 @@ export const idempotencyMutations: readonly Mutation[] = [
     ({ service }) => ({
       async api(request, next) {
         const isKnown = findCustomer(service, request.body) !== undefined;
-        const hasKey = stored(service).issuedUnderKey.has(getKey(request));
+        const hasKey = stored(service).cardIdByKey.has(getKey(request));
         return request.operation === "issueCard" && isKnown && !hasKey
           ? inProgress(422)
           : await next(request);

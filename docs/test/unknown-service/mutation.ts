@@ -80,7 +80,7 @@ export interface RunContext {
 interface StoredState {
   cards: Map<string, unknown>;
   customers: Map<string, { phone?: string; cardIds: string[]; marketing: { isGiven: boolean } }>;
-  issuedUnderKey: Map<string, unknown>;
+  cardIdByKey: Map<string, unknown>;
 }
 export const stored = (service: MockService) => service.snapshot().state as StoredState;
 

@@ -2,7 +2,7 @@
 
 import type { components } from "@loyalty-cards/openapi";
 import { type Domain, type DomainContext, NotFoundError } from "./context.ts";
-import type { Customer } from "./customers.ts";
+import { addCardId, type Customer } from "./customers.ts";
 import type { FieldValues, Template } from "./templates.ts";
 
 /** A card, as in responses of the API. */
@@ -39,6 +39,7 @@ export interface CardStore {
 /** The key of the template field that shows the balance, if the template has it with type number. */
 const pointsKey = "points";
 
+/** @param fieldValues values that the caller does not change later. */
 export function createCard(
   { state, generateId, nowMs, notifyChange }: Domain<CardStore>,
   template: Template,
@@ -54,14 +55,14 @@ export function createCard(
     balance: 0, // spec 2.1
     tier: null, // spec 2.1
     issuedVia,
-    fieldValues: { ...fieldValues },
+    fieldValues,
     wallets: [],
     issuedAtMs: nowMs(),
   };
   if (hasPointsField(template)) card.fieldValues[pointsKey] = 0;
   state.cards.set(card.id, card);
   state.cardIdBySlug.set(card.slug, card.id);
-  customer.cardIds.push(card.id);
+  addCardId(customer, card.id);
   notifyChange({ type: "card", id: card.id, action: "created" });
   return card;
 }

@@ -1,6 +1,6 @@
 /** Customers: found by phone, then by e-mail, or created (spec 4.1.5); and their marketing consent (spec 4.4, 4.5). */
 
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/min/es6";
 import type { Country, Domain, DomainContext } from "./context.ts";
 import type { FieldError } from "./problem.ts";
 
@@ -60,10 +60,10 @@ export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Con
   const byPhone = phone === undefined ? undefined : state.customerIdByPhone.get(phone);
   const byEmail = emailKey === undefined ? undefined : state.customerIdByEmail.get(emailKey);
 
-  const id = byPhone ?? byEmail ?? generateId("cus");
-  const known = state.customers.get(id);
-  const customer = known ?? { id, marketing: { isGiven: false }, cardIds: [] };
-  state.customers.set(id, customer);
+  const known = state.customers.get(byPhone ?? byEmail ?? "");
+  const customer = known ?? { id: generateId("cus"), marketing: { isGiven: false }, cardIds: [] };
+  const { id } = customer;
+  if (known === undefined) state.customers.set(id, customer);
 
   if (phone !== undefined && customer.phone === undefined && byPhone === undefined) {
     customer.phone = phone;
@@ -81,6 +81,12 @@ export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Con
   if (name !== undefined) customer.name ??= name;
   notifyChange({ type: "customer", id, action: known === undefined ? "created" : "changed" });
   return customer;
+}
+
+/** Most customers have one card, and `push` reserves room for 17. */
+export function addCardId(customer: Customer, cardId: string): void {
+  if (customer.cardIds.length === 0) customer.cardIds = [cardId];
+  else customer.cardIds.push(cardId);
 }
 
 export const isKnownCountry = (country: Country): boolean => isSupportedCountry(country as CountryCode);

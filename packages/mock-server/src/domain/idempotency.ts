@@ -1,15 +1,9 @@
 /** Idempotency keys: stores what each one led to for 24 hours (spec 8), and warnings about keys that are reused. */
-import type { StoredCard } from "./cards.ts";
+import type { CardStore, StoredCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
-import { isObject } from "./input.ts";
 import { type FieldError, Problem } from "./problem.ts";
 
 const retentionMs = 24 * 3_600_000;
-
-export interface IssuedUnderKey {
-  cardId: string;
-  atMs: number;
-}
 
 /** A 404 or 422 stored under an idempotency key, when the option `storeRefusals` is set. */
 export interface StoredRefusal {
@@ -23,45 +17,49 @@ export interface StoredRefusal {
 }
 
 export interface IdempotencyStore {
-  /** In the order of issuing, so that the oldest are deleted first. */
-  issuedUnderKey: Map<string, IssuedUnderKey>;
+  /** The ids of cards by key, in the order of issuing, so that the oldest are deleted first. */
+  cardIdByKey: Map<string, string>;
   /** By key, in the order of their creation. */
   refusals: Map<string, StoredRefusal>;
 }
 
-type Keys = Domain<IdempotencyStore>;
+type Keys = Domain<IdempotencyStore & CardStore>;
 
 /** The card issued under this key in the last 24 hours. */
-export function findIssuedCardId({ state, nowMs }: Keys, key: string): string | undefined {
-  const issued = state.issuedUnderKey.get(key);
-  return issued !== undefined && nowMs() - issued.atMs < retentionMs ? issued.cardId : undefined;
+export function findIssuedCard({ state, nowMs }: Keys, key: string): StoredCard | undefined {
+  const card = state.cards.get(state.cardIdByKey.get(key) ?? "");
+  return card !== undefined && nowMs() - card.issuedAtMs < retentionMs ? card : undefined;
 }
 
 /** The refusal stored under this key in the last 24 hours. */
-export function findRefusal({ state, nowMs }: Keys, key: string): StoredRefusal | undefined {
+export function findRefusal(
+  { state, nowMs }: Domain<IdempotencyStore>,
+  key: string,
+): StoredRefusal | undefined {
   const refusal = state.refusals.get(key);
   return refusal !== undefined && nowMs() - refusal.atMs < retentionMs ? refusal : undefined;
 }
 
 export const toProblem = ({ status, detail, errors }: StoredRefusal) => new Problem(status, detail, errors);
 
-export function storeIssuedCard(
-  { state, nowMs }: Keys,
-  key: string,
-  card: StoredCard,
-  contentHash: number,
-): void {
+export function storeIssuedCard(domain: Keys, key: string, card: StoredCard, contentHash: number): void {
+  const { state } = domain;
   card.idempotencyKey = key;
   card.contentHash = contentHash;
-  state.issuedUnderKey.delete(key); // the newest are last
-  state.issuedUnderKey.set(key, { cardId: card.id, atMs: card.issuedAtMs });
-  for (const [oldest, { atMs }] of state.issuedUnderKey) {
-    if (nowMs() - atMs < retentionMs) break;
-    state.issuedUnderKey.delete(oldest);
+  state.cardIdByKey.delete(key); // the newest are last
+  state.cardIdByKey.set(key, card.id);
+  for (const oldest of state.cardIdByKey.keys()) {
+    if (findIssuedCard(domain, oldest) !== undefined) break;
+    state.cardIdByKey.delete(oldest);
   }
 }
 
-export function storeRefusal(domain: Keys, key: string, problem: Problem, contentHash: number): void {
+export function storeRefusal(
+  domain: Domain<IdempotencyStore>,
+  key: string,
+  problem: Problem,
+  contentHash: number,
+): void {
   const { state, nowMs, notifyChange } = domain;
   const { status, detail, errors } = problem;
   state.refusals.delete(key);
@@ -74,24 +72,26 @@ export function storeRefusal(domain: Keys, key: string, problem: Problem, conten
   }
 }
 
-/** Independent of the order of members. */
-export function hashContent(templateId: string, body: unknown): number {
-  return hashText(JSON.stringify([templateId, sortMembers(body)]));
-}
+/** Independent of the order of members. For one in four billion pairs of contents the hashes are equal and a warning is missing. */
+export const hashContent = (templateId: string, body: unknown): number =>
+  hashText(templateId, hashValue(body));
 
-/** FNV-1a, 32 bits. For one in four billion pairs of contents the hashes are equal and a warning is missing. */
-export function hashText(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+/** A sum over the members, so that their order does not matter. The name of a list item is its index. */
+function hashValue(value: unknown): number {
+  if (typeof value !== "object" || value === null) return hashText(`${typeof value} ${value}`);
+  let hash = Array.isArray(value) ? 1 : 2;
+  for (const name of Object.keys(value)) {
+    hash = (hash + hashText(name, hashValue((value as Record<string, unknown>)[name]))) | 0;
+  }
   return hash;
 }
 
-function sortMembers(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortMembers);
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, sortMembers(member)]));
+/** FNV-1a, 32 bits. @param start the hash of what comes before the text. */
+export function hashText(text: string, start = 0x811c9dc5): number {
+  let hash = start;
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
 }
 
 /** A request that repeated an idempotency key with other content. Without personal data. */

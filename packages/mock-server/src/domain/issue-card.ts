@@ -1,6 +1,6 @@
 /** Issues a card (spec 4.1): idempotency, template, customer, card, consents, in this order and all at once. */
 import { IssueCardRequest } from "@loyalty-cards/openapi/validators";
-import { type CardStore, createCard, getCard, type StoredCard } from "./cards.ts";
+import { type CardStore, createCard, type StoredCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import {
   type CustomerStore,
@@ -10,7 +10,7 @@ import {
 } from "./customers.ts";
 import {
   addWarning,
-  findIssuedCardId,
+  findIssuedCard,
   findRefusal,
   hashContent,
   hashText,
@@ -37,9 +37,8 @@ export function issueCard(domain: Domain<IssuingStore>, command: IssueCardComman
   const { templateId, body, idempotencyKey } = command;
   if (idempotencyKey === undefined) return issueNewCard(domain, command);
   const contentHash = hashContent(templateId, body);
-  const issued = findIssuedCardId(domain, idempotencyKey);
-  if (issued !== undefined) {
-    const card = getCard(domain, issued);
+  const card = findIssuedCard(domain, idempotencyKey);
+  if (card !== undefined) {
     if (card.contentHash !== undefined && card.contentHash !== contentHash) {
       warnAboutOtherContent(domain, command, card);
     }

@@ -89,13 +89,12 @@ export function validateFieldValues(template: Template, values: FieldValues): Fi
   const errors: FieldError[] = [];
   for (const { key, type, required, label = key } of template.fields) {
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
-    const pointer = toPointer(key);
     const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
     if (isBlank) {
-      if (required) errors.push({ pointer, detail: `Please fill in "${label}".` });
+      if (required) errors.push({ pointer: toPointer(key), detail: `Please fill in "${label}".` });
     } else if (typeof value !== (type === "number" ? "number" : "string")) {
       errors.push({
-        pointer,
+        pointer: toPointer(key),
         detail: `Please enter ${type === "number" ? "a number" : "text"} for "${label}".`,
       });
     }

@@ -4,7 +4,7 @@ import type { Endpoint, EndpointStore } from "../delivery/endpoints.ts";
 import type { EventStore } from "../delivery/outbox.ts";
 import type { ApiKey, ApiKeyStore } from "../domain/api-keys.ts";
 import type { CardStore, StoredCard } from "../domain/cards.ts";
-import { type Customer, type CustomerStore, normalizeEmail } from "../domain/customers.ts";
+import { addCardId, type Customer, type CustomerStore, normalizeEmail } from "../domain/customers.ts";
 import type { IdempotencyStore, StoredRefusal, Warning, WarningStore } from "../domain/idempotency.ts";
 import type { LedgerStore, StoredOperation } from "../domain/ledger.ts";
 import type { Template, TemplateStore } from "../domain/templates.ts";
@@ -34,7 +34,7 @@ export function createEmptyState(): State {
     cardIdBySlug: new Map(),
     operations: new Map(),
     operationIdsByCard: new Map(),
-    issuedUnderKey: new Map(),
+    cardIdByKey: new Map(),
     refusals: new Map(),
     endpoints: new Map(),
     deliveries: new Map(),
@@ -75,11 +75,11 @@ export function createState(items: StateItems): State {
   for (const card of items.cards) {
     state.cards.set(card.id, card);
     state.cardIdBySlug.set(card.slug, card.id);
-    state.customers.get(card.customerId)?.cardIds.push(card.id);
-    const { id: cardId, idempotencyKey, issuedAtMs: atMs } = card;
-    if (idempotencyKey === undefined) continue;
-    state.issuedUnderKey.delete(idempotencyKey); // the newest are last
-    state.issuedUnderKey.set(idempotencyKey, { cardId, atMs });
+    const customer = state.customers.get(card.customerId);
+    if (customer !== undefined) addCardId(customer, card.id);
+    if (card.idempotencyKey === undefined) continue;
+    state.cardIdByKey.delete(card.idempotencyKey); // the newest are last
+    state.cardIdByKey.set(card.idempotencyKey, card.id);
   }
   for (const operation of items.operations) {
     state.operations.set(operation.id, operation);
