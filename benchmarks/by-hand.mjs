@@ -1,4 +1,4 @@
-/** The baseline of the verifier's benchmarks: plain verifications, and an event of a given size. */
+/** The baseline of the verifier's benchmarks: plain verifications; and events. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 const form = /^t=(\d+),v1=([\da-f]{64})$/;
@@ -29,21 +29,20 @@ function parseHeader(header) {
   return [t, v1];
 }
 
-/** A valid event with exactly this many bytes of JSON. */
-export function eventText(bytes) {
-  const event = {
-    id: "evt_1",
+/** A valid event. */
+export function createEvent(id = "evt_1") {
+  const operation = { id: "op_1", type: "purchase" };
+  return {
+    id,
     type: "balance.changed",
     createdAt: "2026-01-01T00:00:00.000Z",
-    data: {
-      passId: "card_1",
-      customerId: "cus_1",
-      balance: 120,
-      change: 120,
-      operation: { id: "op_1", type: "purchase" },
-      note: "",
-    },
+    data: { passId: "card_1", customerId: "cus_1", balance: 120, change: 120, operation, note: "" },
   };
+}
+
+/** A valid event with exactly this many bytes of JSON. */
+export function eventText(bytes) {
+  const event = createEvent();
   event.data.note = "x".repeat(bytes - JSON.stringify(event).length);
   return JSON.stringify(event);
 }

@@ -1,46 +1,29 @@
 /** Sends signed deliveries at a constant rate, independent of the responses, and reports the response times. */
 import { Agent, request } from "node:http";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
+import { createEvent } from "./by-hand.mjs";
+import { quantile } from "./measure.mjs";
 
 const [port, secret, name] = process.argv.slice(2);
 const perSecond = 500;
 const seconds = 8;
 const warmUp = perSecond; // the first second is not counted
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
-const times = [];
-let failed = 0;
 
+/** @returns the response time in milliseconds. */
 function deliver(index) {
-  return new Promise((resolve) => {
-    const data = {
-      passId: "card_1",
-      customerId: "cus_1",
-      balance: 1,
-      change: 1,
-      operation: { id: "op_1", type: "purchase" },
-    };
-    const id = `evt_${name}_${index}_${Date.now()}`;
-    const rawBody = JSON.stringify({
-      id,
-      type: "balance.changed",
-      createdAt: new Date().toISOString(),
-      data,
-    });
-    const signature = signWebhookSync({ rawBody, secret, timestamp: Math.floor(Date.now() / 1000) });
-    const headers = { "service-signature": signature, "content-length": Buffer.byteLength(rawBody) };
-    const startedMs = performance.now();
+  const rawBody = JSON.stringify(createEvent(`evt_${name}_${index}`));
+  const signature = signWebhookSync({ rawBody, secret });
+  const headers = { "service-signature": signature, "content-length": Buffer.byteLength(rawBody) };
+  const startedMs = performance.now();
+  return new Promise((resolve, reject) => {
     const sent = request({ port, host: "127.0.0.1", method: "POST", agent, headers }, (response) => {
       response.resume().once("end", () => {
-        if (response.statusCode !== 204) failed += 1;
-        else if (index >= warmUp) times.push(performance.now() - startedMs);
-        resolve();
+        if (response.statusCode === 204) resolve(performance.now() - startedMs);
+        else reject(new Error(`status ${response.statusCode}`));
       });
     });
-    sent.once("error", () => {
-      failed += 1;
-      resolve();
-    });
-    sent.end(rawBody);
+    sent.once("error", reject).end(rawBody);
   });
 }
 
@@ -51,8 +34,6 @@ while (all.length < perSecond * seconds) {
   while (all.length < due) all.push(deliver(all.length));
   await new Promise((resolve) => setTimeout(resolve, 1));
 }
-await Promise.all(all);
+const times = (await Promise.all(all)).slice(warmUp);
 agent.destroy();
-times.sort((one, other) => one - other);
-const at = (share) => times[Math.floor(times.length * share)];
-process.send({ p50: at(0.5), p99: at(0.99), failed }, () => process.disconnect());
+process.send({ p50: quantile(times, 0.5), p99: quantile(times, 0.99) }, () => process.disconnect());
