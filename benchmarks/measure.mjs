@@ -31,7 +31,8 @@ export function perCallSync(call, calls) {
   return stop(calls);
 }
 
-function startTimers() {
+/** @returns a function that stops them and returns the microseconds for each of a number of calls, as `perCall`. */
+export function startTimers() {
   const startedMs = performance.now();
   const started = process.cpuUsage();
   return (calls) => {

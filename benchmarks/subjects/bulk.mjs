@@ -1,6 +1,6 @@
 /** Issuing many cards from an iterable, 32 at a time: each measurement is a fresh process, so that its peak memory is known. */
 import { fileURLToPath } from "node:url";
-import { startModule } from "../measure.mjs";
+import { startModule, startTimers } from "../measure.mjs";
 
 const file = fileURLToPath(import.meta.url);
 const atATime = 32;
@@ -89,13 +89,11 @@ async function loopOverIssueCard(rows, baseUrl) {
 
 async function main() {
   const [name, cards, baseUrl] = process.argv.slice(2);
-  const startedMs = performance.now();
-  const started = process.cpuUsage();
+  const stopTimers = startTimers();
   await loops[name](listRows(Number(cards)), baseUrl);
-  const time = ((performance.now() - startedMs) * 1000) / cards;
-  const { user, system } = process.cpuUsage(started);
+  const figures = stopTimers(cards);
   const memory = process.resourceUsage().maxRSS / 1000;
-  process.send({ time, cpu: (user + system) / cards, memory }, () => process.exit());
+  process.send({ ...figures, memory }, () => process.exit());
 }
 // Not awaited, so that the subject can be imported.
 if (process.send !== undefined && process.argv[1] === file) main();

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createEvent } from "../by-hand.mjs";
-import { perCall, startModule } from "../measure.mjs";
+import { perCall, startModule, startTimers } from "../measure.mjs";
 
 const databaseUrl = process.env.DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const redisUrl = process.env.REDIS_URL ?? "redis://127.0.0.1:6379";
@@ -87,8 +87,7 @@ const toPut = (name, inbox) => {
 
 /** Runs `start` with a handler, until it was called `count` times. @returns the time per event */
 async function handled(count, start) {
-  const startedMs = performance.now();
-  const started = process.cpuUsage();
+  const stopTimers = startTimers();
   let stop;
   await new Promise((resolve) => {
     let left = count;
@@ -97,10 +96,9 @@ async function handled(count, start) {
       if (left === 0) resolve();
     });
   });
-  const time = ((performance.now() - startedMs) / count) * 1000;
-  const { user, system } = process.cpuUsage(started);
+  const figures = stopTimers(count);
   await (await stop)?.();
-  return { time, cpu: (user + system) / count };
+  return figures;
 }
 
 const engines = {
