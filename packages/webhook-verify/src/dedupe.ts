@@ -75,8 +75,28 @@ export type AcceptResult =
   /** `error` is what `accept`, the inbox or the dedupe store threw. */
   | { outcome: "failed"; error: unknown };
 
-/** Claims the event, stores it and calls `accept`. Never rejects. Runs to its end after a timeout, so that the claim is released. */
-export async function acceptOnce(
+/** Calls `accept`, once per event where the options say so. Never throws or rejects. Without a promise when there is nothing to wait for. */
+export function acceptOnce(
+  options: AcceptOptions,
+  event: WebhookEvent,
+  delivery: Delivery,
+): AcceptResult | Promise<AcceptResult> {
+  const { inbox, accept, dedupe } = options;
+  if (inbox !== undefined || dedupe !== undefined) return claimAndAccept(options, event, delivery);
+  const fail = (error: unknown): AcceptResult => ({ outcome: "failed", error });
+  try {
+    const accepted = accept?.(event, delivery);
+    if (accepted === undefined) return verified;
+    return Promise.resolve(accepted).then(() => verified, fail);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+const verified: AcceptResult = { outcome: "verified" };
+
+/** Claims the event, stores it and calls `accept`. Runs to its end after a timeout, so that the claim is released. */
+async function claimAndAccept(
   { inbox, accept, dedupe }: AcceptOptions,
   event: WebhookEvent,
   delivery: Delivery,

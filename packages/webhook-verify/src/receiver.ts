@@ -137,7 +137,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
     const delivery = new VerifiedDelivery(reception.request.headers, body, nowMs);
     startHandling(reception, result, delivery);
-    return respondToEvent(reception, result, delivery, await acceptOnce(options, result.event, delivery));
+    let accepted = acceptOnce(options, result.event, delivery);
+    if (accepted instanceof Promise) accepted = await accepted;
+    return respondToEvent(reception, result, delivery, accepted);
   }
 
   function startHandling(
