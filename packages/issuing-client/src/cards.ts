@@ -72,7 +72,7 @@ export type IssueCardRequest<Fields = FieldValues> = {
     });
 
 /** Types of a card's members (spec 2.1). A member can be absent, but must not have another type: `"120"` cannot be added to. */
-const memberTypes = {
+const memberTypes = Object.entries({
   publicUrl: isString,
   status: isString,
   customerId: isString,
@@ -80,7 +80,7 @@ const memberTypes = {
   loyaltyTier: (value) => value === null || isString(value),
   issuedVia: isString,
   fieldValues: isObject,
-} satisfies Record<Exclude<keyof Card, "id">, (value: unknown) => boolean>;
+} satisfies Record<Exclude<keyof Card, "id">, (value: unknown) => boolean>);
 
 /**
  * Validates a card.
@@ -90,12 +90,12 @@ const memberTypes = {
 export function readCard<Fields>(call: Call, body: unknown): Card<Fields> {
   if (!isObject(body) || !isString(body["id"]) || body["id"] === "")
     throw call.invalidResponse("a card: it has no id");
-  const present = Object.entries(memberTypes).filter(([name]) => body[name] !== undefined);
+  const present = memberTypes.filter(([name]) => body[name] !== undefined);
   // A card can have only its id. The id of a wrapper object, such as a request id, is not the card's.
   if (present.length === 0 && Object.values(body).some(hasId))
     throw call.invalidResponse("a card: the card is inside another object");
+  if (present.every(([name, isValid]) => isValid(body[name]))) return body as typeof body & Card<Fields>;
   const invalid = present.filter(([name, isValid]) => !isValid(body[name])).map(([name]) => `/${name}`);
-  if (invalid.length === 0) return body as typeof body & Card<Fields>;
   const cardId = invalid.length < present.length ? body["id"] : undefined;
   throw call.invalidResponse(`a card: invalid type of ${invalid.join(", ")}`, cardId);
 }

@@ -83,13 +83,13 @@ function formatUserId(userId: unknown): string {
 
 /** The part of node:crypto that is used. */
 interface NodeCrypto {
-  createHash(algorithm: "sha256"): { update(text: string): { digest(encoding: "base64url"): string } };
+  hash?(algorithm: "sha256", text: string, encoding: "base64url"): string;
 }
 
 /** With node:crypto where it exists: WebCrypto uses another thread, which takes longer than the rest of a call's own work. */
 async function digest(text: string): Promise<string> {
   const nodeCrypto = getBuiltinModule("node:crypto") as NodeCrypto | undefined; // here, because loading it takes milliseconds
-  if (nodeCrypto !== undefined) return nodeCrypto.createHash("sha256").update(text).digest("base64url");
+  if (nodeCrypto?.hash !== undefined) return nodeCrypto.hash("sha256", text, "base64url");
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
   return btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-")

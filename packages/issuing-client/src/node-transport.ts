@@ -79,9 +79,16 @@ export function nodeTransport({ agent }: NodeTransportOptions = {}): Transport {
     // `request` is looked up at each call: MSW, nock and OpenTelemetry replace it.
     const { protocol, hostname, port } = target;
     const module = protocol === "https:" ? https : http;
-    const joinDuplicateHeaders = true; // as fetch does, instead of dropping all but the first
-    const address = { protocol, hostname, port, path };
-    const request = module.request({ ...address, method, headers, agent, joinDuplicateHeaders });
+    const request = module.request({
+      protocol,
+      hostname,
+      port,
+      path,
+      method,
+      headers,
+      agent,
+      joinDuplicateHeaders: true, // as fetch does, instead of dropping all but the first
+    });
     const response = new Promise<TransportResponse>((resolve, reject) => {
       request.on("error", reject);
       request.on("response", (message) => resolve(new NodeResponse(message)));
