@@ -215,12 +215,15 @@ export function listGrowth({ subject, result }: Benchmark): Growth[] {
 
 function renderGrowth(benchmark: Benchmark): string[] {
   const getTitle = (name: string) => (benchmark.subject.own.includes(name) ? `**${name}**` : name);
-  return listGrowth(benchmark).map(({ unit, figure, xs, series }) => {
+  return listGrowth(benchmark).map(({ name: growth, unit, figure, xs, series }) => {
     const rows = xs.map((x, index) => [
       `${formatNumber(x)} ${unit}`,
       ...series.map(({ medians }) => formatMedian(medians[index], figure.unit)),
     ]);
-    return renderTable([capitalize(figure.label), ...series.map(({ name }) => getTitle(name))], rows);
+    return renderTable(
+      [`${growth}: ${uncapitalize(figure.label)}`, ...series.map(({ name }) => getTitle(name))],
+      rows,
+    );
   });
 }
 
@@ -232,6 +235,8 @@ function renderTable(head: readonly string[], rows: readonly (readonly string[])
   const ruler = head.map((_, index) => (index === 0 ? "---" : "---:"));
   return [line(head), line(ruler), ...rows.map(line)].join("\n");
 }
+
+const uncapitalize = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
