@@ -62,8 +62,6 @@ process.on("exit", () => {
   for (const child of children) child.kill();
 });
 
-export const median = (numbers) => quantile(numbers, 0.5);
-
 /** Interpolates between the two nearest. */
 export function quantile(numbers, share) {
   const sorted = [...numbers].sort((a, b) => a - b);
