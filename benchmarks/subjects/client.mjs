@@ -2,7 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { perCall, startModule } from "../measure.mjs";
 
-const calls = 2_000;
+const calls = 1_500;
 const path = "/api/v1/templates/t/passes";
 const body = {
   fieldValues: { name: "Anna" },
@@ -36,7 +36,7 @@ counter. axios, got and stripe send over node:http, the other peers over fetch.`
     time: { label: "time per call", unit: "µs" },
   },
   floor: "bare fetch",
-  starts: 3,
+  starts: 2,
   warmUps: 2,
   own: ["", ", userId", ", fetch", ", fetch, userId", ", undici"].map((options) => `issueCard${options}`),
   panels: [
