@@ -6,7 +6,7 @@ import { eventText } from "../by-hand.mjs";
 import { startModule } from "../measure.mjs";
 
 const connections = 32;
-const requests = 4_000;
+const requests = 3_000;
 const variants = ["receiver", "by hand", "stripe constructEvent"];
 
 export default {
@@ -21,7 +21,8 @@ deduplication and no outcomes, and call no handler.`,
   },
   floor: "by hand",
   own: ["receiver"],
-  warmUps: 2,
+  starts: 3,
+  warmUps: 1,
   panels: ["node:http", "Express", "Fastify", "Hono"].map((name) => ({ name })),
   packages: ["stripe", "express", "fastify", "hono", "@hono/node-server"],
   async open({ name: framework }) {
