@@ -261,7 +261,7 @@ const introduction = `# Benchmarks
 
 Our packages beside other packages and beside a *floor*: the same work written by hand, without a library.
 
-\`npm ci && npm run bench\` measures everything in about 20 minutes; \`npm run bench -- NAME…\` measures some subjects, and
+\`npm ci && npm run bench\` measures everything in about 30 minutes; \`npm run bench -- NAME…\` measures some subjects, and
 \`npm run bench -- --list\` lists them. The mock server's and the inboxes' subjects need Linux; the inboxes' also need PostgreSQL and Redis on
 the standard ports.
 
