@@ -26,7 +26,7 @@ export default {
   title: "Storing webhooks",
   question: "How long does it take until an event is durable, and does that depend on how many events wait?",
   notes: `The \`INSERT\` is \`ON CONFLICT DO NOTHING RETURNING id\` in a transaction of its own. PostgreSQL: ${connections} connections each, pg-boss 10. Redis: the append-only file is
-off, and its floor is \`add\` of BullMQ, because a plain \`SET\` is no job. Response times: 500 deliveries a second from another process.
+off, and its floor is \`add\` of BullMQ, because a plain \`SET\` does not create a job. Response times: 500 deliveries a second from another process.
 
 Growth: *put* is the time per event, 64 at a time; *worker* the time per event that the engine's worker handles. pg-boss 10 sorts all waiting jobs each time it fetches some.`,
   figures: {
