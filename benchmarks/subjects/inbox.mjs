@@ -26,7 +26,10 @@ export default {
   title: "Storing webhooks",
   question: "How long does it take until an event is durable, and does that depend on how many events wait?",
   notes: `The \`INSERT\` is \`ON CONFLICT DO NOTHING RETURNING id\` in a transaction of its own. PostgreSQL: ${connections} connections each, pg-boss 10. Redis: the append-only file is
-off, and its floor is \`add\` of BullMQ, because a plain \`SET\` does not create a job. Response times: 500 deliveries a second from another process.
+off, and its floor is \`add\` of BullMQ, because a plain \`SET\` does not create a job. Response times: 500 deliveries a second from another process; pauses of the disk are in the \`INSERT\` of PostgreSQL too.
+
+*Until the effect*: 2 000 events, from the first one stored, 64 at a time, to the last one handled; the \`INSERT\` has no worker. pg-boss looks
+for jobs every 0.5 seconds.
 
 Growth: *put* is the time per event, 64 at a time; *worker* the time per event that the engine's worker handles. pg-boss 10 sorts all waiting jobs each time it fetches some.`,
   figures: {
@@ -44,6 +47,13 @@ Growth: *put* is the time per event, 64 at a time; *worker* the time per event t
     of("SQLite", 1, 200),
     of("SQLite", 64, 3_200),
     of("Redis", 16, 1_600, { floor: "BullMQ add" }),
+    ...["PostgreSQL", "SQLite", "Redis"].map((engine) => ({
+      name: `${engine}, until the effect`,
+      engine,
+      effects: 2_000,
+      floor: { PostgreSQL: floor, SQLite: floor, Redis: "BullMQ add" }[engine],
+      starts: 2,
+    })),
     {
       name: "Response time at 500 deliveries a second",
       engine: "receivers",
@@ -56,9 +66,11 @@ Growth: *put* is the time per event, 64 at a time; *worker* the time per event t
   packages: ["pg-boss", "bullmq", "pg", "libsql"],
   starts: 3,
   rounds: 9,
-  async open({ engine, atATime, calls, x }) {
+  async open({ engine, atATime, calls, effects, x }) {
     if (engine === "receivers") return openReceivers();
-    const { put, others, fill, work, close } = await engines[engine]();
+    const { put, others, workers, fill, work, close } = await engines[engine]();
+    if (effects !== undefined)
+      return { variants: toEffects({ [put.name]: put, ...others }, workers, effects), close };
     if (x === undefined) {
       const subjects = { [put.name]: put, ...others };
       for (const call of Object.values(subjects)) await perCall(call, 2_000, 16); // compiles, connects and plans
@@ -84,6 +96,19 @@ const toPut = (name, inbox) => {
   };
   return Object.defineProperty(put, "name", { value: name });
 };
+
+/** From the first event stored, 64 at a time, to the last one handled. A variant without a worker only stores. */
+function toEffects(calls, workers, count) {
+  const run = (call, startWorker) => async () => {
+    if (startWorker === undefined) return perCall(call, count, 64);
+    return handled(count, (handler) => {
+      const stop = startWorker(handler);
+      perCall(call, count, 64);
+      return stop;
+    });
+  };
+  return Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, run(call, workers[name])]));
+}
 
 /** Runs `start` with a handler, until it was called `count` times. @returns the time per event */
 async function handled(count, start) {
@@ -112,6 +137,10 @@ const engines = {
     bare.exec(
       "PRAGMA synchronous = FULL; CREATE TABLE bare (id TEXT PRIMARY KEY, type TEXT, body TEXT, at INTEGER)",
     );
+    const startWorker = (handler) => {
+      const worker = inbox.work(handler);
+      return () => worker.stop();
+    };
     const insert = bare.prepare("INSERT INTO bare VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id");
     return {
       put: toPut("sqliteInbox", inbox),
@@ -128,11 +157,8 @@ const engines = {
             INSERT INTO webhook_inbox_events (id, type, body, received_at, due_at) SELECT 'evt_w' || i, 'balance.changed',
               json_object('id', 'evt_w' || i, 'type', 'balance.changed', 'data', hex(zeroblob(100))), i, i FROM n`),
         ),
-      work: (count) =>
-        handled(count, (handler) => {
-          const worker = inbox.work(handler);
-          return () => worker.stop();
-        }),
+      work: (count) => handled(count, startWorker),
+      workers: { sqliteInbox: startWorker },
       async close() {
         bare.close();
         await inbox.close();
@@ -156,20 +182,24 @@ const engines = {
     });
     await boss.start();
     await boss.createQueue("events");
+    await boss.createQueue("sent");
+    const startWorker = (queue, batchSize, handler) => {
+      boss.work(queue, { pollingIntervalSeconds: 0.5, batchSize }, handler);
+      return () => boss.offWork(queue);
+    };
     await pool.query("CREATE TABLE bare (id text PRIMARY KEY, type text, body jsonb, at timestamptz)");
     const inbox = await pgBossInbox(boss, { queue: "events" });
     return {
       put: toPut("pgBossInbox", inbox),
       inbox,
       others: {
-        [floor]: () => {
-          const event = createNextEvent();
+        [floor]: (event = createNextEvent()) => {
           return pool.query(
             "INSERT INTO bare VALUES ($1, $2, $3, now()) ON CONFLICT DO NOTHING RETURNING id",
             [event.id, event.type, JSON.stringify(event)],
           );
         },
-        "pg-boss send": () => boss.send("events", createNextEvent()),
+        "pg-boss send": () => boss.send("sent", createNextEvent()),
       },
       async fill(count) {
         await pool.query(
@@ -179,11 +209,11 @@ const engines = {
         );
         await pool.query("ANALYZE job");
       },
-      work: (count) =>
-        handled(count, (handler) => {
-          boss.work("events", { pollingIntervalSeconds: 0.5, batchSize: count }, inboxHandler(handler));
-          return () => boss.offWork("events");
-        }),
+      work: (count) => handled(count, (handler) => startWorker("events", count, inboxHandler(handler))),
+      workers: {
+        pgBossInbox: (handler) => startWorker("events", 1_000, inboxHandler(handler)),
+        "pg-boss send": (handler) => startWorker("sent", 1_000, async (jobs) => jobs.forEach(handler)),
+      },
       async close() {
         await boss.stop({ graceful: false, close: true, wait: true });
         await pool.query(`DROP SCHEMA ${schema} CASCADE`);
@@ -197,11 +227,16 @@ const engines = {
     const prefix = `benchmark-${randomUUID()}`;
     const connection = { url: redisUrl, enableOfflineQueue: false };
     const queue = new Queue("events", { prefix, connection });
+    const sent = new Queue("sent", { prefix, connection });
+    const startWorker = (name, handler) => {
+      const worker = new Worker(name, handler, { prefix, connection: { url: redisUrl }, concurrency: 16 });
+      return () => worker.close(true);
+    };
     const inbox = await bullmqInbox(queue, { log: () => {} });
     return {
       put: toPut("bullmqInbox", inbox),
       inbox,
-      others: { "BullMQ add": () => queue.add("balance.changed", createNextEvent()) },
+      others: { "BullMQ add": () => sent.add("balance.changed", createNextEvent()) },
       async fill(count) {
         for (let left = count; left > 0; left -= 5_000) {
           const body = JSON.stringify(createNextEvent());
@@ -211,18 +246,16 @@ const engines = {
           );
         }
       },
-      work: (count) =>
-        handled(count, (handler) => {
-          const worker = new Worker("events", inboxHandler(handler), {
-            prefix,
-            connection: { url: redisUrl },
-            concurrency: 16,
-          });
-          return () => worker.close(true);
-        }),
+      work: (count) => handled(count, (handler) => startWorker("events", inboxHandler(handler))),
+      workers: {
+        bullmqInbox: (handler) => startWorker("events", inboxHandler(handler)),
+        "BullMQ add": (handler) => startWorker("sent", async (job) => handler(job.data)),
+      },
       async close() {
-        await queue.obliterate({ force: true, count: 10_000 });
-        await queue.close();
+        for (const each of [queue, sent]) {
+          await each.obliterate({ force: true, count: 10_000 });
+          await each.close();
+        }
       },
     };
   },
@@ -231,8 +264,10 @@ const engines = {
 async function openReceivers() {
   const { nodeReceiver } = await import("@loyalty-cards/webhook-verify/node");
   const opened = [await engines.SQLite(), await engines.PostgreSQL(), await engines.Redis()];
+  const bare = opened[1].others[floor];
   const receivers = [
     ["nothing stored", { accept() {} }],
+    [`${floor} in PostgreSQL`, { inbox: { put: (event) => bare(event).then(() => "stored") } }],
     ...opened.map(({ put, inbox }) => [put.name, { inbox }]),
   ];
   const run = (name, options) => async () => {
