@@ -47,7 +47,7 @@ const reserved: [what: RegExp, mayImport: RegExp][] = [
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/adapters\/msw\.ts$/],
   [/^@opentelemetry\//, /^packages\/[\w-]+\/src\/otel\.ts$/],
   [/^libsql$/, /^packages\/webhook-inbox\/src\/sqlite\/database-node\.ts$/],
-  [/^node:/, /(^|\/)(bin|pg-boss|[\w-]*node[\w-]*|undici-transport)\.ts$/],
+  [/^node:/, /^packages\/cli\/|(^|\/)(bin|pg-boss|[\w-]*node[\w-]*|undici-transport)\.ts$/],
 ];
 
 /** Users pass frameworks and engines as arguments. The packages import only their types, so that they stay optional. */

@@ -1,0 +1,88 @@
+/** One command of the tree: its global options, and what its action receives and returns. */
+import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
+import { type Command, InvalidArgumentError } from "commander";
+import { createClient, type Environment, readEnvironment } from "./configuration.ts";
+import { Printer } from "./printer.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  baseUrl?: string;
+  json?: boolean;
+  quiet?: boolean;
+  color?: boolean;
+  /** False with `--no-input`. */
+  input?: boolean;
+  timeout?: number;
+}
+
+/** What the action of a command receives. */
+export interface Context {
+  terminal: Terminal;
+  print: Printer;
+  environment: Environment;
+  globals: GlobalOptions;
+  /** Whether a question can be asked. */
+  canAsk: boolean;
+  /** A client of the configured service. */
+  createClient(more?: Partial<IssuingClientOptions>): Promise<IssuingClient>;
+}
+
+/** @returns the exit code; 0 when undefined. */
+export type Action<Options> = (
+  context: Context,
+  options: Options,
+  // biome-ignore lint/suspicious/noExplicitAny: a string, a list of strings or undefined, as the command declares its arguments
+  ...args: any[]
+) => Promise<number | undefined>;
+
+/** The tree of commands in one process. */
+export interface Cli {
+  terminal: Terminal;
+  /** Set by the action that ran. */
+  exitCode: number;
+}
+
+/** Connects a command with its action. */
+export function setAction<Options extends object>(
+  cli: Cli,
+  command: Command,
+  action: Action<Options>,
+): Command {
+  return command.action(async () => {
+    const options = command.optsWithGlobals<Options & GlobalOptions>();
+    cli.exitCode =
+      (await action(createContext(cli.terminal, options), options, ...command.processedArgs)) ?? 0;
+  });
+}
+
+function createContext(terminal: Terminal, globals: GlobalOptions): Context {
+  const environment = readEnvironment(terminal);
+  const settings = { baseUrl: globals.baseUrl, timeoutMs: globals.timeout && globals.timeout * 1000 };
+  return {
+    terminal,
+    print: new Printer(terminal, globals),
+    environment,
+    globals,
+    canAsk: globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true,
+    createClient: (more) => createClient(settings, environment, more),
+  };
+}
+
+/** Examples at the end of `--help`. Each line is a comment or a command. */
+export function addExamples(command: Command, ...lines: string[]): Command {
+  return command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+}
+
+/** Parses the value of an option: a whole number in a range. */
+export function parseWhole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+    throw new InvalidArgumentError(`It must be a whole number ${range}.`);
+  };
+}
+
+/** Collects the values of an option that can be repeated. */
+export const collect = (value: string, all: string[] = []): string[] => [...all, value];

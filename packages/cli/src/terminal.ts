@@ -1,0 +1,35 @@
+/** What a command uses of its process: streams, environment, folder, and Ctrl-C. An argument, so that tests run commands without a process. */
+
+/** A stream to write to; `isTTY` and `columns` as Node.js has them. */
+export interface OutputStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
+export interface Terminal {
+  stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean | undefined };
+  stdout: OutputStream;
+  stderr: OutputStream;
+  env: Readonly<Record<string, string | undefined>>;
+  /** The working folder, which file arguments are relative to. */
+  cwd: string;
+  /** Calls the listener at Ctrl-C and SIGTERM. @returns a function that removes it; without a listener both end the process. */
+  onInterrupt(listener: () => void): () => void;
+}
+
+const signals = ["SIGINT", "SIGTERM"] as const;
+
+export const processTerminal: Terminal = {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  cwd: process.cwd(),
+  onInterrupt(listener) {
+    for (const signal of signals) process.on(signal, listener);
+    return () => {
+      for (const signal of signals) process.off(signal, listener);
+    };
+  },
+};
