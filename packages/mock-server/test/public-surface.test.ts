@@ -23,7 +23,11 @@ it("exports from ./msw", async () => {
 it("exports from ./node", async () => {
   expect(Object.keys(await import("@loyalty-cards/mock-server/node")).sort()).toMatchInlineSnapshot(`
     [
+      "createEnvironment",
+      "readSeed",
+      "runCommand",
       "startMockServer",
+      "watchParent",
     ]
   `);
 });

@@ -1,14 +1,11 @@
 /** The command `loyalty-cards-mock`: runs the service on a port until Ctrl-C, or while another command runs. */
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
-import { isObject } from "../domain/input.ts";
-import type { MockServiceOptions } from "../sandbox/options.ts";
 import { type MockServer, startMockServer } from "./node.ts";
-import { exec, watchParent } from "./node-exec.ts";
+import { runCommand, watchParent } from "./node-exec.ts";
+import { readSeed } from "./node-seed.ts";
 
 const { version } = packageJson;
-const parentId = process.ppid;
 
 const help = `Usage: loyalty-cards-mock [options]
        loyalty-cards-mock exec [options] -- <command> [arguments]
@@ -69,10 +66,10 @@ async function main(): Promise<number | undefined> {
     ...(!values.quiet && { onTraffic: (line: string) => console.error(line) }),
     ...(data !== undefined && { data }),
   });
-  if (program !== undefined) return await exec(server, parentId, program, programArgs).finally(server.close);
+  if (program !== undefined) return await runCommand(server, program, programArgs).finally(server.close);
   const stop = () => void server.close().then(() => process.exit(0));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
-  watchParent(parentId, stop);
+  watchParent(stop);
   console.log(values.json ? formatJson(server) : formatBanner(server));
   return undefined;
 }
@@ -125,39 +122,6 @@ function formatError(error: unknown): string {
   if (syscall?.startsWith("spawn")) return `The command cannot be run: ${message}.`;
   const [line = ""] = String(message).split("\n");
   return code?.startsWith("ERR_PARSE_ARGS") ? `${line} See --help.` : line;
-}
-
-/** The content of a seed file. */
-export type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints" | "storeRefusals">;
-
-const seedMembers = ["defaultCountry", "templates", "endpoints", "storeRefusals"];
-
-export function readSeed(file: string): Seed {
-  try {
-    return validateSeed(JSON.parse(readFileSync(file, "utf8")));
-  } catch (error) {
-    throw new Error(`--seed ${file} cannot be used: ${(error as Error).message}`);
-  }
-}
-
-/** Checks the structure of the file. The service validates the templates and endpoints. */
-function validateSeed(seed: unknown): Seed {
-  if (!isObject(seed)) throw new TypeError("it is not an object.");
-  const unknown = Object.keys(seed).filter((name) => !seedMembers.includes(name));
-  if (unknown.length > 0) throw new TypeError(`"${unknown[0]}" is unknown; use ${seedMembers.join(", ")}.`);
-  for (const [name, list] of Object.entries(seed)) {
-    if (name === "defaultCountry" || name === "storeRefusals") continue; // the service checks them
-    if (!Array.isArray(list) || !list.every(isObject))
-      throw new TypeError(`"${name}" is not a list of objects.`);
-    for (const entry of list) {
-      for (const inner of ["fields", "tiers", "events"]) {
-        const value = entry[inner];
-        if (value !== undefined && !Array.isArray(value))
-          throw new TypeError(`"${inner}" in "${name}" is not a list.`);
-      }
-    }
-  }
-  return seed as Seed;
 }
 
 main().then(

@@ -1,13 +1,31 @@
 /** Runs a command while the service runs, with the address and keys in its environment variables. */
 import { execFileSync, spawn } from "node:child_process";
 import { constants } from "node:os";
-import type { MockServer } from "./node.ts";
+import type { MockService } from "../service.ts";
 
+/** Read at the start: the parent may end before `watchParent` is called. */
+const parentId = process.ppid;
 const parentCheckMs = 500;
+/** What is needed of a `MockServer`. */
+interface RunningService {
+  url: string;
+  service: MockService;
+}
+
 const forwarded = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
 
-/** The environment variables that the examples read. */
-export function createEnvironment({ url, service }: MockServer): Record<string, string> {
+/**
+ * The environment variables that a program needs to use the service: `LOYALTY_URL`, `LOYALTY_API_KEY`, `LOYALTY_FULL_API_KEY`,
+ * `LOYALTY_TEMPLATE_ID`, `LOYALTY_CONSOLE_URL` and, when the seed has an endpoint, `LOYALTY_SIGNING_SECRET`.
+ * @example
+ * ```ts
+ * import { createEnvironment, startMockServer } from "@loyalty-cards/mock-server/node";
+ *
+ * const server = await startMockServer();
+ * Object.assign(process.env, createEnvironment(server));
+ * ```
+ */
+export function createEnvironment({ url, service }: RunningService): Record<string, string> {
   const [endpoint] = service.endpoints;
   return {
     LOYALTY_URL: url,
@@ -22,8 +40,15 @@ export function createEnvironment({ url, service }: MockServer): Record<string, 
 /**
  * Calls `onEnd` once when npm has ended. On SIGTERM npm ends its shell, which does not forward the signal; this process only
  * sees that its parent has changed. Without npm a parent may end first on purpose, as with `nohup`.
+ * @example
+ * ```ts
+ * import { startMockServer, watchParent } from "@loyalty-cards/mock-server/node";
+ *
+ * const { close } = await startMockServer({ port: 4010 });
+ * watchParent(() => void close()); // as a script of package.json
+ * ```
  */
-export function watchParent(parentId: number, onEnd: () => void): void {
+export function watchParent(onEnd: () => void): void {
   if (process.env["npm_lifecycle_event"] === undefined) return;
   const timer = setInterval(() => {
     if (process.ppid === parentId) return;
@@ -33,10 +58,20 @@ export function watchParent(parentId: number, onEnd: () => void): void {
   timer.unref();
 }
 
-/** @returns the command's exit code; 128 and the signal's number when a signal ended it, as shells do. */
-export function exec(
-  server: MockServer,
-  parentId: number,
+/**
+ * Runs a command with the variables of `createEnvironment` and the streams of this process. Signals are passed to the command.
+ * @returns the command's exit code; 128 and the signal's number when a signal ended it, as shells do.
+ * @throws the system's error when the command cannot be started.
+ * @example
+ * ```ts
+ * import { runCommand, startMockServer } from "@loyalty-cards/mock-server/node";
+ *
+ * const server = await startMockServer();
+ * process.exitCode = await runCommand(server, "npm", ["test"]).finally(server.close);
+ * ```
+ */
+export function runCommand(
+  server: RunningService,
   command: string,
   args: readonly string[],
 ): Promise<number> {
@@ -54,7 +89,7 @@ export function exec(
       started = child.pid === undefined ? [] : findDescendants(child.pid);
       child.kill(signal);
     };
-    watchParent(parentId, () => pass("SIGTERM"));
+    watchParent(() => pass("SIGTERM"));
     for (const signal of forwarded) process.on(signal, pass);
     const end = (act: () => void) => {
       for (const signal of forwarded) process.off(signal, pass);

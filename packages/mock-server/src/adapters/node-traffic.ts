@@ -1,4 +1,4 @@
-/** Formats one line per API request and per delivery attempt, for a terminal. The lines contain no personal data, keys or secrets. */
+/** API requests and delivery attempts, as data and as one line each for a terminal. They contain no personal data, keys or secrets. */
 import type { Attempt, Delivery } from "../delivery/deliveries.ts";
 import type { ServiceResponse } from "../http/response.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -6,33 +6,99 @@ import type { Sandboxes } from "../sandbox/sandboxes.ts";
 
 const maxPathLength = 200;
 
-/** The parts of a request line; `path` is absent when the address is invalid. */
-export interface RequestLine {
+/** An API request, or a request of another kind that failed. */
+export interface RequestExchange {
+  kind: "request";
+  method: string;
+  /** Without the query; absent when the address is unreadable. */
+  path?: string;
+  /** Absent when an injected fault broke the connection. */
+  status?: number;
+  /** The injected fault that broke the connection. */
+  fault?: string;
+  durationMs: number;
+  /** The card that was issued. */
+  cardId?: string;
+}
+
+/** One delivery attempt of a webhook. */
+export interface DeliveryExchange {
+  kind: "delivery";
+  type: string;
+  eventId: string;
+  deliveryId: string;
+  /** The endpoint, without its query: a query may hold a token. */
+  url: string;
+  /** 1 for the first attempt. */
+  attempt: number;
+  /** The status of the response. */
+  status?: number;
+  /** Why there was no response. */
+  error?: string;
+  durationMs: number;
+  state: Delivery["state"];
+  /** The time until the next attempt, by the service's clock; absent when none follows. */
+  nextAttemptInMs?: number;
+}
+
+/** A request to the service, or a delivery attempt from it. It contains no bodies, queries, keys or secrets. */
+export type Exchange = RequestExchange | DeliveryExchange;
+
+interface Responded {
   method: string;
   path: string | undefined;
   response: ServiceResponse;
   durationMs: number;
 }
 
-/** `POST /api/v1/templates/tpl_club/passes 201 12 ms card_8sT2kq`; undefined for pages and the control API, unless the request failed. */
-export function formatRequest({ method, path, response, durationMs }: RequestLine): string | undefined {
+/** @returns undefined for pages and the control API, unless the request failed. */
+export function toRequestExchange({
+  method,
+  path,
+  response,
+  durationMs,
+}: Responded): RequestExchange | undefined {
   const { status, connectionFault } = response;
   const isApi = path?.startsWith("/api/v1/") ?? true;
   if (!isApi && status < 400) return undefined;
-  const shownPath = path === undefined ? "(unreadable address)" : path.slice(0, maxPathLength);
-  const outcome = connectionFault === undefined ? status : `${connectionFault} (injected fault)`;
   const cardId = isApi && status === 201 ? readId(response.body) : undefined;
-  return [method, shownPath, outcome, `${Math.round(durationMs)} ms`, cardId]
-    .filter((part) => part !== undefined)
-    .join(" ");
+  return {
+    kind: "request",
+    method,
+    ...(path !== undefined && { path: path.slice(0, maxPathLength) }),
+    ...(connectionFault === undefined ? { status } : { fault: connectionFault }),
+    durationMs: Math.round(durationMs),
+    ...(cardId !== undefined && { cardId }),
+  };
+}
+
+/** `POST /api/v1/templates/tpl_club/passes 201 12 ms card_8sT2kq`, `--> balance.changed evt_0mm…  <-- 401 http://localhost:3000/webhooks next in 1 min`. */
+export function formatExchange(exchange: Exchange): string {
+  if (exchange.kind === "request") {
+    const { method, path = "(unreadable address)", status, fault, durationMs, cardId } = exchange;
+    const outcome = status ?? `${fault} (injected fault)`;
+    return `${method} ${path} ${outcome} ${durationMs} ms${cardId === undefined ? "" : ` ${cardId}`}`;
+  }
+  const { type, eventId, status, error, url } = exchange;
+  const next = formatNextAttempt(exchange);
+  return `--> ${type} ${eventId}  <-- ${status ?? error} ${url}${next === "" ? "" : ` ${next}`}`;
+}
+
+/** `next in 5 min`, or empty after a success. */
+export function formatNextAttempt({ state, nextAttemptInMs }: DeliveryExchange): string {
+  if (nextAttemptInMs !== undefined) return `next ${formatWait(nextAttemptInMs)}`;
+  return state === "failed" ? "failed, no further attempt" : "";
 }
 
 function readId(body: ServiceResponse["body"]): string | undefined {
   return typeof body === "string" ? JSON.parse(body).id : undefined;
 }
 
-/** Calls `onLine` after each delivery attempt, in every sandbox. */
-export function listenToDeliveries(sandboxes: Sandboxes, onLine: (line: string) => void): void {
+/** Calls the listener after each delivery attempt, in every sandbox. */
+export function listenToDeliveries(
+  sandboxes: Sandboxes,
+  onExchange: (exchange: DeliveryExchange) => void,
+): void {
   const seen = new WeakSet<Attempt>();
   const isNew = ({ attempts }: Delivery) => {
     const attempt = attempts.at(-1);
@@ -45,23 +111,30 @@ export function listenToDeliveries(sandboxes: Sandboxes, onLine: (line: string) 
     if (change.type === "reset") for (const delivery of deliveries.values()) isNew(delivery);
     if (change.type !== "delivery") return;
     const delivery = deliveries.get(change.id);
-    if (delivery !== undefined && isNew(delivery)) onLine(formatDelivery(sandbox, delivery));
+    if (delivery !== undefined && isNew(delivery)) onExchange(toDeliveryExchange(sandbox, delivery));
   });
 }
 
-/** `--> balance.changed evt_0mm…  <-- 401 http://localhost:3000/webhooks next in 1 min`. */
-function formatDelivery({ domain }: Sandbox, delivery: Delivery): string {
-  const { type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
-  const { status, error } = attempts.at(-1) as Attempt;
+function toDeliveryExchange({ domain }: Sandbox, delivery: Delivery): DeliveryExchange {
+  const { id, type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
+  const { status, error, durationMs } = attempts.at(-1) as Attempt;
   const endpoint = domain.state.endpoints.get(endpointId);
-  const { origin, pathname } = new URL(endpoint?.url ?? "about:blank"); // a query may hold a token
-  const next =
-    nextAttemptAt !== undefined
-      ? ` next ${formatWait(Date.parse(nextAttemptAt) - domain.nowMs())}`
-      : state === "failed"
-        ? " failed, no further attempt"
-        : "";
-  return `--> ${type} ${eventId}  <-- ${status ?? error} ${origin}${pathname}${next}`;
+  const { origin, pathname } = new URL(endpoint?.url ?? "about:blank");
+  return {
+    kind: "delivery",
+    type,
+    eventId,
+    deliveryId: id,
+    url: `${origin}${pathname}`,
+    attempt: attempts.length,
+    ...(status !== undefined && { status }),
+    ...(error !== undefined && { error }),
+    durationMs,
+    state,
+    ...(nextAttemptAt !== undefined && {
+      nextAttemptInMs: Math.max(0, Date.parse(nextAttemptAt) - domain.nowMs()),
+    }),
+  };
 }
 
 function formatWait(ms: number): string {

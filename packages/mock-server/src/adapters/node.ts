@@ -11,8 +11,12 @@ import { createFirstClock, restoreSandboxes } from "../sandbox/saved-state.ts";
 import { createMockService, getCore, type MockService, type ServiceCore } from "../service.ts";
 import { type DataFile, type LockedDataFile, lockAndReadDataFile } from "./node-data-file.ts";
 import { discardBody, fromNode, rejectUnparsed, writeResponse } from "./node-http.ts";
-import { formatRequest, listenToDeliveries } from "./node-traffic.ts";
+import { type Exchange, formatExchange, listenToDeliveries, toRequestExchange } from "./node-traffic.ts";
 import { findReferenceResponse } from "./reference-node.ts";
+
+export { createEnvironment, runCommand, watchParent } from "./node-exec.ts";
+export { readSeed, type Seed } from "./node-seed.ts";
+export type { DeliveryExchange, Exchange, RequestExchange } from "./node-traffic.ts";
 
 /** The options of the service, and the address it listens on. */
 export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | "allowedHosts"> {
@@ -35,6 +39,8 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
    * ```
    */
   onTraffic?: (line: string) => void;
+  /** As `onTraffic`, with data instead of a line, for another format. Default: not called. */
+  onExchange?: (exchange: Exchange) => void;
 }
 
 /** A service on a port. */
@@ -78,11 +84,21 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   }
 }
 
+type Report = (exchange: Exchange) => void;
+
 async function listen(
   options: Omit<MockServerOptions, "data">,
   taken: LockedDataFile | undefined,
 ): Promise<MockServer> {
-  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, onTraffic, ...serviceOptions } = options;
+  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, ...others } = options;
+  const { onTraffic, onExchange, ...serviceOptions } = others;
+  const report: Report | undefined =
+    onTraffic === undefined && onExchange === undefined
+      ? undefined
+      : (exchange) => {
+          onTraffic?.(formatExchange(exchange));
+          onExchange?.(exchange);
+        };
   const saved = taken?.saved;
   let core: ServiceCore | undefined;
   let kept: DataFile | undefined;
@@ -94,7 +110,7 @@ async function listen(
       requireHostHeader: false, // refused by fromNode, with problem details
     },
     (incoming, outgoing) => {
-      if (core !== undefined) void respond(core, kept, onTraffic, incoming, outgoing);
+      if (core !== undefined) void respond(core, kept, report, incoming, outgoing);
     },
   );
   rejectUnparsed(server);
@@ -115,7 +131,7 @@ async function listen(
       allowedHosts: isLoopback(toHostname(host)) ? "loopback" : "any",
     });
     core = getCore(service);
-    if (onTraffic !== undefined) listenToDeliveries(core.sandboxes, onTraffic);
+    if (report !== undefined) listenToDeliveries(core.sandboxes, report);
     if (saved !== undefined) restoreSandboxes(core.sandboxes, saved);
     kept = taken?.open(core);
   } catch (error) {
@@ -126,6 +142,7 @@ async function listen(
     url,
     service,
     close: async () => {
+      for (const { dispatcher } of core?.sandboxes.list() ?? []) dispatcher.close();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -145,7 +162,7 @@ const toHostname = (host: string) => (host.includes(":") ? `[${host}]` : host);
 async function respond(
   core: ServiceCore,
   kept: DataFile | undefined,
-  onTraffic: MockServerOptions["onTraffic"],
+  report: Report | undefined,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -163,11 +180,12 @@ async function respond(
         new Problem(500, `The data file cannot be written: ${(error as Error).message}`),
       );
     }
-    if (onTraffic !== undefined) {
+    if (report !== undefined) {
       const { method = "GET" } = incoming;
       const path = request instanceof Problem ? undefined : request.url.pathname;
-      const line = formatRequest({ method, path, response, durationMs: performance.now() - startedMs });
-      if (line !== undefined) onTraffic(line);
+      const durationMs = performance.now() - startedMs;
+      const exchange = toRequestExchange({ method, path, response, durationMs });
+      if (exchange !== undefined) report(exchange);
     }
     const isBodyRead =
       incoming.complete || hasNoResponse(response.connectionFault) || (await discardBody(incoming));

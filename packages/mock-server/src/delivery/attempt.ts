@@ -19,12 +19,13 @@ type AttemptOutcome = { status: number } | { error: string };
 
 export type AttemptResult = AttemptOutcome & Pick<Attempt, "signedAt" | "signedWith">;
 
-/** Never rejects: a request that cannot be sent is a failed attempt. */
+/** Never rejects: a request that cannot be sent is a failed attempt. @param abort ends the attempt; the timeout uses it too. */
 export async function sendAttempt(
   transport: DeliveryTransport,
   endpoint: Endpoint,
   delivery: Delivery,
   isDropped: boolean,
+  abort: AbortController,
 ): Promise<AttemptResult> {
   const timestamp = Math.floor(transport.signingTimeMs() / 1000);
   const signature = {
@@ -32,12 +33,11 @@ export async function sendAttempt(
     signedWith: transport.signedWith,
   };
   if (isDropped) return { error: "dropped by an injected fault", ...signature };
-  const timeout = new AbortController();
   try {
-    const request = await createRequest(endpoint, delivery, timestamp, timeout.signal);
+    const request = await createRequest(endpoint, delivery, timestamp, abort.signal);
     const outcome = await withTimeout(
       transport.deliveryTimeoutMs,
-      timeout,
+      abort,
       readStatus(transport.deliver, request),
     );
     return { ...outcome, ...signature };
@@ -87,14 +87,14 @@ async function discardBody(body: ReadableStream | null | undefined): Promise<voi
 
 async function withTimeout(
   ms: number,
-  timeout: AbortController,
+  abort: AbortController,
   outcome: Promise<AttemptOutcome>,
 ): Promise<AttemptOutcome> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<AttemptOutcome>((resolve) => {
     timer = setTimeout(() => {
       resolve({ error: `no response within ${ms / 1000} s` });
-      timeout.abort();
+      abort.abort();
     }, ms);
     (timer as { unref?: () => void }).unref?.();
   });

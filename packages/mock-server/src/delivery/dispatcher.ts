@@ -29,6 +29,8 @@ export interface Dispatcher {
   idle(): Promise<void>;
   /** Moves time from one due attempt to the next, up to the end. */
   moveTime(getEnd: GetEnd): Promise<AttemptRecord[]>;
+  /** Ends the attempts in progress and makes no more. Their deliveries stay pending. */
+  close(): void;
 }
 
 /** @param clock returns the current clock, because it can be replaced. */
@@ -39,11 +41,13 @@ export function createDispatcher(
 ): Dispatcher {
   const queue = createDueQueue<Delivery>();
   const inProgress = new Map<Delivery, Promise<void>>();
+  const requests = new Set<AbortController>();
+  let isClosed = false;
   let attempts: AttemptRecord[] = [];
   let cancelTimer = () => {};
 
   function schedule(delivery: Delivery): void {
-    if (delivery.nextAttemptAt === undefined || inProgress.has(delivery)) return;
+    if (isClosed || delivery.nextAttemptAt === undefined || inProgress.has(delivery)) return;
     queue.add(delivery, Date.parse(delivery.nextAttemptAt));
     startDue();
   }
@@ -96,14 +100,17 @@ export function createDispatcher(
 
   async function makeAttempt(delivery: Delivery, state: DispatchStore): Promise<void> {
     const endpoint = state.endpoints.get(delivery.endpointId);
-    if (endpoint === undefined) return;
+    if (isClosed || endpoint === undefined) return;
     const at = new Date(clock().now()).toISOString();
     const startedMs = performance.now();
     const wasHeldBack = delivery.isHeldBack === true;
     delete delivery.isHeldBack;
     const isDropped = takeDeliveryFault(domain, "drop", delivery);
-    const result = await sendAttempt(transport, endpoint, delivery, isDropped);
-    if (domain.state !== state) return; // reset or restored during the attempt
+    const request = new AbortController();
+    requests.add(request);
+    const result = await sendAttempt(transport, endpoint, delivery, isDropped, request);
+    requests.delete(request);
+    if (isClosed || domain.state !== state) return; // closed, reset or restored during the attempt
     const made = { at, ...result, durationMs: Math.round(performance.now() - startedMs) };
     recordAttempt(domain, delivery, made);
     attempts.push({ deliveryId: delivery.id, eventId: delivery.eventId, type: delivery.type, ...made });
@@ -144,6 +151,12 @@ export function createDispatcher(
     reload,
     idle,
     moveTime,
+    close() {
+      isClosed = true;
+      queue.clear();
+      cancelTimer();
+      for (const request of requests) request.abort();
+    },
   };
 }
 

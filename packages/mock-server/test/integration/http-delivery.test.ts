@@ -1,10 +1,14 @@
 /** Deliveries over real HTTP: to a real receiver, after the clock moved, and to receivers that fail. */
+import { EventEmitter, once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { verifyWebhookSync } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { type Exchange, startMockServer } from "../../src/adapters/node.ts";
 import { createMockService, type MockServiceOptions, manualClock } from "../../src/index.ts";
+import { temporaryFolder } from "./command.ts";
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -131,4 +135,76 @@ it("makes the first attempt at once on the machine's clock", async () => {
   await arrival;
   await service.idle();
   expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
+});
+
+describe("startMockServer", () => {
+  it("reports requests and delivery attempts as data, without queries", async () => {
+    const exchanges: Exchange[] = [];
+    const url = await listen(
+      (request, response) => void request.resume().on("end", () => response.writeHead(401).end()),
+    );
+    const server = await startMockServer({
+      endpoints: [{ url: `${url}?token=abc`, events: ["card.added"] }],
+      onExchange: (exchange) => void exchanges.push(exchange),
+    });
+    onTestFinished(server.close);
+    const { service } = server;
+    const response = await fetch(`${server.url}/api/v1/templates/${service.templateId}/passes?from=web`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" },
+      body: '{"customer":{"consents":{"privacy":{"version":"1"}}}}',
+    });
+    const { id } = (await response.json()) as { id: string };
+    service.cards.addToWallet(id, "apple");
+    await service.idle();
+    expect(exchanges).toEqual([
+      {
+        kind: "request",
+        method: "POST",
+        path: `/api/v1/templates/${service.templateId}/passes`,
+        status: 201,
+        durationMs: expect.any(Number),
+        cardId: id,
+      },
+      {
+        kind: "delivery",
+        type: "card.added",
+        eventId: expect.stringMatching(/^evt_/),
+        deliveryId: expect.stringMatching(/^dlv_/),
+        url,
+        attempt: 1,
+        status: 401,
+        durationMs: expect.any(Number),
+        state: "pending",
+        nextAttemptInMs: expect.any(Number),
+      },
+    ]);
+  });
+
+  it("ends the delivery attempts in progress when it closes, and repeats them with the same data file", async () => {
+    const data = join(temporaryFolder(), "data.json");
+    const ids: unknown[] = [];
+    let isBusy = true;
+    const arrivals = new EventEmitter();
+    const url = await listen((request, response) => {
+      request.resume();
+      ids.push(request.headers["service-delivery"]);
+      arrivals.emit("request");
+      request.socket.once("close", () => arrivals.emit("close"));
+      if (!isBusy) response.writeHead(204).end();
+    });
+    const first = await startMockServer({ data, endpoints: [{ url, events: ["ping"] }] });
+    const arrived = once(arrivals, "request");
+    const { id } = first.service.webhooks.sendTest(first.service.endpoints[0]?.id ?? "");
+    await arrived;
+    const ended = once(arrivals, "close");
+    await first.close();
+    await ended;
+    isBusy = false;
+    const second = await startMockServer({ data });
+    onTestFinished(second.close);
+    await second.service.idle();
+    expect(ids).toEqual([id, id]);
+    expect(second.service.webhooks.deliveries()).toMatchObject([{ id, state: "delivered" }]);
+  });
 });
