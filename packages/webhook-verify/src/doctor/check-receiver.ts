@@ -4,7 +4,11 @@ import { readClock } from "../clock.ts";
 import { type Secret, toSigningKeys } from "../secrets.ts";
 import { parseTolerance } from "../verify.ts";
 import { acceptanceChecks, type Check, describeResponse } from "./checks.ts";
+import { type EffectCheck, type Examination, effectChecks } from "./effect-checks.ts";
+import { createExaminer, type Examiner } from "./examiner.ts";
+import { createProbe, ExaminationError } from "./probe.ts";
 import { createOversizedCheck, forgedChecks, malformedChecks, stalledCheck } from "./rejection-checks.ts";
+import { restartChecks } from "./restart-checks.ts";
 import { createDeliveries, createSender, type TestResponse } from "./sender.ts";
 
 /** Which receiver to check, and how. */
@@ -18,13 +22,31 @@ export interface CheckReceiverOptions {
   toleranceSeconds?: number;
   /** The timeout of one delivery in milliseconds. Default 10 000, as the service has it (spec 6.3.1). */
   timeoutMs?: number;
-  /** The timeout of the whole run in milliseconds; the remaining checks are reported as not run. Default 120 000. */
+  /** The timeout of the whole run in milliseconds; the remaining checks are reported as not run. Default 120 000, with `restart` 300 000. */
   deadlineMs?: number;
   /** The size of the oversized delivery in bytes. Default 16 MiB. */
   oversizedBytes?: number;
-  /** The card and the customer of the two `balance.changed` events; all other events are pings or of unknown types. */
+  /**
+   * The card and the customer of the `balance.changed` events. Set the card when the handler ignores cards that it does not know. By
+   * default the checks of effects use new cards, `card_doctor_…`.
+   */
   cardId?: string;
   customerId?: string;
+  /**
+   * An address that returns what the handler stores for a card, so that effects are checked too: `GET {probe}?card=ID` returns
+   * `{ "balance": 120, "effects": 1 }`, and `{}` or 404 for an unknown card. `effects` counts what must happen once per event, for
+   * example e-mails sent or rows of a history; leave it out when the handler only stores the balance.
+   */
+  probe?: string | URL;
+  /** How long an effect can take after the response, in milliseconds. Default 10 000. */
+  effectTimeoutMs?: number;
+  /**
+   * Kills the receiver at once (SIGKILL), starts it, and resolves. With it and `probe`, the effects after a kill are checked too; it is
+   * called three times.
+   */
+  restart?: () => Promise<void>;
+  /** How long effects can take after a restart, in milliseconds: longer than the lease of a queue. Default 60 000. */
+  recoveryTimeoutMs?: number;
   now?: () => number;
   /** Part of the ids of the events. Default random. */
   runId?: string;
@@ -43,6 +65,8 @@ export type CheckName =
   | "clock"
   | "oversized"
   | "stalled"
+  | keyof typeof effectChecks
+  | keyof typeof restartChecks
   | "still-responding";
 
 /** What one check found, and what to change. */
@@ -83,19 +107,38 @@ export interface ReceiverReport {
  * ```
  */
 export async function checkReceiver(options: CheckReceiverOptions): Promise<ReceiverReport> {
-  const { now = Date.now, timeoutMs = 10_000, deadlineMs = 120_000, onFinding } = options;
+  const { now = Date.now, timeoutMs = 10_000, onFinding, probe, restart, signal } = options;
+  const { effectTimeoutMs = 10_000, recoveryTimeoutMs = 60_000 } = options;
+  const { deadlineMs = restart === undefined ? 120_000 : 300_000 } = options;
   const { oversizedBytes = 16 * 1024 * 1024, fetch = globalThis.fetch } = options;
   toSigningKeys(options.secret);
   readClock("now", now);
-  const send = createSender({ url: parseUrl(options.url), fetch, timeoutMs, signal: options.signal });
+  if (restart !== undefined && probe === undefined) throw new TypeError("restart needs probe.");
+  const runId = options.runId ?? crypto.randomUUID().slice(0, 8);
+  const { send, sendOnce } = createSender({ url: parseUrl("url", options.url), fetch, timeoutMs, signal });
   const deliveries = createDeliveries({
     secret: options.secret,
     toleranceSeconds: parseTolerance(options.toleranceSeconds),
     now,
-    runId: options.runId ?? crypto.randomUUID().slice(0, 8),
+    runId,
     cardId: options.cardId ?? "card_doctor",
     customerId: options.customerId ?? "cus_doctor",
   });
+  const examiner =
+    probe === undefined
+      ? undefined
+      : createExaminer({
+          deliveries,
+          send,
+          sendOnce,
+          probe: createProbe({ url: parseUrl("probe", probe), fetch, timeoutMs, signal }),
+          cardId: options.cardId,
+          runId,
+          effectTimeoutMs,
+          recoveryTimeoutMs,
+          restart,
+          signal,
+        });
   const startedMs = performance.now();
   const findings: Finding[] = [];
   let isComplete = true;
@@ -111,16 +154,19 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     return finding;
   }
 
+  function isOverDeadline(name: CheckName, check: Pick<Check, "clause" | "sends">): boolean {
+    if (findings.length === 0 || performance.now() - startedMs < deadlineMs) return false;
+    isComplete = false;
+    addFinding(name, check, {
+      verdict: "warn",
+      observed: "not checked",
+      advice: "The deadline was exceeded; increase deadlineMs.",
+    });
+    return true;
+  }
+
   async function run(name: CheckName, check: Check): Promise<TestResponse | undefined> {
-    if (findings.length > 0 && performance.now() - startedMs >= deadlineMs) {
-      isComplete = false;
-      addFinding(name, check, {
-        verdict: "warn",
-        observed: "not checked",
-        advice: "The deadline was exceeded; increase deadlineMs.",
-      });
-      return undefined;
-    }
+    if (isOverDeadline(name, check)) return undefined;
     let last: TestResponse | undefined;
     for (const request of await check.createRequests(deliveries)) {
       last = await send(request);
@@ -145,6 +191,7 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   if (isAccepted && response !== undefined) {
     checkTimes(response);
     for (const [name, check] of Object.entries(otherChecks)) await run(name as CheckName, check);
+    if (examiner !== undefined) await examineEffects(examiner);
     await run("oversized", createOversizedCheck(oversizedBytes));
     await run("stalled", stalledCheck);
     await run("still-responding", {
@@ -155,6 +202,17 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     });
   }
   return { passed: isComplete && findings.every(({ verdict }) => verdict !== "fail"), findings };
+
+  async function examineEffects(examiner: Examiner): Promise<void> {
+    const checks = { ...effectChecks, ...(restart === undefined ? {} : restartChecks) };
+    for (const [name, check] of Object.entries(checks)) {
+      if (isOverDeadline(name as CheckName, check)) continue;
+      const { verdict, observed, advice = check.advice } = await examine(check, examiner);
+      if (verdict === "warn") isComplete = false;
+      addFinding(name as CheckName, check, { verdict, observed, ...(verdict === "pass" ? {} : { advice }) });
+      if (verdict !== "pass" && check.isEssential) break;
+    }
+  }
 
   function checkTimes({ durationMs, dateMs }: TestResponse): void {
     const isSlow = durationMs > timeoutMs / 2;
@@ -182,13 +240,22 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   }
 }
 
+async function examine(check: EffectCheck, examiner: Examiner): Promise<Examination> {
+  try {
+    return await check.examine(examiner);
+  } catch (error) {
+    if (!(error instanceof ExaminationError)) throw error;
+    return { verdict: check.isEssential ? "fail" : "warn", observed: error.message, advice: error.advice };
+  }
+}
+
 /** @throws {TypeError} for an address that fetch or the service would not accept. */
-function parseUrl(address: string | URL): string {
+function parseUrl(option: "url" | "probe", address: string | URL): string {
   const url = new URL(address);
   if (url.username !== "" || url.password !== "")
-    throw new TypeError("url contains a user name or a password; remove it.");
+    throw new TypeError(`${option} contains a user name or a password; remove it.`);
   if (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname))) return url.href;
   throw new TypeError(
-    "url must use https, because the service delivers to https only; http is allowed for loopback.",
+    `${option} must use https (the service delivers to https only); http is allowed for loopback.`,
   ); // spec 6.3.5
 }

@@ -131,7 +131,9 @@ export const acceptanceChecks = defineChecks({
     advice: "Respond 2xx to an event that arrives late, and ignore it when you have a newer one.",
     createRequests: (deliveries) =>
       mapAll([0, 60], (secondsAgo) =>
-        deliveries.signed(deliveries.balanceChanged(10 - secondsAgo / 60, secondsAgo)),
+        deliveries.signed(
+          deliveries.balanceChanged(10 - secondsAgo / 60, deliveries.now() - secondsAgo * 1000),
+        ),
       ),
   },
   "unknown-type": {

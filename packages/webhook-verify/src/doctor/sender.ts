@@ -57,19 +57,26 @@ export function createDeliveries(options: DeliveryOptions) {
 
   return {
     toleranceSeconds,
+    now,
     nowSeconds,
     event,
-    balanceChanged: (balance: number, secondsAgo: number) =>
+    balanceChanged: (balance: number, createdAtMs: number, passId = cardId) =>
       event({
         type: "balance.changed",
-        createdAt: new Date(now() - secondsAgo * 1000).toISOString(),
+        createdAt: new Date(createdAtMs).toISOString(),
         data: {
-          passId: cardId,
+          passId,
           customerId,
           balance,
           change: 1,
-          operation: { id: `op_doctor_${balance}`, type: "purchase" },
+          operation: { id: `op_doctor_${runId}_${count}`, type: "purchase" },
         },
+      }),
+    cardAdded: (createdAtMs: number, passId: string) =>
+      event({
+        type: "card.added",
+        createdAt: new Date(createdAtMs).toISOString(),
+        data: { passId, customerId, wallet: "apple" },
       }),
     /** The hex signature of a body, with the receiver's secret or another. */
     async sign(body: string | Uint8Array, timestamp = nowSeconds(), key: Secret = secret): Promise<string> {
@@ -104,8 +111,8 @@ export interface SendOptions {
   signal: AbortSignal | undefined;
 }
 
-/** Creates a function that sends a request. Its promise rejects only when the signal aborts. */
-export function createSender({ url, fetch, timeoutMs, signal }: SendOptions): Send {
+/** Creates functions that send a request: once, or again when the connection was closed. They reject only when the signal aborts. */
+export function createSender({ url, fetch, timeoutMs, signal }: SendOptions): { send: Send; sendOnce: Send } {
   async function sendOnce({ method = "POST", headers, body }: TestRequest): Promise<TestResponse> {
     signal?.throwIfAborted();
     const controller = new AbortController();
@@ -136,12 +143,13 @@ export function createSender({ url, fetch, timeoutMs, signal }: SendOptions): Se
     }
   }
 
-  return async (request) => {
+  async function send(request: TestRequest): Promise<TestResponse> {
     const response = await sendOnce(request);
     const isRepeatable = response.error === "no-connection" && typeof request.body !== "function";
     // The receiver may have closed an idle connection at the moment it was reused.
     return isRepeatable ? sendOnce(request) : response;
-  };
+  }
+  return { send, sendOnce };
 }
 
 function toStream(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {

@@ -1,0 +1,153 @@
+/** The checks of what the handler does with deliveries: one effect per event, and the newest balance in the end. */
+import type { Balance, Examiner } from "./examiner.ts";
+import { type EffectState, probeAdvice } from "./probe.ts";
+
+/** What a check of effects found: the verdict, and what the receiver did, in words. */
+export interface Examination {
+  /** `warn`: could not be decided. */
+  verdict: "pass" | "fail" | "warn";
+  observed: string;
+  /** Instead of the advice of the check. */
+  advice?: string;
+}
+
+export interface EffectCheck {
+  /** The clause of the specification. */
+  clause: string;
+  /** What is sent, in words. */
+  sends: string;
+  advice: string;
+  /** When it fails, the others would prove nothing. */
+  isEssential?: true;
+  examine: (examiner: Examiner) => Promise<Examination>;
+}
+
+export const defineEffectChecks = <Name extends string>(
+  all: Record<Name, EffectCheck>,
+): Record<Name, EffectCheck> => all;
+
+export const passed = (observed: string): Examination => ({ verdict: "pass", observed });
+export const failed = (observed: string): Examination => ({ verdict: "fail", observed });
+
+export const effectChecks = defineEffectChecks({
+  "effect-probe": {
+    clause: "6.3.6",
+    sends: "a GET request to the probe",
+    advice: probeAdvice,
+    isEssential: true,
+    async examine({ createCard, probe }) {
+      const { balance, effects } = await probe.read(createCard());
+      const counted = effects === undefined ? "" : ` and ${effects} effects`;
+      return passed(
+        balance === undefined ? "has no balance of the card yet" : `has the balance ${balance}${counted}`,
+      );
+    },
+  },
+  "effect-missing": {
+    clause: "6.3.6",
+    sends: "a balance.changed event",
+    advice:
+      "Check that the handler has a case for balance.changed, that it knows the card (cardId sets it), and that the probe reads what it stores. For a slower worker increase effectTimeoutMs.",
+    isEssential: true,
+    async examine({ createCard, createBalance, deliver, probe, effectTimeoutMs }) {
+      const { cardId, event, before } = await createBalance(createCard());
+      const isAccepted = await deliver(event);
+      const hasChanged = ({ balance, effects }: EffectState) =>
+        balance !== before.balance || effects !== before.effects;
+      if (hasChanged(await probe.waitUntil(cardId, hasChanged, effectTimeoutMs)))
+        return passed("had an effect");
+      return failed(`${isAccepted ? "accepted it" : "did not accept it"}, and stored nothing`);
+    },
+  },
+  "effect-balance": {
+    clause: "6.3.4",
+    sends: "a balance.changed event whose balance is not the last one plus change",
+    advice:
+      "Store `balance` of the event instead of adding `change`: events can arrive twice, late or never. When the probe returns `effects`, count each event once.",
+    isEssential: true,
+    async examine({ createCard, createBalance, deliver, findMissing }) {
+      const balance = await createBalance(createCard());
+      await deliver(balance.event);
+      const missing = await findMissing(balance);
+      return missing === undefined ? passed("stored the balance") : failed(missing);
+    },
+  },
+  "effect-duplicate": {
+    clause: "6.3.3",
+    sends: "an event three times: signed again, and with another delivery id",
+    advice:
+      "Deduplicate by the id of the event (option dedupe, an inbox, or markProcessed in the transaction of the effect), not by Service-Delivery or the signature.",
+    async examine(examiner) {
+      const { createCard, createBalance, deliver, findMissing } = examiner;
+      const balance = await createBalance(createCard());
+      await deliver(balance.event);
+      const missing = await findMissing(balance);
+      if (missing !== undefined) return failed(missing);
+      await deliver(balance.event, { secondsAgo: 1 });
+      await deliver(balance.event, { deliveryId: `dlv_again_${balance.event.id}` });
+      return expectOneEffect(examiner, balance);
+    },
+  },
+  "effect-concurrent-duplicate": {
+    clause: "6.3.3",
+    sends: "an event five times at once",
+    advice:
+      "Claim the id of the event in one step (INSERT … ON CONFLICT DO NOTHING, or dedupe.begin) before the effect: between a SELECT and an INSERT the other delivery passes too.",
+    async examine(examiner) {
+      const { createCard, createBalance, deliver, findMissing } = examiner;
+      const balance = await createBalance(createCard());
+      const ids = [1, 2, 3, 4, 5].map((number) => `dlv_${number}_${balance.event.id}`);
+      await Promise.all(ids.map((deliveryId) => deliver(balance.event, { deliveryId })));
+      const missing = await findMissing(balance);
+      return missing === undefined ? expectOneEffect(examiner, balance) : failed(missing);
+    },
+  },
+  "effect-order": {
+    clause: "6.3.4",
+    sends: "balances that are a minute and a millisecond older than the stored one, and then eight at once",
+    advice:
+      "Store a balance only when its createdAt, with milliseconds, is newer than that of the stored one (isNewest), and compare and store in one statement or transaction.",
+    async examine({ createCard, createBalance, deliver, findMissing, findChange }) {
+      const card = createCard();
+      const newest = await createBalance(card);
+      await deliver(newest.event);
+      const missing = await findMissing(newest);
+      if (missing !== undefined) return failed(missing);
+      for (const ageMs of [60_000, 1]) {
+        const older = await createBalance(card, newest.createdAtMs - ageMs);
+        await deliver(older.event);
+      }
+      const overwritten = await findChange(newest, "balance");
+      if (overwritten !== undefined) return failed(overwritten);
+
+      const burst: Balance[] = [];
+      for (let count = 0; count < 8; count += 1) burst.push(await createBalance(card));
+      const [last, ...others] = burst.reverse() as [Balance, ...Balance[]];
+      await Promise.all([last, ...others].map(({ event }) => deliver(event)));
+      const other = (await findMissing(last)) ?? (await findChange(last, "balance"));
+      return other === undefined ? passed("kept the newest balance") : failed(other);
+    },
+  },
+  "effect-dropped": {
+    clause: "6.3.4",
+    sends: "a balance after a newer card.added event, and after a newer balance of another card",
+    advice:
+      "Compare createdAt per card and per kind of data: a newer event of another card or another type must not drop a balance (isNewest has a key for that).",
+    async examine({ createCard, createBalance, deliver, findMissing, cardAdded, hasOwnCards }) {
+      const balance = await createBalance(createCard());
+      await deliver(cardAdded(balance.createdAtMs + 1, balance.cardId));
+      const late = hasOwnCards ? [await createBalance(createCard(), balance.createdAtMs - 30_000)] : [];
+      for (const each of [balance, ...late]) {
+        await deliver(each.event);
+        const missing = await findMissing(each);
+        if (missing !== undefined) return failed(missing);
+      }
+      return passed("stored the balance");
+    },
+  },
+});
+
+async function expectOneEffect({ findChange }: Examiner, balance: Balance): Promise<Examination> {
+  const change = await findChange(balance);
+  return change === undefined ? passed("had one effect") : failed(change);
+}

@@ -1,0 +1,174 @@
+/** Delivers balances to the receiver, waits for their effects, and notices when they change afterwards. */
+import { type EffectState, ExaminationError, type Probe, pause } from "./probe.ts";
+import type { Deliveries, Send, TestResponse } from "./sender.ts";
+
+export interface ExaminerOptions {
+  deliveries: Deliveries;
+  send: Send;
+  sendOnce: Send;
+  probe: Probe;
+  /** The one card of all events. Without it, each check has cards of its own. */
+  cardId: string | undefined;
+  runId: string;
+  effectTimeoutMs: number;
+  recoveryTimeoutMs: number;
+  restart: (() => Promise<void>) | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** A `balance.changed` event, and the state of its card when it has had its effect once. */
+export interface Balance {
+  cardId: string;
+  createdAtMs: number;
+  event: Record<string, unknown>;
+  before: EffectState;
+  expected: Required<EffectState>;
+}
+
+/** How a delivery differs from the first one of its event. */
+export interface Variation {
+  deliveryId?: string;
+  /** The age of the signature. */
+  secondsAgo?: number;
+}
+
+export type Examiner = ReturnType<typeof createExaminer>;
+
+const retryPauseMs = 250;
+/** The shortest time in which a second effect can appear. */
+const shortestSettleMs = 1_000;
+
+export function createExaminer(options: ExaminerOptions) {
+  const { deliveries, send, probe, cardId, runId, effectTimeoutMs, recoveryTimeoutMs, signal } = options;
+  const delivered: Balance[] = [];
+  let cardCount = 0;
+  let newestMs = deliveries.now();
+  let slowestEffectMs = 0;
+  let fastestResponseMs = Number.POSITIVE_INFINITY;
+
+  /** A card that no other check uses, unless the caller set the card. */
+  function createCard(): string {
+    cardCount += 1;
+    return cardId ?? `card_doctor_${runId}_${cardCount}`;
+  }
+
+  /** Later than every event before. Whole tens of milliseconds apart, so that other events fit between. */
+  function getNextTime(): number {
+    newestMs = Math.max(newestMs + 10, deliveries.now());
+    return newestMs;
+  }
+
+  /** A new event for the card, by default newer than all before. Its balance is neither the stored one nor the stored one plus `change`. */
+  async function createBalance(card: string, createdAtMs = getNextTime()): Promise<Balance> {
+    const before = await probe.read(card);
+    const { balance = 0, effects = 0 } = before;
+    const next = Math.floor(balance) + 1_000 + 10 * delivered.length;
+    const created = {
+      cardId: card,
+      createdAtMs,
+      event: deliveries.balanceChanged(next, createdAtMs, card),
+      before,
+      expected: { balance: next, effects: effects + 1 },
+    };
+    delivered.push(created);
+    return created;
+  }
+
+  const createRequest = async (event: Record<string, unknown>, variation: Variation = {}) => {
+    const { secondsAgo = 0, deliveryId = `dlv_${event.id}` } = variation;
+    const request = await deliveries.signed(event, deliveries.nowSeconds() - secondsAgo);
+    return { ...request, headers: { ...request.headers, "service-delivery": deliveryId } };
+  };
+
+  /** Delivers an event as the service does, again after a 5xx or no response, within the limit. Returns whether it was accepted. */
+  async function deliver(
+    event: Record<string, unknown>,
+    variation?: Variation,
+    limitMs = effectTimeoutMs,
+  ): Promise<boolean> {
+    const startedMs = performance.now();
+    for (;;) {
+      const response = await send(await createRequest(event, variation));
+      if (isSuccess(response)) {
+        fastestResponseMs = Math.min(fastestResponseMs, response.durationMs);
+        return true;
+      }
+      const isRejected = response.status !== undefined && response.status < 500;
+      if (isRejected || performance.now() - startedMs >= limitMs) return false;
+      await pause(retryPauseMs, signal);
+    }
+  }
+
+  /** Waits until the event has had its effect. Returns what is there instead when the limit has passed. */
+  async function findMissing(
+    { cardId: card, expected }: Balance,
+    limitMs = effectTimeoutMs,
+  ): Promise<string | undefined> {
+    const startedMs = performance.now();
+    const hasEffect = ({ balance, effects = expected.effects }: EffectState) =>
+      balance === expected.balance && effects >= expected.effects;
+    const state = await probe.waitUntil(card, hasEffect, limitMs);
+    if (!hasEffect(state)) return `${describeState(state, expected)} after ${limitMs / 1000} s`;
+    slowestEffectMs = Math.max(slowestEffectMs, performance.now() - startedMs);
+    return undefined;
+  }
+
+  /**
+   * Waits as long as a further effect can take, and returns it. With an inbox, an effect can appear after the response; effects seen
+   * so far say how long after.
+   */
+  async function findChange(
+    { cardId: card, expected }: Balance,
+    compared: "balance" | "balance and effects" = "balance and effects",
+  ): Promise<string | undefined> {
+    const hasChanged = ({ balance, effects = expected.effects }: EffectState) =>
+      balance !== expected.balance || (compared !== "balance" && effects > expected.effects);
+    const settleMs = Math.min(effectTimeoutMs, Math.max(shortestSettleMs, 2 * slowestEffectMs));
+    const state = await probe.waitUntil(card, hasChanged, settleMs);
+    return hasChanged(state) ? describeState(state, expected) : undefined;
+  }
+
+  /** Kills and starts the receiver, and waits until the probe responds. */
+  async function restart(): Promise<void> {
+    try {
+      await options.restart?.();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new ExaminationError(
+        `was not restarted: ${reason}`,
+        "Let restart kill the receiver, start it, and resolve or exit with 0.",
+      );
+    }
+    await probe.waitUntil(createCard(), () => true, recoveryTimeoutMs);
+  }
+
+  return {
+    createCard,
+    createBalance,
+    createRequest,
+    deliver,
+    findMissing,
+    findChange,
+    probe,
+    sendOnce: options.sendOnce,
+    recoveryTimeoutMs,
+    restart,
+    effectTimeoutMs,
+    cardAdded: deliveries.cardAdded,
+    hasOwnCards: cardId === undefined,
+    /** All balances so far, in the order of their creation. */
+    delivered: delivered as readonly Balance[],
+    /** Half of the shortest response time: a receiver that is killed then has the delivery and has not responded. */
+    waitHalfResponse: () => pause(Math.min(50, fastestResponseMs / 2), signal),
+  };
+}
+
+export const isSuccess = ({ status }: TestResponse): boolean =>
+  status !== undefined && status >= 200 && status < 300;
+
+function describeState({ balance, effects }: EffectState, expected: Required<EffectState>): string {
+  if (balance === undefined) return "had no balance of the card";
+  if (balance !== expected.balance) return `had the balance ${balance} instead of ${expected.balance}`;
+  const more = (effects ?? expected.effects) - expected.effects;
+  return more < 0 ? "had the balance, and no effect in addition" : `had ${more + 1} effects instead of one`;
+}
