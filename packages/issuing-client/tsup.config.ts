@@ -9,6 +9,7 @@ export default defineConfig({
     links: "src/links.ts",
     undici: "src/undici-transport.ts",
     otel: "src/otel.ts",
+    bulk: "src/bulk/issue-cards.ts",
   },
   format: ["esm", "cjs"],
   target: "node20",
@@ -19,6 +20,7 @@ export default defineConfig({
       links: "src/links.ts",
       undici: "src/undici-transport.ts",
       otel: "src/otel.ts",
+      bulk: "src/bulk/issue-cards.ts",
     },
     resolve: ["@loyalty-cards/openapi", "@standard-schema/spec", /^openapi-.*\.d\.mts$/],
     compilerOptions: {

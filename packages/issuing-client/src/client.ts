@@ -15,8 +15,9 @@ import {
   readConsent,
   readOperations,
 } from "./cards.ts";
+import { configurationError } from "./errors.ts";
 import { createIssueCard, type IssueCardOptions } from "./issue-card.ts";
-import { type IssuingClientOptions, parseOptions, refuseBrowser } from "./options.ts";
+import { type IssuingClientOptions, parseOptions, refuseBrowser, type Settings } from "./options.ts";
 import { createPipeline } from "./pipeline.ts";
 import { parseId } from "./request.ts";
 import type { FieldValues, Template } from "./template.ts";
@@ -160,7 +161,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
   const toCaller = (callOptions: CallOptions | null | undefined) =>
     parseCallOptions(parseObject("options", callOptions), settings.limits, settings.clock);
 
-  return {
+  const client: IssuingClient = {
     issueCard: createIssueCard(pipeline, settings),
 
     async getCard(cardId, callOptions) {
@@ -193,4 +194,19 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
       return api;
     },
   };
+  const { baseUrl, idempotencyNamespace } = settings;
+  Object.defineProperty(client, bulkSettings, { value: { baseUrl, idempotencyNamespace } });
+  return client;
+}
+
+/** Settings of the client that bulk issuing needs. `Symbol.for`, because the ESM and the CommonJS build are separate modules. */
+const bulkSettings = Symbol.for("@loyalty-cards/issuing-client/bulk-settings");
+
+/** @throws {IssuingError} `configuration` for a value that is not a client of `createIssuingClient`. */
+export function readBulkSettings(client: IssuingClient): Pick<Settings, "baseUrl" | "idempotencyNamespace"> {
+  const settings = (
+    client as { [bulkSettings]?: Pick<Settings, "baseUrl" | "idempotencyNamespace"> } | undefined
+  )?.[bulkSettings];
+  if (settings !== undefined) return settings;
+  throw configurationError("issueCards needs the client that createIssuingClient returned.");
 }

@@ -86,8 +86,8 @@ interface NodeCrypto {
   hash?(algorithm: "sha256", text: string, encoding: "base64url"): string;
 }
 
-/** With node:crypto where it exists: WebCrypto uses another thread, which takes longer than the rest of a call's own work. */
-async function digest(text: string): Promise<string> {
+/** SHA-256 in base64url. With node:crypto where it exists: WebCrypto uses another thread, which takes longer than the rest of a call's own work. */
+export async function digest(text: string): Promise<string> {
   const nodeCrypto = getBuiltinModule("node:crypto") as NodeCrypto | undefined; // here, because loading it takes milliseconds
   if (nodeCrypto?.hash !== undefined) return nodeCrypto.hash("sha256", text, "base64url");
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));

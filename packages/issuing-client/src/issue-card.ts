@@ -121,7 +121,8 @@ interface Draft {
   fieldValues: string;
 }
 
-function toDraft(template: string | Template<unknown>, request: IssueCardRequest<unknown>): Draft {
+/** Reads and validates template and request. @throws {IssuingError} `configuration`. */
+export function toDraft(template: string | Template<unknown>, request: IssueCardRequest<unknown>): Draft {
   const { id: templateId, schema } =
     typeof template === "string" ? { id: template, schema: undefined } : (template ?? {});
   const id = parseId("template id", templateId);

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { type FileLock, lockFile } from "@loyalty-cards/internal/node-lock";
 import {
   type ChangeLog,
   createAllRecords,
@@ -19,7 +20,6 @@ import {
   type Saved,
 } from "../sandbox/saved-state.ts";
 import type { ServiceCore } from "../service.ts";
-import { type DataLock, lockDataFile } from "./node-data-lock.ts";
 
 /** The file is rewritten when it has doubled, and has grown by at least this much. */
 const minGrowthBytes = 4 * 1024 * 1024;
@@ -36,10 +36,10 @@ export interface LockedDataFile {
 
 /** Locks a file for this server, and reads it. @throws {Error} that names the file when it cannot be used. */
 export async function lockAndReadDataFile(name: string): Promise<LockedDataFile> {
-  let lock: DataLock | undefined;
+  let lock: FileLock | undefined;
   try {
     const file = resolveFile(name);
-    lock = await lockDataFile(file);
+    lock = await lockFile(file, "Stop that server, or use another file.");
     return { ...lock, saved: readDataFile(file), open: (core) => openDataFile(file, core) };
   } catch (error) {
     lock?.release();

@@ -1,4 +1,4 @@
-/** Locks a data file for one server at a time. Each server writes an entry beside the file, and looks for entries of running servers. */
+/** Locks a file for one process at a time. Each process writes an entry beside the file, and looks for entries of running ones. */
 import { randomUUID } from "node:crypto";
 import {
   mkdirSync,
@@ -15,22 +15,26 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-export interface DataLock {
-  /** Writes the address of the server into its entry, for the error message of others. */
-  announce(url: string): void;
+export interface FileLock {
+  /** Writes into the entry since when the file is used, and the address of a server, for the error message of others. */
+  announce(url?: string): void;
   release(): void;
 }
+
+/** Another process, or another part of this one, uses the file. */
+export class FileInUseError extends Error {}
 
 const attempts = 10;
 const heartbeatMs = 1_000;
 const silenceMs = 4_000;
 
 /**
- * Writes its own entry, then looks for others: when two servers start at the same time, at least one sees the other.
- * Entries of processes that have ended are removed, so that nothing must be cleaned up after SIGKILL.
- * @throws {Error} that names the server that has the lock.
+ * Writes its own entry, then looks for others: when two processes start at the same time, at least one sees the
+ * other. Entries of processes that have ended are removed, so that nothing must be cleaned up after SIGKILL.
+ * @param advice what to do, for the message of the error.
+ * @throws {FileInUseError} that names the process that has the lock.
  */
-export async function lockDataFile(file: string): Promise<DataLock> {
+export async function lockFile(file: string, advice: string): Promise<FileLock> {
   const folder = `${file}.lock`;
   const own = `${process.pid}_${readStart(process.pid)?.ticks ?? ""}_${here}_${randomUUID().slice(0, 8)}`;
   const entry = join(folder, own);
@@ -40,7 +44,7 @@ export async function lockDataFile(file: string): Promise<DataLock> {
     try {
       rmdirSync(folder);
     } catch {
-      // it contains the entry of another server
+      // it contains the entry of another process
     }
   };
   for (let attempt = 1; ; attempt++) {
@@ -49,10 +53,11 @@ export async function lockDataFile(file: string): Promise<DataLock> {
     if (other === undefined) break;
     release();
     const { url, since: otherSince } = readEntry(join(folder, other));
-    if (url !== undefined || attempt === attempts) {
-      const where = url === undefined ? "which is starting" : `at ${url} since ${otherSince}`;
-      throw new Error(
-        `process ${other.split("_")[0]} has it, ${where}. Stop that server, or use another file. (${folder} says so.)`,
+    if (otherSince !== undefined || attempt === attempts) {
+      const where = url === undefined ? "" : `at ${url} `;
+      const when = otherSince === undefined ? "which is starting" : `${where}since ${otherSince}`;
+      throw new FileInUseError(
+        `process ${other.split("_")[0]} has it, ${when}. ${advice} (${folder} says so.)`,
       );
     }
     await pause(50 + Math.random() * 200); // it is starting too, and may have seen this entry
@@ -75,7 +80,7 @@ export async function lockDataFile(file: string): Promise<DataLock> {
   };
 }
 
-/** Returns false when another server removed the folder in the meantime. */
+/** Returns false when another process removed the folder in the meantime. */
 function createEntry(folder: string, entry: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -116,7 +121,7 @@ function isRunning(name: string): boolean | undefined {
   return ticks !== "" && isOurs ? false : undefined;
 }
 
-/** Whether a server updates the time of its entry. */
+/** Whether a process updates the time of its entry. */
 async function hasHeartbeat(entry: string): Promise<boolean> {
   const readTime = () => statSync(entry, { throwIfNoEntry: false })?.mtimeMs;
   const before = readTime();
@@ -156,6 +161,6 @@ function readEntry(entry: string): { url?: string; since?: string } {
   try {
     return JSON.parse(readFileSync(entry, "utf8"));
   } catch {
-    return {}; // the server is starting or has ended
+    return {}; // the process is starting or has ended
   }
 }
