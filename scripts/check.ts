@@ -60,7 +60,11 @@ const beforeMerge: readonly Gate[] = [
 const beforeRelease: readonly Gate[] = [
   build,
   ...tarballs,
-  { name: "first programs on Node 20, 22 and 24", command: "npm run compat -- readmes", linuxOnly },
+  {
+    name: "first programs and the command on Node 20, 22 and 24",
+    command: "npm run compat -- readmes",
+    linuxOnly,
+  },
   { name: "examples in empty folders", command: "npm run compat -- examples" },
 ];
 

@@ -59,6 +59,12 @@ const listNames = ({ dependencies = {} }: Tree): string[] =>
     tree.version === undefined ? [] : [name, ...listNames(tree)],
   );
 
+/** Runs the installed `loyalty-cards` against a mock service. */
+export function runCommand({ run }: Consumer, node = process.execPath): void {
+  const mock = "node_modules/@loyalty-cards/mock-server/bin.js";
+  expectOutput("works", run(node, mock, "exec", "--quiet", "--", node, "command.mjs"), "command.mjs");
+}
+
 /** @throws unless a program printed exactly this. */
 export function expectOutput(expected: string, output: string, program: string): void {
   if (output.trim() !== expected) throw new Error(`${program} printed: ${output.trim()}`);

@@ -78,7 +78,7 @@ async function measureCosts(): Promise<Costs> {
   const costs: Costs = {};
   for (const { manifest } of published) {
     costs[manifest.name] = { dependencies: Object.keys(manifest.dependencies ?? {}).length };
-    const entries = Object.entries(manifest["exports"] as Record<string, unknown>);
+    const entries = Object.entries(manifest.exports ?? {});
     for (const [path] of entries.filter(([, target]) => typeof target === "object")) {
       const specifier = manifest.name + path.slice(1);
       const [bytes, imported, required] = await Promise.all([

@@ -1,12 +1,12 @@
-/** Installs the tarballs on each supported Node, and runs the first program of each README, as ESM and as CommonJS. */
+/** Installs the tarballs on each supported Node, and runs the first program of each README, as ESM and as CommonJS, and the command. */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Format, transformSync } from "esbuild";
-import { type Consumer, expectOutput, openConsumer } from "./consumer.ts";
-import { published, root } from "./published.ts";
+import { type Consumer, expectOutput, openConsumer, runCommand } from "./consumer.ts";
+import { hasEntryPoints, published, root } from "./published.ts";
 
 const nodes = ["20", "22", "24"];
-const snippets = published.map(({ name, folder }) => {
+const snippets = published.filter(hasEntryPoints).map(({ name, folder }) => {
   const program = /^```ts\r?\n([\s\S]*?)^```/m.exec(readFileSync(join(folder, "README.md"), "utf8"))?.[1];
   if (program === undefined) throw new Error(`packages/${name}/README.md has no program in TypeScript.`);
   return { name, program };
@@ -48,7 +48,9 @@ for (const node of nodes) {
   try {
     consumer.install("express@5", "libsql@0.5", "msw@2", "vitest@4");
     runOn(consumer, binary);
-    console.log(`✓ Node ${consumer.run(binary, "--version").trim()}: ${snippets.length} first snippets work`);
+    runCommand(consumer, binary);
+    const version = consumer.run(binary, "--version").trim();
+    console.log(`✓ Node ${version}: ${snippets.length} first snippets and the command work`);
   } finally {
     consumer.close();
   }

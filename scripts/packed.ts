@@ -1,7 +1,7 @@
 /** Installs the packed tarballs as a user does, and uses them from ESM, CommonJS and TypeScript. */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { expectOutput, openConsumer } from "./consumer.ts";
+import { expectOutput, openConsumer, runCommand } from "./consumer.ts";
 
 for (const name of ["issuing-client", "webhook-verify"]) {
   const alone = openConsumer();
@@ -70,6 +70,9 @@ try {
   const help = consumer.npx("@loyalty-cards/mock-server", "--help");
   if (!help.startsWith("Usage: loyalty-cards-mock"))
     throw new Error(`loyalty-cards-mock --help printed: ${help}`);
+  const version = consumer.npx("@loyalty-cards/cli", "--version");
+  if (!/^\d+\.\d+\.\d+/.test(version)) throw new Error(`loyalty-cards --version printed: ${version}`);
+  runCommand(consumer);
   console.log("The packed packages work from ESM, CommonJS and TypeScript 5.4, 5.9, 6 and 7.");
 } finally {
   consumer.close();

@@ -13,6 +13,7 @@ export interface Manifest {
   files?: string[];
   dependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
+  exports?: Record<string, unknown>;
   [member: string]: unknown;
 }
 
@@ -22,6 +23,10 @@ export interface Published {
   folder: string;
   manifest: Manifest;
 }
+
+/** Whether programs can import the package; a package with only a command has no entry point. */
+export const hasEntryPoints = ({ manifest }: Published): boolean =>
+  Object.values(manifest.exports ?? {}).some((target) => typeof target === "object");
 
 export const published: readonly Published[] = readdirSync(join(root, "packages"))
   .map((name) => {

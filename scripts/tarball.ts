@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import ts from "typescript";
 import { pack } from "./pack.ts";
-import { type Manifest, type Published, published, root } from "./published.ts";
+import { hasEntryPoints, type Manifest, type Published, published, root } from "./published.ts";
 
 let failures = 0;
 function fail(sentence: string): void {
@@ -46,10 +46,12 @@ function findUninstalledImports(text: string, { name, dependencies, peerDependen
     .filter((packageName) => !installed.has(packageName));
 }
 
-function check({ name, folder, manifest }: Published, destination: string): void {
+function check(one: Published, destination: string): void {
+  const { name, folder, manifest } = one;
   const { file, paths, size } = pack(folder, destination);
   runTool(name, "publint", "--strict", file);
-  runTool(name, "attw", file);
+  if (hasEntryPoints(one)) runTool(name, "attw", file);
+  else console.log(`${name}: attw has nothing to check, because the package has no entry point`);
   for (const path of paths.filter(
     (one) => /^dist\/.*\.c?[jt]s$/.test(one) && !one.startsWith("dist/reference/"),
   )) {

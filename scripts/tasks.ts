@@ -50,7 +50,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       commands: [script("scripts/copied-examples.ts")],
     },
     readmes: {
-      description: "the first program of each README on Node 20, 22 and 24",
+      description: "the first program of each README, and the command, on Node 20, 22 and 24",
       commands: [script("scripts/first-snippets.ts")],
       needs: "compat",
     },

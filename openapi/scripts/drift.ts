@@ -58,3 +58,17 @@ export function compareContracts(contract: Json, served: Json): Drift {
     contract: differences.length === 0 ? contract : schemas.adoptReferences(next),
   };
 }
+
+/** Two lines for each difference, breaking ones first, then the notes and the total. */
+export function* formatDrift({ differences, notes }: Drift): Generator<string> {
+  const breaking = differences.filter(({ severity }) => severity === "breaking");
+  const compatible = differences.filter(({ severity }) => severity === "compatible");
+  for (const { severity, rule, place, detail, operations } of [...breaking, ...compatible]) {
+    yield `${severity.padEnd(11)} ${place}: ${detail} (${operations.join(", ")})`;
+    yield `${" ".repeat(11)} ${rule}: ${driftRules[rule].reason}`;
+  }
+  for (const note of notes) yield `${"note".padEnd(11)} ${note}`;
+  yield differences.length === 0
+    ? "The contract has not changed."
+    : `${differences.length} difference${differences.length === 1 ? "" : "s"}: ${breaking.length} breaking, ${compatible.length} compatible.`;
+}

@@ -4,8 +4,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promi
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
-import { compareContracts, type Drift } from "./drift.ts";
-import { driftRules } from "./drift-rules.ts";
+import { compareContracts, formatDrift } from "./drift.ts";
 import { schemaTypes } from "./schema-types.ts";
 import { fetchDocument, getProperty, type Json, recordIn } from "./served-document.ts";
 import { completeControlDocument, controlValidators, requestValidators } from "./validators.ts";
@@ -38,7 +37,7 @@ export async function generate(args: readonly string[], { folder, print }: Gener
   if (values.from !== undefined) {
     const drift = compareContracts(parse(before), await fetchDocument(values.from));
     yaml = patchYaml(before, drift.contract);
-    for (const line of reportLines(drift)) print(line);
+    for (const line of formatDrift(drift)) print(line);
   }
 
   const files = {
@@ -58,20 +57,6 @@ export async function generate(args: readonly string[], { folder, print }: Gener
   await writeTogether(folder, changed);
   for (const [name] of changed) print(`wrote openapi/${name}`);
   return 0;
-}
-
-/** Two lines for each difference, breaking ones first, then the notes and the total. */
-function* reportLines({ differences, notes }: Drift): Generator<string> {
-  const breaking = differences.filter(({ severity }) => severity === "breaking");
-  const compatible = differences.filter(({ severity }) => severity === "compatible");
-  for (const { severity, rule, place, detail, operations } of [...breaking, ...compatible]) {
-    yield `${severity.padEnd(11)} ${place}: ${detail} (${operations.join(", ")})`;
-    yield `${" ".repeat(11)} ${rule}: ${driftRules[rule].reason}`;
-  }
-  for (const note of notes) yield `${"note".padEnd(11)} ${note}`;
-  yield differences.length === 0
-    ? "The contract has not changed."
-    : `${differences.length} difference${differences.length === 1 ? "" : "s"}: ${breaking.length} breaking, ${compatible.length} compatible.`;
 }
 
 async function generatedFiles(yaml: string, controlYaml: string): Promise<Record<string, string>> {

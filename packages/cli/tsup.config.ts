@@ -10,7 +10,6 @@ export default defineConfig({
   noExternal: [
     "@loyalty-cards/internal",
     "@loyalty-cards/openapi",
-    "@bomb.sh/tab",
     "commander",
     "csv-parse",
     "csv-stringify",

@@ -3,16 +3,21 @@
 /** They are stable: scripts depend on them. */
 export const exitCodes = {
   complete: 0,
-  /** Finished, with rejected rows or a failed check. */
   failed: 1,
-  /** Wrong usage or an invalid file; nothing was sent. */
   usage: 2,
-  /** Stopped; the same command resumes. */
   stopped: 3,
-  /** The service refused the API key. */
   keyRefused: 4,
   interrupted: 130,
 } as const;
+
+export const exitCodeDescriptions: Readonly<Record<keyof typeof exitCodes, string>> = {
+  complete: "complete",
+  failed: "finished with rejected rows, or a check failed",
+  usage: "invalid usage or file; nothing was sent",
+  stopped: "stopped; the same command resumes",
+  keyRefused: "the service refused the API key",
+  interrupted: "interrupted with Ctrl-C",
+};
 
 /** Ends the command. The message says what is wrong and what to change, without keys and personal data. */
 export class CommandError extends Error {

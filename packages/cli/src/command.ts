@@ -24,6 +24,8 @@ export interface Context {
   globals: GlobalOptions;
   /** Whether a question can be asked. */
   canAsk: boolean;
+  /** The time limit of one request. */
+  timeoutMs: number;
   /** A client of the configured service. */
   createClient(more?: Partial<IssuingClientOptions>): Promise<IssuingClient>;
 }
@@ -58,13 +60,15 @@ export function setAction<Options extends object>(
 
 function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   const environment = readEnvironment(terminal);
-  const settings = { baseUrl: globals.baseUrl, timeoutMs: globals.timeout && globals.timeout * 1000 };
+  const timeoutMs = (globals.timeout ?? 10) * 1000;
+  const settings = { baseUrl: globals.baseUrl, timeoutMs };
   return {
     terminal,
     print: new Printer(terminal, globals),
     environment,
     globals,
     canAsk: globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true,
+    timeoutMs,
     createClient: (more) => createClient(settings, environment, more),
   };
 }

@@ -4,10 +4,23 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
-import { CommandError, exitCodes } from "./command-error.ts";
+import { CommandError } from "./command-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** The variables that commands read, from the environment or `.env`. */
+export const variables = {
+  LOYALTY_URL: "address of the service, without /api/v1",
+  LOYALTY_API_KEY: "API key",
+  LOYALTY_API_KEY_COMMAND: "or a command that prints the key",
+  LOYALTY_TEMPLATE_ID: "template, the default of --template",
+  LOYALTY_IDEMPOTENCY_NAMESPACE: "part of each idempotency key",
+} as const;
+
+export type Variable = keyof typeof variables;
+
+/** All variables, those of other programs included. */
+export type Environment = Readonly<Partial<Record<Variable, string>>> &
+  Readonly<Record<string, string | undefined>>;
 
 /** The variables of `.env` in the working folder, and those of the process, which take precedence. */
 export function readEnvironment({ env, cwd }: Pick<Terminal, "env" | "cwd">): Environment {
@@ -50,16 +63,25 @@ function runKeyCommand(command: string): string {
 
 /** `--base-url`, or `LOYALTY_URL`. @throws {CommandError} when neither is set. */
 export function readBaseUrl(option: string | undefined, environment: Environment): string {
-  const baseUrl = option ?? environment["LOYALTY_URL"];
+  const baseUrl = option ?? environment.LOYALTY_URL;
   if (baseUrl) return baseUrl;
   throw new CommandError(
     "There is no address: use --base-url, or set LOYALTY_URL in the environment or in .env. For a service on this machine run `loyalty-cards dev`.",
   );
 }
 
+/** `--template`, or `LOYALTY_TEMPLATE_ID`. @throws {CommandError} when neither is set. */
+export function readTemplateId(option: string | undefined, environment: Environment): string {
+  const templateId = option ?? environment.LOYALTY_TEMPLATE_ID;
+  if (templateId) return templateId;
+  throw new CommandError(
+    "There is no template: use --template, or set LOYALTY_TEMPLATE_ID in the environment or in .env. The console of the service shows the ids of your templates.",
+  );
+}
+
 export interface ClientSettings {
   baseUrl: string | undefined;
-  timeoutMs: number | undefined;
+  timeoutMs: number;
 }
 
 /** @throws {CommandError} when the address or the key is missing; `configuration` errors of the client for invalid ones. */
@@ -69,19 +91,13 @@ export async function createClient(
   more: Partial<IssuingClientOptions> = {},
 ): Promise<IssuingClient> {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
-  const namespace = environment["LOYALTY_IDEMPOTENCY_NAMESPACE"];
+  const namespace = environment.LOYALTY_IDEMPOTENCY_NAMESPACE;
   return createIssuingClient({
     baseUrl: readBaseUrl(baseUrl, environment),
-    apiKey: readApiKey(environment),
+    apiKey: more.apiKey ?? readApiKey(environment),
     userAgent: "cli",
     ...(namespace && { idempotencyNamespace: namespace }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    timeoutMs,
     ...more,
   });
-}
-
-/** The exit code of an error of the client. */
-export function toExitCode(code: string): number {
-  if (code === "unauthorized" || code === "forbidden") return exitCodes.keyRefused;
-  return code === "configuration" ? exitCodes.usage : exitCodes.failed;
 }

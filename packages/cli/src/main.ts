@@ -1,17 +1,32 @@
 /** Runs one command line: parses the arguments, runs the command, and turns errors into messages and exit codes. */
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json" with { type: "json" };
-import { type Cli, parseWhole } from "./command.ts";
-import { CommandError, exitCodes } from "./command-error.ts";
+import { addExamples, type Cli, parseWhole } from "./command.ts";
+import { CommandError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
+import { addCapabilitiesCommand } from "./commands/capabilities.ts";
 import { addCardCommands } from "./commands/cards.ts";
-import { toExitCode } from "./configuration.ts";
+import { addCompletionCommand } from "./commands/completion.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
+import { addDriftCommand } from "./commands/drift.ts";
+import { variables } from "./configuration.ts";
+import { formatTable } from "./printer.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** Adds commands to the tree. Libraries that a command needs are loaded when it runs. */
+type AddCommands = (program: Command, cli: Cli) => void;
+
+/** In the order of the help. */
+const commands: Readonly<Record<string, readonly AddCommands[]>> = {
+  "Cards:": [addCardCommands],
+  "Configuration and service:": [addDoctorCommand, addDriftCommand],
+  "This command:": [addCompletionCommand, addCapabilitiesCommand],
+};
 
 /** @param args without the program. @returns the exit code. */
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
   const cli: Cli = { terminal, exitCode: exitCodes.complete };
   try {
-    await createProgram(cli).parseAsync(args, { from: "user" });
+    await createProgram(cli, args).parseAsync(args, { from: "user" });
     return cli.exitCode;
   } catch (error) {
     // Help and the version are printed already, as are errors of usage.
@@ -23,11 +38,10 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
 }
 
 /** The whole tree; also for completion and `capabilities`. */
-export function createProgram(cli: Cli): Command {
+export function createProgram(cli: Cli, args: readonly string[] = []): Command {
   const { stdout, stderr } = cli.terminal;
   const program = new Command("loyalty-cards")
     .description("Loyalty cards: issue them, and develop and test with a service on this machine.")
-    .version(packageJson.version, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .option("--base-url <url>", "address of the service (default: LOYALTY_URL)")
     .option("--json", "print JSON on stdout: one value, or one per line where there are many")
@@ -44,13 +58,33 @@ export function createProgram(cli: Cli): Command {
     .showSuggestionAfterError()
     .showHelpAfterError("See --help.")
     .exitOverride();
-  for (const add of [addCardCommands]) add(program, cli);
+  for (const [heading, adders] of Object.entries(commands)) {
+    program.commandsGroup(heading);
+    for (const add of adders) add(program, cli);
+  }
+  program.helpCommand("help [command]", "print the help of a command");
+  // `consent --version` is an option of that command.
+  const hasOwnVersion = program.commands.some(
+    (command) => args.includes(command.name()) && command.options.some(({ long }) => long === "--version"),
+  );
+  if (!hasOwnVersion) program.version(packageJson.version, "--version", "print the version");
+  addExamples(program, "loyalty-cards doctor", "loyalty-cards issue --help");
+  const exits = Object.entries(exitCodes).map(([name, code]) => [
+    `  ${code}`,
+    exitCodeDescriptions[name as keyof typeof exitCodes],
+  ]);
+  const environment = Object.entries(variables).map(([name, description]) => [`  ${name}`, description]);
+  program.addHelpText(
+    "after",
+    `\nEnvironment, or the file .env:\n${formatTable(environment)}\n\nExit codes:\n${formatTable(exits)}`,
+  );
   return program;
 }
 
 async function readError(error: unknown): Promise<{ message: string; exitCode: number }> {
   if (error instanceof CommandError) return error;
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
-  if (isIssuingError(error)) return { message: error.message, exitCode: toExitCode(error.code) };
-  throw error; // a defect: Node.js prints the stack
+  if (!isIssuingError(error)) throw error; // a defect: Node.js prints the stack
+  const { formatError, toExitCode } = await import("./error-message.ts");
+  return { message: formatError(error), exitCode: toExitCode(error) };
 }

@@ -1,9 +1,158 @@
 /** `issue`, `card`, `operations` and `consent`: one card. */
-import type { Command } from "commander";
-import { addExamples, type Cli, parseWhole, setAction } from "../command.ts";
+import type { Card, FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
+import { type Command, Option } from "commander";
+import { addExamples, type Cli, type Context, collect, parseWhole, setAction } from "../command.ts";
+import { CommandError } from "../command-error.ts";
+import { readTemplateId } from "../configuration.ts";
 import { formatTable } from "../printer.ts";
 
 export function addCardCommands(program: Command, cli: Cli): void {
+  addIssue(program, cli);
+  addCard(program, cli);
+  addOperations(program, cli);
+  addConsent(program, cli);
+}
+
+interface IssueOptions {
+  template?: string;
+  userId: string;
+  phone?: string;
+  email?: string;
+  name?: string;
+  field?: string[];
+  privacy: string;
+  /** True when it has no value. */
+  marketing?: string | true;
+  dryRun?: boolean;
+}
+
+function addIssue(program: Command, cli: Cli): void {
+  const issue = program
+    .command("issue")
+    .description("issue a card to one user; the same command again returns the same card")
+    .option("--template <id>", "template of the card (default: LOYALTY_TEMPLATE_ID)")
+    .requiredOption("--user-id <id>", "id of the user in your database (required)")
+    .requiredOption("--privacy <version>", "version of the accepted privacy text (required)")
+    .option("--marketing [version]", "the user opted in to marketing; version of its text")
+    .option("--phone <number>", "phone number; it identifies the customer first")
+    .option("--email <address>", "email address")
+    .option("--name <name>", "name of the customer")
+    .option("--field <key=value>", "a field of the card, key=text or key:=number; repeatable", collect)
+    .option("--dry-run", "print the request, and send nothing");
+  addExamples(
+    issue,
+    "loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 \\",
+    "  --field name=Anna",
+  );
+  setAction<IssueOptions>(cli, issue, async (context, options) => {
+    const templateId = readTemplateId(options.template, context.environment);
+    const request = toRequest(options);
+    if (options.dryRun) return printRequest(context, templateId, request, options.userId);
+    const client = await context.createClient();
+    const card = await client.issueCard(templateId, request, { userId: options.userId });
+    context.print.data(card, () => formatCard(card));
+    return undefined;
+  });
+}
+
+function toRequest({ phone, email, name, field = [], privacy, marketing }: IssueOptions): IssueCardRequest {
+  return {
+    fieldValues: Object.fromEntries(field.map(parseField)),
+    customer: {
+      phone,
+      email,
+      name,
+      consents: {
+        privacy: { version: privacy },
+        ...(marketing !== undefined && { marketing: marketing === true ? {} : { version: marketing } }),
+      },
+    },
+  };
+}
+
+function parseField(text: string): [string, FieldValues[string]] {
+  const [, key = "", operator, value = ""] = /^([^=:]+)(:?=)(.*)$/s.exec(text) ?? [];
+  if (operator === "=") return [key, value];
+  if (operator === ":=" && value.trim() !== "" && Number.isFinite(Number(value))) return [key, Number(value)];
+  // Without the text, which can be personal data.
+  throw new CommandError("--field must be key=text or key:=number, such as name=Anna or visits:=3.");
+}
+
+/** Prints what the client would send: the request is created by the client, and stops before the socket. */
+async function printRequest(
+  { createClient, print }: Context,
+  templateId: string,
+  request: IssueCardRequest,
+  userId: string,
+): Promise<undefined> {
+  let sent = new Request("http://localhost");
+  const client = await createClient({
+    apiKey: "not-sent",
+    async fetch(input, init) {
+      sent = new Request(input, init);
+      return Response.json({ id: "not issued" }, { status: 201 });
+    },
+  });
+  await client.issueCard(templateId, request, { userId });
+  const body: unknown = await sent.json();
+  const idempotencyKey = sent.headers.get("idempotency-key");
+  const { method, url } = sent;
+  print.data({ method, url, idempotencyKey, body }, () =>
+    [
+      `${method} ${url}`,
+      `Idempotency-Key: ${idempotencyKey}`,
+      "Content-Type: application/json",
+      "",
+      JSON.stringify(body, null, 2),
+    ].join("\n"),
+  );
+  print.info("Nothing was sent.");
+}
+
+function addCard(program: Command, cli: Cli): void {
+  const card = program
+    .command("card")
+    .description("print a card")
+    .argument("<card-id>", "id of the card")
+    .option("--qr", "print the QR code of the card's page too");
+  addExamples(card, "loyalty-cards card card_8sT2kq --qr", "loyalty-cards card card_8sT2kq --json");
+  setAction<{ qr?: boolean }>(cli, card, async ({ createClient, print }, { qr }, cardId: string) => {
+    const client = await createClient();
+    const found = await client.getCard(cardId);
+    if (!qr || print.isJson) {
+      print.data(found, () => formatCard(found));
+      return undefined;
+    }
+    const { renderUnicodeCompact } = await import("uqr");
+    const code = renderUnicodeCompact(found.publicUrl, { border: 2 });
+    // The characters are the light modules.
+    const lines = code.split("\n").map((line) => print.style(["whiteBright", "bgBlack"], line));
+    print.data(found, () => `${formatCard(found)}\n\n${lines.join("\n")}`);
+    return undefined;
+  });
+}
+
+/** A member is absent when the service does not send it. */
+function formatCard(card: Card): string {
+  const rows: [string, unknown][] = [
+    ["Card", card.id],
+    ["Page", card.publicUrl],
+    ["Status", card.status],
+    ["Customer", card.customerId],
+    ["Balance", card.loyaltyBalance],
+    ["Tier", card.loyaltyTier ?? "none"],
+    ["Issued via", card.issuedVia],
+    ...Object.entries(card.fieldValues ?? {}).map(([key, value]): [string, unknown] => [
+      `Field ${key}`,
+      value,
+    ]),
+  ];
+  return formatTable(
+    rows.filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]),
+  );
+}
+
+function addOperations(program: Command, cli: Cli): void {
   const operations = program
     .command("operations")
     .description("print the operations of a card, newest first")
@@ -16,21 +165,49 @@ export function addCardCommands(program: Command, cli: Cli): void {
     async ({ print, createClient }, { limit }, cardId: string) => {
       const client = await createClient();
       const list = await client.listOperations(cardId, limit === undefined ? {} : { limit });
+      const rows = list.map(({ id, type, change, balance, createdAt }) => [
+        createdAt ?? "",
+        type ?? "",
+        change ?? "",
+        balance ?? "",
+        id,
+      ]);
       print.data(list, () =>
-        list.length === 0
+        rows.length === 0
           ? "This card has no operations."
-          : formatTable(
-              list.map(({ id, type, change, balance, createdAt }) => [
-                createdAt ?? "",
-                type ?? "",
-                change ?? "",
-                balance ?? "",
-                id,
-              ]),
-              ["Time", "Type", "Change", "Balance", "Id"],
-            ),
+          : formatTable(rows, ["Time", "Type", "Change", "Balance", "Id"]),
       );
       return undefined;
     },
   );
+}
+
+interface ConsentOptions {
+  set?: "yes" | "no";
+  version?: string;
+}
+
+function addConsent(program: Command, cli: Cli): void {
+  const consent = program
+    .command("consent")
+    .description("print the marketing consent of a card holder, or change it")
+    .argument("<card-id>", "id of the card")
+    .addOption(new Option("--set <answer>", "give or withdraw the consent").choices(["yes", "no"]))
+    .option("--version <label>", "version of the text that the customer agreed to, with --set");
+  addExamples(
+    consent,
+    "loyalty-cards consent card_8sT2kq",
+    "loyalty-cards consent card_8sT2kq --set yes --version 2026-01",
+  );
+  setAction<ConsentOptions>(cli, consent, async ({ print, createClient }, options, cardId: string) => {
+    const { set, version } = options;
+    if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
+    const client = await createClient();
+    const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
+    // The response to a change may have no body (spec 4.5).
+    const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
+    const state = changed ?? (await client.getConsent(cardId));
+    print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
+    return undefined;
+  });
 }

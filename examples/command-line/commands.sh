@@ -1,0 +1,48 @@
+# The commands of the guide and of the README of the command; commands.test.ts runs them.
+
+# #region configure
+export LOYALTY_URL=https://cards.example.com
+export LOYALTY_API_KEY=lk_…
+export LOYALTY_TEMPLATE_ID=tpl_bakery
+# #endregion
+
+# #region key-command
+export LOYALTY_API_KEY_COMMAND="pass show loyalty/api-key"
+# #endregion
+
+# #region doctor
+npx loyalty-cards doctor
+# #endregion
+
+# #region dry-run
+npx loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 --field name=Anna --dry-run
+# #endregion
+
+# #region issue
+npx loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 --field name=Anna
+# #endregion
+
+# #region card
+npx loyalty-cards card card_8sT2kq --qr
+# #endregion
+
+# #region operations
+npx loyalty-cards operations card_8sT2kq --limit 5
+# #endregion
+
+# #region consent
+npx loyalty-cards consent card_8sT2kq
+npx loyalty-cards consent card_8sT2kq --set yes --version 2026-01
+# #endregion
+
+# #region drift
+npx loyalty-cards drift --fail-on breaking
+# #endregion
+
+# #region script
+npx loyalty-cards issue --user-id 8 --privacy 2026-01 --json > card.json
+# #endregion
+
+# #region completion-bash
+source <(loyalty-cards completion bash)
+# #endregion

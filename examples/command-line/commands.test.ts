@@ -1,0 +1,75 @@
+/** Runs the commands of the guide, and compares what they print with the files that the guide quotes (`-u` updates them). */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readRegion } from "../../docs/snippets.ts";
+
+const commands = readFileSync(new URL("commands.sh", import.meta.url), "utf8");
+const bin = fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "command-line-"));
+
+let mock: MockServer;
+let cardId = "";
+beforeAll(async () => {
+  // In the place of npx and of the installed command.
+  const program = `exec node --conditions=@loyalty-cards/source --import ${import.meta.resolve("tsx")} ${JSON.stringify(bin)}`;
+  writeFileSync(join(folder, "npx"), `#!/bin/bash\nshift\n${program} "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(folder, "loyalty-cards"), `#!/bin/bash\n${program} "$@"\n`, { mode: 0o755 });
+  mock = await startMockServer({ templates: [{ id: "tpl_bakery", name: "Bakery" }] });
+  const { stdout } = await run("script", "cat card.json");
+  cardId = JSON.parse(stdout).id;
+  mock.service.cards.purchase(cardId, { points: 120 });
+  mock.service.cards.redeem(cardId, { points: 30 });
+});
+afterAll(async () => {
+  await mock.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Runs a region, and then another command in the same shell. */
+function run(region: string, then = ""): Promise<{ stdout: string; stderr: string }> {
+  const program = readRegion(commands, "commands.sh", region).replaceAll("card_8sT2kq", cardId);
+  return promisify(execFile)("bash", ["-ec", `${program}\n${then}`], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      PATH: `${folder}${delimiter}${process.env["PATH"]}`,
+      LOYALTY_URL: mock.url,
+      LOYALTY_API_KEY: mock.service.apiKeys.website,
+      LOYALTY_TEMPLATE_ID: "tpl_bakery",
+    },
+  });
+}
+
+/** Addresses, ids and times as in the guide. */
+const normalize = (text: string) =>
+  text
+    .replaceAll(mock.url, "https://cards.example.com")
+    .replace(/\bcard_\w{16}\b/g, "card_8sT2kq")
+    .replace(/\bcus_\w{16}\b/g, "cus_3vPq81")
+    .replace(/\/cards\/\w+/g, "/cards/8sT2kq")
+    .replace(/-30( .*)op_\w{16}/, "-30$1op_4bN1xe")
+    .replace(/120( .*)op_\w{16}/, "120$1op_0tRm5c")
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "2026-11-22T10:15:00.000Z")
+    .replace(/in \d+ ms/g, "in 41 ms");
+
+describe("the guide quotes what the command prints", () => {
+  it.each(["doctor", "dry-run", "issue", "operations", "consent", "drift"])("%s", async (region) => {
+    const { stdout } = await run(region);
+    await expect(normalize(stdout)).toMatchFileSnapshot(`output/${region}.txt`);
+  });
+});
+
+it("prints a QR code after the card", async () => {
+  expect((await run("card")).stdout).toMatch(/^Card .*\n\n█{33}/s);
+});
+
+it("defines the completion of bash", async () => {
+  const { stdout } = await run("completion-bash", "complete -p loyalty-cards");
+  expect(stdout).toBe("complete -F _loyalty_cards loyalty-cards\n");
+});

@@ -1,0 +1,40 @@
+/** `doctor`: checks the configuration and the service, and says how to fix what is wrong. */
+import type { Command } from "commander";
+import { addExamples, type Cli, setAction } from "../command.ts";
+import { exitCodes } from "../command-error.ts";
+import type { Printer } from "../printer.ts";
+import type { Check } from "../service-checks.ts";
+
+export function addDoctorCommand(program: Command, cli: Cli): void {
+  const doctor = program
+    .command("doctor")
+    .description("check the configuration, clock, key, template and contract; changes nothing")
+    .option("--template <id>", "template to check (default: LOYALTY_TEMPLATE_ID)");
+  addExamples(doctor, "loyalty-cards doctor", "loyalty-cards doctor --template tpl_bakery --json");
+  setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {
+    const { checkService } = await import("../service-checks.ts");
+    const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
+    context.print.data({ checks }, () => formatChecks(context.print, checks));
+    const failures = checks.filter(({ status }) => status === "failed");
+    return Math.max(exitCodes.complete, ...failures.map(({ exitCode = exitCodes.failed }) => exitCode));
+  });
+}
+
+const marks = {
+  passed: ["green", "✓"],
+  warning: ["yellow", "!"],
+  failed: ["red", "✗"],
+  skipped: ["dim", "–"],
+} as const;
+
+/** A line per check, and its fix below. */
+function formatChecks(print: Printer, checks: readonly Check[]): string {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  return checks
+    .flatMap(({ name, status, detail, fix }) => {
+      const [style, mark] = marks[status];
+      const line = `${print.style(style, mark)} ${name.padEnd(width)}  ${detail}`;
+      return fix === undefined ? [line] : [line, `${" ".repeat(width + 4)}${fix}`];
+    })
+    .join("\n");
+}

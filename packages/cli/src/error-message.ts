@@ -1,0 +1,39 @@
+/** What a command prints about an error of the client: what is wrong, what to do, and the exit code. */
+import type { IssuingError } from "@loyalty-cards/issuing-client";
+import { exitCodes } from "./command-error.ts";
+
+/** The options that set a member of the request. */
+const optionsByPointer: Readonly<Record<string, string>> = {
+  "/customer/phone": "--phone",
+  "/customer/email": "--email",
+  "/customer/name": "--name",
+  "/customer/consents/privacy/version": "--privacy",
+  "/customer/consents/marketing/version": "--marketing",
+  "/version": "--version",
+};
+
+/** The message has no text of the service, because that text can quote a customer. */
+export function formatError(error: IssuingError): string {
+  const { code, outcome, idempotencyKey } = error;
+  const message = code === "validation" ? nameOptions(error.message) : error.message;
+  if (outcome === "unknown" && idempotencyKey !== undefined)
+    return `${message}\nA card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.`;
+  return code === "network" || code === "timeout" || isKeyRefused(error)
+    ? `${message}\n\`loyalty-cards doctor\` checks the configuration.`
+    : message;
+}
+
+/** Adds to each pointer the option that sets it. */
+const nameOptions = (message: string) =>
+  message.replace(/ userMessage says what to correct\.$/, "").replace(/\/[\p{L}\p{N}_/-]+/gu, (pointer) => {
+    const key = /^\/fieldValues\/(.+)$/.exec(pointer)?.[1];
+    const option = key === undefined ? optionsByPointer[pointer] : `--field ${key}=…`;
+    return option === undefined ? pointer : `${pointer} (${option})`;
+  });
+
+const isKeyRefused = ({ code }: IssuingError) => code === "unauthorized" || code === "forbidden";
+
+export function toExitCode(error: IssuingError): number {
+  if (isKeyRefused(error)) return exitCodes.keyRefused;
+  return error.code === "configuration" ? exitCodes.usage : exitCodes.failed;
+}

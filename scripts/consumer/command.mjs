@@ -1,0 +1,32 @@
+/** Runs the main commands of the installed `loyalty-cards`, under `exec` of the mock server. Prints "works". */
+import { execFileSync } from "node:child_process";
+
+/** @returns what the command printed on stdout. */
+const run = (...args) =>
+  execFileSync(process.execPath, ["node_modules/@loyalty-cards/cli/bin.js", ...args], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+const runJson = (...args) => JSON.parse(run(...args, "--json"));
+
+function expect(isTrue, what) {
+  if (!isTrue) throw new Error(`loyalty-cards: ${what}`);
+}
+
+expect(/^\d+\.\d+\.\d+/.test(run("--version")), "--version");
+expect(run("--help").startsWith("Usage: loyalty-cards"), "--help");
+expect(runJson("capabilities").commands.length > 5, "capabilities");
+expect(run("completion", "bash").includes("complete -F"), "completion bash");
+expect(run("complete", "--", "iss").startsWith("issue\t"), "complete");
+expect(
+  runJson("doctor").checks.every(({ status }) => status === "passed"),
+  "doctor",
+);
+expect(runJson("drift", "--fail-on", "any").differences.length === 0, "drift");
+
+const card = runJson("issue", "--user-id", "7", "--privacy", "2026-01", "--phone", "+48600100200");
+expect(card.status === "active", "issue");
+expect(run("card", card.id, "--qr").includes("█"), "card --qr");
+expect(runJson("operations", card.id).length === 0, "operations");
+expect(runJson("consent", card.id, "--set", "yes").marketingConsent === true, "consent");
+console.log("works");
