@@ -29,7 +29,7 @@ export default {
   title: "Issuing a card",
   question: "How long does a call of the client take, beside the same POST without a client?",
   notes: `Each call posts a card to a service in another process and parses the response, 32 calls at a time. Every client has its
-documented retries and time limits. With a \`userId\`, \`issueCard\` derives the idempotency key with HMAC-SHA256; the others send a
+documented retries and time limits. With a \`userId\`, \`issueCard\` derives the idempotency key with SHA-256; the others send a
 counter. axios, got and stripe send over node:http, the other peers over fetch.`,
   figures: {
     cpu: { label: "processor time per call", unit: "µs" },
