@@ -1,0 +1,209 @@
+/** `issue`, `card`, `operations` and `consent`, against the mock service. */
+import { encode } from "uqr";
+import { describe, expect, it } from "vitest";
+import { openMock, runCommand } from "./run-command.ts";
+
+const issueAnna = ["issue", "--user-id", "7", "--privacy", "2026-01", "--phone", "+48600100200"];
+
+async function openShop() {
+  const mock = await openMock();
+  const run = (...args: string[]) => runCommand(args, { env: mock.env });
+  const runJson = async (...args: string[]) => JSON.parse((await run(...args, "--json")).stdout);
+  return { ...mock, run, runJson };
+}
+
+describe("issue", () => {
+  it("issues one card however often it runs", async () => {
+    const { run, runJson, service } = await openShop();
+    const card = await runJson(
+      ...issueAnna,
+      "--field",
+      "name=Anna",
+      "--field",
+      "visits:=3",
+      "--marketing",
+      "2026-02",
+    );
+    expect(card).toMatchObject({ status: "active", fieldValues: { name: "Anna", visits: 3 } });
+    const again = await run(
+      ...issueAnna,
+      "--field",
+      "name=Anna",
+      "--field",
+      "visits:=3",
+      "--marketing",
+      "2026-02",
+    );
+    expect(again).toMatchObject({ code: 0, stderr: "" });
+    expect(again.stdout).toMatch(new RegExp(`^Card +${card.id}\\nPage +${card.publicUrl}\\n`));
+    expect(service.cards.get(card.id).fieldValues).toMatchObject({ name: "Anna", visits: 3 });
+  });
+
+  it("gives marketing consent only with --marketing", async () => {
+    const { runJson } = await openShop();
+    const without = await runJson(...issueAnna);
+    expect(await runJson("consent", without.id)).toMatchObject({ marketingConsent: false });
+    const other = await runJson(
+      "issue",
+      "--user-id",
+      "8",
+      "--privacy",
+      "1",
+      "--phone",
+      "+48600100201",
+      "--marketing",
+    );
+    expect(await runJson("consent", other.id)).toMatchObject({ marketingConsent: true });
+  });
+
+  it("uses --template rather than the variable, and says what to set without either", async () => {
+    const { run, env } = await openShop();
+    expect((await run(...issueAnna, "--template", "tpl_none")).stderr).toContain(
+      'template "tpl_none" does not exist',
+    );
+    const { LOYALTY_TEMPLATE_ID: _, ...others } = env;
+    expect(await runCommand(issueAnna, { env: others })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("use --template, or set LOYALTY_TEMPLATE_ID"),
+    });
+  });
+
+  it("names the options of rejected members, and not their values", async () => {
+    const mock = await openMock({
+      templates: [
+        { id: "tpl_bakery", name: "Bakery", fields: [{ key: "name", type: "name", required: true }] },
+      ],
+    });
+    const args = ["issue", "--user-id", "7", "--privacy", "1", "--phone", "+4860", "--email", "anna@"];
+    const { code, stdout, stderr } = await runCommand(args, { env: mock.env });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("/fieldValues/name (--field name=…)");
+    expect(stderr).toContain("/customer/phone (--phone)");
+    expect(stderr).toContain("/customer/email (--email)");
+    expect(stderr).not.toMatch(/\+4860|anna@|userMessage/);
+  });
+
+  it.each(["name", "=Anna", "visits:=many", "visits:="])(
+    "rejects --field %s, without printing it",
+    async (field) => {
+      const { run } = await openShop();
+      const result = await run(...issueAnna, "--field", field);
+      expect(result).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringMatching(/--field must be key=text/),
+      });
+      expect(result.stderr).not.toContain("many");
+    },
+  );
+
+  it("says that the same command is safe when the outcome is unknown", async () => {
+    const { run, service } = await openShop();
+    service.faults.add({
+      phase: "after-commit",
+      kind: "status",
+      status: 503,
+      retryAfterSeconds: 0,
+      times: 3,
+    });
+    const result = await run(...issueAnna);
+    expect(result).toMatchObject({ code: 1, stdout: "" });
+    expect(result.stderr).toContain("Run the same command again");
+    expect((await run(...issueAnna)).code).toBe(0);
+  });
+
+  it("prints the request with --dry-run, and sends nothing", async () => {
+    const { runJson, env, service } = await openShop();
+    const { LOYALTY_API_KEY: _, ...withoutKey } = env;
+    const { code, stdout, stderr } = await runCommand([...issueAnna, "--dry-run", "--json"], {
+      env: withoutKey,
+    });
+    expect([code, stderr]).toEqual([0, "Nothing was sent.\n"]);
+    const request = JSON.parse(stdout);
+    expect(request).toEqual({
+      method: "POST",
+      url: `${env["LOYALTY_URL"]}/api/v1/templates/tpl_bakery/passes`,
+      idempotencyKey: expect.stringMatching(/^lc1_.{43}$/),
+      body: {
+        fieldValues: {},
+        customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
+      },
+    });
+    const events: string[] = [];
+    service.faults.add({
+      phase: "before",
+      kind: "status",
+      status: 500,
+      match: { idempotencyKey: request.idempotencyKey },
+    });
+    await runJson(...issueAnna).catch(() => events.push("rejected"));
+    expect([events, service.faults.list().length]).toEqual([["rejected"], 1]); // the real request has the printed key
+  });
+
+  it("derives another key with a namespace", async () => {
+    const { env } = await openShop();
+    const readKey = async (more: Record<string, string>) => {
+      const { stdout } = await runCommand([...issueAnna, "--dry-run", "--json"], {
+        env: { ...env, ...more },
+      });
+      return JSON.parse(stdout).idempotencyKey;
+    };
+    expect(await readKey({ LOYALTY_IDEMPOTENCY_NAMESPACE: "staging" })).not.toBe(await readKey({}));
+  });
+});
+
+describe("card", () => {
+  it("prints a QR code of the card's page that a camera reads", async () => {
+    const { run, runJson } = await openShop();
+    const { id, publicUrl } = await runJson(...issueAnna);
+    const { stdout } = await run("card", id, "--qr");
+    const lines = stdout.trimEnd().split("\n\n")[1]?.split("\n") ?? [];
+    // Two rows of modules per line; the blocks are the light ones.
+    const isDark = lines.flatMap((line) => [
+      [...line].map((character) => !"█▀".includes(character)),
+      [...line].map((character) => !"█▄".includes(character)),
+    ]);
+    const { data, size } = encode(publicUrl, { border: 2 });
+    expect(isDark.slice(0, size)).toEqual(data);
+  });
+
+  it("prints the card as the service sent it with --json", async () => {
+    const { runJson, service } = await openShop();
+    const { id } = await runJson(...issueAnna);
+    service.cards.purchase(id, { points: 30 });
+    expect(await runJson("card", id, "--qr")).toMatchObject({ id, loyaltyBalance: 30, loyaltyTier: null });
+  });
+});
+
+describe("operations", () => {
+  it("prints a table, the newest operation first", async () => {
+    const { run, runJson, service } = await openShop();
+    const { id } = await runJson(...issueAnna);
+    expect((await run("operations", id)).stdout).toBe("This card has no operations.\n");
+    service.cards.purchase(id, { points: 120 });
+    service.cards.redeem(id, { points: 30 });
+    const lines = (await run("operations", id)).stdout.split("\n");
+    expect(lines[0]).toMatch(/^Time +Type +Change +Balance +Id$/);
+    expect(lines[1]).toMatch(/Z {2}redemption +-30 +90 {2}op_\w+$/);
+    expect(lines[2]).toMatch(/Z {2}purchase +120 +120 {2}op_\w+$/);
+    expect(await runJson("operations", id, "--limit", "1")).toMatchObject([{ type: "redemption" }]);
+  });
+});
+
+describe("consent", () => {
+  it("prints the consent, and changes it with --set", async () => {
+    const { run, runJson } = await openShop();
+    const { id } = await runJson(...issueAnna);
+    expect((await run("consent", id)).stdout).toBe("Marketing consent: no\n");
+    expect((await run("consent", id, "--set", "yes", "--version", "2026-01")).stdout).toBe(
+      "Marketing consent: yes\n",
+    );
+    expect(await runJson("consent", id)).toMatchObject({ marketingConsent: true });
+    expect((await run("consent", id, "--set", "no")).stdout).toBe("Marketing consent: no\n");
+  });
+
+  it("rejects a version without an answer", async () => {
+    const { run } = await openShop();
+    expect(await run("consent", "x", "--version", "2026-01")).toMatchObject({ code: 2, stdout: "" });
+  });
+});

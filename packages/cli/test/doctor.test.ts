@@ -1,0 +1,260 @@
+/** `doctor` and `drift`, against the mock service and services that differ from it. */
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Check } from "../src/service-checks.ts";
+import { createFolder, openMock, type RunOptions, runCommand } from "./run-command.ts";
+
+async function runDoctor(options: RunOptions, ...args: string[]) {
+  const { code, stdout, stderr } = await runCommand(["doctor", "--json", ...args], options);
+  const checks = JSON.parse(stdout).checks as Check[];
+  const byName = Object.fromEntries(checks.map(({ name, ...check }) => [name, check]));
+  return { code, stdout, stderr, byName, statuses: checks.map(({ status }) => status) };
+}
+
+/** A service that responds in its own way, and the variables for it. */
+async function openService(listener: RequestListener) {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { LOYALTY_URL: url, LOYALTY_API_KEY: "lk_1", LOYALTY_TEMPLATE_ID: "tpl_bakery" };
+}
+
+interface Answer {
+  path: string;
+  hasKey: boolean;
+}
+
+/** A service with a correct document whose other responses have the status that `getStatus` returns. */
+const openServiceWith = (getStatus: (request: Answer) => number, headers: Record<string, string> = {}) =>
+  openService((request, response) => {
+    const path = request.url ?? "";
+    const status =
+      path === "/api/docs/json"
+        ? 200
+        : getStatus({ path, hasKey: request.headers.authorization === "Bearer lk_1" });
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(JSON.stringify(status === 200 ? openapi : { status }));
+  });
+
+describe("doctor", () => {
+  it("passes for a correct configuration, and changes nothing", async () => {
+    const { env, service } = await openMock();
+    const before = JSON.stringify(service.snapshot());
+    const { code, statuses, byName, stderr } = await runDoctor({ env });
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(statuses).toEqual(Array(7).fill("passed"));
+    expect(byName["template"]?.detail).toBe("tpl_bakery exists");
+    expect(JSON.stringify(service.snapshot())).toBe(before);
+  });
+
+  it("prints a line per check for people, and the fix below", async () => {
+    const { env } = await openMock();
+    const { code, stdout } = await runCommand(["doctor", "--template", "tpl_none"], { env });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^✓ address +http:\/\/127/);
+    expect(stdout).toMatch(
+      /\n✗ template +"tpl_none" does not exist or is archived\n +Copy the id of a template/,
+    );
+  });
+
+  it("says what to set when nothing is configured", async () => {
+    const { code, byName } = await runDoctor({});
+    expect(code).toBe(1);
+    expect(byName["address"]).toMatchObject({
+      status: "failed",
+      fix: expect.stringContaining("Use --base-url"),
+    });
+    expect(byName["API key"]).toMatchObject({
+      status: "failed",
+      fix: expect.stringContaining("Set LOYALTY_API_KEY"),
+    });
+    expect(byName["service"]).toMatchObject({ status: "skipped", detail: "there is no valid address" });
+  });
+
+  it("names the source of each value", async () => {
+    const { env, url } = await openMock();
+    const cwd = createFolder();
+    writeFileSync(join(cwd, ".env"), `LOYALTY_API_KEY=${env["LOYALTY_API_KEY"]}\n`);
+    const { byName } = await runDoctor({ cwd }, "--base-url", url);
+    expect(byName["address"]?.detail).toBe(`${url} (--base-url)`);
+    expect(byName["API key"]?.detail).toBe("present (LOYALTY_API_KEY in .env)");
+    expect(byName["template"]).toMatchObject({
+      status: "skipped",
+      detail: expect.stringContaining("--template"),
+    });
+  });
+
+  it.each([
+    ["http://cards.example.com", /https/],
+    ["cards.example.com", /not a URL/],
+  ])("rejects the address %s without sending anything", async (address, detail) => {
+    const { byName } = await runDoctor({ env: { LOYALTY_URL: address, LOYALTY_API_KEY: "lk_1" } });
+    expect(byName["address"]?.detail + (byName["address"]?.fix ?? "")).toMatch(detail);
+    expect(byName["service"]?.status).toBe("skipped");
+  });
+
+  it("names the error of a service that is away", async () => {
+    const { env, close } = await openMock();
+    await close();
+    const { code, byName } = await runDoctor({ env });
+    expect(code).toBe(1);
+    expect(byName["service"]).toMatchObject({
+      status: "failed",
+      detail: "does not respond (ECONNREFUSED)",
+      fix: expect.stringContaining("Is the service running"),
+    });
+    expect(byName["key accepted"]?.status).toBe("skipped");
+  });
+
+  it("exits with 4 when the service refuses the key, and prints the key nowhere", async () => {
+    const { env } = await openMock();
+    const { code, byName, stdout, stderr } = await runDoctor({
+      env: { ...env, LOYALTY_API_KEY: "lk_wrong" },
+    });
+    expect(code).toBe(4);
+    expect(byName["key accepted"]).toMatchObject({ status: "failed", detail: "the service responded 401" });
+    expect(byName["template"]).toMatchObject({ status: "skipped", detail: "the API key is not accepted" });
+    expect(stdout + stderr).not.toContain("lk_wrong");
+  });
+
+  it("reports an archived template", async () => {
+    const { env, service } = await openMock();
+    service.templates.archive("tpl_bakery");
+    expect((await runDoctor({ env })).byName["template"]).toMatchObject({ status: "failed" });
+  });
+
+  it.each([
+    [0, "passed", "agrees with the service"],
+    [31, "warning", /this machine is 3[0-2] s behind/],
+    [-31, "warning", /this machine is 3[0-2] s ahead of/],
+    [-400, "failed", /this machine is (399|400|401) s ahead of/],
+  ])("finds a clock of the service that differs by %d s: %s", async (seconds, status, detail) => {
+    const date = new Date(Date.now() + seconds * 1000).toUTCString();
+    const env = await openServiceWith(({ hasKey }) => (hasKey ? 404 : 401), { date });
+    expect((await runDoctor({ env })).byName["clock"]).toMatchObject({
+      status,
+      detail: typeof detail === "string" ? detail : expect.stringMatching(detail),
+    });
+  });
+
+  it("does not decide about the key when the service responds the same without it", async () => {
+    const env = await openServiceWith(() => 404);
+    expect((await runDoctor({ env })).byName["key accepted"]).toMatchObject({
+      status: "warning",
+      detail: "the service responds 404 with and without the key",
+    });
+  });
+
+  it("does not decide about the template when the service validates the customer first", async () => {
+    const env = await openServiceWith(({ path, hasKey }) =>
+      !hasKey ? 401 : path.endsWith("/passes") ? 422 : 404,
+    );
+    expect((await runDoctor({ env })).byName["template"]).toMatchObject({
+      status: "warning",
+      detail: "the service responds 422 for an unknown template too",
+    });
+  });
+
+  it("sends nothing to the template when the service accepts an unknown one", async () => {
+    const paths: string[] = [];
+    const env = await openServiceWith(({ path, hasKey }) => {
+      paths.push(path);
+      return !hasKey ? 401 : path.endsWith("/passes") ? 201 : 404;
+    });
+    expect((await runDoctor({ env })).byName["template"]?.status).toBe("warning");
+    expect(paths.filter((path) => path.includes("tpl_bakery"))).toEqual([]);
+  });
+
+  it("reports a redirect, which the client does not follow", async () => {
+    const env = await openServiceWith(() => 404);
+    const redirecting = await openService((_request, response) => {
+      response.writeHead(301, { location: env.LOYALTY_URL }).end();
+    });
+    expect((await runDoctor({ env: redirecting })).byName["service"]).toMatchObject({ status: "failed" });
+  });
+
+  it("fails for a breaking difference of the contract", async () => {
+    const env = await openService((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(withoutConsent));
+    });
+    expect((await runDoctor({ env })).byName["contract"]).toMatchObject({
+      status: "failed",
+      detail: expect.stringMatching(/^\d+ breaking differences?$/),
+    });
+  });
+
+  it("warns about a service without a document", async () => {
+    const { env, service } = await openMock();
+    const { byName } = await runDoctor({ env: { ...env, LOYALTY_URL: `${env["LOYALTY_URL"]}/below` } });
+    expect(byName["contract"]?.status).toBe("warning");
+    expect(service.warnings()).toEqual([]);
+  });
+});
+
+const { "/passes/{id}/consent": _, ...otherPaths } = openapi.paths;
+const withoutConsent = { ...openapi, paths: otherPaths };
+const withAnotherProperty = structuredClone(openapi) as unknown as {
+  components: { schemas: { Card: { properties: Record<string, unknown> } } };
+};
+withAnotherProperty.components.schemas.Card.properties["expiresAt"] = { type: "string" };
+
+describe("drift", () => {
+  const serve = async (document: unknown) => {
+    const { LOYALTY_URL } = await openService((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document));
+    });
+    return (...args: string[]) => runCommand(["drift", "--from", LOYALTY_URL, ...args]);
+  };
+
+  it("finds no difference from the mock service", async () => {
+    const { url } = await openMock();
+    expect(await runCommand(["drift", "--base-url", url, "--fail-on", "any"])).toEqual({
+      code: 0,
+      stdout: "The contract has not changed.\n",
+      stderr: "",
+    });
+  });
+
+  it("classifies a removed operation as breaking, and fails only with --fail-on", async () => {
+    const drift = await serve(withoutConsent);
+    const { code, stdout } = await drift();
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^breaking +getConsent: the operation is removed/m);
+    expect((await drift("--fail-on", "breaking")).code).toBe(1);
+  });
+
+  it("fails for a compatible difference only with --fail-on any", async () => {
+    const drift = await serve(withAnotherProperty);
+    const { code, stdout } = await drift("--fail-on", "breaking", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).differences).toMatchObject([
+      { severity: "compatible", rule: "property-added", place: "Card.expiresAt" },
+    ]);
+    expect((await drift("--fail-on", "any")).code).toBe(1);
+  });
+
+  it.each([
+    ["a document that is not OpenAPI", { swagger: "2.0" }],
+    ["a document of another service", { openapi: "3.1.0", paths: {} }],
+  ])("exits with 2 for %s", async (_name, document) => {
+    expect(await (await serve(document))()).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it("exits with 2 when the service does not respond", async () => {
+    const { url, close } = await openMock();
+    await close();
+    expect(await runCommand(["drift", "--from", url])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("does not respond"),
+    });
+  });
+});

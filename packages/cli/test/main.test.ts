@@ -1,0 +1,163 @@
+/** Usage errors, exit codes, and where the configuration comes from. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
+import { createFolder, openMock, runCommand } from "./run-command.ts";
+
+describe("usage", () => {
+  it("suggests the right spelling of a command", async () => {
+    const { code, stdout, stderr } = await runCommand(["isue"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toBe("loyalty-cards: unknown command 'isue'\n(Did you mean issue?)\nSee --help.\n");
+  });
+
+  it("suggests the right spelling of an option, global ones included", async () => {
+    expect((await runCommand(["card", "x", "--jsn"])).stderr).toContain("(Did you mean --json?)");
+    expect((await runCommand(["consent", "x", "--sett", "yes"])).stderr).toContain("(Did you mean --set?)");
+  });
+
+  it.each([
+    [["card"]],
+    [["issue"]],
+    [["consent", "x", "--set", "maybe"]],
+    [["operations", "x", "--limit", "0"]],
+    [[]],
+  ])("exits with 2 and an empty stdout for %j", async (args) => {
+    expect(await runCommand(args)).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it("prints the version, also beside another command", async () => {
+    for (const args of [["--version"], ["card", "--version"]])
+      expect(await runCommand(args)).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: "" });
+  });
+});
+
+describe("the configuration", () => {
+  it("comes from .env in the working folder", async () => {
+    const { env, url } = await openMock();
+    const cwd = createFolder();
+    writeFileSync(join(cwd, ".env"), `LOYALTY_URL=${url}\nLOYALTY_API_KEY="${env["LOYALTY_API_KEY"]}"\n`);
+    expect(await runCommand(["card", "card_none"], { cwd })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('card "card_none" does not exist'),
+    });
+  });
+
+  it("comes from the environment rather than .env, and from an option rather than the environment", async () => {
+    const { env, url } = await openMock();
+    const cwd = createFolder();
+    writeFileSync(join(cwd, ".env"), "LOYALTY_URL=http://localhost:9\nLOYALTY_API_KEY=other\n");
+    expect(await runCommand(["card", "card_none"], { cwd, env })).toMatchObject({ code: 1 });
+    const elsewhere = { ...env, LOYALTY_URL: "http://localhost:9" };
+    expect(await runCommand(["card", "card_none", "--base-url", url], { env: elsewhere })).toMatchObject({
+      stderr: expect.stringContaining("does not exist"),
+    });
+  });
+
+  it("gets the key from a command that prints it", async () => {
+    const { env } = await openMock();
+    const { LOYALTY_API_KEY: key, ...others } = env;
+    const run = (command: string) =>
+      runCommand(["card", "card_none"], { env: { ...others, LOYALTY_API_KEY_COMMAND: command } });
+    expect((await run(`echo ${key}`)).stderr).toContain("does not exist");
+    expect(await run("echo lk_secret; exit 1")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "loyalty-cards: LOYALTY_API_KEY_COMMAND failed: run it by hand to see why.\n",
+    });
+    expect((await run("true")).stderr).toContain("printed nothing");
+  });
+
+  it.each([
+    ["LOYALTY_URL", /There is no address: use --base-url/],
+    ["LOYALTY_API_KEY", /There is no API key: set LOYALTY_API_KEY/],
+  ])("exits with 2 and says what to set without %s", async (name, message) => {
+    const { env } = await openMock();
+    const result = await runCommand(["card", "card_none"], { env: { ...env, [name]: "" } });
+    expect(result).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(message) });
+  });
+
+  it("refuses http to another machine, before it sends the key", async () => {
+    const { env } = await openMock();
+    const result = await runCommand(["card", "x", "--base-url", "http://cards.example.com"], { env });
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining("https") });
+  });
+});
+
+describe("errors of the service", () => {
+  it("exits with 4 when it refuses the key, and does not print the key", async () => {
+    const { env } = await openMock();
+    const result = await runCommand(["card", "x"], { env: { ...env, LOYALTY_API_KEY: "lk_wrong_key" } });
+    expect(result).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("doctor") });
+    expect(result.stderr).not.toContain("lk_wrong_key");
+  });
+
+  it("exits with 4 for a 403", async () => {
+    const { env, service } = await openMock();
+    service.faults.add({ phase: "before", kind: "status", status: 403 });
+    expect(await runCommand(["operations", "x"], { env })).toMatchObject({ code: 4, stdout: "" });
+  });
+
+  it("exits with 1 when it is away, and names doctor", async () => {
+    const { env, close } = await openMock();
+    await close();
+    expect(await runCommand(["card", "x"], { env })).toMatchObject({
+      code: 1,
+      stderr:
+        "loyalty-cards: The connection to the service failed (ECONNREFUSED).\n`loyalty-cards doctor` checks the configuration.\n",
+    });
+  });
+
+  it("applies --timeout to a request", async () => {
+    const { env, service } = await openMock();
+    service.faults.add({ phase: "before", kind: "hang" });
+    const started = performance.now();
+    const result = await runCommand(["card", "x", "--timeout", "1"], { env });
+    expect(result.code).toBe(1);
+    expect(performance.now() - started).toBeLessThan(9_000);
+  });
+});
+
+const program = (url: string) => `
+import { Session } from "node:inspector";
+const session = new Session();
+session.connect();
+session.post("Debugger.enable");
+const scripts = [];
+session.on("Debugger.scriptParsed", ({ params }) => scripts.push(params.url));
+const { main } = await import(${JSON.stringify(url)});
+const write = () => {};
+const terminal = { stdin: process.stdin, stdout: { write }, stderr: { write }, env: {}, cwd: "." };
+await main(process.argv.slice(1), terminal);
+console.log(scripts.join("\\n"));
+`;
+
+/** @returns the files that a command line loads in a fresh process. */
+async function listLoadedFiles(...args: string[]): Promise<string[]> {
+  const source = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
+  const code = program(new URL("../src/main.ts", import.meta.url).href);
+  const evaluate = ["--input-type=module", "--eval", code, "--", ...args];
+  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [...source, ...evaluate], { cwd });
+  return stdout.split("\n");
+}
+
+const heavy = /\/(issuing-client|mock-server|webhook-verify|openapi)\/|csv-(parse|stringify)|uqr/;
+
+it.each([["--version"], ["--help"], ["completion bash"]])(
+  "loads neither the client, the mock server nor a CSV library for %s",
+  async (line) => {
+    const files = await listLoadedFiles(...line.split(" "));
+    expect(files.some((file) => file.includes("/cli/src/main.ts"))).toBe(true);
+    expect(files.filter((file) => heavy.test(file))).toEqual([]);
+  },
+);
+
+it("loads the client for a command that needs it", async () => {
+  const files = await listLoadedFiles("card", "x", "--base-url", "http://localhost:9");
+  expect(files.some((file) => heavy.test(file))).toBe(true);
+});

@@ -1,0 +1,60 @@
+/** Runs a command line in this process, with a terminal that records its output. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type MockServer, type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import { onTestFinished } from "vitest";
+import { main } from "../src/main.ts";
+import type { Terminal } from "../src/terminal.ts";
+
+export interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  env?: Terminal["env"];
+  cwd?: string;
+}
+
+/** Without the environment of this process, so that no test depends on it. */
+export async function runCommand(args: readonly string[], { env = {}, cwd }: RunOptions = {}): Promise<Ran> {
+  const output = { stdout: "", stderr: "" };
+  const createStream = (name: keyof typeof output) => ({
+    write(text: string) {
+      output[name] += text;
+    },
+  });
+  const terminal: Terminal = {
+    stdin: (async function* () {})(),
+    stdout: createStream("stdout"),
+    stderr: createStream("stderr"),
+    env,
+    cwd: cwd ?? createFolder(),
+    onInterrupt: () => () => {},
+  };
+  const code = await main(args, terminal);
+  return { code, ...output };
+}
+
+/** An empty folder, until the end of the test. */
+export function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** A mock service on a free port, until the end of the test, and the variables that configure the command for it. */
+export async function openMock(
+  options: MockServerOptions = {},
+): Promise<MockServer & { env: Record<string, string> }> {
+  const mock = await startMockServer({ templates: [{ id: "tpl_bakery", name: "Bakery" }], ...options });
+  onTestFinished(mock.close);
+  const env = {
+    LOYALTY_URL: mock.url,
+    LOYALTY_API_KEY: mock.service.apiKeys.website,
+    LOYALTY_TEMPLATE_ID: "tpl_bakery",
+  };
+  return { ...mock, env };
+}
