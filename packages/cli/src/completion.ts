@@ -45,11 +45,9 @@ const findValueOption = (command: Command, flag: string) =>
   listAllOptions(command).find(({ long, short, required }) => (long === flag || short === flag) && required);
 
 function listOptions(command: Command): Candidates {
-  const words = listAllOptions(command).map(({ long, flags, description }) => ({
-    value: long ?? flags,
-    description,
-  }));
-  return { words, hasFiles: false };
+  // Each command has its own --help.
+  const options = new Map(listAllOptions(command).map((option) => [option.long ?? option.flags, option]));
+  return { words: [...options].map(([value, { description }]) => ({ value, description })), hasFiles: false };
 }
 
 /** The subcommands, and the values of the argument at this position. */

@@ -26,6 +26,7 @@ describe("the candidates", () => {
     expect(await complete("consent", "x", "--")).toEqual(
       expect.arrayContaining(["--set", "--version", "--json", "--base-url"]),
     );
+    expect(await complete("issue", "--he")).toEqual(["--help"]);
     expect(await complete("issue", "--ma")).toEqual(["--marketing"]);
     expect(await complete("--js")).toEqual(["--json"]);
   });
