@@ -109,10 +109,10 @@ export const correctShops: [name: string, createOptions: (shop: Shop) => Partial
     (shop) => ({ accept: afterResponse(createHandler(shop), 150) }),
   ],
   [
-    "a handler that works 700 ms after the response, in parallel",
+    "a handler that works 400 ms after the response, in parallel",
     (shop) => {
       const handler = createHandler(shop);
-      return { accept: (event, delivery) => void pause(700).then(() => handler(event, delivery)) };
+      return { accept: (event, delivery) => void pause(400).then(() => handler(event, delivery)) };
     },
   ],
   [

@@ -77,29 +77,32 @@ export const effectChecks = defineEffectChecks({
     sends: "an event three times: signed again, and with another delivery id",
     advice:
       "Deduplicate by the id of the event (option dedupe, an inbox, or markProcessed in the transaction of the effect), not by Service-Delivery or the signature.",
-    async examine(examiner) {
-      const { createCard, createBalance, deliver, findMissing } = examiner;
+    async examine({ createCard, createBalance, deliver, findMissing, findChange }) {
       const balance = await createBalance(createCard());
       await deliver(balance.event);
       const missing = await findMissing(balance);
       if (missing !== undefined) return failed(missing);
       await deliver(balance.event, { secondsAgo: 1 });
       await deliver(balance.event, { deliveryId: `dlv_again_${balance.event.id}` });
-      return expectOneEffect(examiner, balance);
+      const change = await findChange(balance);
+      return change === undefined ? passed("had one effect") : failed(change);
     },
   },
   "effect-concurrent-duplicate": {
     clause: "6.3.3",
-    sends: "an event five times at once",
+    sends: "three events, each five times at once",
     advice:
       "Claim the id of the event in one step (INSERT … ON CONFLICT DO NOTHING, or dedupe.begin) before the effect: between a SELECT and an INSERT the other delivery passes too.",
-    async examine(examiner) {
-      const { createCard, createBalance, deliver, findMissing } = examiner;
-      const balance = await createBalance(createCard());
-      const ids = [1, 2, 3, 4, 5].map((number) => `dlv_${number}_${balance.event.id}`);
-      await Promise.all(ids.map((deliveryId) => deliver(balance.event, { deliveryId })));
-      const missing = await findMissing(balance);
-      return missing === undefined ? expectOneEffect(examiner, balance) : failed(missing);
+    async examine({ createCard, createBalance, deliver, findMissing, findChange }) {
+      // In the first round most deliveries wait for their connection, so that they may arrive one after the other.
+      for (let round = 1; round <= 3; round += 1) {
+        const balance = await createBalance(createCard());
+        const ids = [1, 2, 3, 4, 5].map((number) => `dlv_${number}_${balance.event.id}`);
+        await Promise.all(ids.map((deliveryId) => deliver(balance.event, { deliveryId })));
+        const wrong = (await findMissing(balance)) ?? (await findChange(balance));
+        if (wrong !== undefined) return failed(wrong);
+      }
+      return passed("had one effect");
     },
   },
   "effect-order": {
@@ -146,8 +149,3 @@ export const effectChecks = defineEffectChecks({
     },
   },
 });
-
-async function expectOneEffect({ findChange }: Examiner, balance: Balance): Promise<Examination> {
-  const change = await findChange(balance);
-  return change === undefined ? passed("had one effect") : failed(change);
-}

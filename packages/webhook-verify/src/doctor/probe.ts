@@ -114,7 +114,7 @@ function readNumber<Name extends keyof EffectState>(name: Name, value: unknown):
   if (value === undefined || value === null) return {};
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number)) {
-    throw createError(`responded with a ${name} that is not a number`);
+    throw createError(`responded with a value of ${name} that is not a number`);
   }
   return { [name]: number };
 }
