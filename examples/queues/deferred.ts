@@ -21,7 +21,7 @@ export interface User {
 
 export interface Users {
   save(user: User): Promise<void>;
-  waitingForCard(): AsyncIterable<User>; // with cardWantedAt, without cardId and cardError
+  get(userId: string): Promise<User | undefined>;
 }
 // #endregion
 
@@ -65,8 +65,17 @@ export async function issueCardTo(
   return { correct };
 }
 
-/** Run this every minute. Two processes may run it concurrently without issuing a second card. */
-export async function issueWaitingCards(loyalty: IssuingClient, templateId: string, users: Users) {
-  for await (const user of users.waitingForCard()) await issueCardTo(loyalty, templateId, users, user);
+/** The job of a user. It rejects while the user waits for the card, so that the queue repeats the job. */
+export async function issueWaitingCard(
+  loyalty: IssuingClient,
+  templateId: string,
+  users: Users,
+  userId: string,
+): Promise<void> {
+  const isWaiting = (user: User) => user.cardWantedAt && user.cardId === undefined && !user.cardError;
+  const user = await users.get(userId);
+  if (user === undefined || !isWaiting(user)) return;
+  await issueCardTo(loyalty, templateId, users, user);
+  if (isWaiting(user)) throw new Error("The card was not issued; the queue repeats the job.");
 }
 // #endregion

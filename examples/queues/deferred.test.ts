@@ -2,7 +2,7 @@
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { createMockService, type MockServiceOptions } from "@loyalty-cards/mock-server";
 import { expect, it } from "vitest";
-import { issueCardTo, issueWaitingCards, type User, type Users } from "./deferred.ts";
+import { issueCardTo, issueWaitingCard, type User, type Users } from "./deferred.ts";
 
 function open(options: MockServiceOptions = {}) {
   const service = createMockService(options);
@@ -18,11 +18,7 @@ function open(options: MockServiceOptions = {}) {
     async save(user) {
       saved.set(user.id, structuredClone(user));
     },
-    async *waitingForCard() {
-      for (const user of saved.values()) {
-        if (user.cardWantedAt && !user.cardId && !user.cardError) yield structuredClone(user);
-      }
-    },
+    get: async (userId) => structuredClone(saved.get(userId)),
   };
   const privacy = { version: "2026-01", acceptedAt: new Date() };
   const anna: User = { id: "user-anna", name: "Anna", phone: "+48600100200", privacy };
@@ -47,7 +43,7 @@ it("returns the same card later when only the response was lost", async () => {
   service.faults.add({ phase: "after-commit", kind: "truncate", times: 1 });
   await issue(anna);
   expect(saved.get(anna.id)).not.toHaveProperty("cardId");
-  await issueWaitingCards(loyalty, service.templateId, users);
+  await issueWaitingCard(loyalty, service.templateId, users, anna.id);
   const cardId = saved.get(anna.id)?.cardId;
   await issue({ ...anna });
   expect(saved.get(anna.id)?.cardId).toBe(cardId);
@@ -60,7 +56,7 @@ it.each([true, false])(
     const mistaken = { ...anna, phone: "12" };
     expect(await issue(mistaken)).toEqual({ correct: "The phone number is not valid." });
     service.faults.add({ phase: "before", kind: "reset", times: 1 });
-    await issueWaitingCards(loyalty, service.templateId, users);
+    await issueWaitingCard(loyalty, service.templateId, users, anna.id);
     expect(service.faults.list()).toHaveLength(1); // no request was sent
     service.faults.clear();
     const refused = saved.get(anna.id) as User;
@@ -76,6 +72,6 @@ it.each([true, false])(
 it("reports a card that has been pending for too long", async () => {
   const { service, loyalty, users, saved, anna } = open();
   await users.save({ ...anna, cardWantedAt: new Date(Date.now() - 25 * 3_600_000) });
-  await issueWaitingCards(loyalty, service.templateId, users);
+  await issueWaitingCard(loyalty, service.templateId, users, anna.id);
   expect(saved.get(anna.id)).toMatchObject({ cardError: "idempotency-expired" });
 });
