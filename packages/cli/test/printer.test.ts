@@ -1,0 +1,87 @@
+/** What commands print on terminals and into files: colors, status lines, tables. */
+import { describe, expect, it } from "vitest";
+import { formatTable, Printer, type PrintOptions } from "../src/printer.ts";
+import type { Terminal } from "../src/terminal.ts";
+
+function openPrinter(options: PrintOptions = {}, env: Terminal["env"] = {}, isTTY = true) {
+  const output = { stdout: "", stderr: "" };
+  const createStream = (name: keyof typeof output) => ({
+    isTTY,
+    columns: isTTY ? 20 : undefined,
+    write(text: string) {
+      output[name] += text;
+    },
+  });
+  const streams = { stdout: createStream("stdout"), stderr: createStream("stderr") };
+  const print = new Printer({ ...streams, env } as unknown as Terminal, options);
+  return { print, output };
+}
+
+describe("colors", () => {
+  const green = "\u001b[32mok\u001b[39m";
+
+  it.each<[string, PrintOptions, Terminal["env"], boolean, boolean]>([
+    ["a terminal", {}, {}, true, true],
+    ["a file", {}, {}, false, false],
+    ["a file with FORCE_COLOR", {}, { FORCE_COLOR: "1" }, false, true],
+    ["--no-color", { color: false }, {}, true, false],
+    ["NO_COLOR", {}, { NO_COLOR: "1" }, true, false],
+    ["TERM=dumb", {}, { TERM: "dumb" }, true, false],
+  ])("are printed or not for %s", (_name, options, env, isTTY, hasColor) => {
+    const { print, output } = openPrinter(options, env, isTTY);
+    print.data(undefined, () => print.style("green", "ok"));
+    expect(output.stdout).toBe(`${hasColor ? green : "ok"}\n`);
+  });
+});
+
+describe("data and messages", () => {
+  it("prints data as one line of JSON with --json, and does not create the text", () => {
+    const { print, output } = openPrinter({ json: true });
+    print.data({ id: 1 }, () => {
+      throw new Error("not needed");
+    });
+    expect(output).toEqual({ stdout: '{"id":1}\n', stderr: "" });
+  });
+
+  it("prints errors and data with --quiet, and no messages", () => {
+    const { print, output } = openPrinter({ quiet: true });
+    print.info("a message");
+    print.status("a status");
+    print.error("an error");
+    print.data(1, () => "data");
+    expect(output).toEqual({ stdout: "data\n", stderr: "an error\n" });
+  });
+});
+
+describe("the status", () => {
+  it("is removed before the next line, and shortened to the width", () => {
+    const { print, output } = openPrinter();
+    print.status("one\ntwenty characters and more");
+    print.info("done");
+    expect(output.stderr).toBe("one\ntwenty characters …\n\u001b[2A\u001b[Jdone\n");
+  });
+
+  it("is not printed into a file", () => {
+    const { print, output } = openPrinter({}, {}, false);
+    print.status("one");
+    expect([output.stderr, print.columns]).toEqual(["", 80]);
+  });
+});
+
+describe("a table", () => {
+  it("aligns numbers to the right, and ignores styles in the width", () => {
+    expect(
+      formatTable(
+        [
+          ["\u001b[32ma\u001b[39m", 5, "x"],
+          ["bcd", 120, ""],
+        ],
+        ["Name", "Count", "Id"],
+      ),
+    ).toBe("Name  Count  Id\n\u001b[32ma\u001b[39m         5  x\nbcd     120");
+  });
+
+  it("is empty without rows", () => {
+    expect(formatTable([])).toBe("");
+  });
+});
