@@ -14,6 +14,8 @@ export const variables = {
   LOYALTY_API_KEY_COMMAND: "or a command that prints the key",
   LOYALTY_TEMPLATE_ID: "template, the default of --template",
   LOYALTY_IDEMPOTENCY_NAMESPACE: "part of each idempotency key",
+  LOYALTY_SIGNING_SECRET: "signing secret of the webhooks",
+  LOYALTY_WEBHOOK_URL: "webhook receiver, the default of --to",
 } as const;
 
 export type Variable = keyof typeof variables;

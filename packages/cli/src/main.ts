@@ -6,8 +6,11 @@ import { CommandError, exitCodeDescriptions, exitCodes } from "./command-error.t
 import { addCapabilitiesCommand } from "./commands/capabilities.ts";
 import { addCardCommands } from "./commands/cards.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
+import { addDevCommands } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addDriftCommand } from "./commands/drift.ts";
+import { addTriggerCommand } from "./commands/trigger.ts";
+import { addWebhookCommands } from "./commands/webhook.ts";
 import { variables } from "./configuration.ts";
 import { formatTable } from "./printer.ts";
 import type { Terminal } from "./terminal.ts";
@@ -18,6 +21,7 @@ type AddCommands = (program: Command, cli: Cli) => void;
 /** In the order of the help. */
 const commands: Readonly<Record<string, readonly AddCommands[]>> = {
   "Cards:": [addCardCommands],
+  "Development and webhooks:": [addDevCommands, addTriggerCommand, addWebhookCommands],
   "Configuration and service:": [addDoctorCommand, addDriftCommand],
   "This command:": [addCompletionCommand, addCapabilitiesCommand],
 };

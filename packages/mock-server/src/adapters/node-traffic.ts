@@ -1,4 +1,5 @@
 /** API requests and delivery attempts, as data and as one line each for a terminal. They contain no personal data, keys or secrets. */
+import { formatDuration } from "@loyalty-cards/internal/format";
 import type { Attempt, Delivery } from "../delivery/deliveries.ts";
 import type { ServiceResponse } from "../http/response.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -85,8 +86,9 @@ export function formatExchange(exchange: Exchange): string {
 }
 
 /** `next in 5 min`, or empty after a success. */
-export function formatNextAttempt({ state, nextAttemptInMs }: DeliveryExchange): string {
-  if (nextAttemptInMs !== undefined) return `next ${formatWait(nextAttemptInMs)}`;
+function formatNextAttempt({ state, nextAttemptInMs }: DeliveryExchange): string {
+  if (nextAttemptInMs === 0) return "next now";
+  if (nextAttemptInMs !== undefined) return `next in ${formatDuration(nextAttemptInMs)}`;
   return state === "failed" ? "failed, no further attempt" : "";
 }
 
@@ -135,12 +137,4 @@ function toDeliveryExchange({ domain }: Sandbox, delivery: Delivery): DeliveryEx
       nextAttemptInMs: Math.max(0, Date.parse(nextAttemptAt) - domain.nowMs()),
     }),
   };
-}
-
-function formatWait(ms: number): string {
-  const seconds = Math.round(ms / 1_000);
-  if (seconds <= 0) return "now";
-  if (seconds < 60) return `in ${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? `in ${minutes} min` : `in ${Math.round(minutes / 6) / 10} h`;
 }

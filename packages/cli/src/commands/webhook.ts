@@ -1,0 +1,172 @@
+/** `webhook`: verify, sign and send deliveries, examine a receiver, and connect a tunnel with it. */
+import type { Command } from "commander";
+import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
+import type { DoctorOptions } from "../webhook/doctor.ts";
+import type { ListenOptions } from "../webhook/listen.ts";
+import type { ReplayOptions, SendOptions } from "../webhook/send.ts";
+import type { SignOptions, VerifyOptions } from "../webhook/verify.ts";
+import { addReceiverOptions } from "./trigger.ts";
+
+export function addWebhookCommands(program: Command, cli: Cli): void {
+  const webhook = program
+    .command("webhook")
+    .summary("verify, sign, send, record and replay webhooks")
+    .description("verify, sign, send, record and replay webhooks, and examine a receiver");
+  addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks");
+  addVerify(webhook, cli);
+  addSign(webhook, cli);
+  addSend(webhook, cli);
+  addDoctor(webhook, cli);
+  addListen(webhook, cli);
+  addReplay(webhook, cli);
+}
+
+const secretEnv = ["--secret-env <name>", "another variable that has the signing secret"] as const;
+const tolerance = [
+  "--tolerance <seconds>",
+  "how far `t` may differ from the time",
+  parseWhole(0),
+  300,
+] as const;
+
+function addVerify(webhook: Command, cli: Cli): void {
+  const verify = webhook
+    .command("verify")
+    .summary("verify a captured delivery, and say why it fails")
+    .description(
+      "verify a captured delivery offline, and say why it fails. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
+    )
+    .argument("[recording]", "a file of `webhook listen --record`")
+    .option("--body <file>", "the raw body; - reads it from stdin")
+    .option("--signature <header>", "the value of the Service-Signature header")
+    .option(
+      "--at <time>",
+      "verify at this time: ISO 8601 or unix seconds\n(default: now, or when the recording arrived)",
+    )
+    .option(...tolerance)
+    .option(...secretEnv);
+  addExamples(
+    verify,
+    "loyalty-cards webhook verify --body body.json --signature 't=1767…,v1=5f8a…'",
+    "loyalty-cards webhook verify deliveries/2026-01-01T00-00-00.000Z-00001.json",
+  );
+  setAction<VerifyOptions>(cli, verify, async (context, options, file?: string) =>
+    (await import("../webhook/verify.ts")).runVerify(context, options, file),
+  );
+}
+
+function addSign(webhook: Command, cli: Cli): void {
+  const sign = webhook
+    .command("sign")
+    .summary("print the signature header of a body")
+    .description(
+      "print the Service-Signature header of a body. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
+    )
+    .requiredOption("--body <file>", "the raw body; - reads it from stdin")
+    .option("--at <time>", "sign at this time: ISO 8601 or unix seconds (default: now)")
+    .option(...secretEnv);
+  addExamples(
+    sign,
+    "curl http://localhost:3000/webhooks --data-binary @body.json \\",
+    '  -H "$(loyalty-cards webhook sign --body body.json)"',
+  );
+  setAction<SignOptions>(cli, sign, async (context, options) =>
+    (await import("../webhook/verify.ts")).runSign(context, options),
+  );
+}
+
+function addSend(webhook: Command, cli: Cli): void {
+  const send = webhook
+    .command("send")
+    .summary("sign a body and send it to a receiver")
+    .description(
+      "sign a body as it is and send it to a receiver. The exit code is 1 when the response is not 2xx",
+    )
+    .argument("<file>", "the raw body; - reads it from stdin");
+  addReceiverOptions(send).option(
+    "--at <time>",
+    "sign at this time: ISO 8601 or unix seconds (default: now)",
+  );
+  addExamples(send, "loyalty-cards webhook send event.json --to http://localhost:3000/webhooks");
+  setAction<SendOptions>(cli, send, async (context, options, file: string) =>
+    (await import("../webhook/send.ts")).runSend(context, options, file),
+  );
+}
+
+function addDoctor(webhook: Command, cli: Cli): void {
+  const doctor = webhook
+    .command("doctor")
+    .summary("examine a running receiver")
+    .description(
+      "examine a running receiver with about sixty deliveries, valid and invalid ones. Not for production: they are accepted as real events of --card",
+    )
+    .argument("[url]", "address of the receiver (default: LOYALTY_WEBHOOK_URL)")
+    .option(
+      "--probe <url>",
+      'checks effects too: GET URL?card=ID of your application\nreturns what it stored, { "balance": 7, "effects": 1 }',
+    )
+    .option("--run <command>", "starts the receiver; with --probe, kills and restarts it")
+    .option("--restart <command>", "with --probe: kills and restarts a running receiver")
+    .option(
+      "--recovery <seconds>",
+      "how long effects can take after a restart (default: 60)",
+      parseWhole(1, 3_600),
+    )
+    .option("--card <id>", "the card of its balance.changed events")
+    .option("--customer <id>", "the customer of these events")
+    .option("--verbose", "print the checks that passed too")
+    .option(...tolerance)
+    .option(...secretEnv);
+  addExamples(
+    doctor,
+    "loyalty-cards webhook doctor http://localhost:3000/webhooks",
+    "loyalty-cards webhook doctor http://localhost:3000/webhooks \\",
+    "  --probe http://localhost:3000/probe --run 'node server.js'",
+    "loyalty-cards webhook doctor --json | jq .passed",
+  );
+  setAction<DoctorOptions>(cli, doctor, async (context, options, url?: string) =>
+    (await import("../webhook/doctor.ts")).runDoctor(context, options, url),
+  );
+}
+
+function addListen(webhook: Command, cli: Cli): void {
+  const listen = webhook
+    .command("listen")
+    .summary("connect a tunnel with a local receiver")
+    .description(
+      "receive deliveries from a tunnel, verify them, pass them byte for byte to a local receiver, and return its response. Ctrl-C ends it",
+    )
+    .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), 4020)
+    .option("--record <folder>", "store each delivery in a file that only you can read")
+    .option("--forward-rejected", "pass on deliveries that do not verify too")
+    .option(...tolerance);
+  addReceiverOptions(listen);
+  addExamples(
+    listen,
+    "loyalty-cards webhook listen --to http://localhost:3000/webhooks",
+    "# in another terminal; then enter the tunnel's address in the console",
+    "cloudflared tunnel --url http://127.0.0.1:4020",
+  );
+  setAction<ListenOptions>(cli, listen, async (context, options) =>
+    (await import("../webhook/listen.ts")).runListen(context, options),
+  );
+}
+
+function addReplay(webhook: Command, cli: Cli): void {
+  const replay = webhook
+    .command("replay")
+    .summary("send recorded deliveries again")
+    .description("send recorded deliveries again, signed now with your development secret")
+    .argument("<file-or-folder>", "what `webhook listen --record` wrote");
+  addReceiverOptions(replay)
+    .option("--original-signature", "send the recorded signature, which expires after 300 s")
+    .option("--event <type>", "only events of this type; can be repeated", collect);
+  addExamples(
+    replay,
+    "loyalty-cards webhook replay deliveries --to http://localhost:3000/webhooks",
+    "loyalty-cards webhook replay deliveries --event balance.changed",
+  );
+  setAction<ReplayOptions>(cli, replay, async (context, options, path: string) =>
+    (await import("../webhook/send.ts")).runReplay(context, options, path),
+  );
+}

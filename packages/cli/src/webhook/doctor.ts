@@ -1,0 +1,107 @@
+/** `webhook doctor`: examines a running receiver, and with a probe also what its handler stores. */
+import { setMaxListeners } from "node:events";
+import { checkReceiver, type Finding } from "@loyalty-cards/webhook-verify/doctor";
+import type { Context } from "../command.ts";
+import { CommandError, exitCodes } from "../command-error.ts";
+import type { Printer } from "../printer.ts";
+import { readReceiverUrl, readSecret } from "./receiver.ts";
+import { type ReceiverProcess, runShell, startReceiver } from "./receiver-process.ts";
+import { wrapText } from "./text.ts";
+
+export interface DoctorOptions {
+  probe?: string;
+  run?: string;
+  restart?: string;
+  recovery?: number;
+  card?: string;
+  customer?: string;
+  verbose?: boolean;
+  tolerance: number;
+  secretEnv?: string;
+}
+
+export async function runDoctor(context: Context, options: DoctorOptions, address?: string): Promise<number> {
+  const { print, environment, terminal, timeoutMs } = context;
+  const url = readReceiverUrl(address, environment);
+  const secret = readSecret(environment, options.secretEnv);
+  const {
+    probe,
+    run,
+    restart,
+    recovery,
+    card,
+    customer,
+    tolerance: toleranceSeconds,
+    verbose = false,
+  } = options;
+  if (run !== undefined && restart !== undefined) throw new CommandError("Use either --run or --restart.");
+  if (restart !== undefined && probe === undefined) throw new CommandError("--restart needs --probe.");
+
+  const abort = new AbortController();
+  setMaxListeners(0, abort.signal); // deliveries in flight; Node.js would warn of a leak
+  const remove = terminal.onInterrupt(() => abort.abort());
+  let receiver: ReceiverProcess | undefined;
+  let count = 0;
+  function onFinding(finding: Finding): void {
+    count += 1;
+    if (!print.isJson && (verbose || finding.verdict !== "pass"))
+      print.data(finding, () => formatFinding(print, finding));
+    print.status(print.style("dim", `${count} checks done, the last one: ${finding.check}`));
+  }
+  try {
+    if (run !== undefined) {
+      print.status("Starting the receiver.");
+      receiver = await startReceiver({ command: run, url, cwd: terminal.cwd, signal: abort.signal });
+    }
+    const report = await checkReceiver({
+      url,
+      secret,
+      toleranceSeconds,
+      ...(card !== undefined && { cardId: card }),
+      ...(customer !== undefined && { customerId: customer }),
+      timeoutMs,
+      ...(probe !== undefined && { probe }),
+      ...(probe !== undefined && receiver !== undefined && { restart: receiver.restart }),
+      ...(restart !== undefined && { restart: () => runShell(restart, terminal.cwd) }),
+      ...(recovery !== undefined && { recoveryTimeoutMs: recovery * 1000 }),
+      signal: abort.signal,
+      onFinding,
+    });
+    print.status(undefined);
+    print.data(report, () => formatSummary(print, report.findings));
+    return report.passed ? exitCodes.complete : exitCodes.failed;
+  } catch (error) {
+    print.status(undefined);
+    if (abort.signal.aborted) return exitCodes.interrupted;
+    if (error instanceof TypeError) throw new CommandError(error.message); // an option that the doctor refuses
+    throw error;
+  } finally {
+    remove();
+    await receiver?.kill();
+  }
+}
+
+const marks = { pass: ["green", "✓"], fail: ["red", "✗"], warn: ["yellow", "!"] } as const;
+const nameWidth = 22;
+
+/** The check, what the receiver did, and below it what was sent and what to change. */
+function formatFinding({ style, columns }: Printer, finding: Finding): string {
+  const { check, verdict, clause, sent, observed, advice } = finding;
+  const [color, mark] = marks[verdict];
+  const first = `${style(color, mark)} ${style("bold", check.padEnd(nameWidth))} ${observed}`;
+  if (verdict === "pass") return first;
+  const details = [`Sent: ${sent} (spec ${clause}).`, ...(advice === undefined ? [] : [advice])];
+  return [first, ...details.map((text) => wrapText(text, columns, "    "))].join("\n");
+}
+
+function formatSummary({ style }: Printer, findings: readonly Finding[]): string {
+  const count = (verdict: Finding["verdict"]) =>
+    findings.filter((finding) => finding.verdict === verdict).length;
+  const [passed, failed, warnings] = [count("pass"), count("fail"), count("warn")];
+  const parts = [
+    style("green", `${passed} passed`),
+    ...(failed > 0 ? [style("red", `${failed} failed`)] : []),
+    ...(warnings > 0 ? [style("yellow", `${warnings} ${warnings === 1 ? "warning" : "warnings"}`)] : []),
+  ];
+  return `${findings.length} checks: ${parts.join(", ")}.`;
+}

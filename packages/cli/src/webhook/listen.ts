@@ -1,0 +1,131 @@
+/** `webhook listen`: shows and records what a tunnel delivers to a local receiver. */
+import { resolve } from "node:path";
+import { toPrintable } from "@loyalty-cards/internal/format";
+import type { Context } from "../command.ts";
+import { CommandError } from "../command-error.ts";
+import { formatTable, type Printer } from "../printer.ts";
+import { type ProxiedDelivery, startProxy } from "./proxy.ts";
+import { readReceiverUrl, readSecret } from "./receiver.ts";
+import { createRecorder } from "./recording.ts";
+import { describeNoResponse } from "./report.ts";
+import { formatTime, wrapText } from "./text.ts";
+
+export interface ListenOptions {
+  to?: string;
+  port: number;
+  record?: string;
+  forwardRejected?: boolean;
+  tolerance: number;
+  secretEnv?: string;
+}
+
+/** Anyone can send to a tunnel: they must not fill the disk. */
+const maxRecordedRejections = 100;
+
+export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
+  const { print, environment, terminal, timeoutMs } = context;
+  const to = readReceiverUrl(options.to, environment);
+  const { record, forwardRejected = false } = options;
+  const store = record === undefined ? undefined : createRecorder(resolve(terminal.cwd, record));
+  const advised = new Set<string>();
+  let rejections = 0;
+
+  function onDelivery(delivery: ProxiedDelivery): void {
+    const { receivedAt, headers, body, rejected } = delivery;
+    if (rejected !== undefined) rejections += 1;
+    let file: string | undefined;
+    try {
+      if (body.byteLength > 0 && (rejected === undefined || rejections <= maxRecordedRejections))
+        file = store?.({ receivedAt, headers, body, rejected });
+    } catch (error) {
+      print.error(`The delivery cannot be recorded: ${(error as NodeJS.ErrnoException).code}.`);
+    }
+    print.data(toJson(delivery, file), () => formatDelivery(print, delivery));
+    const advice = findAdvice(delivery, to);
+    if (advice === undefined || print.isJson || advised.has(advice)) return;
+    advised.add(advice); // once is enough
+    print.info(print.style("yellow", wrapText(advice, print.columns, " ".repeat(24))));
+  }
+
+  const proxy = await startProxy({
+    to,
+    secret: readSecret(environment, options.secretEnv),
+    port: options.port,
+    timeoutMs,
+    toleranceSeconds: options.tolerance,
+    forwardsRejected: forwardRejected,
+    onDelivery,
+    now: Date.now,
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EADDRINUSE") throw error;
+    throw new CommandError(`Port ${options.port} is in use: use --port; --port 0 takes a free one.`);
+  });
+  const stopped = new Promise<void>((stop) => {
+    const remove = terminal.onInterrupt(() => {
+      remove();
+      stop();
+    });
+  });
+  const rows = [
+    ["Tunnel to", print.style("cyan", proxy.url)],
+    ["Receiver", to.href],
+    ...(record === undefined ? [] : [["Recorded in", record]]),
+  ];
+  if (print.isJson) print.data({ kind: "ready", url: proxy.url, to: to.href }, () => "");
+  else
+    print.info(
+      `${print.style("bold", "Listening")} for deliveries. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
+    );
+  await stopped;
+  await proxy.close();
+  print.info("Stopped.");
+  return undefined;
+}
+
+function toJson({ receivedAt, event, rejected, result, status }: ProxiedDelivery, file: string | undefined) {
+  return {
+    kind: "delivery",
+    receivedAt,
+    verified: event !== undefined,
+    ...(rejected !== undefined && { rejected }),
+    ...(event && { type: String(event.type), id: event.id }),
+    ...(result && { durationMs: result.durationMs }),
+    ...(result && "error" in result && { error: result.error }),
+    status,
+    ...(file !== undefined && { file }),
+  };
+}
+
+/** `12:31:07  204    12 ms  ✓ balance.changed  evt_0mm…`. */
+function formatDelivery(
+  { style }: Printer,
+  { receivedAt, event, rejected, result, status }: ProxiedDelivery,
+): string {
+  const duration = result === undefined ? "" : `${result.durationMs} ms`;
+  const error = result !== undefined && "error" in result ? `  ${result.error}` : "";
+  return [
+    style("dim", formatTime(Date.parse(receivedAt))),
+    style(status < 300 ? "green" : "red", String(status)),
+    style("dim", duration.padStart(7)),
+    event === undefined
+      ? `${style("red", `✗ rejected: ${rejected}`)}${error}`
+      : `${style("green", "✓")} ${style("bold", toPrintable(String(event.type)))}  ${style("dim", toPrintable(event.id))}${error}`,
+  ].join("  ");
+}
+
+function findAdvice({ rejected, result }: ProxiedDelivery, to: URL): string | undefined {
+  if (result !== undefined && "error" in result) return describeNoResponse(result.error, to);
+  switch (rejected) {
+    case "mismatch":
+      return "Is it the secret of this endpoint? Or does the tunnel change the body?";
+    case "missing-signature":
+      return "Not from the service, or the tunnel removes Service-Signature.";
+    case "stale":
+    case "future":
+      return "Synchronize the clock of this machine.";
+    case "method":
+      return "The service delivers with POST: this was something else.";
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,104 @@
+/** `webhook send` and `webhook replay`: deliveries from files. */
+import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+import { signWebhook } from "@loyalty-cards/webhook-verify";
+import type { Context } from "../command.ts";
+import { CommandError, exitCodes } from "../command-error.ts";
+import { createHeaders, readReceiverUrl, readSecret } from "./receiver.ts";
+import { findHeader, readRecordings } from "./recording.ts";
+import { type Rejection, reportDelivery } from "./report.ts";
+import { sendDelivery } from "./send-delivery.ts";
+import { parseAt, readBody } from "./verify.ts";
+
+interface ReceiverOptions {
+  to?: string;
+  secretEnv?: string;
+}
+
+export interface SendOptions extends ReceiverOptions {
+  at?: string;
+}
+
+const toleranceSeconds = 300;
+
+export async function runSend(context: Context, options: SendOptions, file: string): Promise<number> {
+  const url = readReceiverUrl(options.to, context.environment);
+  const secret = readSecret(context.environment, options.secretEnv);
+  const body = await readBody(context.terminal, file);
+  const timestamp = Math.floor((parseAt(options.at) ?? Date.now()) / 1000);
+  const signature = await signWebhook({ rawBody: body, secret, timestamp });
+  const { type, id } = readEnvelope(body);
+  const headers = createHeaders(type, `dlv_${randomUUID().slice(0, 8)}`, signature);
+  return await send(context, {
+    url,
+    headers,
+    body,
+    type,
+    id,
+    rejection: isStale(timestamp) ? "stale" : undefined,
+  });
+}
+
+export interface ReplayOptions extends ReceiverOptions {
+  originalSignature?: boolean;
+  event?: string[];
+}
+
+export async function runReplay(context: Context, options: ReplayOptions, path: string): Promise<number> {
+  const { environment, terminal } = context;
+  const url = readReceiverUrl(options.to, environment);
+  const secret = options.originalSignature ? undefined : readSecret(environment, options.secretEnv);
+  const recordings = readRecordings(resolve(terminal.cwd, path));
+  let [count, exitCode]: [number, number] = [0, exitCodes.complete];
+  for (const recording of recordings) {
+    const { body } = recording;
+    const { type, id } = readEnvelope(body);
+    if (options.event !== undefined && !options.event.includes(type)) continue;
+    count += 1;
+    const original = findHeader(recording, "service-signature") ?? "";
+    const signature = secret === undefined ? original : await signWebhook({ rawBody: body, secret });
+    const deliveryId = findHeader(recording, "service-delivery") ?? `dlv_${randomUUID().slice(0, 8)}`;
+    const headers = {
+      ...createHeaders(type, deliveryId, signature),
+      "content-type": findHeader(recording, "content-type") ?? "application/json",
+    };
+    const isExpired = secret === undefined && isStale(Number(/t=(\d+)/.exec(original)?.[1]));
+    const rejection = isExpired ? "stale" : undefined;
+    if ((await send(context, { url, headers, body, type, id, rejection })) !== 0) exitCode = exitCodes.failed;
+  }
+  if (count === 0)
+    throw new CommandError(`"${path}" has no recorded delivery${options.event ? " of this type" : ""}.`);
+  return exitCode;
+}
+
+/** Whether the receiver has to reject the timestamp; also one that is not a number. */
+const isStale = (timestamp: number) => !(Math.abs(Date.now() / 1000 - timestamp) <= toleranceSeconds);
+
+interface Prepared {
+  url: URL;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  type: string;
+  id: string;
+  rejection: Rejection | undefined;
+}
+
+async function send({ print, timeoutMs }: Context, delivery: Prepared): Promise<number> {
+  const { url, headers, body, type, id, rejection } = delivery;
+  const result = await sendDelivery({ url, headers, body, timeoutMs });
+  const notes = rejection === undefined ? [] : ["signature expired"];
+  return reportDelivery(print, { type, id, url, notes, rejection }, result)
+    ? exitCodes.complete
+    : exitCodes.failed;
+}
+
+/** The type and id of a body, for headers and for people. A body that is no event is sent all the same. */
+function readEnvelope(body: Uint8Array): { type: string; id: string } {
+  let event: { type?: unknown; id?: unknown } | null = null;
+  try {
+    event = JSON.parse(Buffer.from(body).toString("utf8"));
+  } catch {
+    // it is not JSON
+  }
+  return { type: String(event?.type ?? "unknown"), id: String(event?.id ?? "") };
+}

@@ -1,0 +1,106 @@
+/** `webhook verify` and `webhook sign`. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { toPrintable } from "@loyalty-cards/internal/format";
+import { signWebhook } from "@loyalty-cards/webhook-verify";
+import type { Context } from "../command.ts";
+import { CommandError, exitCodes } from "../command-error.ts";
+import type { Terminal } from "../terminal.ts";
+import { explainDelivery } from "./explain.ts";
+import { readSecret } from "./receiver.ts";
+import { findHeader, readRecordings } from "./recording.ts";
+import { wrapText } from "./text.ts";
+
+export interface VerifyOptions {
+  body?: string;
+  signature?: string;
+  at?: string;
+  tolerance: number;
+  secretEnv?: string;
+}
+
+export async function runVerify(context: Context, options: VerifyOptions, file?: string): Promise<number> {
+  const { print, environment } = context;
+  const { body, signature, receivedAt } = await readCaptured(context.terminal, options, file);
+  const verdict = await explainDelivery({
+    body,
+    signature,
+    secret: readSecret(environment, options.secretEnv),
+    atMs: parseAt(options.at) ?? (receivedAt === undefined ? Date.now() : Date.parse(receivedAt)),
+    toleranceSeconds: options.tolerance,
+  });
+  const { style } = print;
+  if (verdict.verified) {
+    const { event, signedAt, isKnown } = verdict;
+    const { id, createdAt } = event;
+    const type = String(event.type);
+    print.data({ verified: true, event: { id, type, createdAt }, signedAt, isKnown }, () =>
+      [
+        `${style("green", "✓ verified")}  ${style("bold", toPrintable(type))} ${toPrintable(id)}, signed at ${signedAt}`,
+        ...(isKnown
+          ? []
+          : ["  Its type or its data is not in this version's contract; a receiver gets it as unknown."]),
+      ].join("\n"),
+    );
+    return exitCodes.complete;
+  }
+  const { reason, explanation, fix } = verdict;
+  print.data(verdict, () =>
+    [
+      style("red", `✗ rejected: ${reason}`),
+      wrapText(explanation, print.columns, "  "),
+      wrapText(`${style("bold", "Fix:")} ${fix}`, print.columns, "  "),
+    ].join("\n"),
+  );
+  return exitCodes.failed;
+}
+
+async function readCaptured(terminal: Terminal, options: VerifyOptions, file: string | undefined) {
+  if ((file === undefined) === (options.body === undefined))
+    throw new CommandError("Pass either a recording or --body. See --help.");
+  if (file !== undefined) {
+    const [recording, ...others] = readRecordings(resolve(terminal.cwd, file));
+    if (recording === undefined || others.length > 0)
+      throw new CommandError(`"${file}" is a folder: pass one recording.`);
+    const { body, receivedAt } = recording;
+    return { body, receivedAt, signature: options.signature ?? findHeader(recording, "service-signature") };
+  }
+  const body = await readBody(terminal, options.body as string);
+  return { body, signature: options.signature, receivedAt: undefined };
+}
+
+/** The bytes of a file, or of stdin for `-`. @throws {CommandError} when the file cannot be read. */
+export async function readBody({ stdin, cwd }: Terminal, file: string): Promise<Uint8Array> {
+  if (file === "-") {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of stdin) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+  try {
+    return readFileSync(resolve(cwd, file));
+  } catch (error) {
+    throw new CommandError(`"${file}" cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
+  }
+}
+
+/** Unix seconds or ISO 8601, in milliseconds. @throws {CommandError} for other text. */
+export function parseAt(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = /^\d{1,12}$/.test(text) ? Number(text) * 1000 : Date.parse(text);
+  if (!Number.isNaN(ms) && ms >= 0) return ms;
+  throw new CommandError(`--at takes unix seconds or a time such as 2026-01-01T00:00:00Z, not "${text}".`);
+}
+
+export interface SignOptions {
+  body: string;
+  at?: string;
+  secretEnv?: string;
+}
+
+export async function runSign(context: Context, { body, at, secretEnv }: SignOptions): Promise<undefined> {
+  const secret = readSecret(context.environment, secretEnv);
+  const timestamp = Math.floor((parseAt(at) ?? Date.now()) / 1000);
+  const value = await signWebhook({ rawBody: await readBody(context.terminal, body), secret, timestamp });
+  context.print.data({ header: "Service-Signature", value }, () => `Service-Signature: ${value}`);
+  return undefined;
+}

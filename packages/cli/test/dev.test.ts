@@ -1,0 +1,206 @@
+/** `dev`: what it prints, forwards and reports, and options that cannot be used. */
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createFolder } from "./run-command.ts";
+import {
+  findEndpoints,
+  listen,
+  parseLines,
+  type RunOptions,
+  run,
+  secret,
+  start,
+  startReceiver,
+} from "./webhook-terminal.ts";
+
+interface Ready {
+  baseUrl: string;
+  apiKeys: { website: string };
+  templateId: string;
+  console: string;
+  forwarded?: { url: string; events: string[]; secret: string };
+}
+
+async function startDev(args: readonly string[], options?: RunOptions) {
+  const running = start(["dev", "--port", "0", "--json", ...args], options);
+  const ready = parseLines(await running.waitFor(/"ready".*\n/))[0] as unknown as Ready;
+  const loyalty = createIssuingClient({
+    baseUrl: ready.baseUrl,
+    apiKey: ready.apiKeys.website,
+    maxRetries: 0,
+  });
+  const issue = () =>
+    loyalty.issueCard(
+      ready.templateId,
+      { customer: { consents: { privacy: { version: "1" } } } },
+      { userId: "7" },
+    );
+  const act = (path: string, body: unknown) =>
+    fetch(`${ready.baseUrl}/_mock/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const stop = async () => {
+    running.interrupt();
+    const { code, stdout, stderr } = await running.exit;
+    return { code, stderr, lines: parseLines(stdout).slice(1) };
+  };
+  return { ...running, ready, loyalty, issue, act, stop };
+}
+
+describe("dev", () => {
+  it("prints on stdout what to paste into .env, and on stderr the console; Ctrl-C ends it with 0", async () => {
+    const running = start(["dev", "--port", "0"]);
+    const text = await running.waitFor(/LOYALTY_TEMPLATE_ID.*\n\n/s);
+    const url = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
+    expect((await fetch(`${url}/console`)).status).toBe(200);
+    running.interrupt();
+    const { code, stdout, stderr } = await running.exit;
+    expect(code).toBe(0);
+    expect(parseEnv(stdout)).toEqual({
+      LOYALTY_URL: url,
+      LOYALTY_API_KEY: "mock_website_key",
+      LOYALTY_TEMPLATE_ID: "tpl_mock",
+    });
+    expect(stderr).toContain(`Console    ${url}/console\n`);
+    expect(stderr).toMatch(/\nStopped\.\n$/);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it("forwards signed webhooks, with a secret for .env", async () => {
+    const types: string[] = [];
+    const url = await listen((request, response) => {
+      types.push(`${request.headers["service-event"]} ${request.headers["service-signature"] !== undefined}`);
+      request.resume().on("end", () => response.writeHead(204).end());
+    });
+    const { ready, issue, act, waitFor, stop } = await startDev(["--forward", url]);
+    expect([ready.forwarded?.secret, ready.forwarded?.events.length]).toEqual([
+      expect.stringMatching(/^whsec_/),
+      6,
+    ]);
+    const { id } = await issue();
+    await act(`cards/${id}/purchase`, { points: 150 });
+    await waitFor(/"delivered".*"delivered"/s);
+    const { lines } = await stop();
+    expect(types.sort()).toEqual(["balance.changed true", "tier.changed true"]);
+    expect(lines[0]).toMatchObject({ kind: "request", method: "POST", status: 201, cardId: id });
+  });
+
+  it("signs with the secret of .env, so that the receiver stays as it is, and does not print it", async () => {
+    const { url, env, accepted } = await startReceiver();
+    const running = start(["dev", "--port", "0", "--forward", url, "--events", "ping, card.added"], { env });
+    const text = await running.waitFor(/is the one that you have set\.\n\n/);
+    expect(text).toContain(`LOYALTY_WEBHOOK_URL=${url}\n`);
+    expect(text).toContain(`Webhooks   ping, card.added to ${url}\n`);
+    expect(text).not.toContain(secret);
+    const baseUrl = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
+    const [endpoint] = await findEndpoints(String(baseUrl));
+    await fetch(`${baseUrl}/_mock/webhooks/endpoints/${endpoint?.id}/test`, { method: "POST" });
+    expect(await running.waitFor(/→ ping/)).toMatch(/\n\d\d:\d\d:\d\d {2}204 +\d+ ms {2}→ ping {2}evt_\w+\n/);
+    expect(accepted).toHaveLength(1);
+  });
+
+  it("shows requests and failed attempts in lines of at most 80 columns", async () => {
+    const url = await listen(
+      (request, response) => void request.resume().on("end", () => response.writeHead(401).end()),
+    );
+    const running = start(["dev", "--port", "0", "--forward", url], { isTTY: true });
+    const text = await running.waitFor(/LOYALTY_SIGNING_SECRET.*\n\n/s);
+    const baseUrl = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
+    const loyalty = createIssuingClient({ baseUrl, apiKey: "mock_website_key" });
+    const card = await loyalty.issueCard("tpl_mock", {
+      customer: { consents: { privacy: { version: "1" } } },
+    });
+    await fetch(`${baseUrl}/_mock/cards/${card.id}/purchase`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"points":5}',
+    });
+    const lines = (await running.waitFor(/attempt 1, next in 1 min/)).split("\n");
+    expect(lines.filter((line) => line.includes("← "))).toEqual([
+      expect.stringMatching(
+        /^\d\d:\d\d:\d\d {2}201 +\d+ ms {2}← POST \/templates\/tpl_mock\/passes {2}card_\w+$/,
+      ),
+    ]);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it("runs the clock faster with --time-factor, so that retries come soon", async () => {
+    let failures = 2;
+    const url = await listen((request, response) => {
+      request.resume().on("end", () => response.writeHead(failures-- > 0 ? 500 : 204).end());
+    });
+    const { ready, act, waitFor } = await startDev(["--forward", url, "--time-factor", "100000"]);
+    const [endpoint] = await findEndpoints(ready.baseUrl);
+    await act(`webhooks/endpoints/${endpoint?.id}/test`, undefined);
+    const lines = parseLines(await waitFor(/"delivered"/)).slice(1);
+    expect(lines.map(({ attempt, status, state }) => [attempt, status, state])).toEqual([
+      [1, 500, "pending"],
+      [2, 500, "pending"],
+      [3, 204, "delivered"],
+    ]);
+  });
+
+  it("keeps cards, endpoint and secret with --data, and adds an endpoint that the file does not have", async () => {
+    const { url } = await startReceiver();
+    const cwd = createFolder();
+    const args = ["--data", "shop.data"];
+    const first = await startDev(args, { cwd });
+    const { id } = await first.issue();
+    expect(first.ready.forwarded).toBeUndefined();
+    await first.stop();
+    const second = await startDev([...args, "--forward", url, "--events", "ping"], { cwd });
+    expect((await second.loyalty.getCard(id)).id).toBe(id);
+    expect(second.ready.forwarded).toMatchObject({ url, events: ["ping"] });
+    await second.stop();
+    const third = await startDev([...args, "--forward", url, "--events", "card.added"], { cwd });
+    expect(third.ready.forwarded).toEqual({ ...second.ready.forwarded, events: ["card.added"] });
+    const [endpoint, ...others] = await findEndpoints(third.ready.baseUrl);
+    expect([endpoint?.url, others]).toEqual([url, []]);
+  });
+
+  it("uses the templates and endpoints of a seed file", async () => {
+    const cwd = createFolder();
+    const seed = {
+      templates: [{ id: "tpl_bakery", name: "Bakery" }],
+      endpoints: [{ url: "http://127.0.0.1:9/", events: ["ping"], secret: "whsec_seed" }],
+    };
+    writeFileSync(join(cwd, "seed.json"), JSON.stringify(seed));
+    const running = start(["dev", "--port", "0", "--seed", "seed.json"], { cwd });
+    const text = await running.waitFor(/LOYALTY_SIGNING_SECRET.*\n\n/s);
+    expect(text).toContain("LOYALTY_TEMPLATE_ID=tpl_bakery\n");
+    expect(text).toContain("LOYALTY_SIGNING_SECRET=whsec_seed\n");
+  });
+
+  it("names a port that is in use", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { code, stderr } = await run(["dev", "--port", String(port)]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(new RegExp(`^loyalty-cards: Port ${port} is in use, .*--port 0`)),
+    ]);
+  });
+
+  it.each([
+    ["--events without --forward", ["--events", "ping"], /--events needs --forward/],
+    ["an unknown event", ["--forward", "http://localhost:1/", "--events", "pong"], /no event "pong"/],
+    ["an address that is none", ["--forward", "localhost"], /"localhost" is not a URL/],
+    ["http to the internet", ["--forward", "http://shop.example.com/"], /must be https/],
+    ["a missing seed", ["--seed", "nowhere.json"], /nowhere\.json cannot be used: ENOENT/],
+    ["a factor of 0", ["--time-factor", "0"], /above 0/],
+    ["a port that is none", ["--port", "70000"], /from 0 to 65535/],
+  ])("exits with 2 for %s", async (_name, args, message) => {
+    const { code, stdout, stderr } = await run(["dev", "--port", "0", ...args]);
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
+  });
+});

@@ -1,0 +1,199 @@
+/** `trigger`: each event and each trouble, against a receiver as users mount it and against wrong ones. */
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { isKnownEvent } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import express from "express";
+import { describe, expect, it } from "vitest";
+import { createFolder } from "./run-command.ts";
+import { listen, parseLines, run, secret, startReceiver, startResponding } from "./webhook-terminal.ts";
+
+describe("trigger", () => {
+  it.each(["card.added", "card.removed", "balance.changed", "tier.changed", "consent.changed", "ping"])(
+    "sends a %s that a receiver verifies and knows",
+    async (type) => {
+      const { env, accepted } = await startReceiver();
+      const { code, stdout, stderr } = await run(["trigger", type, "--card", "card_1"], { env });
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toMatch(new RegExp(`^✓ 204 +\\d+ ms {2}${type} evt_\\w+_1\n$`));
+      const [{ event, deliveryId }] = accepted as [(typeof accepted)[0]];
+      expect([event.type, isKnownEvent(event), deliveryId]).toEqual([
+        type,
+        true,
+        expect.stringMatching(/^dlv_/),
+      ]);
+      if (type !== "ping") expect(JSON.stringify(event.data)).toContain('"card_1"');
+    },
+  );
+
+  it("sends an unknown type with a warning", async () => {
+    const { env, accepted } = await startReceiver();
+    const { code, stderr } = await run(["trigger", "card.renamed"], { env });
+    expect([code, accepted.length]).toEqual([0, 1]);
+    expect(stderr).toMatch(/warning: the service has no event "card\.renamed" \(card\.added, /);
+  });
+
+  it("delivers to Express", async () => {
+    const types: string[] = [];
+    const app = express().post(
+      "/webhooks",
+      expressReceiver({ secret, accept: (event) => void types.push(event.type) }),
+    );
+    const url = await listen(app);
+    const args = ["trigger", "tier.changed", "--to", url];
+    expect((await run(args, { env: { LOYALTY_SIGNING_SECRET: secret } })).code).toBe(0);
+    expect(types).toEqual(["tier.changed"]);
+  });
+
+  it("changes members with --set: JSON, text, items of lists, and new members", async () => {
+    const { env, accepted } = await startReceiver();
+    const changes = [
+      "id=evt_mine",
+      "data.balance=7",
+      "data.operation.type=reward",
+      "data.shop.city=Łódź",
+      "data.__proto__.x=1",
+    ];
+    await run(["trigger", "balance.changed", ...changes.flatMap((change) => ["--set", change])], { env });
+    await run(["trigger", "consent.changed", "--set", "data.passIds.1=card_2"], { env });
+    expect(accepted.map(({ event }) => event)).toMatchObject([
+      { id: "evt_mine", data: { balance: 7, operation: { type: "reward" }, shop: { city: "Łódź" } } },
+      { data: { passIds: ["card_8sT2kq", "card_2"] } },
+    ]);
+    expect(({} as { x?: number }).x).toBeUndefined();
+  });
+
+  it("sends different events with --times", async () => {
+    const { env, accepted } = await startReceiver();
+    expect((await run(["trigger", "ping", "--times", "5"], { env })).code).toBe(0);
+    expect(new Set(accepted.map(({ event }) => event.id)).size).toBe(5);
+    expect(new Set(accepted.map(({ deliveryId }) => deliveryId)).size).toBe(5);
+  });
+
+  it("delivers each event twice with --duplicate, as a retry does", async () => {
+    const { env, accepted } = await startReceiver();
+    const { code, stdout } = await run(["trigger", "balance.changed", "--duplicate", "--json"], { env });
+    expect(code).toBe(0);
+    expect(parseLines(stdout)).toMatchObject([
+      { notes: [] },
+      { notes: ["duplicate"], status: 204, passed: true },
+    ]);
+    expect(accepted).toHaveLength(2);
+    expect(accepted[1]).toEqual(accepted[0]);
+  });
+
+  it("delivers the newest event first with --reorder", async () => {
+    const { env, accepted } = await startReceiver();
+    await run(["trigger", "balance.changed", "--reorder", "--times", "3"], { env });
+    const events = accepted.map(({ event }) => event as { createdAt: string; data: { balance: number } });
+    const times = events.map(({ createdAt }) => createdAt);
+    expect(times).toEqual([...times].sort().reverse());
+    expect(events.map(({ data }) => data.balance)).toEqual([140, 130, 120]);
+  });
+
+  it.each(["--stale", "--bad-signature"])("exits with 0 when the receiver rejects %s", async (trouble) => {
+    const { env, accepted } = await startReceiver();
+    const { code, stdout } = await run(["trigger", "ping", trouble, "--json"], { env });
+    expect([code, accepted]).toEqual([0, []]);
+    expect(parseLines(stdout)).toMatchObject([{ expected: "4xx", status: 401, passed: true }]);
+  });
+
+  it.each([
+    ["accepts a wrong signature", ["--bad-signature"], 204, /anybody can send it events/],
+    ["accepts an old signature", ["--stale"], 200, /300 s old/],
+    ["crashes at a wrong signature", ["--bad-signature"], 500, /respond 401/],
+    ["has another path", ["--bad-signature"], 404, /Nothing receives POST at \/webhooks/],
+    ["has no POST", [], 405, /Nothing receives POST/],
+    ["has another secret", [], 401, /same secret/],
+    ["redirects", [], 307, /does not follow redirects/],
+    ["fails", [], 503, /deliver the event again/],
+    ["rejects the media type", [], 415, /every response except 2xx as a failure/],
+  ])("exits with 1 when the receiver %s", async (_name, args, status, advice) => {
+    const { env } = await startResponding(status, { location: "/elsewhere" });
+    const { code, stdout } = await run(["trigger", "ping", ...args, "--json"], { env });
+    expect(code).toBe(1);
+    expect(parseLines(stdout)).toMatchObject([
+      { status, passed: false, advice: expect.stringMatching(advice) },
+    ]);
+  });
+
+  it("exits with 1 when nothing listens, and says so in lines of at most 80 columns", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const args = ["trigger", "ping", "--to", `http://127.0.0.1:${port}/`];
+    const { code, stdout } = await run(args, { env: { LOYALTY_SIGNING_SECRET: secret } });
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^✗ --- .*ECONNREFUSED\n +Nothing listens at http/),
+    ]);
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it("exits with 1 when there is no response within --timeout", async () => {
+    const url = await listen((request) => void request.resume());
+    const args = ["trigger", "ping", "--to", url, "--timeout", "1", "--json"];
+    const { code, stdout } = await run(args, { env: { LOYALTY_SIGNING_SECRET: secret } });
+    expect([code, parseLines(stdout)[0]]).toEqual([1, expect.objectContaining({ error: "timeout" })]);
+  });
+
+  it("reads the secret and the address from .env, and the name of another variable", async () => {
+    const { url, accepted } = await startReceiver();
+    const cwd = createFolder();
+    writeFileSync(
+      join(cwd, ".env"),
+      `LOYALTY_WEBHOOK_URL=${url}\nLOYALTY_SIGNING_SECRET=${secret}\nOTHER=whsec_2\n`,
+    );
+    expect((await run(["trigger", "ping"], { cwd })).code).toBe(0);
+    expect((await run(["trigger", "ping", "--secret-env", "OTHER"], { cwd })).code).toBe(1);
+    expect(accepted).toHaveLength(1);
+  });
+
+  it.each<[string, string[], Record<string, string>, RegExp]>([
+    [
+      "without a secret",
+      ["ping", "--to", "http://localhost:1/"],
+      {},
+      /no signing secret: set LOYALTY_SIGNING_SECRET/,
+    ],
+    [
+      "with white space around the secret",
+      ["ping", "--to", "http://localhost:1/"],
+      { LOYALTY_SIGNING_SECRET: "whsec_hidden\r" },
+      /LOYALTY_SIGNING_SECRET has white space/,
+    ],
+    ["without an address", ["ping"], {}, /no address of a receiver: use --to/],
+    ["with text as the address", ["ping", "--to", "localhost"], {}, /"localhost" is not an address/],
+    ["with http to the internet", ["ping", "--to", "http://shop.example.com/"], {}, /must use https/],
+    [
+      "with a password in the address",
+      ["ping", "--to", "https://a:hidden@shop.example.com/"],
+      {},
+      /remove it/,
+    ],
+    [
+      "with --set without a value",
+      ["ping", "--set", "data"],
+      { LOYALTY_SIGNING_SECRET: secret },
+      /path=value/,
+    ],
+    [
+      "with --set through text",
+      ["ping", "--set", "type.x=1"],
+      { LOYALTY_SIGNING_SECRET: secret },
+      /does not fit/,
+    ],
+    ["with --times 0", ["ping", "--times", "0"], {}, /whole number from 1 to 10000/],
+  ])("exits with 2 %s, and sends nothing", async (_name, args, env, message) => {
+    const defaults: Record<string, string> = args.includes("--set")
+      ? { LOYALTY_WEBHOOK_URL: "http://localhost:1/" }
+      : {};
+    const { code, stdout, stderr } = await run(["trigger", ...args], { env: { ...defaults, ...env } });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain("hidden");
+  });
+});

@@ -1,0 +1,350 @@
+/** `webhook listen` and `webhook replay`: what passes byte for byte, what does not pass, and what is recorded. */
+import { once } from "node:events";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { request as httpRequest, type IncomingHttpHeaders, type RequestListener } from "node:http";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { signWebhookSync } from "@loyalty-cards/webhook-verify";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createFolder } from "./run-command.ts";
+import { listen, parseLines, run, secret, start, startReceiver } from "./webhook-terminal.ts";
+
+const event = '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}';
+const sign = (rawBody: string | Uint8Array, key = secret) => signWebhookSync({ rawBody, secret: key });
+
+async function startListening(to: string, ...args: string[]) {
+  const cwd = createFolder();
+  const running = start(["webhook", "listen", "--port", "0", "--json", "--to", to, ...args], {
+    env: { LOYALTY_SIGNING_SECRET: secret },
+    cwd,
+  });
+  const output = await running.waitFor(/"ready".*\n/);
+  const url = String(parseLines(output)[0]?.["url"]);
+  const stop = async () => {
+    running.interrupt();
+    const { code, stdout, stderr } = await running.exit;
+    return { code, stderr, deliveries: parseLines(stdout).slice(1) };
+  };
+  return { ...running, url, cwd, stop };
+}
+
+interface Response {
+  status: number | undefined;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** Not fetch, which decompresses responses and changes the spelling of headers. */
+async function send(
+  url: string,
+  body: Uint8Array | string,
+  headers: Record<string, string>,
+  method = "POST",
+): Promise<Response> {
+  const request = httpRequest(url, { method, headers, agent: false });
+  request.end(body);
+  const [response] = await once(request, "response");
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return { status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) };
+}
+
+const post = (url: string, body: Uint8Array | string, signature: string) =>
+  send(url, body, { "content-type": "application/json", "service-signature": signature });
+
+/** A receiver that shows what arrived, and responds as the test says. */
+async function startRecorder(respond: (...args: Parameters<RequestListener>) => void) {
+  const received: { body: Buffer; headers: IncomingHttpHeaders; rawHeaders: string[] }[] = [];
+  const url = await listen(async (request, response) => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { headers, rawHeaders } = request;
+    received.push({ body: Buffer.concat(chunks), headers, rawHeaders });
+    respond(request, response);
+  });
+  return { url, received };
+}
+
+describe("webhook listen", () => {
+  it("passes a delivery to the receiver, and shows it", async () => {
+    const { url, accepted } = await startReceiver();
+    const { url: tunnel, stop } = await startListening(url);
+    expect((await post(`${tunnel}/any/path?x=1`, event, sign(event))).status).toBe(204);
+    expect(accepted).toMatchObject([{ event: { id: "evt_1" } }]);
+    const { code, deliveries } = await stop();
+    expect([code, deliveries]).toEqual([
+      0,
+      [
+        {
+          kind: "delivery",
+          receivedAt: expect.stringMatching(/Z$/),
+          verified: true,
+          type: "ping",
+          id: "evt_1",
+          durationMs: expect.any(Number),
+          status: 204,
+        },
+      ],
+    ]);
+  });
+
+  it("passes every body and response byte for byte", async () => {
+    let responded: Uint8Array = new Uint8Array();
+    const { url, received } = await startRecorder(
+      (_request, response) => void response.writeHead(203).end(responded),
+    );
+    const { url: tunnel } = await startListening(url, "--forward-rejected");
+    const bytes = fc.uint8Array({ maxLength: 2_000, size: "max" });
+    await fc.assert(
+      fc.asyncProperty(bytes, bytes, async (body, responseBody) => {
+        responded = responseBody;
+        const response = await post(tunnel, body, sign(body));
+        expect([response.status, response.body.equals(responseBody)]).toEqual([203, true]);
+        expect(received.pop()?.body.equals(body)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("passes the headers in their spelling, without those of the connection, and returns those of the receiver", async () => {
+    const { url, received } = await startRecorder((_request, response) =>
+      response
+        .writeHead(418, { "Set-Cookie": ["a=1", "b=2"], "X-Debug": "7", "Content-Encoding": "gzip" })
+        .end("zip"),
+    );
+    const { url: tunnel } = await startListening(url);
+    const { status, headers, body } = await send(tunnel, event, {
+      "Service-Signature": sign(event),
+      "Service-Delivery": "dlv_1",
+      "X-Forwarded-For": "203.0.113.7",
+      "Transfer-Encoding": "chunked",
+      Connection: "close",
+      TE: "trailers",
+    });
+    expect([
+      status,
+      headers["set-cookie"],
+      headers["x-debug"],
+      headers["content-encoding"],
+      body.toString(),
+    ]).toEqual([418, ["a=1", "b=2"], "7", "gzip", "zip"]);
+    const { headers: passed, rawHeaders } = received[0] as (typeof received)[0];
+    expect(rawHeaders).toEqual(
+      expect.arrayContaining(["Service-Signature", "Service-Delivery", "X-Forwarded-For"]),
+    );
+    expect(passed).toMatchObject({ host: new URL(url).host, "content-length": String(event.length) });
+    expect([passed["transfer-encoding"], passed["te"]]).toEqual([undefined, undefined]);
+  });
+
+  it.each<[string, string, string, number, string]>([
+    ["a forged delivery", event, sign(event, "whsec_other"), 401, "mismatch"],
+    ["a changed body", `${event} `, sign(event), 401, "mismatch"],
+    [
+      "an old delivery",
+      event,
+      signWebhookSync({ rawBody: event, secret, timestamp: 1_700_000_000 }),
+      401,
+      "stale",
+    ],
+    ["an unsigned request", event, "", 401, "missing-signature"],
+    ["a signed body that is no event", "[]", sign("[]"), 401, "invalid-payload"],
+    ["a body over 1 MiB", "x".repeat(1_048_577), "t=1,v1=2", 413, "too-large"],
+  ])("does not pass %s to the receiver", async (_name, body, signature, status, rejected) => {
+    const { url, received } = await startRecorder((_request, response) => void response.end());
+    const { url: tunnel, stop } = await startListening(url);
+    const response = await post(tunnel, body, signature);
+    expect([response.status, response.body.length, received]).toEqual([status, 0, []]);
+    expect((await stop()).deliveries).toMatchObject([{ verified: false, rejected, status }]);
+  });
+
+  it("responds 405 to a browser", async () => {
+    const { url: tunnel } = await startListening((await startReceiver()).url);
+    const { status, headers } = await send(tunnel, "", {}, "GET");
+    expect([status, headers.allow]).toEqual([405, "POST"]);
+  });
+
+  it("passes rejected deliveries with --forward-rejected, so that the receiver's own response is seen", async () => {
+    const { url } = await startReceiver();
+    const { url: tunnel, stop } = await startListening(url, "--forward-rejected");
+    expect((await post(tunnel, event, sign(event, "whsec_other"))).status).toBe(401);
+    expect((await stop()).deliveries).toMatchObject([
+      { verified: false, rejected: "mismatch", durationMs: expect.any(Number), status: 401 },
+    ]);
+  });
+
+  it("responds 502 when nothing listens, and 504 when the receiver takes too long", async () => {
+    const closed = await startListening("http://127.0.0.1:9/");
+    expect((await post(closed.url, event, sign(event))).status).toBe(502);
+    expect((await closed.stop()).deliveries).toMatchObject([
+      { verified: true, status: 502, error: "ECONNREFUSED" },
+    ]);
+    const silent = await startListening(await listen((request) => void request.resume()), "--timeout", "1");
+    expect((await post(silent.url, event, sign(event))).status).toBe(504);
+  });
+
+  it("responds 502 when the receiver sends more than 1 MiB", async () => {
+    const { url: tunnel } = await startListening(
+      await listen(
+        (request, response) => void request.resume().on("end", () => response.end(Buffer.alloc(1_048_577))),
+      ),
+    );
+    expect((await post(tunnel, event, sign(event))).status).toBe(502);
+  });
+
+  it("survives hostile clients, and goes on", async () => {
+    const { url, accepted } = await startReceiver();
+    const { url: tunnel } = await startListening(url);
+    const { hostname, port } = new URL(tunnel);
+    const open = async (text: string): Promise<Socket> => {
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.on("error", () => {}); // the server may reset it
+      onTestFinished(() => void socket.destroy());
+      await once(socket, "connect");
+      socket.write(text);
+      return socket;
+    };
+    const head = "POST / HTTP/1.1\r\nhost: x\r\n";
+    const closing = [
+      await open("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), // TLS
+      await open("nonsense\r\n\r\n"),
+      await open(`${head}content-length: -1\r\n\r\n`),
+      await open(`${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
+      await open(`${head}transfer-encoding: chunked\r\n\r\nzz\r\n`),
+      await open(`${head}x: ${"y".repeat(100_000)}\r\n\r\n`),
+    ];
+    await Promise.all(closing.map((socket) => once(socket.resume(), "close")));
+    for (let count = 0; count < 20; count++) {
+      (await open(`${head}content-length: 1000000000\r\n\r\nx`)).destroy(); // ends in the middle of the body
+      (await open(head)).destroy(); // ends in the middle of the headers
+    }
+    const names = "Service-Signature: t=1,v1=1\r\n".repeat(50);
+    const socket = await open(`${head}connection: close\r\n${names}content-length: 2\r\n\r\n{}`);
+    const [answer] = await once(socket, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 401/);
+    expect((await post(tunnel, event, sign(event))).status).toBe(204);
+    expect(accepted).toHaveLength(1);
+  });
+
+  it("shows events of a stranger's sender without their control characters", async () => {
+    const { url } = await startReceiver();
+    const body = '{"id":"evt_\\u001b[31m","type":"pi\\nng","createdAt":"x"}';
+    const running = start(["webhook", "listen", "--port", "0", "--to", url], {
+      env: { LOYALTY_SIGNING_SECRET: secret, FORCE_COLOR: "0" },
+    });
+    const tunnel = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.waitFor(/Receiver/))?.[0] ?? "";
+    await post(tunnel, body, sign(body));
+    expect(await running.waitFor(/evt_/)).toMatch(/✓ pi\ufffdng {2}evt_\ufffd\[31m\n/);
+  });
+
+  it("gives advice once for each reason", async () => {
+    const { url } = await startReceiver();
+    const running = start(["webhook", "listen", "--port", "0", "--to", url], {
+      env: { LOYALTY_SIGNING_SECRET: secret },
+    });
+    const tunnel = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.waitFor(/Receiver/))?.[0] ?? "";
+    for (let count = 0; count < 3; count++) await post(tunnel, event, sign(event, "whsec_other"));
+    const text = await running.waitFor(/(rejected: mismatch.*){3}/s);
+    expect(text.match(/Is it the secret of this endpoint/g)).toHaveLength(1);
+    expect(text).not.toContain(secret);
+  });
+
+  it("names a port that is in use", async () => {
+    const { url } = await startReceiver();
+    const { url: tunnel } = await startListening(url);
+    const { port } = new URL(tunnel);
+    const { code, stderr } = await run(["webhook", "listen", "--port", port, "--to", url], {
+      env: { LOYALTY_SIGNING_SECRET: secret },
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`Port ${port} is in use`)]);
+  });
+});
+
+describe("webhook listen --record", () => {
+  async function record(bodies: readonly string[], key = secret) {
+    const { url } = await startReceiver();
+    const listening = await startListening(url, "--record", "deliveries");
+    for (const body of bodies)
+      await send(listening.url, body, { "Service-Signature": sign(body, key), "Service-Delivery": "dlv_9" });
+    const { deliveries } = await listening.stop();
+    return { folder: join(listening.cwd, "deliveries"), deliveries };
+  }
+  const env = { LOYALTY_SIGNING_SECRET: secret };
+
+  it("stores the exact bytes and headers in files that only the owner can read", async () => {
+    const { folder, deliveries } = await record([`${event}\r\n`]);
+    const [name = ""] = readdirSync(folder);
+    expect(deliveries).toMatchObject([{ file: name }]);
+    expect([statSync(folder).mode & 0o777, statSync(join(folder, name)).mode & 0o777]).toEqual([
+      0o700, 0o600,
+    ]);
+    const recording = JSON.parse(readFileSync(join(folder, name), "utf8"));
+    expect(Buffer.from(recording.bodyBase64, "base64").toString()).toBe(`${event}\r\n`);
+    expect(recording.headers).toContainEqual(["Service-Delivery", "dlv_9"]);
+  });
+
+  it("stores rejected deliveries too, at most 100, and `webhook verify` explains them", async () => {
+    const { folder } = await record(Array<string>(103).fill(event), "whsec_other");
+    const names = readdirSync(folder);
+    expect(names).toHaveLength(100);
+    const { code, stdout } = await run(["webhook", "verify", join(folder, names[0] ?? "")], { env });
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^✗ rejected: mismatch/)]);
+    const other = await run(["webhook", "verify", join(folder, names[0] ?? "")], {
+      env: { LOYALTY_SIGNING_SECRET: "whsec_other" },
+    });
+    expect(other.code).toBe(0);
+  });
+
+  it("is replayed in the order of arrival, signed again with the development secret", async () => {
+    const bodies = [1, 2, 3].map((id) => event.replace("evt_1", `evt_${id}`));
+    const { folder } = await record(bodies);
+    const { env: receiver, accepted } = await startReceiver();
+    const { code, stdout } = await run(["webhook", "replay", folder, "--json"], { env: receiver });
+    expect([code, parseLines(stdout).map(({ status }) => status)]).toEqual([0, [204, 204, 204]]);
+    expect(accepted.map(({ event: { id } }) => id)).toEqual(["evt_1", "evt_2", "evt_3"]);
+    expect(accepted.map(({ deliveryId }) => deliveryId)).toEqual(["dlv_9", "dlv_9", "dlv_9"]);
+    const other = await run(["webhook", "replay", folder], {
+      env: { ...receiver, LOYALTY_SIGNING_SECRET: "whsec_2" },
+    });
+    expect([other.code, other.stdout]).toEqual([1, expect.stringContaining("same secret")]);
+  });
+
+  it("is replayed with its original signature, without a secret", async () => {
+    const { folder } = await record([event]);
+    const { url, accepted } = await startReceiver();
+    const args = ["webhook", "replay", folder, "--original-signature", "--to", url];
+    expect((await run(args)).code).toBe(0);
+    const [name = ""] = readdirSync(folder);
+    const text = readFileSync(join(folder, name), "utf8");
+    writeFileSync(join(folder, name), text.replace(/t=\d+/, "t=1700000000"));
+    const expired = await run([...args, "--json"]);
+    expect([expired.code, parseLines(expired.stdout)]).toMatchObject([0, [{ expected: "4xx", status: 401 }]]);
+    expect(accepted).toHaveLength(1);
+  });
+
+  it.each<[string, string, string[], RegExp]>([
+    ["a file of another kind", "{}", [], /is not a delivery that/],
+    ["a file that is not JSON", "[", [], /is not a delivery that/],
+    ["null", "null", [], /is not a delivery that/],
+    [
+      "a header that is not text",
+      '{"format":"loyalty-cards/delivery","receivedAt":"x","bodyBase64":"","headers":[["a",1]]}',
+      [],
+      /is not a delivery/,
+    ],
+    [
+      "no event of the type",
+      `{"format":"loyalty-cards/delivery","receivedAt":"x","bodyBase64":"${btoa(event)}","headers":[]}`,
+      ["--event", "card.added"],
+      /no recorded delivery of this type/,
+    ],
+  ])("exits with 2 when the folder has %s", async (_name, content, args, message) => {
+    const cwd = createFolder();
+    writeFileSync(join(cwd, "1.json"), content);
+    const { code, stderr } = await run(["webhook", "replay", ".", "--to", "http://localhost:1/", ...args], {
+      env,
+      cwd,
+    });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+  });
+});
