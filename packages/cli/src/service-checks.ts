@@ -223,15 +223,11 @@ async function checkTemplate(client: IssuingClient, templateId: string | undefin
 async function checkContract(baseUrl: string, timeoutMs: number): Promise<Result> {
   try {
     const { differences } = await compareWithService(baseUrl, timeoutMs);
+    if (differences.length === 0) return passed("no differences");
     const breaking = differences.filter(({ severity }) => severity === "breaking").length;
-    if (breaking > 0)
-      return failed(
-        `${breaking} breaking differences`,
-        "`loyalty-cards drift` prints them with their reasons.",
-      );
-    return passed(
-      differences.length === 0 ? "no differences" : `${differences.length} compatible differences`,
-    );
+    if (breaking === 0) return passed(`compatible differences: ${differences.length}`);
+    const fix = "`loyalty-cards drift` prints them with their reasons.";
+    return failed(`breaking differences: ${breaking}`, fix);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     return warning(

@@ -1,6 +1,10 @@
 /** Rules that every command follows: description, example, width of the help, and no secret as an option. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
+import { variables } from "../src/configuration.ts";
 import { createProgram } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
 import { runCommand } from "./run-command.ts";
@@ -62,6 +66,17 @@ it("prints a help that fits 80 columns and names the variables and exit codes", 
   expect(stdout).toContain("LOYALTY_API_KEY_COMMAND");
   expect(stdout).toMatch(/ 4 +the service refused the API key/);
   expect(program.options.filter(takesSecret)).toEqual([]);
+});
+
+it("lists each variable that a command reads", () => {
+  const folder = fileURLToPath(new URL("../src", import.meta.url));
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".ts"),
+  );
+  const text = files.map((file) => readFileSync(join(folder, file), "utf8")).join("\n");
+  const read = [...text.matchAll(/\benvironment(?:\.|\[")(LOYALTY_\w+)/g)].map(([, name = ""]) => name);
+  expect(read.length).toBeGreaterThan(3);
+  expect(Object.keys(variables)).toEqual(expect.arrayContaining(read));
 });
 
 it("finds the commands", () => {
