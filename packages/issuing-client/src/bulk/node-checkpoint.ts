@@ -146,6 +146,7 @@ class FileSession implements CheckpointSession {
   readonly #handle: FileHandle;
   readonly #positions: HashTable;
   readonly #release: () => void;
+  readonly #buffer = Buffer.alloc(maxLineBytes);
   #endsAt: number;
 
   constructor(handle: FileHandle, { endsAt, positions, issued }: Content, release: () => void) {
@@ -164,10 +165,9 @@ class FileSession implements CheckpointSession {
 
   #readRecord(position: number): CheckpointRecord | undefined {
     for (const bytes of [512, maxLineBytes]) {
-      const buffer = Buffer.alloc(bytes);
-      const length = readSync(this.#handle.fd, buffer, 0, bytes, position);
-      const end = buffer.subarray(0, length).indexOf(newline);
-      if (end >= 0) return parseRecord(buffer.subarray(0, end).toString("utf8"));
+      const length = readSync(this.#handle.fd, this.#buffer, 0, bytes, position);
+      const end = this.#buffer.subarray(0, length).indexOf(newline);
+      if (end >= 0) return parseRecord(this.#buffer.toString("utf8", 0, end));
     }
     return undefined;
   }

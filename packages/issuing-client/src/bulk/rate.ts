@@ -6,7 +6,7 @@ export const ratePolicy = {
   /** Requests at once in the beginning. Each success adds one, until something slows down. */
   initialConcurrency: 4,
   /** What is left of a limit after too many requests, after failures, and after a rise of the latency. */
-  afterTooMany: 0.75,
+  afterTooMany: 0.9,
   afterFailures: 0.5,
   afterLatency: 0.8,
   /** Failures are a reason to slow down when they are more than this share of the last 32 or so requests. */
@@ -17,7 +17,7 @@ export const ratePolicy = {
   latency: { factor: 2, ms: 100 },
   /** The learned limit per second is never below this, and rises by at least half of it in each second. */
   minPerSecond: 1,
-  /** The limit per second rises by a twentieth in the first second, and in each second by so much more. */
+  /** The limit per second rises by a tenth in the first second, and in each second by so much more. */
   growth: 1.3,
   /** After so many failures in a row the run pauses, then sends one request. Each pause is twice as long as the previous one. */
   failuresInARow: 8,
@@ -150,7 +150,7 @@ export class Rate {
     this.#second = { startedAtMs: nowMs, responses: 0, perSecond: (second.responses * 1000) / passedMs };
   }
 
-  /** The responses per second that were reached last. */
+  /** The responses per second that were reached last: in this second, as far as it has passed, or in the one before. */
   #measurePerSecond(nowMs: number): number {
     const { startedAtMs, responses, perSecond } = this.#second;
     return Math.max(perSecond, (responses * 1000) / Math.max(100, nowMs - startedAtMs));
@@ -160,10 +160,9 @@ export class Rate {
     this.#epoch += 1;
     const reached = Math.min(this.#perSecond, this.#measurePerSecond(nowMs));
     this.#perSecond = Math.max(ratePolicy.minPerSecond, reached * ratePolicy.afterTooMany);
-    this.#perSecondStep = Math.max(ratePolicy.minPerSecond / 2, reached / 20);
+    this.#perSecondStep = Math.max(ratePolicy.minPerSecond / 2, reached / 10);
     this.#grewAtMs = nowMs;
     this.#isRateTheLimit = false;
-    this.#second = { startedAtMs: nowMs, responses: 0, perSecond: 0 };
   }
 
   #increasePerSecond(nowMs: number): void {

@@ -64,7 +64,9 @@ export class BulkRun<Row extends AnyRow> {
   #inFlight = 0;
   /** Rows whose outcome is being stored. */
   #storing = 0;
+  #canStore = true;
   #isSourceRead = false;
+  #closeSource: (() => unknown) | undefined;
   #sourceError: { error: unknown } | undefined;
   #stopped: { error: unknown } | undefined;
   #lastSuccessMs: number;
@@ -84,7 +86,7 @@ export class BulkRun<Row extends AnyRow> {
     this.#meter = new ProgressMeter({ clock, total, issuedBefore: session?.issued ?? 0 });
     this.#lastSuccessMs = clock.monotonicMs();
     this.#journal = new Journal(session, (error) => {
-      this.#storing = 0;
+      this.#canStore = false;
       this.#stop(error);
     });
   }
@@ -124,6 +126,7 @@ export class BulkRun<Row extends AnyRow> {
     const source = this.#source;
     const iterator =
       Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+    this.#closeSource = () => iterator.return?.();
     const maxOpen = this.#settings.concurrency * bulkPolicy.openRowsPerRequest;
     try {
       while (this.#stopped === undefined) {
@@ -132,21 +135,17 @@ export class BulkRun<Row extends AnyRow> {
           await this.#roomFreed.promise;
           continue;
         }
-        const next = await Promise.race([iterator.next(), this.#ended.promise]);
-        if (next === undefined) break; // the run has ended while the source was waited for
-        if (next.done) {
-          this.#isSourceRead = true;
-          return this.#endWhenComplete();
-        }
+        const next = await iterator.next();
+        if (this.#stopped !== undefined) return; // and the run may have ended before
+        if (next.done) break;
         await this.#addRow(next.value);
       }
-      // Not awaited: a generator that is waiting for its next row would not return.
-      void Promise.resolve(iterator.return?.()).catch(() => {});
     } catch (error) {
       this.#sourceError = { error };
-      this.#isSourceRead = true;
-      this.#endWhenComplete();
     }
+    this.#closeSource = undefined;
+    this.#isSourceRead = true;
+    this.#endWhenComplete();
   }
 
   async #addRow(row: Row): Promise<void> {
@@ -328,12 +327,18 @@ export class BulkRun<Row extends AnyRow> {
     this.#cancelWake?.();
     this.#cancelWake = undefined;
     this.#roomFreed.resolve();
+    // Not awaited: a generator that is waiting for its next row would not return.
+    void Promise.resolve()
+      .then(this.#closeSource)
+      .catch(() => {});
+    this.#closeSource = undefined;
     this.#endWhenComplete();
   }
 
   #endWhenComplete(): void {
     const isComplete = this.#isSourceRead && this.#unfinished === 0;
-    const isStopped = this.#stopped !== undefined && this.#inFlight === 0 && this.#storing === 0;
+    const isStored = this.#storing === 0 || !this.#canStore;
+    const isStopped = this.#stopped !== undefined && this.#inFlight === 0 && isStored;
     if (!isComplete && !isStopped) return;
     this.#ended.resolve();
     this.#changed.resolve();
