@@ -51,6 +51,7 @@ const beforeMerge: readonly Gate[] = [
   compat("next", "Next: receivers, and the shop in a browser", { linuxOnly }),
   compat("runtimes", "all runtimes", { linuxOnly }),
   { name: "killed receivers", command: "npm run compat -- crash-inbox 150 6", linuxOnly: needsServers },
+  { name: "killed bulk runs", command: "npm run compat -- crash-bulk 2000 4" },
   compat("msw3", "adapters under MSW 3", { linuxOnly }),
   compat("browser", "pages in a browser", { linuxOnly }),
   { name: "guides and reference", command: "npm run docs" },

@@ -67,6 +67,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "kills 200 sign-ups at random points and counts the cards",
       commands: [script("packages/issuing-client/test/crash.ts")],
     },
+    "crash-bulk": {
+      description:
+        "kills bulk runs 20 times while 100 000 cards are issued with faults, and counts the cards; add ROWS KILLS",
+      commands: [script("packages/issuing-client/test/crash-bulk.ts")],
+    },
     "crash-inbox": {
       description:
         "kills receivers 200 times while 5 000 events arrive, and counts the effects; add EVENTS KILLS ENGINE…",
