@@ -1,4 +1,7 @@
 /** Issuing many cards from an iterable, 32 at a time: each measurement is a fresh process, so that its peak memory is known. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startModule, startTimers } from "../measure.mjs";
 
@@ -8,6 +11,8 @@ const loops = {
   "bare loop over fetch": loopOverFetch,
   "p-limit + openapi-fetch": loopWithLimit,
   "issueCard in a loop": loopOverIssueCard,
+  "issueCards without checkpoint": issueAll,
+  "issueCards with checkpoint": issueAllWithCheckpoint,
 };
 
 export default {
@@ -15,14 +20,16 @@ export default {
   question:
     "How long does it take to issue the cards of a list, 32 at a time, and how much memory does it need?",
   notes: `The list is a generator, so the memory is that of the loop. The bare loop is 32 asynchronous functions that share the iterator. p-limit
-maps the whole list to promises first. The time per card falls because each process first compiles its code.`,
+maps the whole list to promises first. The time per card falls because each process first compiles its code. issueCards limits the rate,
+reports progress and sends the rows of one person one after another; with a checkpoint it records each row in a file before it is sent, and the card
+before it yields the result, and syncs the file to the disk.`,
   figures: {
     time: { label: "time per card", unit: "µs", plot: true },
     cpu: { label: "processor time per card", unit: "µs", plot: true },
     memory: { label: "peak memory", unit: "MB", compare: "none", plot: true },
   },
   floor: "bare loop over fetch",
-  own: ["issueCard in a loop"],
+  own: ["issueCard in a loop", "issueCards without checkpoint", "issueCards with checkpoint"],
   panels: [{ name: "5 000 cards", starts: 1, rounds: 5, cards: 5_000 }],
   growth: [{ name: "More cards", unit: "cards", x: [1e3, 1e4, 1e5], figures: ["time", "memory"] }],
   packages: ["p-limit", "openapi-fetch"],
@@ -85,6 +92,26 @@ async function loopOverIssueCard(rows, baseUrl) {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
   const client = createIssuingClient({ baseUrl, apiKey: "k" });
   await forEach(rows, ({ userId, body }) => client.issueCard("t", body, { userId }));
+}
+
+async function issueAll(rows, baseUrl, checkpoint) {
+  const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
+  const { issueCards } = await import("@loyalty-cards/issuing-client/bulk");
+  const client = createIssuingClient({ baseUrl, apiKey: "k" });
+  const options = { template: "t", concurrency: atATime, checkpoint, onProgress() {} };
+  for await (const { status } of issueCards(client, toBulkRows(rows), options))
+    if (status !== "issued") throw new Error(`a row is ${status}`);
+}
+
+function* toBulkRows(rows) {
+  for (const { userId, body } of rows) yield { userId, request: body };
+}
+
+async function issueAllWithCheckpoint(rows, baseUrl) {
+  const { fileCheckpoint } = await import("@loyalty-cards/issuing-client/bulk");
+  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-bulk-"));
+  await issueAll(rows, baseUrl, fileCheckpoint(join(folder, "checkpoint")));
+  rmSync(folder, { recursive: true });
 }
 
 async function main() {
