@@ -1,9 +1,14 @@
 /** Sign-up, purchase, signed webhook: the same for both kinds of modules. */
+const { mkdtempSync, rmSync } = require("node:fs");
+const { tmpdir } = require("node:os");
+const { join } = require("node:path");
 const express = require("express");
 const { Agent } = require("undici");
 
 exports.mainJob = async ({
   createIssuingClient,
+  issueCards,
+  fileCheckpoint,
   undiciTransport,
   withOpenTelemetry,
   startMockServer,
@@ -29,6 +34,13 @@ exports.mainJob = async ({
   await service.idle();
   const [delivery] = service.webhooks.deliveries();
   if (balances.join() !== "5" || delivery.state !== "delivered") throw new Error(JSON.stringify(delivery));
+  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-"));
+  const checkpoint = fileCheckpoint(join(folder, "checkpoint"));
+  const bulkOptions = { template: service.templateId, checkpoint };
+  for await (const result of issueCards(client, [{ userId: 1, request }], bulkOptions)) {
+    if (result.card?.id !== card.id) throw new Error(JSON.stringify(result));
+  }
+  rmSync(folder, { recursive: true });
   console.log("issued, delivered, verified");
   server.close();
   server.closeAllConnections();

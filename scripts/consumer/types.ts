@@ -1,5 +1,6 @@
 /** The published types, library checks on: every entry but /msw, because msw's own types do not pass them. */
 import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
+import { fileCheckpoint, issueCards } from "@loyalty-cards/issuing-client/bulk";
 import { cardLinks } from "@loyalty-cards/issuing-client/links";
 import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
 import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
@@ -36,6 +37,10 @@ const client = createIssuingClient(
 const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
 
 export const name: Promise<string> = client.issueCard(club, request).then((card) => card.fieldValues.name);
+export const results = issueCards(client, [{ userId: 1, line: 7, request }], {
+  template: club,
+  checkpoint: fileCheckpoint("checkpoint"),
+});
 export const button = (publicUrl: string): string => cardLinks(publicUrl).secondWalletButton;
 export const page: Promise<string | undefined> = client.api
   .GET("/passes/{id}", { params: { path: { id: "card_1" } } })

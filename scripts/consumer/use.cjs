@@ -1,9 +1,18 @@
 /** The main job with the published packages, from CommonJS. */
 const { createIssuingClient } = require("@loyalty-cards/issuing-client");
+const { fileCheckpoint, issueCards } = require("@loyalty-cards/issuing-client/bulk");
 const { withOpenTelemetry } = require("@loyalty-cards/issuing-client/otel");
 const { undiciTransport } = require("@loyalty-cards/issuing-client/undici");
 const { startMockServer } = require("@loyalty-cards/mock-server/node");
 const { expressReceiver } = require("@loyalty-cards/webhook-verify/express");
 const { mainJob } = require("./main-job.cjs");
 
-mainJob({ createIssuingClient, undiciTransport, withOpenTelemetry, startMockServer, expressReceiver });
+mainJob({
+  createIssuingClient,
+  issueCards,
+  fileCheckpoint,
+  undiciTransport,
+  withOpenTelemetry,
+  startMockServer,
+  expressReceiver,
+});
