@@ -1,4 +1,5 @@
 /** Text for people: times of day, and lines that fit the terminal. */
+import { stripVTControlCharacters } from "node:util";
 
 /** The time of day on this machine: `12:31:07`. */
 export function formatTime(atMs: number): string {
@@ -12,8 +13,10 @@ export function wrapText(text: string, width: number, indentation: string): stri
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const line = lines.at(-1);
-    if (line === undefined || line.length + 1 + word.length > width) lines.push(indentation + word);
+    if (line === undefined || getWidth(`${line} ${word}`) > width) lines.push(indentation + word);
     else lines[lines.length - 1] = `${line} ${word}`;
   }
   return lines.join("\n");
 }
+
+const getWidth = (text: string) => stripVTControlCharacters(text).length;
