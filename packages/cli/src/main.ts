@@ -9,6 +9,7 @@ import { addCompletionCommand } from "./commands/completion.ts";
 import { addDevCommands } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addDriftCommand } from "./commands/drift.ts";
+import { addImportCommands } from "./commands/import.ts";
 import { addTriggerCommand } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhook.ts";
 import { variables } from "./configuration.ts";
@@ -20,7 +21,7 @@ type AddCommands = (program: Command, cli: Cli) => void;
 
 /** In the order of the help. */
 const commands: Readonly<Record<string, readonly AddCommands[]>> = {
-  "Cards:": [addCardCommands],
+  "Cards:": [addCardCommands, addImportCommands],
   "Development and webhooks:": [addDevCommands, addTriggerCommand, addWebhookCommands],
   "Configuration and service:": [addDoctorCommand, addDriftCommand],
   "This command:": [addCompletionCommand, addCapabilitiesCommand],

@@ -79,7 +79,8 @@ export class Printer {
   }
 
   #clearStatus(): void {
-    if (this.#statusLines > 0) this.#terminal.stderr.write(`\u001b[${this.#statusLines}A\u001b[J`);
+    // \r: the terminal prints "^C" where the cursor is.
+    if (this.#statusLines > 0) this.#terminal.stderr.write(`\r\u001b[${this.#statusLines}A\u001b[J`);
     this.#statusLines = 0;
   }
 }

@@ -58,7 +58,7 @@ describe("the status", () => {
     const { print, output } = openPrinter();
     print.status("one\ntwenty characters and more");
     print.info("done");
-    expect(output.stderr).toBe("one\ntwenty characters …\n\u001b[2A\u001b[Jdone\n");
+    expect(output.stderr).toBe("one\ntwenty characters …\n\r\u001b[2A\u001b[Jdone\n");
   });
 
   it("is not printed into a file", () => {

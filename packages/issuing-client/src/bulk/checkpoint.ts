@@ -36,6 +36,25 @@ export interface Checkpoint {
   open(header: CheckpointHeader): Promise<CheckpointSession>;
 }
 
+/** How many rows have which latest record. */
+export interface CheckpointCounts {
+  issued: number;
+  rejected: number;
+  unknown: number;
+  /** Sent, without a result: by a run that has not ended, or that was killed. */
+  running: number;
+}
+
+/** A checkpoint in a file. */
+export interface FileCheckpoint extends Checkpoint {
+  /**
+   * Counts the records, also while a run is using the file.
+   * @returns undefined when the file does not exist.
+   * @throws {CheckpointError} `unreadable` for another file.
+   */
+  count(): Promise<CheckpointCounts | undefined>;
+}
+
 /** A checkpoint in use by one run. */
 export interface CheckpointSession {
   /** How many rows have the outcome `issued`, when that is known without a search: for the ETA of a run that is resumed. */

@@ -4,17 +4,19 @@ import { type Clock, systemClock } from "../clock.ts";
 import { configurationError } from "../errors.ts";
 import { parseId } from "../request.ts";
 import type { FieldValues, Template } from "../template.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import type { Checkpoint, FileCheckpoint } from "./checkpoint.ts";
 import type { BulkProgress } from "./progress.ts";
 import { type BulkResult, type BulkRow, toHash } from "./row.ts";
 import { BulkRun } from "./run.ts";
 
 export {
   type Checkpoint,
+  type CheckpointCounts,
   CheckpointError,
   type CheckpointHeader,
   type CheckpointRecord,
   type CheckpointSession,
+  type FileCheckpoint,
 } from "./checkpoint.ts";
 export type { BulkProgress } from "./progress.ts";
 export type { BulkResult, BulkRow } from "./row.ts";
@@ -159,11 +161,15 @@ function parseSource<Row>(source: Iterable<Row> | AsyncIterable<Row>): Iterable<
  * for await (const { row, status } of issueCards(createIssuingClient(), members, options)) console.log(row.userId, status);
  * ```
  */
-export function fileCheckpoint(file: string): Checkpoint {
+export function fileCheckpoint(file: string): FileCheckpoint {
   return {
     async open(header) {
       const { openFile } = await import("./node-checkpoint.ts");
       return openFile(file, header);
+    },
+    async count() {
+      const { countRecords } = await import("./node-checkpoint.ts");
+      return countRecords(file);
     },
   };
 }

@@ -4,6 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { FileInUseError, lockFile } from "@loyalty-cards/internal/node-lock";
 import {
+  type CheckpointCounts,
   CheckpointError,
   type CheckpointHeader,
   type CheckpointRecord,
@@ -117,6 +118,39 @@ const unreadable = (name: string, line: number) =>
       : `The checkpoint ${name} is damaged in line ${line}. Restore it from a copy. Without it, a new run within 24 hours of the first one gets the same cards with the same keys.`,
     "unreadable",
   );
+
+/** @returns undefined when there is no file. @throws {CheckpointError} `unreadable` */
+export function countRecords(name: string): CheckpointCounts | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(name, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const states = ["issued", "rejected", "unknown", "running"] as const;
+    const counts: CheckpointCounts = { issued: 0, rejected: 0, unknown: 0, running: 0 };
+    const latest = new HashTable();
+    let number = 0;
+    for (const line of readLines(descriptor)) {
+      number += 1;
+      const text = line.toString("utf8");
+      if (number === 1 && parseHeader(text) === undefined) throw unreadable(name, 1);
+      const record = number === 1 ? undefined : parseRecord(text);
+      if (record === undefined) continue; // the header, or the end of a file that a run is writing
+      const hash = hashText(record.keyHash);
+      const before = states[latest.get(hash) ?? -1];
+      const state = record.outcome ?? "running";
+      if (before !== undefined) counts[before] -= 1;
+      counts[state] += 1;
+      latest.set(hash, states.indexOf(state));
+    }
+    return counts;
+  } finally {
+    closeSync(descriptor);
+  }
+}
 
 /** The lines of a file without their ends, the last one also when it has no end. */
 function* readLines(descriptor: number): Generator<Buffer> {

@@ -1,0 +1,166 @@
+/** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
+import type { ImportOptions } from "../import/import.ts";
+
+export function addImportCommands(program: Command, cli: Cli): void {
+  const command = program
+    .command("import")
+    .description("issue a card to each row of a list")
+    .argument("<file>", "CSV (RFC 4180) or NDJSON file, or - for standard input");
+  addSourceOptions(command);
+  command
+    .option("--template <id>", "id of the template (default: LOYALTY_TEMPLATE_ID)")
+    .option("--checkpoint <file>", "what was issued (default: FILE.checkpoint)")
+    .option("--rejected <file>", "rejected rows with reasons (default: NAME.rejected.csv)")
+    .option("--cards <file>", "card id of each user (default: NAME.cards.csv)")
+    .option("--skip-invalid", "import although rows have problems; those are rejected")
+    .option("--yes", "do not ask after ten cards")
+    .option("--dry-run", "check, print the form of the first request, send nothing")
+    .option("--abort-over <percent>", "stop when more rows are rejected, such as 5%", parsePercent)
+    .option("--concurrency <number>", "requests at once, at most (default: 32)", parseWhole(1, 1_000))
+    .option("--max-per-second <number>", "requests per second, at most", parseWhole(1));
+  addExamples(
+    command,
+    "loyalty-cards import check members.csv --map userId=id --privacy 2026-01",
+    "loyalty-cards import members.csv --template tpl_coffee --map userId=id \\",
+    "  --map phone=mobile --privacy 2026-01",
+    "loyalty-cards import retry-rejected members.csv --template tpl_coffee ...",
+  );
+  command.addHelpText("after", notes);
+  setAction<ImportOptions>(cli, command, async (context, options, file: string) => {
+    const { importFile } = await import("../import/import.ts");
+    return importFile(context, options, file, getCommandLine(program));
+  });
+
+  const check = command
+    .command("check")
+    .description("find problems in a file; send nothing")
+    .argument("<file>", "the file, or - for standard input");
+  addExamples(
+    check,
+    "loyalty-cards import check members.csv --map userId=id --privacy 2026-01",
+    "loyalty-cards import check members.ndjson --privacy 2026-01 --json",
+  );
+  setAction<ImportOptions>(cli, check, async (context, options, file: string) => {
+    const { checkFile } = await import("../import/import.ts");
+    return checkFile(context, options, file);
+  });
+
+  const status = command
+    .command("status")
+    .description("print what the checkpoint of a file has")
+    .argument("<file>", "the file that was imported");
+  addExamples(status, "loyalty-cards import status members.csv");
+  setAction<ImportOptions>(cli, status, async (context, options, file: string) => {
+    const { printStatus } = await import("../import/import.ts");
+    return printStatus(context, options, file);
+  });
+
+  const retry = command
+    .command("retry-rejected")
+    .description("import the rejected rows of a file again, after they were corrected")
+    .argument("<file>", "the file that was imported");
+  addExamples(
+    retry,
+    "loyalty-cards import retry-rejected members.csv --template tpl_coffee \\",
+    "  --map userId=id --map phone=mobile --privacy 2026-01",
+  );
+  setAction<ImportOptions>(cli, retry, async (context, options, file: string) => {
+    const { retryRejected } = await import("../import/import.ts");
+    return retryRejected(context, options, file, getCommandLine(program));
+  });
+
+  // The options of `import` are valid for its subcommands too. Their help shows those that they use.
+  showOptions(check, program, sourceOptions);
+  showOptions(status, program, ["--checkpoint"]);
+  showOptions(
+    retry,
+    program,
+    command.options.map(({ long }) => long).filter((long) => long !== "--cards"),
+  );
+}
+
+const sourceOptions = [
+  "--map",
+  "--privacy",
+  "--marketing-version",
+  "--number-field",
+  "--format",
+  "--delimiter",
+  "--encoding",
+  "--no-damage-check",
+  "--allow-same-person",
+  "--limit",
+];
+
+function addSourceOptions(command: Command): Command {
+  return command
+    .option("--map <target=column>", "a column of the file (repeat; see below)", collect)
+    .option("--privacy <version>", "version of the privacy text that the members accepted")
+    .option("--marketing-version <version>", "version of the marketing text")
+    .option("--number-field <key>", "send field.KEY as a number (repeat)", collect)
+    .addOption(
+      new Option("--format <format>", "default: by the extension of the file").choices(["csv", "ndjson"]),
+    )
+    .option("--delimiter <character>", 'between values (default: found in the header; "tab")', parseDelimiter)
+    .addOption(
+      // The list of ../import/text.ts, which is not loaded for --version.
+      new Option("--encoding <name>", "default: by the byte order mark, otherwise utf-8").choices([
+        "utf-8",
+        "utf-16le",
+        "utf-16be",
+        "latin1",
+        "windows-1250",
+        "iso-8859-2",
+      ]),
+    )
+    .option("--no-damage-check", "do not look for damage by spreadsheets")
+    .option("--allow-same-person", "issue cards to users that share a phone or e-mail")
+    .option("--limit <rows>", "only the first rows", parseWhole(1));
+}
+
+const notes = `
+The import first checks the whole file, then issues ten cards and asks. Rejected
+rows are written to a file. When it was stopped, the same command resumes it: no
+row gets a second card.
+
+Targets of --map: userId (required), phone, email, name, privacy, marketing and
+field.KEY. A column that is named like a target needs no --map.
+
+Consents: a row needs a privacy version. --privacy VERSION alone says that all
+members accepted it; with a column mapped to privacy, only rows whose value is
+yes, true or 1 did. Without --privacy that column has the version. Marketing
+consent is given only by yes, true or 1 in a mapped column; no, false, 0 and
+empty are no consent, and any other value is a problem of the row.`;
+
+/** Limits the global options in the help of a command to those of the program and some of its parent. */
+function showOptions(command: Command, program: Command, names: readonly (string | undefined)[]): void {
+  command.configureHelp({
+    ...program.configureHelp(),
+    visibleGlobalOptions: () => [
+      ...(command.parent?.options ?? []).filter(({ long }) => names.includes(long)),
+      ...program.options.filter(({ long }) => long !== "--version"),
+    ],
+  });
+}
+
+/** The command line as it was typed, to be typed again. */
+function getCommandLine(program: Command): string {
+  const { rawArgs } = program as Command & { rawArgs: string[] };
+  const quote = (text: string) =>
+    /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return ["loyalty-cards", ...rawArgs.map(quote)].join(" ");
+}
+
+function parsePercent(text: string): number {
+  const [, digits] = /^(\d{1,3}(?:\.\d+)?)\s?%?$/.exec(text) ?? [];
+  if (digits !== undefined && Number(digits) <= 100) return Number(digits) / 100;
+  throw new InvalidArgumentError("It must be a percentage, such as 5%.");
+}
+
+function parseDelimiter(text: string): string {
+  if (text === "tab" || text === "\\t") return "\t";
+  if (text.length === 1 && !/["\r\n\w]/.test(text)) return text;
+  throw new InvalidArgumentError('It must be one character that is no letter, digit or quote, or "tab".');
+}

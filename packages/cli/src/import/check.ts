@@ -1,0 +1,93 @@
+/** Checks a whole file: validates each row and sends nothing. */
+import { formatTable } from "../printer.ts";
+import type { Mapping } from "./mapping.ts";
+import { formatCount, formatNumber } from "./progress.ts";
+import type { RecordSource } from "./records.ts";
+import type { ImportRow, Problem, RowReader } from "./rows.ts";
+import { damageCodes } from "./values.ts";
+
+export interface CheckResult {
+  rows: number;
+  /** Rows without a problem. */
+  valid: number;
+  problems: number;
+  warnings: number;
+  /** How many problems and warnings there are of each code. */
+  codes: Record<string, number>;
+  /** The first valid row. */
+  first?: ImportRow;
+}
+
+export interface CheckOptions {
+  /** Only the first rows of the file. */
+  limit?: number | undefined;
+  /** Called for each problem and warning, in the order of the file. */
+  onProblem: (problem: Problem) => void;
+  /** Called after each row. */
+  onRow?: (rows: number) => void;
+  signal?: AbortSignal;
+}
+
+/** @throws {CommandError} for a file that cannot be read as a whole; the signal's reason. */
+export async function checkSource(
+  source: RecordSource,
+  mapping: Mapping,
+  reader: RowReader,
+  { limit = Number.POSITIVE_INFINITY, onProblem, onRow, signal }: CheckOptions,
+): Promise<CheckResult> {
+  const result: CheckResult = { rows: 0, valid: 0, problems: 0, warnings: 0, codes: {} };
+  const report = (problem: Problem) => {
+    result[problem.severity === "problem" ? "problems" : "warnings"]++;
+    result.codes[problem.code] = (result.codes[problem.code] ?? 0) + 1;
+    onProblem(problem);
+  };
+  const unseen = new Set(source.format === "ndjson" ? mapping.columns.values() : []);
+  for await (const record of source.records) {
+    if (result.rows >= limit) break;
+    signal?.throwIfAborted();
+    result.rows++;
+    const { row, problems } = reader.read(record);
+    if (row !== undefined) result.valid++;
+    result.first ??= row as ImportRow;
+    for (const problem of problems) report(problem);
+    for (const column of unseen) if (record.read(column) !== undefined) unseen.delete(column);
+    onRow?.(result.rows);
+  }
+  if (result.rows === 0) return result;
+  for (const problem of reader.finish()) report(problem);
+  for (const column of unseen) {
+    const message = `no record has the member ${JSON.stringify(column)}, which is mapped`;
+    report({ line: 1, column: 1, severity: "problem", code: "unknown-column", message });
+  }
+  return result;
+}
+
+/** `line:column`, and what is wrong. @param columns the width of the terminal; without one, lines are not wrapped. */
+export function formatProblem({ line, column, severity, message }: Problem, columns?: number): string {
+  const text = severity === "warning" ? `warning: ${message}` : message;
+  const indent = " ".repeat(11);
+  const lines = [`${line}:${column}`.padEnd(indent.length - 1)];
+  for (const word of text.split(" ")) {
+    const last = lines.length - 1;
+    if (`${lines[last]} ${word}`.length > (columns ?? Number.POSITIVE_INFINITY))
+      lines.push(`${indent}${word}`);
+    else lines[last] += ` ${word}`;
+  }
+  return lines.join("\n");
+}
+
+export function formatCheck(name: string, { rows, valid, problems, warnings, codes }: CheckResult): string {
+  const list = Object.entries(codes)
+    .sort(([, one], [, other]) => other - one)
+    .map(([code, count]) => [`  ${code}`, formatNumber(count)]);
+  const lines = [
+    `${name}: ${formatCount(rows, "row")}, ${formatNumber(valid)} valid, ${formatCount(problems, "problem")}, ${formatCount(warnings, "warning")}`,
+  ];
+  if (list.length > 0) lines.push(formatTable(list));
+  if (damageCodes.some((code) => code in codes))
+    lines.push(
+      "Spreadsheets damage ids and phones: format these columns as text there, and",
+      "export again. If the values are right, use --no-damage-check.",
+    );
+  return lines.join("\n");
+}

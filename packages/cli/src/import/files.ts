@@ -1,0 +1,130 @@
+/** The files of an import: the input, and beside it the checkpoint, the rejected rows and the card ids. */
+import { closeSync, createReadStream, existsSync, openSync, readSync, statSync, utimesSync } from "node:fs";
+import { basename, extname, resolve } from "node:path";
+import { CommandError } from "../command-error.ts";
+import type { Terminal } from "../terminal.ts";
+import { addedColumns, type Format, openRecords, type RecordSource } from "./records.ts";
+import { type Encoding, openText, type TextSource } from "./text.ts";
+
+export interface FileOptions {
+  format?: Format;
+  delimiter?: string;
+  encoding?: Encoding;
+  checkpoint?: string;
+  rejected?: string;
+  cards?: string;
+}
+
+export interface Input {
+  /** A path, or `-` for standard input. */
+  path: string;
+  /** In messages. */
+  name: string;
+  format: Format;
+}
+
+export interface ImportFiles {
+  input: Input;
+  checkpoint: string;
+  rejected: string;
+  cards: string;
+}
+
+export function resolveInput({ cwd }: Terminal, file: string, { format }: FileOptions): Input {
+  const isNdjson = /\.(?:ndjson|jsonl)$/i.test(file);
+  return {
+    path: file === "-" ? file : resolve(cwd, file),
+    name: file === "-" ? "standard input" : basename(file),
+    format: format ?? (isNdjson ? "ndjson" : "csv"),
+  };
+}
+
+/** @throws {CommandError} for files that would overwrite each other, and for standard input without names for the others. */
+export function resolveFiles(terminal: Terminal, file: string, options: FileOptions): ImportFiles {
+  const { checkpoint = `${file}.checkpoint`, rejected, cards } = options;
+  if (file === "-" && (options.checkpoint === undefined || rejected === undefined || cards === undefined)) {
+    throw new CommandError(
+      "Standard input has no name for the files beside it: use --checkpoint FILE, --rejected FILE and --cards FILE.",
+    );
+  }
+  const input = resolveInput(terminal, file, options);
+  const extension = extname(file) || `.${input.format}`;
+  const stem = extname(file) === "" ? file : file.slice(0, -extension.length);
+  const path = (name: string) => resolve(terminal.cwd, name);
+  const files: ImportFiles = {
+    input,
+    checkpoint: path(checkpoint),
+    rejected: path(rejected ?? `${stem}.rejected${extension}`),
+    cards: path(cards ?? `${stem}.cards${extension}`),
+  };
+  const paths = [input.path, files.checkpoint, files.rejected, files.cards];
+  if (new Set(paths).size < paths.length)
+    throw new CommandError("The input, --checkpoint, --rejected and --cards must be four different files.");
+  return files;
+}
+
+export interface Source {
+  text: TextSource;
+  records: RecordSource;
+}
+
+/** @throws {CommandError} for a file that does not exist or is not text. */
+export async function openSource(
+  terminal: Terminal,
+  { path, name, format }: Input,
+  { encoding, delimiter }: FileOptions,
+): Promise<Source> {
+  const bytes = path === "-" ? terminal.stdin : readBytes(path, name);
+  const text = await openText(bytes, name, encoding);
+  return { text, records: await openRecords(text, { name, format, delimiter }) };
+}
+
+async function* readBytes(path: string, name: string): AsyncGenerator<Uint8Array, void> {
+  try {
+    for await (const chunk of createReadStream(path)) yield chunk;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw new CommandError(`There is no file ${name}.`);
+    if (code === undefined) throw error;
+    throw new CommandError(`${name} cannot be read (${code}).`);
+  }
+}
+
+/** @throws {CommandError} for an existing file that an earlier run did not write, or that was edited since. */
+export function checkResultFiles({ rejected, cards, checkpoint, input }: ImportFiles): void {
+  for (const [path, content] of [
+    [rejected, addedColumns[0]],
+    [cards, "card_id"],
+  ] as const) {
+    if (!existsSync(path)) continue;
+    // In any encoding: NUL bytes of UTF-16 are ignored.
+    if (!readHead(path).toString("latin1").replaceAll("\0", "").includes(content))
+      throw new CommandError(`${basename(path)} exists, and is not the result of an import: move it away.`);
+  }
+  if (
+    existsSync(rejected) &&
+    existsSync(checkpoint) &&
+    statSync(rejected).mtimeMs > statSync(checkpoint).mtimeMs
+  ) {
+    throw new CommandError(
+      `${basename(rejected)} was edited after the last run, and this run would replace it. To issue its rows run \`loyalty-cards import retry-rejected ${input.name}\` with the same options; otherwise move it away.`,
+    );
+  }
+}
+
+function readHead(path: string): Buffer {
+  const descriptor = openSync(path, "r");
+  const head = Buffer.alloc(65_536);
+  try {
+    return head.subarray(0, readSync(descriptor, head));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Gives the rejected rows the time of the checkpoint: a later time means that somebody edited them. */
+export function markUnedited({ rejected, checkpoint }: ImportFiles): void {
+  if (!existsSync(rejected) || !existsSync(checkpoint)) return;
+  const { atime, mtime } = statSync(checkpoint);
+  utimesSync(rejected, atime, mtime);
+}

@@ -1,0 +1,153 @@
+/** Mapping: which column of the file fills which member of the request, and the versions of the consent texts. */
+import { CommandError } from "../command-error.ts";
+import type { RecordSource } from "./records.ts";
+
+const fixedTargets = ["userId", "phone", "email", "name", "privacy", "marketing"] as const;
+export type FixedTarget = (typeof fixedTargets)[number];
+export type Target = FixedTarget | `field.${string}`;
+
+export interface Mapping {
+  /** The column of each target that has one. */
+  columns: ReadonlyMap<Target, string>;
+  /** The version of the privacy text that all rows accepted. Without it, the column `privacy` has the version. */
+  privacyVersion: string | undefined;
+  marketingVersion: string | undefined;
+  /** Field keys whose values are sent as numbers. */
+  numberFields: ReadonlySet<string>;
+}
+
+export interface MappingOptions {
+  map?: string[];
+  privacy?: string;
+  marketingVersion?: string;
+  numberField?: string[];
+}
+
+/** @throws {CommandError} for an unknown target or column, and when `userId` or the privacy consent has no source. */
+export function resolveMapping(source: RecordSource, name: string, options: MappingOptions): Mapping {
+  const { columns: names } = source;
+  const columns = new Map<Target, string>();
+  for (const column of names) if (isTarget(column)) columns.set(column, column);
+  const duplicates = new Set(names.filter((column, index) => names.indexOf(column) !== index));
+  const mapped = new Set<Target>();
+  for (const text of options.map ?? []) {
+    const [target, column] = parseMap(text);
+    if (mapped.has(target)) throw new CommandError(`--map ${target} is given twice.`);
+    // Members of NDJSON can be missing in the first record.
+    if (source.format === "csv" && !names.includes(column))
+      throw new CommandError(`${name} has no column ${quote(column)}. ${describeColumns(names, column)}`);
+    mapped.add(target);
+    columns.set(target, column);
+  }
+  for (const [target, column] of columns) {
+    if (duplicates.has(column))
+      throw new CommandError(
+        `${name} has two columns ${quote(column)}, and one is mapped to ${target}: rename one.`,
+      );
+  }
+  if (!columns.has("userId"))
+    throw new CommandError(
+      `No column of ${name} is mapped to userId: use --map userId=COLUMN. ${describeColumns(names, "userId")}`,
+    );
+  const privacyVersion = parseVersion("--privacy", options.privacy);
+  if (privacyVersion === undefined && !columns.has("privacy")) {
+    throw new CommandError(
+      "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
+    );
+  }
+  const marketingVersion = parseVersion("--marketing-version", options.marketingVersion);
+  if (marketingVersion !== undefined && !columns.has("marketing"))
+    throw new CommandError(
+      "--marketing-version needs a column that says who opted in: use --map marketing=COLUMN.",
+    );
+  const numberFields = new Set(options.numberField);
+  for (const key of numberFields) {
+    if (!columns.has(`field.${key}`))
+      throw new CommandError(
+        `--number-field ${key}: no column is mapped to field.${key}. Use --map field.${key}=COLUMN.`,
+      );
+  }
+  return { columns, privacyVersion, marketingVersion, numberFields };
+}
+
+/** The mapping as one text, equal for equal mappings: it becomes part of the checkpoint. */
+export function describeMapping({
+  columns,
+  privacyVersion,
+  marketingVersion,
+  numberFields,
+}: Mapping): string {
+  const sorted = [...columns].sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify({
+    columns: sorted,
+    privacyVersion,
+    marketingVersion,
+    numberFields: [...numberFields].sort(),
+  });
+}
+
+/** Columns that the import ignores. */
+export function findUnusedColumns({ columns }: RecordSource, mapping: Mapping): string[] {
+  const used = new Set(mapping.columns.values());
+  return columns.filter((column) => column !== "" && !used.has(column));
+}
+
+const isTarget = (text: string): text is Target =>
+  fixedTargets.some((target) => target === text) || /^field\../.test(text);
+
+function parseMap(text: string): [Target, string] {
+  const at = text.indexOf("=");
+  const target = text.slice(0, Math.max(0, at));
+  const column = text.slice(at + 1);
+  if (at < 1 || column === "")
+    throw new CommandError(`--map ${quote(text)} must be TARGET=COLUMN, such as userId=id.`);
+  if (isTarget(target)) return [target, column];
+  const suggestion = suggest(target, fixedTargets);
+  throw new CommandError(
+    `--map ${quote(text)}: there is no target ${quote(target)}. ${suggestion === undefined ? "" : `Did you mean ${suggestion}? `}Targets are ${fixedTargets.join(", ")} and field.KEY.`,
+  );
+}
+
+function parseVersion(option: string, version: string | undefined): string | undefined {
+  if (version === undefined || version.trim() !== "") return version?.trim();
+  throw new CommandError(`${option} is blank: give the version label of the text.`);
+}
+
+const quote = (text: string) => JSON.stringify(text);
+
+/** The columns, and the one that was probably meant. A file without a header has personal data in its first line, which is not quoted. */
+function describeColumns(columns: readonly string[], wanted: string): string {
+  if (columns.some((column) => /@|\d{5}/.test(column)))
+    return "Its first line must be a header with the names of the columns, and looks like data.";
+  const suggestion = suggest(wanted, columns);
+  const list = columns.slice(0, 30).map((column) => quote(column));
+  const question = suggestion === undefined ? "" : `Did you mean ${quote(suggestion)}? `;
+  return `${question}Its columns are ${list.join(", ")}${columns.length > list.length ? ", …" : ""}.`;
+}
+
+/** The candidate that differs in at most a third of its characters. */
+export function suggest(text: string, candidates: readonly string[]): string | undefined {
+  const simple = (value: string) => value.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+  const distances = candidates.map((candidate) => ({
+    candidate,
+    distance: getEditDistance(simple(text), simple(candidate)),
+  }));
+  const [best] = distances.sort((one, other) => one.distance - other.distance);
+  return best !== undefined && best.distance <= simple(best.candidate).length / 3
+    ? best.candidate
+    : undefined;
+}
+
+/** Levenshtein distance: how many characters to insert, remove or replace. */
+function getEditDistance(one: string, other: string): number {
+  let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= one.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= other.length; column++) {
+      const replaced = (previous[column - 1] ?? 0) + (one[row - 1] === other[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[other.length] ?? 0;
+}

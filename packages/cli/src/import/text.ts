@@ -1,0 +1,190 @@
+/** Text of an input file: finds its encoding, decodes whole lines, and refuses bytes that are not text. Encodes the same text back to the same bytes. */
+import { isAscii, isUtf8 } from "node:buffer";
+import { CommandError } from "../command-error.ts";
+
+export const encodings = ["utf-8", "utf-16le", "utf-16be", "latin1", "windows-1250", "iso-8859-2"] as const;
+export type Encoding = (typeof encodings)[number];
+type SingleByteEncoding = Exclude<Encoding, `utf${string}`>;
+
+/** No line of an address list is longer: it is another kind of file, or a quoted value that is not closed. */
+export const maxLineBytes = 1024 * 1024;
+
+export interface TextSource {
+  encoding: Encoding;
+  hasByteOrderMark: boolean;
+  /** Each block ends at the end of a line, or at the end of the file. */
+  blocks: AsyncGenerator<string, void>;
+}
+
+const byteOrderMarks: readonly (readonly [Encoding, Buffer])[] = [
+  ["utf-8", Buffer.from([0xef, 0xbb, 0xbf])],
+  ["utf-16le", Buffer.from([0xff, 0xfe])],
+  ["utf-16be", Buffer.from([0xfe, 0xff])],
+];
+
+/** Files that people send instead of a CSV file, by their first bytes. */
+const otherFormats: readonly (readonly [string, Buffer])[] = [
+  ["is an Excel workbook or a ZIP file: save it as CSV UTF-8", Buffer.from("PK\u0003\u0004")],
+  ["is an old Excel workbook: save it as CSV UTF-8", Buffer.from([0xd0, 0xcf, 0x11, 0xe0])],
+  ["is compressed: unpack it first", Buffer.from([0x1f, 0x8b])],
+];
+
+/**
+ * @param name of the file, for messages.
+ * @param named the encoding that the user named. Default: by the byte order mark, otherwise UTF-8.
+ * @throws {CommandError} for an empty file, another file format, and text in another encoding; `blocks` throws it too.
+ */
+export async function openText(
+  bytes: AsyncIterable<Uint8Array>,
+  name: string,
+  named?: Encoding,
+): Promise<TextSource> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < 4) {
+    const next = await iterator.next();
+    if (next.done) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  if (head.length === 0) throw new CommandError(`${name} is empty.`);
+  for (const [text, signature] of otherFormats) {
+    if (startsWith(head, signature)) throw new CommandError(`${name} ${text}.`);
+  }
+  const mark = byteOrderMarks.find(([, signature]) => startsWith(head, signature));
+  const encoding = named ?? mark?.[0] ?? "utf-8";
+  if (mark !== undefined && mark[0] !== encoding) {
+    throw new CommandError(
+      `${name} begins with the byte order mark of ${mark[0]}: leave out --encoding ${encoding}.`,
+    );
+  }
+  if (encoding.startsWith("utf-16") && mark === undefined && isAscii(head) && !head.includes(0))
+    throw new CommandError(`${name} is not ${encoding}: leave out --encoding.`);
+
+  async function* chunks() {
+    try {
+      yield mark === undefined ? head : head.subarray(mark[1].length);
+      yield* { [Symbol.asyncIterator]: () => iterator };
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  const blocks = decodeBlocks(toWholeLines(chunks(), name, encoding), name, encoding);
+  return { encoding, hasByteOrderMark: mark !== undefined, blocks };
+}
+
+const startsWith = (bytes: Buffer, start: Buffer) => bytes.subarray(0, start.length).equals(start);
+
+async function* toWholeLines(chunks: AsyncIterable<Uint8Array>, name: string, encoding: Encoding) {
+  let rest: Uint8Array = new Uint8Array();
+  let line = 1;
+  for await (const chunk of chunks) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = findEndOfLastLine(bytes, encoding);
+    if (end > 0) {
+      const block = bytes.subarray(0, end);
+      yield { bytes: block, line };
+      line += countLineFeeds(block, encoding);
+    }
+    rest = bytes.subarray(end);
+    if (rest.length <= maxLineBytes) continue;
+    const hint = rest.includes(0x0d)
+      ? "its lines end with CR only: save it with LF or CRLF."
+      : "is it a CSV or NDJSON file?";
+    throw new CommandError(`${name} line ${line} is longer than 1 MiB: ${hint}`);
+  }
+  if (rest.length > 0) yield { bytes: rest, line };
+}
+
+const isWide = (encoding: Encoding) => encoding.startsWith("utf-16");
+
+function findEndOfLastLine(bytes: Uint8Array, encoding: Encoding): number {
+  if (!isWide(encoding)) return bytes.lastIndexOf(0x0a) + 1;
+  const low = encoding === "utf-16le" ? 0 : 1;
+  for (let at = bytes.length - (bytes.length % 2) - 2; at >= 0; at -= 2) {
+    if (bytes[at + low] === 0x0a && bytes[at + 1 - low] === 0) return at + 2;
+  }
+  return 0;
+}
+
+function countLineFeeds(bytes: Uint8Array, encoding: Encoding): number {
+  let count = 0;
+  const step = isWide(encoding) ? 2 : 1;
+  const low = encoding === "utf-16be" ? 1 : 0;
+  for (let at = low; at < bytes.length; at += step) {
+    if (bytes[at] === 0x0a && (step === 1 || bytes[at + 1 - 2 * low] === 0)) count++;
+  }
+  return count;
+}
+
+async function* decodeBlocks(
+  blocks: AsyncIterable<{ bytes: Uint8Array; line: number }>,
+  name: string,
+  encoding: Encoding,
+): AsyncGenerator<string, void> {
+  const decode = createDecoder(encoding);
+  for await (const { bytes, line } of blocks) {
+    if (!isUnicode(encoding) && !isAscii(bytes) && isUtf8(bytes))
+      throw new CommandError(`${name} is UTF-8: leave out --encoding ${encoding}.`);
+    let text: string;
+    try {
+      text = decode(bytes);
+    } catch {
+      throw new CommandError(describeInvalid(name, encoding, bytes, line));
+    }
+    if (text.includes("\0")) {
+      throw new CommandError(
+        `${name} line ${line + countBefore(text, "\0")} has a NUL character: if the file is UTF-16 without a byte order mark, use --encoding utf-16le.`,
+      );
+    }
+    yield text;
+  }
+}
+
+function describeInvalid(name: string, encoding: Encoding, bytes: Uint8Array, line: number): string {
+  const lenient = new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
+  const problem = `${name} line ${line + countBefore(lenient, "\ufffd")} is not valid ${encoding.toUpperCase()}`;
+  if (encoding !== "utf-8") return `${problem}: is the file complete?`;
+  return `${problem}: if Excel saved the file, name its encoding: --encoding latin1 (Western Europe) or windows-1250 (Central Europe).`;
+}
+
+/** How many lines end before the first occurrence of a character. */
+const countBefore = (text: string, character: string) =>
+  text.slice(0, Math.max(0, text.indexOf(character))).split("\n").length - 1;
+
+const isUnicode = (encoding: Encoding): encoding is Exclude<Encoding, SingleByteEncoding> =>
+  encoding.startsWith("utf-");
+
+function createDecoder(encoding: Encoding): (bytes: Uint8Array) => string {
+  if (isUnicode(encoding)) {
+    const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+    return (bytes) => decoder.decode(bytes);
+  }
+  const high = getHighCharacters(encoding);
+  return (bytes) =>
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      .toString("latin1")
+      .replace(/[\u0080-\u00ff]/g, (byte) => high[byte.charCodeAt(0) - 0x80] ?? byte);
+}
+
+/** The inverse of decoding. Characters that a single-byte encoding does not have become `?`. */
+export function createEncoder(encoding: Encoding): (text: string) => Buffer {
+  if (encoding === "utf-8") return (text) => Buffer.from(text, "utf8");
+  if (encoding === "utf-16le") return (text) => Buffer.from(text, "utf16le");
+  if (encoding === "utf-16be") return (text) => Buffer.from(text, "utf16le").swap16();
+  const bytes = new Map(getHighCharacters(encoding).map((character, index) => [character, 0x80 + index]));
+  return (text) =>
+    Buffer.from(
+      text.replace(/\P{ASCII}/gu, (character) => String.fromCharCode(bytes.get(character) ?? 0x3f)),
+      "latin1",
+    );
+}
+
+/** 0x80 to 0x9F of windows-1252, which is what files named Latin-1 are. Not from TextDecoder: some versions of Node.js decode them as ISO-8859-1. */
+const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+
+/** The characters of the bytes 0x80 to 0xFF, each another one. */
+function getHighCharacters(encoding: SingleByteEncoding): string[] {
+  const bytes = Buffer.from(Array.from({ length: 128 }, (_, index) => 0x80 + index));
+  if (encoding === "latin1") return [...windows1252, ...bytes.toString("latin1", 32)];
+  return [...new TextDecoder(encoding).decode(bytes)];
+}

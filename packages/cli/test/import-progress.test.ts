@@ -1,0 +1,66 @@
+/** The progress of an import on a terminal and in a log. */
+import type { BulkProgress } from "@loyalty-cards/issuing-client/bulk";
+import { expect, it } from "vitest";
+import { formatDuration, ProgressDisplay } from "../src/import/progress.ts";
+import { Printer } from "../src/printer.ts";
+import type { Terminal } from "../src/terminal.ts";
+
+const progress = (more: Partial<BulkProgress>): BulkProgress => ({
+  read: 0,
+  issued: 0,
+  replayed: 0,
+  rejected: 0,
+  unknown: 0,
+  inFlight: 0,
+  elapsedMs: 0,
+  perSecond: 0,
+  concurrency: 32,
+  ...more,
+});
+
+function openDisplay(columns?: number) {
+  const output: string[] = [];
+  const stream = { isTTY: columns !== undefined, columns, write: (text: string) => output.push(text) };
+  const terminal = { stdout: stream, stderr: stream, env: { NO_COLOR: "1" } } as unknown as Terminal;
+  return { output, display: new ProgressDisplay(new Printer(terminal, {})) };
+}
+
+const halfway = progress({
+  issued: 123_000,
+  replayed: 2_000,
+  rejected: 12,
+  perSecond: 1_204.4,
+  total: 500_000,
+  etaMs: 311_000,
+});
+
+it("shows a bar, counts, rate, remaining time and rejected rows in 80 columns of a terminal", () => {
+  const { output, display } = openDisplay(80);
+  display.update(halfway);
+  expect(output).toEqual([
+    "Issuing  ████████░░░░░░░░░░░░░░░░░░░░░░  25 %  125,012 of 500,000\n" +
+      "         1,204 per second, 32 at once · 5 min 11 s left · 12 rejected\n",
+  ]);
+  display.clear();
+  expect(output.at(-1)).toBe("\r\u001b[2A\u001b[J");
+});
+
+it("shows a pause, unknown rows, and a list of unknown length", () => {
+  const { output, display } = openDisplay(80);
+  display.update(progress({ issued: 7, unknown: 2, pausedMs: 12_000 }));
+  expect(output).toEqual(["Issuing  9 rows\n         paused for 12 s · none rejected · 2 unknown\n"]);
+});
+
+it("prints a line every ten seconds where there is no terminal", () => {
+  const { output, display } = openDisplay();
+  for (let elapsedMs = 0; elapsedMs <= 25_000; elapsedMs += 500) display.update({ ...halfway, elapsedMs });
+  const line = "125012 of 500000 rows (25 %), 1204 per second, 5 min 11 s left, 12 rejected\n";
+  expect(output).toEqual([line, line]);
+});
+
+it.each([
+  [0, "0 s"],
+  [59_001, "1 min 0 s"],
+  [3_600_000, "1 h 0 min"],
+  [90_000_000, "25 h 0 min"],
+])("formats %d ms as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
