@@ -29,7 +29,7 @@ export class Printer {
 
   /** The width of the terminal; 80 when the output is a file or a pipe. */
   get columns(): number {
-    return this.#terminal.stderr.columns ?? 80;
+    return this.#terminal.stderr.columns || 80; // a terminal without a size has 0
   }
 
   /** Whether a status line can be replaced. */
@@ -80,7 +80,8 @@ export class Printer {
 
   #clearStatus(): void {
     // \r: the terminal prints "^C" where the cursor is.
-    if (this.#statusLines > 0) this.#terminal.stderr.write(`\r\u001b[${this.#statusLines}A\u001b[J`);
+    if (this.#statusLines > 0)
+      this.#terminal.stderr.write(`\r${"\u001b[1A\u001b[2K".repeat(this.#statusLines)}`);
     this.#statusLines = 0;
   }
 }

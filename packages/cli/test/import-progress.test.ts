@@ -42,7 +42,7 @@ it("shows a bar, counts, rate, remaining time and rejected rows in 80 columns of
       "         1,204 per second, 32 at once · 5 min 11 s left · 12 rejected\n",
   ]);
   display.clear();
-  expect(output.at(-1)).toBe("\r\u001b[2A\u001b[J");
+  expect(output.at(-1)).toBe("\r\u001b[1A\u001b[2K\u001b[1A\u001b[2K");
 });
 
 it("shows a pause, unknown rows, and a list of unknown length", () => {

@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { formatTable, Printer, type PrintOptions } from "../src/printer.ts";
 import type { Terminal } from "../src/terminal.ts";
 
-function openPrinter(options: PrintOptions = {}, env: Terminal["env"] = {}, isTTY = true) {
+function openPrinter(options: PrintOptions = {}, env: Terminal["env"] = {}, isTTY = true, columns = 20) {
   const output = { stdout: "", stderr: "" };
   const createStream = (name: keyof typeof output) => ({
     isTTY,
-    columns: isTTY ? 20 : undefined,
+    columns: isTTY ? columns : undefined,
     write(text: string) {
       output[name] += text;
     },
@@ -54,11 +54,17 @@ describe("data and messages", () => {
 });
 
 describe("the status", () => {
+  it("has 80 columns on a terminal that reports a width of 0", () => {
+    const { print, output } = openPrinter({}, {}, true, 0);
+    print.status("x".repeat(100));
+    expect(output.stderr).toBe(`${"x".repeat(78)}…\n`);
+  });
+
   it("is removed before the next line, and shortened to the width", () => {
     const { print, output } = openPrinter();
     print.status("one\ntwenty characters and more");
     print.info("done");
-    expect(output.stderr).toBe("one\ntwenty characters …\n\r\u001b[2A\u001b[Jdone\n");
+    expect(output.stderr).toBe("one\ntwenty characters …\n\r\u001b[1A\u001b[2K\u001b[1A\u001b[2Kdone\n");
   });
 
   it("is not printed into a file", () => {
