@@ -35,6 +35,18 @@ npx loyalty-cards consent card_8sT2kq
 npx loyalty-cards consent card_8sT2kq --set yes --version 2026-01
 # #endregion
 
+# #region import-check
+npx loyalty-cards import check members.csv --map userId=id --map phone=mobile --privacy 2026-01
+# #endregion
+
+# #region import
+npx loyalty-cards import members.csv --map userId=id --map phone=mobile --privacy 2026-01 --skip-invalid --yes
+# #endregion
+
+# #region import-retry
+npx loyalty-cards import retry-rejected members.csv --map userId=id --map phone=mobile --privacy 2026-01 --yes
+# #endregion
+
 # #region drift
 npx loyalty-cards drift --fail-on breaking
 # #endregion

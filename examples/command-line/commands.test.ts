@@ -1,6 +1,6 @@
 /** Runs the commands of the guide, and compares what they print with the files that the guide quotes (`-u` updates them). */
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -63,6 +63,22 @@ describe("the guide quotes what the command prints", () => {
     const { stdout } = await run(region);
     await expect(normalize(stdout)).toMatchFileSnapshot(`output/${region}.txt`);
   });
+});
+
+it("imports a list, and its rejected rows after a correction, as the guide shows", async () => {
+  copyFileSync(new URL("members.csv", import.meta.url), join(folder, "members.csv"));
+  const check = await run("import-check", "").catch((error: { code: number; stdout: string }) => error);
+  expect(check).toMatchObject({ code: 1 });
+  await expect(check.stdout).toMatchFileSnapshot("output/import-check.txt");
+  const imported = await run("import").catch((error: { code: number; stdout: string }) => error);
+  expect(imported).toMatchObject({ code: 1 });
+  await expect(imported.stdout.replace(/in \d+ s/, "in 1 s")).toMatchFileSnapshot("output/import.txt");
+
+  const rejected = join(folder, "members.rejected.csv");
+  const [header, jan = "", ...others] = readFileSync(rejected, "utf8").trimEnd().split("\n");
+  expect(others).toHaveLength(2);
+  writeFileSync(rejected, `${header}\n${jan.replace("4.86E+10", "+48600100302")}\n`);
+  expect((await run("import-retry")).stdout).toMatch(/^Complete: 1 row .*\n {2}issued +1 /);
 });
 
 it("prints a QR code after the card", async () => {
