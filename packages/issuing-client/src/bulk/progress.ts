@@ -41,8 +41,8 @@ export const progressIntervalMs = 500;
 
 /** The rate is measured over this time, and not in the first seconds, in which programs and connections are slower. */
 const windowMs = 30_000;
-const warmUpMs = 1_500;
-const minMeasuredMs = 2_000;
+const warmUpMs = 2_500;
+const minMeasuredMs = 2_500;
 
 export interface ProgressOptions {
   clock: Clock;

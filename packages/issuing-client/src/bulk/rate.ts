@@ -9,6 +9,8 @@ export const ratePolicy = {
   afterTooMany: 0.9,
   afterFailures: 0.5,
   afterLatency: 0.8,
+  /** 429 is a reason to limit the requests per second when it is more than this share of the last 256 or so responses. */
+  tolerableTooMany: 0.01,
   /** Failures are a reason to slow down when they are more than this share of the last 32 or so requests. */
   tolerableFailures: 0.1,
   /** The service is healthy while failures are fewer than this share of the last 256 or so requests. */
@@ -59,9 +61,10 @@ export class Rate {
   #pausedUntilMs = 0;
   #pauses = 0;
   #failuresInARow = 0;
-  /** Shares of failures, as moving averages: of about 32 requests, and of about 256. */
+  /** Shares of failures, as moving averages: of about 32 requests, and of about 256; and the share of 429. */
   #recentFailures = 0;
   #failures = 0;
+  #tooMany = 0;
   #epoch = 0;
   #usualLatencyMs: number | undefined;
   #round = { responses: 0, latencyMs: 0 };
@@ -117,6 +120,7 @@ export class Rate {
     const failed = end === "responded" ? 0 : 1;
     this.#recentFailures += (failed - this.#recentFailures) / 32;
     this.#failures += (failed - this.#failures) / 256;
+    this.#tooMany += (Number(end === "rate-limited") - this.#tooMany) / 256;
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + retryAfterMs);
     if (end === "responded") this.#succeed(nowMs, nowMs - request.atMs);
     else this.#fail(request, end, nowMs);
@@ -125,9 +129,10 @@ export class Rate {
   #fail(request: StartedRequest, end: "rate-limited" | "failed", nowMs: number): void {
     this.#failuresInARow += 1;
     if (request.epoch !== this.#epoch) return; // the decrease that it asks for was made
-    if (end === "rate-limited") this.#decreasePerSecond(nowMs);
-    else if (this.#recentFailures > ratePolicy.tolerableFailures)
-      this.#decreaseConcurrency(ratePolicy.afterFailures);
+    const { tolerableTooMany, tolerableFailures, afterFailures } = ratePolicy;
+    const isTooMany = end === "rate-limited";
+    if (isTooMany && this.#tooMany > tolerableTooMany) this.#decreasePerSecond(nowMs);
+    if (!isTooMany && this.#recentFailures > tolerableFailures) this.#decreaseConcurrency(afterFailures);
     if (this.#failuresInARow >= ratePolicy.failuresInARow) this.#pause(nowMs);
   }
 
