@@ -58,3 +58,36 @@ npx loyalty-cards issue --user-id 8 --privacy 2026-01 --json > card.json
 # #region completion-bash
 source <(loyalty-cards completion bash)
 # #endregion
+
+# #region dev
+npx loyalty-cards dev --forward http://localhost:3000/webhooks
+# #endregion
+
+# #region exec
+npx loyalty-cards exec -- node -p process.env.LOYALTY_URL
+# #endregion
+
+# #region trigger
+npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks --set data.balance=120 --duplicate
+npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks --bad-signature
+# #endregion
+
+# #region webhook-sign
+npx loyalty-cards webhook sign --body event.json
+# #endregion
+
+# #region webhook-verify
+npx loyalty-cards webhook verify --body captured.json --signature "$SIGNATURE"
+# #endregion
+
+# #region webhook-doctor
+npx loyalty-cards webhook doctor http://localhost:3000/webhooks
+# #endregion
+
+# #region webhook-listen
+npx loyalty-cards webhook listen --port 4020 --to http://localhost:3000/webhooks --record deliveries
+# #endregion
+
+# #region webhook-replay
+npx loyalty-cards webhook replay deliveries --to http://localhost:3000/webhooks
+# #endregion
