@@ -1,6 +1,6 @@
 /** Delivers balances to the receiver, waits for their effects, and notices when they change afterwards. */
 import { type EffectState, ExaminationError, type Probe, pause } from "./probe.ts";
-import type { Deliveries, Send, TestResponse } from "./sender.ts";
+import type { Deliveries, Send, TestRequest, TestResponse } from "./sender.ts";
 
 export interface ExaminerOptions {
   deliveries: Deliveries;
@@ -76,7 +76,10 @@ export function createExaminer(options: ExaminerOptions) {
     };
   }
 
-  const createRequest = async (event: Record<string, unknown>, variation: Variation = {}) => {
+  const createRequest = async (
+    event: Record<string, unknown>,
+    variation: Variation = {},
+  ): Promise<TestRequest> => {
     const { secondsAgo = 0, deliveryId = `dlv_${event.id}` } = variation;
     const request = await deliveries.signed(event, deliveries.nowSeconds() - secondsAgo);
     return { ...request, headers: { ...request.headers, "service-delivery": deliveryId } };
