@@ -30,7 +30,6 @@ const build: Gate = { name: "build", command: "npm run build" };
 const tarballs: readonly Gate[] = [
   { name: "tarballs: files, publint, attw", command: "npm run release -- contents" },
   { name: "licences", command: "npm run release -- licences" },
-  { name: "reproducible build", command: "npm run release -- reproducible" },
 ];
 
 const beforeMerge: readonly Gate[] = [
