@@ -60,6 +60,7 @@ const beforeMerge: readonly Gate[] = [
 const beforeRelease: readonly Gate[] = [
   build,
   ...tarballs,
+  { name: "reproducible build", command: "npm run release -- reproducible" },
   {
     name: "first programs and the command on Node 20, 22 and 24",
     command: "npm run compat -- readmes",
