@@ -92,6 +92,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "whether the time of a comparison reveals a part of a signature",
       commands: [script("benchmarks/timing.mjs")],
     },
+    doctor: {
+      description: "the doctor against receivers with one mistake each, which it also kills",
+      commands: ["npx vitest run --project slow doctor"],
+    },
     newest: {
       description: "the tests with the newest frameworks and engines, in a clone; add a name to test one",
       commands: [script("scripts/newest.ts")],
@@ -100,7 +104,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
   release: {
     check: {
       description:
-        "everything that must hold before publishing: tarballs, licences, first programs, examples",
+        "what must hold before publishing, beside npm run check: the doctor, tarballs, licences, first programs, examples",
       commands: [script("scripts/check.ts release")],
     },
     licences: {
