@@ -92,7 +92,7 @@ async function send({ print, timeoutMs }: Context, delivery: Prepared): Promise<
     : exitCodes.failed;
 }
 
-/** The type and id of a body, for headers and for people. A body that is no event is sent all the same. */
+/** The type and id of a body, for headers and for people. A body that is not an event is sent anyway. */
 function readEnvelope(body: Uint8Array): { type: string; id: string } {
   let event: { type?: unknown; id?: unknown } | null = null;
   try {
