@@ -8,6 +8,7 @@ import type { Checkpoint, FileCheckpoint } from "./checkpoint.ts";
 import type { BulkProgress } from "./progress.ts";
 import { type BulkResult, type BulkRow, toHash } from "./row.ts";
 import { BulkRun } from "./run.ts";
+import { Source } from "./source.ts";
 
 export {
   type Checkpoint,
@@ -101,7 +102,7 @@ export function issueCards<Row extends BulkRow<NoInfer<Fields>>, Fields = FieldV
   if (typeof maxPerSecond !== "number" || !(maxPerSecond > 0))
     throw configurationError(`maxPerSecond must be a number above 0, not ${String(maxPerSecond)}.`);
   if (typeof description !== "string") throw configurationError("description must be a string.");
-  const rows = parseSource(source);
+  const rows = new Source(source);
   const templateId = parseId("template id", id);
 
   const settings = {
@@ -128,20 +129,16 @@ export function issueCards<Row extends BulkRow<NoInfer<Fields>>, Fields = FieldV
     const session = await checkpoint?.open(await toHeader());
     const bulkRun = new BulkRun<Row>(settings, session, rows);
     try {
-      yield* bulkRun.results();
+      bulkRun.start();
+      while (await bulkRun.waitForResult()) {
+        for (let result = bulkRun.takeResult(); result !== undefined; result = bulkRun.takeResult())
+          yield result;
+      }
     } finally {
       await bulkRun.close();
     }
   }
   return run();
-}
-
-function parseSource<Row>(source: Iterable<Row> | AsyncIterable<Row>): Iterable<Row> | AsyncIterable<Row> {
-  const { [Symbol.asyncIterator]: async, [Symbol.iterator]: sync } = (source ?? {}) as Partial<
-    AsyncIterable<Row> & Iterable<Row>
-  >;
-  if (typeof source !== "string" && (async ?? sync) !== undefined) return source;
-  throw configurationError("The source of issueCards must be an iterable or an async iterable of rows.");
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Progress of a bulk run: counts, rate and remaining time. */
+import { notify } from "@loyalty-cards/internal/reporting";
 import type { Clock } from "../clock.ts";
 
 /** What `onProgress` is called with. */
@@ -31,39 +32,68 @@ export type ResultCounts = Pick<BulkProgress, "issued" | "replayed" | "rejected"
 export interface ProgressFacts {
   read: number;
   inFlight: number;
+  /** A timer will send the next row. */
+  isWaiting: boolean;
   concurrency: number;
   pausedMs: number;
   counts: ResultCounts;
 }
 
 /** How often progress is reported. */
-export const progressIntervalMs = 500;
+const intervalMs = 500;
 
 /** The rate is measured over this time, and not in the first seconds, in which programs and connections are slower. */
 const windowMs = 30_000;
 const warmUpMs = 2_500;
 const minMeasuredMs = 2_500;
 
-export interface ProgressOptions {
+interface ProgressOptions {
   clock: Clock;
   total: number | undefined;
-  /** Cards that an earlier run has issued. */
-  issuedBefore: number;
+  onProgress: ((progress: BulkProgress) => void) | undefined;
 }
 
-export class ProgressMeter {
+export class Progress {
   readonly #options: ProgressOptions;
+  readonly #issuedBefore: number;
+  readonly #readFacts: () => ProgressFacts;
   readonly #startedAtMs: number;
   /** Times with the number of rows that were sent until then. */
   #samples: { atMs: number; sent: number }[] = [];
+  #cancelTimer: (() => void) | undefined;
 
-  constructor(options: ProgressOptions) {
+  /** @param issuedBefore cards that an earlier run has issued. */
+  constructor(options: ProgressOptions, issuedBefore: number, readFacts: () => ProgressFacts) {
     this.#options = options;
+    this.#issuedBefore = issuedBefore;
+    this.#readFacts = readFacts;
     this.#startedAtMs = options.clock.monotonicMs();
   }
 
-  measure({ read, inFlight, concurrency, pausedMs, counts }: ProgressFacts): BulkProgress {
-    const { clock, total, issuedBefore } = this.#options;
+  /** Reports while requests run or wait: the timer does not keep a program alive that does not consume the results. */
+  start(): void {
+    const { clock, onProgress } = this.#options;
+    if (this.#cancelTimer !== undefined || onProgress === undefined) return;
+    this.#cancelTimer = clock.after(intervalMs, () => {
+      this.#cancelTimer = undefined;
+      this.#report();
+      const { inFlight, isWaiting } = this.#readFacts();
+      if (inFlight > 0 || isWaiting) this.start();
+    });
+  }
+
+  /** Reports a last time. */
+  end(): void {
+    this.#cancelTimer?.();
+    this.#report();
+  }
+
+  #report(): void {
+    notify(this.#options.onProgress, this.#measure(this.#readFacts()));
+  }
+
+  #measure({ read, inFlight, concurrency, pausedMs, counts }: ProgressFacts): BulkProgress {
+    const { clock, total } = this.#options;
     const atMs = clock.monotonicMs();
     const elapsedMs = atMs - this.#startedAtMs;
     const sent = counts.issued + counts.rejected + counts.unknown;
@@ -75,7 +105,9 @@ export class ProgressMeter {
     const from = isMeasured ? first : { atMs: this.#startedAtMs, sent: 0 };
     const perSecond = atMs > from.atMs ? ((sent - from.sent) * 1000) / (atMs - from.atMs) : 0;
     const left =
-      total === undefined ? undefined : Math.max(0, total - sent - Math.max(issuedBefore, counts.replayed));
+      total === undefined
+        ? undefined
+        : Math.max(0, total - sent - Math.max(this.#issuedBefore, counts.replayed));
     const etaMs =
       left === 0
         ? 0

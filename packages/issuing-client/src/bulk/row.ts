@@ -1,9 +1,10 @@
 /** One row of a bulk run and its result: validates the row, and finds its idempotency key, its hashes and whom it belongs to. */
 import type { Card, Customer, IssueCardRequest } from "../cards.ts";
-import { configurationError, type IssuingError } from "../errors.ts";
-import { digest, resolveIdempotencyKey, type UserId } from "../idempotency.ts";
+import { configurationError, IssuingError } from "../errors.ts";
+import { digest, getRemainingRetentionMs, resolveIdempotencyKey, type UserId } from "../idempotency.ts";
 import { toDraft } from "../issue-card.ts";
 import { type FieldValues, readValidated, type Template, validate } from "../template.ts";
+import type { CheckpointRecord } from "./checkpoint.ts";
 import { hashText, normalizeContacts } from "./people.ts";
 
 /** A row of the source. It may have more members; its results have the same object. */
@@ -36,6 +37,12 @@ export type BulkResult<Row = BulkRow> = {
   /** A card may exist (`error.cardId` when it does). The same run sends the row again when it is resumed within 24 hours. */
   | { status: "unknown"; error: IssuingError }
 );
+
+/** How a row ended. */
+export type Ending =
+  | { status: "issued"; card: Card }
+  | { status: "replayed"; cardId: string }
+  | { status: "rejected" | "unknown"; error: IssuingError };
 
 /** A row with any fields. */
 export type AnyRow = Omit<BulkRow, "request"> & { request: { customer: Customer } };
@@ -123,4 +130,33 @@ export async function prepareRow<Row extends AnyRow>(
     countedFailures: 0,
     notBeforeMs: 0,
   };
+}
+
+/**
+ * Compares a row with the record of an earlier attempt whose outcome is not `rejected`.
+ * @returns how the row ends without a request; undefined when it is sent again with the same key.
+ */
+export function resumeRow(
+  row: PreparedRow<unknown>,
+  known: CheckpointRecord,
+  nowMs: number,
+): Ending | undefined {
+  const { idempotencyKey } = row;
+  if (known.rowHash !== row.rowHash) return { status: "rejected", error: changedRowError(idempotencyKey) };
+  if (known.outcome === "issued") return { status: "replayed", cardId: known.cardId ?? "" };
+  row.firstAttemptAt = Math.min(known.firstAttemptAt, nowMs); // the clock may have been corrected
+  row.mayExist = true;
+  try {
+    getRemainingRetentionMs(row.firstAttemptAt, nowMs, idempotencyKey);
+    return undefined;
+  } catch (error) {
+    return { status: "unknown", error: error as IssuingError };
+  }
+}
+
+function changedRowError(idempotencyKey: string): IssuingError {
+  return new IssuingError(
+    "The row has changed since it was sent with this key, and its card was or may have been issued. Restore the row, or issue another card with a salt.",
+    { code: "idempotency-mismatch", outcome: "not-sent", idempotencyKey },
+  );
 }

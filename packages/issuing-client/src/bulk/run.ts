@@ -1,28 +1,26 @@
 /** One bulk run: reads rows ahead, sends them at the rate that the service allows, records what happens, and yields the results. */
-import { notify } from "@loyalty-cards/internal/reporting";
-import type { Card } from "../cards.ts";
 import type { IssuingClient } from "../client.ts";
 import type { Clock } from "../clock.ts";
-import { IssuingError, isIssuingError } from "../errors.ts";
-import { getRemainingRetentionMs } from "../idempotency.ts";
+import { type IssuingError, isIssuingError } from "../errors.ts";
 import type { Template } from "../template.ts";
 import { type CheckpointRecord, type CheckpointSession, Journal } from "./checkpoint.ts";
 import { Lanes, People } from "./people.ts";
-import { type BulkProgress, ProgressMeter, progressIntervalMs, type ResultCounts } from "./progress.ts";
+import { type BulkProgress, Progress, type ResultCounts } from "./progress.ts";
 import { Rate, type StartedRequest } from "./rate.ts";
-import { type AnyRow, type BulkResult, type PreparedRow, prepareRow, resolveKey } from "./row.ts";
+import { countFailure, SendQueue, shouldRepeat, stoppingCodes } from "./repeat.ts";
+import {
+  type AnyRow,
+  type BulkResult,
+  type Ending,
+  type PreparedRow,
+  prepareRow,
+  resolveKey,
+  resumeRow,
+} from "./row.ts";
+import type { Source } from "./source.ts";
 
-export const bulkPolicy = {
-  /** Rows that were read and whose result was not consumed, per request at once. */
-  openRowsPerRequest: 16,
-  /** A row is `unknown` after so many failures while the service was healthy. */
-  maxFailures: 10,
-  /** The pause of a row after its first failure; it doubles with each failure. */
-  initialDelayMs: 500,
-  maxDelayMs: 10_000,
-  /** When only rows are left that have failed so often, and nothing has succeeded for this time, they are `unknown`. */
-  patienceMs: 5 * 60_000,
-} as const;
+/** Rows that were read and whose result was not consumed, per request at once. */
+export const openRowsPerRequest = 16;
 
 export interface RunSettings {
   client: IssuingClient;
@@ -37,27 +35,24 @@ export interface RunSettings {
   random: () => number;
 }
 
-type Ending =
-  | { status: "issued"; card: Card }
-  | { status: "replayed"; cardId: string }
-  | { status: "rejected" | "unknown"; error: IssuingError };
-
 export class BulkRun<Row extends AnyRow> {
   readonly #settings: RunSettings;
+  readonly #onAbort = () => this.#stop(this.#settings.signal?.reason);
   readonly #session: CheckpointSession | undefined;
-  readonly #source: Iterable<Row> | AsyncIterable<Row>;
+  readonly #source: Source<Row>;
   readonly #journal: Journal;
   readonly #rate: Rate;
-  readonly #meter: ProgressMeter;
+  readonly #progress: Progress;
   readonly #people = new People();
   readonly #lanes = new Lanes<PreparedRow<Row>>();
-  /** Rows that may be sent, in this order. */
-  readonly #ready: PreparedRow<Row>[] = [];
+  readonly #queue = new SendQueue<Row>();
   readonly #results: BulkResult<Row>[] = [];
   readonly #counts: ResultCounts = { issued: 0, replayed: 0, rejected: 0, unknown: 0 };
   readonly #ended = createSignal();
-  #changed = createSignal();
-  #roomFreed = createSignal();
+  /** The consumer waits for a result. */
+  #resultReady: Signal | undefined;
+  /** The reader of the source waits until results were consumed. */
+  #roomFreed: Signal | undefined;
   #read = 0;
   /** Rows without a result yet. */
   #unfinished = 0;
@@ -66,24 +61,25 @@ export class BulkRun<Row extends AnyRow> {
   #storing = 0;
   #canStore = true;
   #isSourceRead = false;
-  #closeSource: (() => unknown) | undefined;
   #sourceError: { error: unknown } | undefined;
   #stopped: { error: unknown } | undefined;
   #lastSuccessMs: number;
   #cancelWake: (() => void) | undefined;
-  #cancelProgress: (() => void) | undefined;
 
-  constructor(
-    settings: RunSettings,
-    session: CheckpointSession | undefined,
-    source: Iterable<Row> | AsyncIterable<Row>,
-  ) {
-    const { clock, total } = settings;
+  constructor(settings: RunSettings, session: CheckpointSession | undefined, source: Source<Row>) {
+    const { clock } = settings;
     this.#settings = settings;
     this.#session = session;
     this.#source = source;
     this.#rate = new Rate(settings);
-    this.#meter = new ProgressMeter({ clock, total, issuedBefore: session?.issued ?? 0 });
+    this.#progress = new Progress(settings, session?.issued ?? 0, () => ({
+      read: this.#read,
+      inFlight: this.#inFlight,
+      isWaiting: this.#cancelWake !== undefined,
+      concurrency: this.#rate.concurrency,
+      pausedMs: this.#rate.pausedMs,
+      counts: this.#counts,
+    }));
     this.#lastSuccessMs = clock.monotonicMs();
     this.#journal = new Journal(session, (error) => {
       this.#canStore = false;
@@ -91,43 +87,41 @@ export class BulkRun<Row extends AnyRow> {
     });
   }
 
-  /** @throws what stopped the run, after the results of the rows that have ended. */
-  async *results(): AsyncGenerator<BulkResult<Row>, void, undefined> {
+  start(): void {
     const { signal } = this.#settings;
-    const onAbort = () => this.#stop(signal?.reason);
-    signal?.addEventListener("abort", onAbort);
-    try {
-      void this.#readSource();
-      for (;;) {
-        const result = this.#results.shift();
-        if (result !== undefined) {
-          this.#roomFreed.resolve();
-          yield result;
-        } else if (this.#ended.isResolved) break;
-        else await this.#changed.promise;
-      }
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
+    signal?.addEventListener("abort", this.#onAbort);
+    void this.#readSource();
+  }
+
+  /** @returns the next result, when there is one. */
+  takeResult(): BulkResult<Row> | undefined {
+    this.#roomFreed?.resolve();
+    return this.#results.shift();
+  }
+
+  /** @returns false when all rows have ended. @throws what stopped the run, after the results of the rows that have ended. */
+  async waitForResult(): Promise<boolean> {
+    while (this.#results.length === 0 && !this.#ended.isResolved) {
+      this.#resultReady = createSignal();
+      await this.#resultReady.promise;
     }
+    if (this.#results.length > 0) return true;
     const failure = this.#stopped ?? this.#sourceError;
     if (failure !== undefined) throw failure.error;
+    return false;
   }
 
   /** Waits for the requests that are running, and closes the checkpoint. */
   async close(): Promise<void> {
+    this.#settings.signal?.removeEventListener("abort", this.#onAbort);
     this.#stop(undefined);
     await this.#ended.promise;
-    this.#cancelProgress?.();
-    this.#reportProgress();
+    this.#progress.end();
     await this.#journal.close();
   }
 
   async #readSource(): Promise<void> {
-    const source = this.#source;
-    const iterator =
-      Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
-    this.#closeSource = () => iterator.return?.();
-    const maxOpen = this.#settings.concurrency * bulkPolicy.openRowsPerRequest;
+    const maxOpen = this.#settings.concurrency * openRowsPerRequest;
     try {
       while (this.#stopped === undefined) {
         if (this.#unfinished + this.#results.length >= maxOpen) {
@@ -135,7 +129,7 @@ export class BulkRun<Row extends AnyRow> {
           await this.#roomFreed.promise;
           continue;
         }
-        const next = await iterator.next();
+        const next = await this.#source.next();
         if (this.#stopped !== undefined) return; // and the run may have ended before
         if (next.done) break;
         await this.#addRow(next.value);
@@ -143,7 +137,6 @@ export class BulkRun<Row extends AnyRow> {
     } catch (error) {
       this.#sourceError = { error };
     }
-    this.#closeSource = undefined;
     this.#isSourceRead = true;
     this.#endWhenComplete();
   }
@@ -170,7 +163,7 @@ export class BulkRun<Row extends AnyRow> {
   /** The row is the first of its person: finds out whether it has to be sent, and records that it will be. */
   async #begin(row: PreparedRow<Row>): Promise<void> {
     const { clock } = this.#settings;
-    const { keyHash, rowHash, idempotencyKey } = row;
+    const { keyHash, rowHash } = row;
     let known: CheckpointRecord | undefined;
     try {
       known = await this.#session?.find(keyHash);
@@ -182,22 +175,13 @@ export class BulkRun<Row extends AnyRow> {
       const record = { keyHash, rowHash, firstAttemptAt: row.firstAttemptAt };
       return this.#journal.add(record, () => this.#makeReady(row));
     }
-    if (known.rowHash !== rowHash)
-      return this.#finish(row, { status: "rejected", error: changedRowError(idempotencyKey) });
-    if (known.outcome === "issued")
-      return this.#finish(row, { status: "replayed", cardId: known.cardId ?? "" });
-    row.firstAttemptAt = Math.min(known.firstAttemptAt, clock.now()); // the clock may have been corrected
-    row.mayExist = true;
-    try {
-      getRemainingRetentionMs(row.firstAttemptAt, clock.now(), idempotencyKey);
-    } catch (error) {
-      return this.#finish(row, { status: "unknown", error: error as IssuingError });
-    }
+    const ending = resumeRow(row, known, clock.now());
+    if (ending !== undefined) return this.#finish(row, ending);
     this.#makeReady(row);
   }
 
   #makeReady(row: PreparedRow<Row>): void {
-    this.#ready.push(row);
+    this.#queue.add(row);
     this.#sendReady();
   }
 
@@ -206,20 +190,18 @@ export class BulkRun<Row extends AnyRow> {
     const { clock } = this.#settings;
     this.#cancelWake?.();
     this.#cancelWake = undefined;
-    while (this.#stopped === undefined && this.#ready.length > 0) {
+    while (this.#stopped === undefined) {
       const nowMs = clock.monotonicMs();
+      const rowDelayMs = this.#queue.getDelayMs(nowMs);
       const rateDelayMs = this.#rate.getDelayMs(this.#inFlight);
-      if (rateDelayMs === undefined) return;
-      const position = this.#ready.findIndex(({ notBeforeMs }) => notBeforeMs <= nowMs);
-      const rowDelayMs =
-        position >= 0 ? 0 : Math.min(...this.#ready.map(({ notBeforeMs }) => notBeforeMs)) - nowMs;
+      if (rowDelayMs === undefined || rateDelayMs === undefined) return;
       const delayMs = Math.max(rateDelayMs, rowDelayMs);
-      this.#startProgress();
+      this.#progress.start();
       if (delayMs > 0) {
         this.#cancelWake = clock.after(delayMs, () => this.#sendReady());
         return;
       }
-      const [row] = this.#ready.splice(position, 1);
+      const row = this.#queue.take(nowMs);
       if (row !== undefined) void this.#send(row);
     }
   }
@@ -255,28 +237,25 @@ export class BulkRun<Row extends AnyRow> {
     this.#endWhenComplete();
   }
 
-  /** Decides whether a row is sent again after a failure that is not about its content. */
+  /** Sends a row again later, or ends it as `unknown`, after a failure that is not about its content. */
   #fail(row: PreparedRow<Row>, sent: StartedRequest, error: IssuingError): void {
     const { clock, random } = this.#settings;
     const { code, outcome, retryAfterMs } = error;
-    const isConflict = code === "conflict";
-    const isRateLimited = code === "rate-limited";
-    this.#rate.end(sent, isConflict ? "responded" : isRateLimited ? "rate-limited" : "failed", retryAfterMs);
+    const end = code === "conflict" ? "responded" : code === "rate-limited" ? "rate-limited" : "failed";
+    this.#rate.end(sent, end, retryAfterMs);
     if (outcome === "unknown") row.mayExist = true;
-    row.failures += 1;
-    if (isConflict || (!isRateLimited && this.#rate.isHealthy)) row.countedFailures += 1;
-
-    const { maxFailures, patienceMs, initialDelayMs, maxDelayMs } = bulkPolicy;
     const nowMs = clock.monotonicMs();
-    const isLastOfMany =
-      this.#isSourceRead && row.failures >= maxFailures && nowMs - this.#lastSuccessMs >= patienceMs;
-    if (row.countedFailures >= maxFailures || (isLastOfMany && !isRateLimited)) {
-      this.#store(row, { status: "unknown", error }, error.cardId);
-      return;
+    const delayMs = countFailure(row, code, {
+      isServiceHealthy: this.#rate.isHealthy,
+      isSourceRead: this.#isSourceRead,
+      sinceSuccessMs: nowMs - this.#lastSuccessMs,
+      random,
+    });
+    if (delayMs === undefined) this.#store(row, { status: "unknown", error }, error.cardId);
+    else {
+      row.notBeforeMs = nowMs + delayMs;
+      this.#queue.add(row);
     }
-    const delayMs = Math.min(maxDelayMs, initialDelayMs * 2 ** (row.failures - 1));
-    row.notBeforeMs = nowMs + delayMs * (0.5 + random() / 2);
-    this.#ready.push(row);
   }
 
   /** Records the outcome, and delivers the result when the record is durable. */
@@ -316,8 +295,7 @@ export class BulkRun<Row extends AnyRow> {
       ...(samePersonAs !== undefined && { samePersonAs }),
       ...ending,
     });
-    this.#changed.resolve();
-    this.#changed = createSignal();
+    this.#resultReady?.resolve();
     this.#endWhenComplete();
   }
 
@@ -326,12 +304,8 @@ export class BulkRun<Row extends AnyRow> {
     this.#stopped ??= { error };
     this.#cancelWake?.();
     this.#cancelWake = undefined;
-    this.#roomFreed.resolve();
-    // Not awaited: a generator that is waiting for its next row would not return.
-    void Promise.resolve()
-      .then(this.#closeSource)
-      .catch(() => {});
-    this.#closeSource = undefined;
+    this.#roomFreed?.resolve();
+    this.#source.close();
     this.#endWhenComplete();
   }
 
@@ -341,43 +315,13 @@ export class BulkRun<Row extends AnyRow> {
     const isStopped = this.#stopped !== undefined && this.#inFlight === 0 && isStored;
     if (!isComplete && !isStopped) return;
     this.#ended.resolve();
-    this.#changed.resolve();
+    this.#resultReady?.resolve();
   }
-
-  /** Only while requests run or wait: the timer does not keep a program alive that does not consume the results. */
-  #startProgress(): void {
-    if (this.#cancelProgress !== undefined || this.#settings.onProgress === undefined) return;
-    this.#cancelProgress = this.#settings.clock.after(progressIntervalMs, () => {
-      this.#cancelProgress = undefined;
-      this.#reportProgress();
-      if (this.#inFlight > 0 || this.#cancelWake !== undefined) this.#startProgress();
-    });
-  }
-
-  #reportProgress(): void {
-    const { concurrency, pausedMs } = this.#rate;
-    const facts = { read: this.#read, inFlight: this.#inFlight, concurrency, pausedMs, counts: this.#counts };
-    notify(this.#settings.onProgress, this.#meter.measure(facts));
-  }
-}
-
-/** The API key is refused, or cannot be read: no other row would succeed. */
-const stoppingCodes: ReadonlySet<string> = new Set(["unauthorized", "forbidden", "configuration"]);
-
-function shouldRepeat({ code, cardId, retryable }: IssuingError, mayExist: boolean): boolean {
-  if (cardId !== undefined) return false; // the card exists, and another attempt would get the same response
-  // 409 after an attempt without a response: the service can still be working on that attempt.
-  return retryable || code === "invalid-response" || (code === "conflict" && mayExist);
-}
-
-function changedRowError(idempotencyKey: string): IssuingError {
-  return new IssuingError(
-    "The row has changed since it was sent with this key, and its card was or may have been issued. Restore the row, or issue another card with a salt.",
-    { code: "idempotency-mismatch", outcome: "not-sent", idempotencyKey },
-  );
 }
 
 /** A promise that is resolved by a method. */
+type Signal = ReturnType<typeof createSignal>;
+
 function createSignal() {
   let resolvePromise = () => {};
   const signal = {
