@@ -101,13 +101,16 @@ async function runDev(context: Context, options: ServerOptions): Promise<undefin
 }
 
 async function runExec(context: Context, options: ServerOptions, words: string[]): Promise<number> {
-  const { runCommand } = await import("@loyalty-cards/mock-server/node");
+  const { createEnvironment, runCommand } = await import("@loyalty-cards/mock-server/node");
   const line = await createLine(context);
   // On stderr also with --json: stdout belongs to the command.
-  const { server } = await start(context, options, (exchange) => context.print.info(line(exchange)));
+  const { server, forwarded } = await start(context, options, (exchange) =>
+    context.print.info(line(exchange)),
+  );
   const [program = "", ...args] = words;
+  const secret = forwarded && { [defaultSecretVariable]: forwarded.secret }; // a data file can have older endpoints
   try {
-    return await runCommand(server, program, args);
+    return await runCommand(server, program, args, { ...createEnvironment(server), ...secret });
   } catch (error) {
     throw new CommandError(`The command cannot be run: ${(error as Error).message}.`, 127);
   } finally {

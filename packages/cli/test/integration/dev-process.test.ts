@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createFolder } from "../run-command.ts";
 import { findEndpoints, listen } from "../webhook-terminal.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
@@ -72,6 +73,21 @@ describe("exec", () => {
       stdout: "201 whsec_\n", // the command's own output and nothing else
       stderr: expect.stringMatching(/201 +\d+ ms {2}← POST \/templates\/tpl_mock\/passes/),
     });
+  });
+
+  it("sets the secret of the address of --forward, also when the data file has an older endpoint", async () => {
+    const folder = createFolder();
+    const print = "console.log(process.env.LOYALTY_SIGNING_SECRET)";
+    const exec = async (port: number) => {
+      const url = `http://127.0.0.1:${port}/`;
+      return (await start(["exec", "--data", `${folder}/data.json`, "--forward", url, ...node(print)]).exit)
+        .stdout;
+    };
+    const first = await exec(9);
+    const second = await exec(10);
+    expect([first, second]).toEqual([expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)]);
+    expect(second).not.toBe(first);
+    expect(await exec(9)).toBe(first);
   });
 
   it("passes options after the dashes to the command, and SIGTERM too", async () => {

@@ -60,6 +60,7 @@ export function watchParent(onEnd: () => void): void {
 
 /**
  * Runs a command with the variables of `createEnvironment` and the streams of this process. Signals are passed to the command.
+ * @param environment variables instead of those of `createEnvironment`.
  * @returns the command's exit code; 128 and the signal's number when a signal ended it, as shells do.
  * @throws the system's error when the command cannot be started.
  * @example
@@ -74,11 +75,12 @@ export function runCommand(
   server: RunningService,
   command: string,
   args: readonly string[],
+  environment: Record<string, string> = createEnvironment(server),
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       stdio: "inherit",
-      env: { ...process.env, ...createEnvironment(server) },
+      env: { ...process.env, ...environment },
       shell: process.platform === "win32", // npm and npx are scripts there
     });
     /** The processes that the command had started when it received the signal. */
