@@ -4,7 +4,7 @@ import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-ser
 import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
-import { walletButtons } from "./links.ts";
+import { showCard } from "./links.ts";
 import { openClient } from "./much.ts";
 import { joinCoffeeClub } from "./template.ts";
 
@@ -39,7 +39,7 @@ it("shows wallet buttons whose images and links exist", async () => {
     fieldValues: { name: "Anna" },
     customer: { consents: { privacy: { version: "1" } } },
   });
-  const addresses = [...walletButtons(card.publicUrl).matchAll(/(?:href|src)="([^"]+)"/g)].map(
+  const addresses = [...showCard(card.publicUrl).matchAll(/(?:href|src)="([^"]+)"/g)].map(
     ([, address = ""]) => address,
   );
   expect(addresses.slice(0, 2)).toEqual([

@@ -12,6 +12,7 @@ export type { IssuingClientOptions } from "./options.ts";
 
 // Cards
 
+export { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
 export type {
   Card,
   ConsentChange,
@@ -21,7 +22,6 @@ export type {
   IssueCardRequest,
   Operation,
 } from "./cards.ts";
-export { type CardLinks, type CardLinksOptions, cardLinks } from "./links.ts";
 export { defineTemplate, type FieldValues, type Template } from "./template.ts";
 
 // Errors

@@ -1,77 +1,82 @@
-/** Card links: a card's page, its wallet links and wallet buttons. Runs in a browser too. */
-import { configurationError, isPromise } from "./errors.ts";
+/** Pages with a card: its links, wallet buttons as HTML, and its QR code as SVG. Runs in a browser too. */
+import { escapeHtml } from "@loyalty-cards/internal/format";
+import { toQrPath } from "@loyalty-cards/internal/qr-code";
+import { type CardLinksOptions, cardLinks, getWallets } from "./card-links.ts";
+import { configurationError } from "./errors.ts";
 
-/** The addresses of one card, ready for `href` and `src` (spec 2.2). */
-export interface CardLinks {
-  /** The card's public page, and the target of its QR code. */
-  page: string;
-  /** Adds the card to the first wallet: `pass.pkpass` below the page. */
-  addToFirstWallet: string;
-  /** Adds the card to the second wallet: below the page, named after the wallet's vendor. */
-  addToSecondWallet: string;
-  /** The button image of the first wallet. */
-  firstWalletButton: string;
-  /** The button image of the second wallet. */
-  secondWalletButton: string;
+export { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
+
+/** Options of {@link walletButtonsHtml}. */
+export interface WalletButtonsOptions extends CardLinksOptions {
+  /** Alternative texts, which screen readers speak, in the language of your page. Default: "Add to Apple Wallet" and "Add to Google Wallet". */
+  labels?: { first?: string | undefined; second?: string | undefined } | undefined;
+  /** Height of the images in CSS pixels. Default 48. */
+  heightPx?: number | undefined;
 }
 
-/** Names and addresses of a service that differs from the defaults. */
-export interface CardLinksOptions {
-  /** Address of the service, which has the button images. Default: the origin of the card's page. */
-  baseUrl?: string | URL | undefined;
-  /** Names of the wallets in the service's addresses. Default: `apple` and `google`. */
-  wallets?: { first?: string | undefined; second?: string | undefined } | undefined;
+/** Options of {@link qrCodeSvg}. */
+export interface QrCodeOptions {
+  /** The accessible name of the picture. Default: "QR code of the loyalty card". */
+  label?: string | undefined;
 }
 
 /**
- * Returns the addresses of a card's page, of both wallets and of both wallet buttons (spec 2.2). It needs no API key and no
- * request; import it from `@loyalty-cards/issuing-client/links` in a browser.
+ * Returns both wallet buttons as HTML: two links with the button images of the service (spec 2.2). All values are escaped, so the
+ * string is safe to insert into a page.
  * @param card a card, or its `publicUrl`.
- * @param options names and address of a service that differs from the defaults.
- * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
+ * @param options texts, height, and what `cardLinks` takes.
+ * @throws {IssuingError} `configuration` when an address is not http or https, or an option is invalid.
  * @example
  * ```ts
- * import { cardLinks } from "@loyalty-cards/issuing-client/links";
+ * import { walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
  *
- * const { page, addToFirstWallet, firstWalletButton } = cardLinks("https://cards.example.com/cards/8sT2kq");
+ * const html = walletButtonsHtml("https://cards.example.com/cards/8sT2kq", {
+ *   labels: { first: "Dodaj do Apple Wallet", second: "Dodaj do Google Wallet" },
+ * });
  * ```
  */
-export function cardLinks(card: { publicUrl: string } | string, options: CardLinksOptions = {}): CardLinks {
-  if (isPromise(card)) throw configurationError("cardLinks got a promise instead of a card: await it.");
-  const page = httpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
-  const service = httpUrl("baseUrl", options.baseUrl ?? page.origin);
-  const first = segment("wallets.first", options.wallets?.first ?? "apple");
-  const second = segment("wallets.second", options.wallets?.second ?? "google");
-  const button = (wallet: string) => below(service, `assets/add-to-${wallet}-wallet.svg`);
-  return {
-    page: page.href,
-    addToFirstWallet: below(page, "pass.pkpass"),
-    addToSecondWallet: below(page, second),
-    firstWalletButton: button(first),
-    secondWalletButton: button(second),
-  };
+export function walletButtonsHtml(
+  card: { publicUrl: string } | string,
+  options: WalletButtonsOptions = {},
+): string {
+  const { labels, heightPx = 48 } = options;
+  if (typeof heightPx !== "number" || !(heightPx > 0))
+    throw configurationError(`heightPx must be a number above 0, not ${String(heightPx)}.`);
+  const links = cardLinks(card, options);
+  const wallets = getWallets(options);
+  const toButton = (href: string, image: string, label: string) =>
+    `<a href="${escapeHtml(href)}"><img src="${escapeHtml(image)}" alt="${escapeHtml(label)}" height="${heightPx}"></a>`;
+  return [
+    toButton(links.addToFirstWallet, links.firstWalletButton, labels?.first ?? toLabel(wallets.first)),
+    toButton(links.addToSecondWallet, links.secondWalletButton, labels?.second ?? toLabel(wallets.second)),
+  ].join("\n");
 }
 
-/** Only http and https, because users click these links. */
-function httpUrl(name: string, address: string | URL | undefined): URL {
-  try {
-    const url = new URL(address as string);
-    if (/^https?:$/.test(url.protocol)) return url;
-  } catch {
-    // not an address
-  }
-  throw configurationError(`${name} is not an http or https address.`);
+/** "apple" is "Add to Apple Wallet". */
+const toLabel = (wallet: string): string =>
+  `Add to ${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
+
+/**
+ * Returns the QR code of a card as SVG: the address of its page, dark on white in light and dark pages, with the margin that scanners
+ * need. It has no size of its own: set the width in CSS, at least 25 mm on paper or 160 pixels on a screen.
+ * @param card a card, or its `publicUrl`.
+ * @param options the accessible name.
+ * @throws {IssuingError} `configuration` when the address is not http or https, or too long for a QR code (about 2 300 bytes).
+ * @example
+ * ```ts
+ * import { qrCodeSvg } from "@loyalty-cards/issuing-client/links";
+ *
+ * const svg = qrCodeSvg("https://cards.example.com/cards/8sT2kq");
+ * ```
+ */
+export function qrCodeSvg(card: { publicUrl: string } | string, options: QrCodeOptions = {}): string {
+  const { label = "QR code of the loyalty card" } = options;
+  const { page } = cardLinks(card);
+  if (page.length > maxQrBytes)
+    throw configurationError(`publicUrl is too long for a QR code: at most ${maxQrBytes} bytes.`);
+  const { size, path } = toQrPath(page);
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img" aria-label="${escapeHtml(label)}"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${path}"/></svg>`;
 }
 
-/** The name of a wallet as a path segment. */
-function segment(name: string, vendor: string): string {
-  if (typeof vendor === "string" && /[^.]/.test(vendor)) return encodeURIComponent(vendor);
-  throw configurationError(`${name} must be the name of a wallet.`);
-}
-
-/** Appends to the path, before a query. */
-function below(address: URL, path: string): string {
-  const url = new URL(address);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
-  return url.href;
-}
+/** Of version 40 with the error correction M. */
+const maxQrBytes = 2331;

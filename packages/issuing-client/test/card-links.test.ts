@@ -1,6 +1,7 @@
-/** Card links: the addresses of a card's page, wallets and wallet buttons. */
+/** Card links: the addresses of a card's page, wallets and wallet buttons, the buttons as HTML and the QR code as SVG. */
+import jsQR from "jsqr";
 import { describe, expect, it } from "vitest";
-import { cardLinks } from "../src/links.ts";
+import { cardLinks, qrCodeSvg, walletButtonsHtml } from "../src/links.ts";
 
 const page = "https://cards.test/cards/abc";
 
@@ -73,4 +74,75 @@ describe("cardLinks", () => {
       expect(() => cardLinks(page, { baseUrl: baseUrl as string })).toThrow(/baseUrl is not an http/);
     },
   );
+});
+
+describe("walletButtonsHtml", () => {
+  it("returns a link with an image and an alternative text for each wallet", () => {
+    expect(walletButtonsHtml({ publicUrl: page })).toBe(
+      `<a href="${page}/pass.pkpass"><img src="https://cards.test/assets/add-to-apple-wallet.svg" alt="Add to Apple Wallet" height="48"></a>
+<a href="${page}/google"><img src="https://cards.test/assets/add-to-google-wallet.svg" alt="Add to Google Wallet" height="48"></a>`,
+    );
+  });
+
+  it("takes texts, a height, and the names and the address of another service", () => {
+    const html = walletButtonsHtml(page, {
+      labels: { first: "Dodaj do portfela", second: undefined },
+      heightPx: 32.5,
+      wallets: { second: "robot" },
+      baseUrl: "https://service.test/loyalty",
+    });
+    expect(html).toContain('alt="Dodaj do portfela" height="32.5"');
+    expect(html).toContain('alt="Add to Robot Wallet"');
+    expect(html).toContain(`href="${page}/robot"`);
+    expect(html).toContain('src="https://service.test/loyalty/assets/add-to-robot-wallet.svg"');
+  });
+
+  it("escapes markup in addresses, names and texts", () => {
+    const attack = `"'><script>alert(1)</script>&`;
+    const html = walletButtonsHtml(`https://cards.test/${attack}`, {
+      labels: { first: attack },
+      wallets: { second: attack },
+    });
+    expect(html.match(/<[a-z/]+/g)).toEqual(["<a", "<img", "</a", "<a", "<img", "</a"]);
+    expect(html.match(/"/g)).toHaveLength(2 * 8);
+    expect(html).toContain("&lt;script&gt;alert(1)&lt;/script&gt;&amp;");
+  });
+
+  it.each([0, -1, Number.NaN, "48"])("refuses the height %s", (heightPx) => {
+    expect(() => walletButtonsHtml(page, { heightPx: heightPx as number })).toThrow(
+      /heightPx must be a number/,
+    );
+  });
+});
+
+describe("qrCodeSvg", () => {
+  it("draws the address of the card's page", () => {
+    const svg = qrCodeSvg({ publicUrl: page });
+    const [, size = ""] = /viewBox="0 0 (\d+) \d+"/.exec(svg) ?? [];
+    const width = Number(size);
+    const pixels = new Uint8ClampedArray(width * width * 4).fill(255);
+    for (const [, x, y, length] of svg.matchAll(/M(\d+) (\d+)h(\d+)v1h-\3z/g)) {
+      const start = (Number(y) * width + Number(x)) * 4;
+      for (let pixel = 0; pixel < Number(length); pixel++)
+        pixels.fill(0, start + pixel * 4, start + pixel * 4 + 3);
+    }
+    expect(jsQR(pixels, width, width)?.data).toBe(page);
+  });
+
+  it("has an accessible name, which is escaped", () => {
+    expect(qrCodeSvg(page)).toContain('role="img" aria-label="QR code of the loyalty card"');
+    expect(qrCodeSvg(page, { label: 'Kod "QR" <karty>' })).toContain(
+      'aria-label="Kod &quot;QR&quot; &lt;karty&gt;"',
+    );
+  });
+
+  it("draws an address of 2 331 bytes, and refuses a longer one", () => {
+    const longest = `https://cards.test/${"a".repeat(2331 - 19)}`;
+    expect(qrCodeSvg(longest)).toContain('viewBox="0 0 185 185"');
+    expect(() => qrCodeSvg(`${longest}a`)).toThrow(/publicUrl is too long for a QR code: at most 2331 bytes/);
+  });
+
+  it("refuses an address that is not http or https", () => {
+    expect(() => qrCodeSvg("javascript:alert(1)")).toThrow(/publicUrl is not an http or https address/);
+  });
 });

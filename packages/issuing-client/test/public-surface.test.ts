@@ -19,7 +19,11 @@ it("exports these names from the main entry point", async () => {
 });
 
 it("exports one function from each of ./links, ./undici and ./otel", async () => {
-  expect(Object.keys(await import("@loyalty-cards/issuing-client/links"))).toEqual(["cardLinks"]);
+  expect(Object.keys(await import("@loyalty-cards/issuing-client/links"))).toEqual([
+    "cardLinks",
+    "qrCodeSvg",
+    "walletButtonsHtml",
+  ]);
   expect(Object.keys(await import("@loyalty-cards/issuing-client/undici"))).toEqual(["undiciTransport"]);
   expect(Object.keys(await import("@loyalty-cards/issuing-client/otel"))).toEqual(["withOpenTelemetry"]);
 });

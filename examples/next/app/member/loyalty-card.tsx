@@ -1,12 +1,10 @@
 /** The card: balance and level, the QR code for the counter, and the wallet buttons. */
-import { cardLinks } from "@loyalty-cards/issuing-client/links";
-import { renderSVG } from "uqr";
+import { qrCodeSvg, walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
 import type { MemberCard } from "../../shop/members";
 import { Mark } from "../mark";
 
 export function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
-  const links = cardLinks(card.publicUrl);
-  const code = renderSVG(links.page, { border: 2, ecc: "M" });
+  const code = qrCodeSvg(card, { label: "QR code of the card" });
   return (
     <section className="holder" aria-label="Your card">
       <div className="card">
@@ -25,23 +23,15 @@ export function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) 
             </span>
             <span className="unit">{card.balance === 1 ? "point" : "points"}</span>
           </output>
-          <a className="code" href={links.page} aria-label="Open the card’s page">
+          <a className="code" href={card.publicUrl} aria-label="Open the card’s page">
             {/* biome-ignore lint/security/noDangerouslySetInnerHtml: generated on the server from a validated address */}
-            <span role="img" aria-label="QR code of the card" dangerouslySetInnerHTML={{ __html: code }} />
+            <span dangerouslySetInnerHTML={{ __html: code }} />
           </a>
         </div>
         <p className="holder-name">{name}</p>
       </div>
-      <div className="wallets">
-        <a href={links.addToFirstWallet}>
-          {/* biome-ignore lint/performance/noImgElement: a small image of the service that needs no optimization */}
-          <img src={links.firstWalletButton} alt="Add to Apple Wallet" height="48" />
-        </a>
-        <a href={links.addToSecondWallet}>
-          {/* biome-ignore lint/performance/noImgElement: a small image of the service that needs no optimization */}
-          <img src={links.secondWalletButton} alt="Add to Google Wallet" height="48" />
-        </a>
-      </div>
+      {/* biome-ignore lint/security/noDangerouslySetInnerHtml: the helper escapes what it inserts */}
+      <div className="wallets" dangerouslySetInnerHTML={{ __html: walletButtonsHtml(card) }} />
     </section>
   );
 }

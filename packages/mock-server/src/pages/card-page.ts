@@ -1,5 +1,5 @@
 /** The pages that customers see: the card behind its QR code (spec 2.2), the second wallet's page, and "no card here". */
-import { encode } from "uqr";
+import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import type { Wallets } from "../domain/context.ts";
 import type { CardView } from "./card-view.ts";
 import { html, type Markup } from "./html.ts";
@@ -95,27 +95,10 @@ function walletLink({ wallets }: CardView, wallet: string, address: string): Mar
 export const formatPoints = (points: number): string =>
   points.toLocaleString("en", { maximumFractionDigits: 6 });
 
-/** Light modules around a QR code, which readers need. */
-const quietZone = 4;
-
 /** The QR code as SVG, dark on light in both colour schemes. */
 function qrCode(text: string, label: string): Markup {
-  const { data, size } = encode(text, { ecc: "M", border: quietZone });
-  const path = data
-    .flatMap((row, y) => darkRuns(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`))
-    .join("");
+  const { size, path } = toQrPath(text);
   return html`<svg class="qr" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img" aria-label="${label}"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${path}"/></svg>`;
-}
-
-function darkRuns(row: readonly boolean[]): [x: number, length: number][] {
-  const runs: [number, number][] = [];
-  for (let x = 0; x < row.length; x += 1) {
-    if (!row[x]) continue;
-    const start = x;
-    while (row[x + 1]) x += 1;
-    runs.push([start, x - start + 1]);
-  }
-  return runs;
 }
 
 /** "apple" is "Apple Wallet". */

@@ -1,0 +1,80 @@
+/** Card links: the addresses of a card's page, of its wallets and of the wallet buttons. */
+import { configurationError, isPromise } from "./errors.ts";
+
+/** The addresses of one card, ready for `href` and `src` (spec 2.2). */
+export interface CardLinks {
+  /** The card's public page, and the target of its QR code. */
+  page: string;
+  /** Adds the card to the first wallet: `pass.pkpass` below the page. */
+  addToFirstWallet: string;
+  /** Adds the card to the second wallet: below the page, named after the wallet's vendor. */
+  addToSecondWallet: string;
+  /** The button image of the first wallet. */
+  firstWalletButton: string;
+  /** The button image of the second wallet. */
+  secondWalletButton: string;
+}
+
+/** Names and addresses of a service that differs from the defaults. */
+export interface CardLinksOptions {
+  /** Address of the service, which has the button images. Default: the origin of the card's page. */
+  baseUrl?: string | URL | undefined;
+  /** Names of the wallets in the service's addresses. Default: `apple` and `google`. */
+  wallets?: { first?: string | undefined; second?: string | undefined } | undefined;
+}
+
+/**
+ * Returns the addresses of a card's page, of both wallets and of both wallet buttons (spec 2.2). It needs no API key and no
+ * request; import it from `@loyalty-cards/issuing-client/links` in a browser.
+ * @param card a card, or its `publicUrl`.
+ * @param options names and address of a service that differs from the defaults.
+ * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
+ * @example
+ * ```ts
+ * import { cardLinks } from "@loyalty-cards/issuing-client/links";
+ *
+ * const { page, addToFirstWallet, firstWalletButton } = cardLinks("https://cards.example.com/cards/8sT2kq");
+ * ```
+ */
+export function cardLinks(card: { publicUrl: string } | string, options: CardLinksOptions = {}): CardLinks {
+  if (isPromise(card)) throw configurationError("cardLinks got a promise instead of a card: await it.");
+  const page = httpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
+  const service = httpUrl("baseUrl", options.baseUrl ?? page.origin);
+  const { first, second } = getWallets(options);
+  const button = (wallet: string) => below(service, `assets/add-to-${encodeURIComponent(wallet)}-wallet.svg`);
+  return {
+    page: page.href,
+    addToFirstWallet: below(page, "pass.pkpass"),
+    addToSecondWallet: below(page, encodeURIComponent(second)),
+    firstWalletButton: button(first),
+    secondWalletButton: button(second),
+  };
+}
+
+/** Only http and https, because users click these links. */
+function httpUrl(name: string, address: string | URL | undefined): URL {
+  try {
+    const url = new URL(address as string);
+    if (/^https?:$/.test(url.protocol)) return url;
+  } catch {
+    // not an address
+  }
+  throw configurationError(`${name} is not an http or https address.`);
+}
+
+/** The names of both wallets. @throws {IssuingError} `configuration` for a name that cannot be part of an address. */
+export function getWallets({ wallets }: CardLinksOptions): { first: string; second: string } {
+  const { first = "apple", second = "google" } = wallets ?? {};
+  for (const [name, wallet] of Object.entries({ first, second })) {
+    if (typeof wallet !== "string" || !/[^.]/.test(wallet) || !wallet.isWellFormed())
+      throw configurationError(`wallets.${name} must be the name of a wallet.`);
+  }
+  return { first, second };
+}
+
+/** Appends to the path, before a query. */
+function below(address: URL, path: string): string {
+  const url = new URL(address);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
+  return url.href;
+}
