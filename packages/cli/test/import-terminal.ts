@@ -1,7 +1,8 @@
-/** A folder with input files, and a terminal that records what a command prints there. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+/** A folder with input files, a terminal that records what a command prints there, and a service. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { onTestFinished } from "vitest";
 import { main } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
@@ -62,4 +63,41 @@ export function createFolder(files: Record<string, string | Uint8Array> = {}) {
     return { exitCode, ...output };
   }
   return { folder, path: (name: string) => join(folder, name), run };
+}
+
+/** Options of an import into the template of the mock service. */
+export const args = ["--template", "tpl_mock", "--privacy", "2026-01", "--yes"];
+/** Passes the check, and the service rejects it. */
+export const shortPhone = "+481234";
+
+export const toPhone = (index: number) => `+48600${100_000 + index}`;
+export const toRows = (count: number) =>
+  Array.from({ length: count }, (_, index) => `${index + 1},${toPhone(index)},Member ${index + 1}`);
+export const toCsv = (rows: readonly string[]) =>
+  `userId,phone,name\n${rows.map((row) => `${row}\n`).join("")}`;
+
+/** A service, and a folder with files; `requests` are those that the service got. */
+export async function openShop(files: Record<string, string | Uint8Array>) {
+  const requests: string[] = [];
+  const { url, service, close } = await startMockServer({
+    onExchange: (exchange) => {
+      if (exchange.kind === "request")
+        requests.push(`${exchange.method} ${exchange.path} ${exchange.status}`);
+    },
+  });
+  onTestFinished(() => close());
+  const folder = createFolder(files);
+  const env = { LOYALTY_URL: url, LOYALTY_API_KEY: service.apiKeys.website };
+  return {
+    ...folder,
+    service,
+    requests,
+    read: (name: string) => readFileSync(folder.path(name), "utf8"),
+    run: (command: readonly string[], options: RunOptions = {}) =>
+      folder.run(command, { ...options, env: { ...env, ...options.env } }),
+    async countCards() {
+      const response = await fetch(`${url}/_mock/cards`);
+      return ((await response.json()) as { total: number }).total;
+    },
+  };
 }

@@ -1,43 +1,17 @@
 /** `import` against a service: results, rejected rows, resuming, and what stops it before anything is sent. */
 import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { startMockServer } from "@loyalty-cards/mock-server/node";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { type CommandResult, createFolder, type RunOptions } from "./import-terminal.ts";
-
-const args = ["--template", "tpl_mock", "--privacy", "2026-01", "--yes"];
-/** Passes the check, and the service rejects it. */
-const shortPhone = "+481234";
-
-const toPhone = (index: number) => `+48600${100_000 + index}`;
-const toRows = (count: number) =>
-  Array.from({ length: count }, (_, index) => `${index + 1},${toPhone(index)},Member ${index + 1}`);
-const toCsv = (rows: readonly string[]) => `userId,phone,name\n${rows.map((row) => `${row}\n`).join("")}`;
-
-/** A service, and a folder with files; `requests` are those that the service got. */
-async function openShop(files: Record<string, string | Uint8Array>) {
-  const requests: string[] = [];
-  const { url, service, close } = await startMockServer({
-    onExchange: (exchange) => {
-      if (exchange.kind === "request")
-        requests.push(`${exchange.method} ${exchange.path} ${exchange.status}`);
-    },
-  });
-  onTestFinished(() => close());
-  const folder = createFolder(files);
-  const env = { LOYALTY_URL: url, LOYALTY_API_KEY: service.apiKeys.website };
-  return {
-    ...folder,
-    service,
-    requests,
-    read: (name: string) => readFileSync(folder.path(name), "utf8"),
-    run: (command: readonly string[], options: RunOptions = {}) =>
-      folder.run(command, { ...options, env: { ...env, ...options.env } }),
-    async countCards() {
-      const response = await fetch(`${url}/_mock/cards`);
-      return ((await response.json()) as { total: number }).total;
-    },
-  };
-}
+import { describe, expect, it } from "vitest";
+import { formatRecord, parseRecord } from "../../issuing-client/src/bulk/checkpoint.ts";
+import {
+  args,
+  type CommandResult,
+  createFolder,
+  openShop,
+  shortPhone,
+  toCsv,
+  toPhone,
+  toRows,
+} from "./import-terminal.ts";
 
 describe("import", () => {
   it("issues a card for each row, and writes the card id of each user", async () => {
@@ -375,6 +349,28 @@ describe("a run that stops", () => {
     expect([exitCode, requests.length <= 10]).toEqual([4, true]);
     expect(stderr).toContain("the apiKey was not accepted");
     expect(stderr).not.toContain("wrong");
+  });
+});
+
+describe("import that is resumed late", () => {
+  it("reports the rows whose outcome is unknown for more than 24 hours, and sends the others", async () => {
+    const { run, read, path, requests, countCards } = await openShop({ "members.csv": toCsv(toRows(30)) });
+    await run(["import", "members.csv", ...args]);
+    // What a machine leaves that stopped yesterday, after it had sent rows: the records without their outcomes.
+    const [header = "", ...lines] = read("members.csv.checkpoint").trimEnd().split("\n");
+    const sent = lines
+      .map(parseRecord)
+      .flatMap((record) => (record !== undefined && record.outcome === undefined ? [record] : []))
+      .slice(0, 4)
+      .map((record) => formatRecord({ ...record, firstAttemptAt: record.firstAttemptAt - 25 * 3_600_000 }));
+    expect(sent).toHaveLength(4);
+    writeFileSync(path("members.csv.checkpoint"), `${header}\n${sent.join("")}`);
+    requests.length = 0;
+    const { exitCode, stdout, stderr } = await run(["import", "members.csv", ...args]);
+    expect([exitCode, requests.length]).toEqual([3, 26]);
+    expect(stdout).toMatch(/issued +26 .*\n {2}rejected +0 .*\n {2}unknown +4\n/);
+    expect(stdout + stderr).toContain("loyalty-cards import members.csv");
+    expect(await countCards()).toBe(30);
   });
 });
 
