@@ -64,6 +64,9 @@ export interface PendingRequest {
  */
 export type Transport = (url: string, request: TransportRequest) => PendingRequest;
 
+/** Identifies the error of another copy of this package, which instanceof does not: `/undici` has its own. */
+const unreadableBrand = Symbol.for("@loyalty-cards/issuing-client/unreadable-body");
+
 /** Thrown by {@link TransportResponse.text} for a body that cannot be used, such as one that is too long. */
 export class UnreadableBodyError extends Error {
   /** Whether another attempt may return a usable body. */
@@ -76,7 +79,12 @@ export class UnreadableBodyError extends Error {
   constructor(message: string, retryable: boolean) {
     super(message);
     this.retryable = retryable;
+    Object.defineProperty(this, unreadableBrand, { value: true });
   }
+}
+
+export function isUnreadableBodyError(value: unknown): value is UnreadableBodyError {
+  return typeof value === "object" && value !== null && unreadableBrand in value;
 }
 
 /** The error for a body that is longer than `maxBytes`. */

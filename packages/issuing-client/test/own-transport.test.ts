@@ -64,6 +64,18 @@ it("does not retry when a custom transport rejects a body that is too long", asy
   expect(requests).toHaveLength(1);
 });
 
+it("recognizes the UnreadableBodyError of another copy of the package, such as the one in /undici", async () => {
+  const copy = await import("../src/transport.ts?copy" as string);
+  const { client, requests } = createCustomTransport([
+    new copy.UnreadableBodyError("more than 3 bytes", false),
+  ]);
+  await expect(client.getCard("card_1")).rejects.toMatchObject({
+    code: "invalid-response",
+    message: expect.stringContaining("more than 3 bytes"),
+  });
+  expect(requests).toHaveLength(1);
+});
+
 it("aborts the request of a custom transport when the caller aborts", async () => {
   const { client, aborted } = createCustomTransport([]);
   const controller = new AbortController();

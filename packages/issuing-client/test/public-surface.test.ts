@@ -18,8 +18,8 @@ it("exports these names from the main entry point", async () => {
   `);
 });
 
-it("exports one function from each of ./links, ./undici and ./otel", async () => {
-  expect(Object.keys(await import("@loyalty-cards/issuing-client/links"))).toEqual([
+it("exports these names from ./links, ./undici and ./otel", async () => {
+  expect(Object.keys(await import("@loyalty-cards/issuing-client/links")).sort()).toEqual([
     "cardLinks",
     "qrCodeSvg",
     "walletButtonsHtml",
