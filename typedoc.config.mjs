@@ -1,6 +1,5 @@
-/** The site: guides and pages as documents, and every entry that a package publishes, with every symbol in it. */
-import { readdirSync, readFileSync } from "node:fs";
-import { OptionDefaults } from "typedoc";
+/** The reference: Markdown in docs/reference for every entry point that a package publishes, one page per symbol. */
+import { readFileSync } from "node:fs";
 
 const packages = ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"];
 
@@ -12,53 +11,31 @@ const entryPoints = packages.flatMap((name) => {
     .map((source) => source.replace("./", `packages/${name}/`));
 });
 
-const decisions = readdirSync(new URL("docs/decisions", import.meta.url))
-  .filter((file) => file.endsWith(".md"))
-  .sort((one, other) => Number(other === "README.md") - Number(one === "README.md") || (one < other ? -1 : 1))
-  .map((file) => `docs/decisions/${file}`);
-
 /** @type {import("typedoc").TypeDocOptions} */
 export default {
   name: "loyalty-cards",
-  plugin: ["./docs/typedoc-plugin.mjs"],
+  plugin: ["typedoc-plugin-markdown", "./docs/typedoc-plugin.mjs"],
   entryPointStrategy: "expand",
   entryPoints,
-  projectDocuments: [
-    ...[
-      "getting-started",
-      "sign-up",
-      "receiving-webhooks",
-      "testing",
-      "command-line",
-      "production",
-      "common-mistakes",
-      "troubleshooting",
-      "migration",
-      "security",
-    ].map((guide) => `docs/guides/${guide}.md`),
-    ...[...packages, "cli"].map((name) => `packages/${name}/README.md`),
-    "packages/mock-server/CONTROL.md",
-    ...["glossary", "assumptions", "architecture", "measurements", "benchmarks"].map(
-      (page) => `docs/${page}.md`,
-    ),
-    "benchmarks/README.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    ...decisions,
-  ],
-  out: "docs/api",
-  readme: "README.md",
-  customCss: "docs/site.css",
-  sort: ["documents-first", "kind", "instance-first", "alphabetical-ignoring-documents"],
-  groupOrder: ["Guides", "Packages", "Modules", "About", "Decisions", "*"],
-  navigation: { includeGroups: true, includeCategories: true },
-  searchInDocuments: true,
-  highlightLanguages: [...OptionDefaults.highlightLanguages, "log"],
+  out: "docs/reference",
+  readme: "none",
+  router: "member",
+  entryFileName: "index",
+  excludeScopesInPaths: true,
+  navigationJson: "docs/reference/navigation.json",
+  hidePageHeader: true,
+  hideBreadcrumbs: true,
+  useCodeBlocks: true,
+  expandObjects: true,
+  indexFormat: "table",
+  parametersFormat: "table",
+  typeDeclarationFormat: "table",
+  pageTitleTemplates: { member: "{name}", module: "{name}" },
+  groupOrder: ["Functions", "Classes", "Interfaces", "Type Aliases", "Variables", "*"],
   preservedTypeAnnotationTags: ["@throws"],
   excludeInternal: true,
-  includeHierarchySummary: false,
-  disableSources: true,
   hideGenerator: true,
+  disableSources: true,
   validation: {
     invalidLink: true,
     invalidPath: true,

@@ -1,14 +1,6 @@
-/** Names the pages of the site after their headings, and its modules after their import specifiers. */
+/** Names the modules of the reference after their import specifiers. */
 import { readFileSync } from "node:fs";
 import { Comment, Converter } from "typedoc";
-
-/** The groups of the navigation: the first pattern that matches a page's path decides. */
-const groups = [
-  [/^docs\/guides\//, "Guides"],
-  [/^packages\//, "Packages"],
-  [/^docs\/decisions\//, "Decisions"],
-  [/./, "About"],
-];
 
 /** For each module such as `packages/issuing-client/src/otel.ts`: its import specifier and its first line. */
 function readEntryPoints() {
@@ -38,16 +30,6 @@ function formatThrows(comment) {
 
 /** @param {import("typedoc").Application} app */
 export function load(app) {
-  app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document) => {
-    const file = document.project.files.getReflectionPath(document) ?? "";
-    const path = file.slice(file.indexOf(`${process.cwd()}/`) + process.cwd().length + 1);
-    const heading = /^\s*# (.+)\n/.exec(document.content[0]?.text ?? "");
-    if (heading === null) throw new Error(`${path} does not begin with a heading.`);
-    document.name = heading[1].replaceAll("`", "");
-    const [, group] = groups.find(([pattern]) => pattern.test(path));
-    document.frontmatter.group ??= group;
-  });
-
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     const known = readEntryPoints();
     for (const module of project.children ?? []) {

@@ -15,15 +15,21 @@ function createSite(files: Record<string, string>): string {
 
 it("reports no problem in a correct site", () => {
   const site = createSite({
-    "a.html": '<a href="b.html#here">b</a><a href="https://example.com">c</a><img alt="" src="assets/d.svg">',
-    "b.html": '<h2 id="here">here</h2><a href="#here">up</a>',
+    "index.html": '<a href="/loyalty-cards/b#here">b</a><a href="https://example.com">c</a>',
+    "b.html":
+      '<h2 id="here">here</h2><a href="#here">up</a><a href="./">a</a><img alt="" src="assets/d.svg">',
     "assets/d.svg": "<svg/>",
   });
-  expect(checkSite(site)).toEqual({ problems: [], pages: 2, links: 4 });
+  expect(checkSite(site)).toEqual({ problems: [], pages: 2, links: 5 });
 });
 
 it.each([
-  ["a link to a missing page", '<a href="gone.html">x</a>', /gone\.html, which does not exist/],
+  ["a link to a missing page", '<a href="/loyalty-cards/gone">x</a>', /gone, which does not exist/],
+  [
+    "a link outside of the path of the site",
+    '<a href="/guides/sign-up">x</a>',
+    /sign-up, which does not exist/,
+  ],
   ["a link to a missing anchor", '<a href="#gone">x</a>', /#gone, an anchor that does not exist/],
   [
     "a link to a file outside of the site",

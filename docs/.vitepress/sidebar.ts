@@ -1,0 +1,91 @@
+/** The sidebars: one for guides, packages and everything else, and one for the generated reference. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DefaultTheme } from "vitepress";
+import { guides, readTitle, root, toPage } from "./pages.ts";
+
+type Item = DefaultTheme.SidebarItem;
+
+const toItem = (file: string): Item => ({
+  text: readTitle(file).replace("@loyalty-cards/", ""),
+  link: `/${toPage(file).replace(/(index)?\.md$/, "")}`,
+});
+
+/** The README of each folder in `folder`. */
+const listReadmes = (folder: string) =>
+  readdirSync(join(root, folder))
+    .map((name) => `${folder}/${name}/README.md`)
+    .filter((file) => existsSync(join(root, file)));
+
+const listFolder = (folder: string) =>
+  readdirSync(join(root, folder))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `${folder}/${file}`);
+
+/** The index of a folder, and its other pages below it. */
+function toGroup(folder: string): Item {
+  const files = listFolder(folder);
+  const index = files.filter((file) => file.endsWith("/README.md")).map(toItem)[0];
+  return {
+    ...index,
+    collapsed: true,
+    items: files.filter((file) => !file.endsWith("/README.md")).map(toItem),
+  };
+}
+
+export function createGuideSidebar(): Item[] {
+  const errors = existsSync(join(root, "docs/errors/README.md")) ? [toGroup("docs/errors")] : [];
+  const tools = ["docs/check-signature.md"].filter((file) => existsSync(join(root, file))).map(toItem);
+  return [
+    ...guides.map(({ text, guides }) => ({
+      text,
+      items: guides.map(({ file }) => toItem(`docs/${file}.md`)),
+    })),
+    ...(errors.length + tools.length > 0 ? [{ text: "Look up", items: [...errors, ...tools] }] : []),
+    {
+      text: "Packages",
+      items: [...listReadmes("packages"), "packages/mock-server/CONTROL.md"].map(toItem),
+    },
+    { text: "Examples", collapsed: true, items: listReadmes("examples").map(toItem) },
+    {
+      text: "About",
+      collapsed: true,
+      items: [
+        ...["assumptions", "glossary", "measurements", "benchmarks"].map((page) => `docs/${page}.md`),
+        "benchmarks/README.md",
+        "docs/architecture.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+      ]
+        .map(toItem)
+        .concat(toGroup("docs/decisions")),
+    },
+  ];
+}
+
+/** What typedoc-plugin-markdown writes to navigation.json. */
+interface Navigation {
+  title: string;
+  path?: string | null;
+  children?: readonly Navigation[];
+}
+
+const toReferenceItem = ({ title, path, children = [] }: Navigation): Item => ({
+  text: title.replace("@loyalty-cards/", ""),
+  ...(path && { link: `/reference/${path.replace(/(index)?\.md$/, "")}` }),
+  ...(children.length > 0 && {
+    collapsed: true,
+    items:
+      path && children.length === 1
+        ? (children[0]?.children ?? []).map(toReferenceItem)
+        : children.map(toReferenceItem),
+  }),
+});
+
+/** Empty when `typedoc` has not run. */
+export function createReferenceSidebar(): Item[] {
+  const file = join(root, "docs/reference/navigation.json");
+  if (!existsSync(file)) return [];
+  const modules: readonly Navigation[] = JSON.parse(readFileSync(file, "utf8"));
+  return [{ text: "Reference", link: "/reference/", items: modules.map(toReferenceItem) }];
+}
