@@ -15,25 +15,10 @@ async function openShop() {
 describe("issue", () => {
   it("issues one card however often it runs", async () => {
     const { run, runJson, service } = await openShop();
-    const card = await runJson(
-      ...issueAnna,
-      "--field",
-      "name=Anna",
-      "--field",
-      "visits:=3",
-      "--marketing",
-      "2026-02",
-    );
+    const issue = [...issueAnna, "--field", "name=Anna", "--field", "visits:=3", "--marketing", "2026-02"];
+    const card = await runJson(...issue);
     expect(card).toMatchObject({ status: "active", fieldValues: { name: "Anna", visits: 3 } });
-    const again = await run(
-      ...issueAnna,
-      "--field",
-      "name=Anna",
-      "--field",
-      "visits:=3",
-      "--marketing",
-      "2026-02",
-    );
+    const again = await run(...issue);
     expect(again).toMatchObject({ code: 0, stderr: "" });
     expect(again.stdout).toMatch(new RegExp(`^Card +${card.id}\\nPage +${card.publicUrl}\\n`));
     expect(service.cards.get(card.id).fieldValues).toMatchObject({ name: "Anna", visits: 3 });

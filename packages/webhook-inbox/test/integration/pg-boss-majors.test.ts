@@ -1,10 +1,10 @@
 /** The inbox on the other supported majors of pg-boss, which `npm run compat` installs. Both need Node 22. */
 import { existsSync } from "node:fs";
 import type PgBoss from "pg-boss";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { inboxHandler, pgBossInbox } from "../../src/index.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pgBossInbox } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
-import { describeInbox } from "../inbox-contract.ts";
+import { describePgBossInbox } from "../pg-boss-contract.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 
 const nodeMajor = Number.parseInt(process.versions.node, 10);
@@ -35,37 +35,7 @@ describe.each(majors)("with pg-boss $major", async ({ major, url: moduleUrl }) =
     return name;
   }
 
-  describeInbox(`pg-boss ${major}`, async ({ attempts, onOutcome, retentionSeconds }) => {
-    const queue = await ownQueue();
-    const inbox = await pgBossInbox(boss, {
-      queue,
-      retryLimit: attempts - 1,
-      onOutcome,
-      ...(retentionSeconds === undefined ? {} : { retentionSeconds }),
-    });
-    return {
-      inbox,
-      async work(handler) {
-        const run = inboxHandler(handler, { onOutcome, log: () => {} });
-        let isOver = false;
-        const working = (async () => {
-          while (!isOver) {
-            const jobs = await boss.fetch(queue, { includeMetadata: true, ignoreStartAfter: true });
-            for (const job of jobs)
-              await run([job]).then(
-                () => boss.complete(queue, job.id),
-                () => boss.fail(queue, job.id),
-              );
-            await new Promise(setImmediate);
-          }
-        })();
-        onTestFinished(async () => {
-          isOver = true;
-          await working;
-        });
-      },
-    };
-  });
+  describePgBossInbox(`pg-boss ${major}`, boss, ownQueue);
 
   it("rejects a put when the queue was deleted", async () => {
     const queue = await ownQueue();

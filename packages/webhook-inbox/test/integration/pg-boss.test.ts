@@ -4,8 +4,8 @@ import PgBoss from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { inboxHandler, type PgBossLike, pgBossInbox } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
-import { describeInbox } from "../inbox-contract.ts";
 import { recordOutcomes } from "../outcomes.ts";
+import { describePgBossInbox } from "../pg-boss-contract.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 
 describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
@@ -22,39 +22,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     return name;
   }
 
-  describeInbox("pg-boss", async ({ attempts, onOutcome, retentionSeconds }) => {
-    const queue = await ownQueue();
-    const inbox = await pgBossInbox(boss, {
-      queue,
-      retryLimit: attempts - 1,
-      onOutcome,
-      ...(retentionSeconds === undefined ? {} : { retentionSeconds }),
-    });
-    return {
-      inbox,
-      deleteOld: () => boss.maintain(),
-      async work(handler) {
-        const run = inboxHandler(handler, { onOutcome, log: () => {} });
-        let isOver = false;
-        const working = (async () => {
-          while (!isOver) {
-            // Like the worker of pg-boss, but without delays between attempts.
-            const jobs = await boss.fetch(queue, { includeMetadata: true, ignoreStartAfter: true });
-            for (const job of jobs)
-              await run([job]).then(
-                () => boss.complete(queue, job.id),
-                () => boss.fail(queue, job.id),
-              );
-            await new Promise(setImmediate);
-          }
-        })();
-        onTestFinished(async () => {
-          isOver = true;
-          await working;
-        });
-      },
-    };
-  });
+  describePgBossInbox("pg-boss", boss, ownQueue, { deleteOld: () => boss.maintain() });
 
   it("stores each event once, also after it was processed", async () => {
     const queue = await ownQueue();
