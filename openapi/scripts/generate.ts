@@ -1,9 +1,10 @@
-/** Generates types, JSON, validators and examples from openapi.yaml. With `--from` it first updates openapi.yaml from a service. */
+/** Generates types, JSON, validators, examples and the contract package from openapi.yaml. With `--from` it first updates openapi.yaml from a service. */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
+import { contractFiles } from "./contract.ts";
 import { compareContracts, formatDrift } from "./drift.ts";
 import { schemaTypes } from "./schema-types.ts";
 import { fetchDocument, getProperty, type Json, recordIn } from "./served-document.ts";
@@ -11,7 +12,7 @@ import { completeControlDocument, controlValidators, requestValidators } from ".
 import { patchYaml } from "./yaml-patch.ts";
 
 export interface GenerateOptions {
-  /** The folder of openapi.yaml. */
+  /** The folder of openapi.yaml. The contract package is beside it, in `packages/contract`. */
   folder: string;
   /** Called with each line of the report. */
   print: (line: string) => void;
@@ -42,7 +43,11 @@ export async function generate(args: readonly string[], { folder, print }: Gener
 
   const files = {
     "openapi.yaml": yaml,
-    ...(await generatedFiles(yaml, await readFile(join(folder, "control.yaml"), "utf8"))),
+    ...(await generatedFiles({
+      yaml,
+      controlYaml: await readFile(join(folder, "control.yaml"), "utf8"),
+      vectors: JSON.parse(await readFile(join(folder, "vectors/signatures.json"), "utf8")),
+    })),
   };
   const changed: [string, string][] = [];
   for (const [name, content] of Object.entries(files)) {
@@ -51,15 +56,24 @@ export async function generate(args: readonly string[], { folder, print }: Gener
   }
   if (values.check) {
     const isDrift = yaml !== before;
-    if (!isDrift) for (const [name] of changed) print(`openapi/${name} is stale: run npm run generate.`);
+    if (!isDrift) for (const [name] of changed) print(`${toPath(name)} is stale: run npm run generate.`);
     return changed.length === 0 ? 0 : 1;
   }
   await writeTogether(folder, changed);
-  for (const [name] of changed) print(`wrote openapi/${name}`);
+  for (const [name] of changed) print(`wrote ${toPath(name)}`);
   return 0;
 }
 
-async function generatedFiles(yaml: string, controlYaml: string): Promise<Record<string, string>> {
+/** A name in the folder, as a path in the repository. */
+const toPath = (name: string) => posix.join("openapi", name);
+
+interface Sources {
+  yaml: string;
+  controlYaml: string;
+  vectors: Parameters<typeof contractFiles>[1];
+}
+
+async function generatedFiles({ yaml, controlYaml, vectors }: Sources): Promise<Record<string, string>> {
   const document = parse(yaml) as Json;
   const control = completeControlDocument(parse(controlYaml) as Json, document);
   const examples = Object.entries(recordIn(recordIn(document, "components"), "examples"));
@@ -73,6 +87,12 @@ async function generatedFiles(yaml: string, controlYaml: string): Promise<Record
       examples.map(([name, example]) => [
         `examples/${kebab(name)}.json`,
         asJson(getProperty(example, "value")),
+      ]),
+    ),
+    ...Object.fromEntries(
+      Object.entries(contractFiles(document, vectors)).map(([name, content]) => [
+        `../packages/contract/${name}`,
+        content,
       ]),
     ),
   };

@@ -25,7 +25,7 @@ const home = join(repository, "openapi");
 function copyFolder(): string {
   const copy = mkdtempSync(join(tmpdir(), "generate-"));
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
-  for (const path of ["package.json", "scripts/generate.ts", "openapi"]) {
+  for (const path of ["package.json", "scripts/generate.ts", "openapi", "packages/contract"]) {
     cpSync(join(repository, path), join(copy, path), { recursive: true });
   }
   symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
@@ -701,6 +701,7 @@ describe("updating the files from a service", () => {
       "note        The served document describes no webhooks; the contract keeps its own.",
       "2 differences: 0 breaking, 2 compatible.",
       ...["openapi.yaml", "schema.ts", "openapi.json"].map((name) => `wrote openapi/${name}`),
+      "wrote packages/contract/openapi.json",
     ]);
 
     const after = readFiles(folder);
