@@ -1,5 +1,5 @@
 /** Import rules: reads the imports of every source file and reports violations. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import ts from "typescript";
 
@@ -58,7 +58,8 @@ const vagueNames = /(^|\/)(utils|helpers|types|constants|interfaces|common)\.ts$
 export function readSourceFiles(root: string): SourceFile[] {
   const folders = ["examples", "internal", "openapi/scripts"];
   for (const name of readdirSync(join(root, "packages"))) folders.push(`packages/${name}/src`);
-  return folders.flatMap((folder) =>
+  const existing = folders.filter((folder) => existsSync(join(root, folder))); // the contract has no code
+  return existing.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts") && !/node_modules|\.next\//.test(file))
       .map((file) => readSourceFile(root, join(root, folder, file))),

@@ -19,7 +19,7 @@ export function updateSnippets(page: string, read: (file: string) => string): st
 /** Maps an extension to a language that every highlighter knows. */
 const toFenceLanguage = (file: string) => {
   const extension = file.split(".").at(-1) ?? "";
-  return extension === "mjs" ? "js" : extension;
+  return { mjs: "js", ru: "rb" }[extension] ?? extension;
 };
 
 /** Returns the lines of a region. @throws when the program has no such region. */
@@ -37,7 +37,8 @@ export function readRegion(program: string, file: string, region: string): strin
 }
 
 /** Code blocks in these languages must be quoted from a file that runs. */
-const programs = /^```(ts|tsx|mts|cts|js|jsx|mjs|cjs|sh|bash|shell|console|powershell)\n([\s\S]*?)^```/gm;
+const programs =
+  /^```(ts|tsx|mts|cts|js|jsx|mjs|cjs|sh|bash|shell|console|powershell|py|python|php|rb|ruby|ru|go|http)\n([\s\S]*?)^```/gm;
 
 /**
  * Returns the code blocks of a page that are not quoted from a file, except installations and known npm scripts.

@@ -57,6 +57,7 @@ const beforeMerge: readonly Gate[] = [
   { name: "killed bulk runs", command: "npm run compat -- crash-bulk 2000 4" },
   compat("msw3", "adapters under MSW 3", { linuxOnly }),
   compat("browser", "pages in a browser", { linuxOnly }),
+  { name: "verifiers in other languages", command: "npm run --silent compat -- languages --installed" },
   { name: "guides and reference", command: "npm run docs" },
   { name: "demo", command: "npm run demo" },
 ];
@@ -94,6 +95,7 @@ function run({ name, command, isVitest = false, linuxOnly: reason }: Gate, index
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1).padStart(6);
   console.log(`${status === 0 ? "✓" : "✗"} ${name.padEnd(44)}${seconds} s`);
   if (status !== 0) console.log(stdout, stderr);
+  else for (const line of stdout.split("\n")) if (line.startsWith("– ")) console.log(`  ${line}`); // skipped parts
   return status === 0;
 }
 

@@ -74,7 +74,9 @@ function findDependencies(names: readonly string[], from: string, known = new Ma
 /** What the bundler put into the files, as their source maps show. */
 export function findContained({ name, folder }: Published): Software[] {
   const names = new Set(containedWithoutMap[name]);
-  for (const file of readdirSync(join(folder, "dist")).filter((path) => path.endsWith(".map"))) {
+  const built = join(folder, "dist");
+  if (!existsSync(built)) return []; // a package without code
+  for (const file of readdirSync(built).filter((path) => path.endsWith(".map"))) {
     const { sources } = JSON.parse(readFileSync(join(folder, "dist", file), "utf8")) as { sources: string[] };
     for (const source of sources) {
       const other = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];

@@ -58,6 +58,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "the mock server against the OpenAPI document, checked by Redocly",
       commands: ["npx vitest run --project slow packages/mock-server/test/integration/document.slow.test.ts"],
     },
+    languages: {
+      description:
+        "the verifiers in Python, PHP, Ruby and Go: signature vectors, deliveries; --installed skips what is missing",
+      commands: [script("scripts/other-languages.ts")],
+    },
     "unknown-service": {
       description:
         "client, receiver and inboxes against every service that contradicts docs/assumptions.md (UNKNOWN_SERVICE_SEED=N, UNKNOWN_SERVICE_ONLY=NAME)",

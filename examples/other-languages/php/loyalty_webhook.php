@@ -1,0 +1,68 @@
+<?php
+
+/** Verifies webhooks of the Loyalty Card Issuing Service, with the standard library only. PHP 8. */
+
+declare(strict_types=1);
+
+// #region verify
+/** The delivery does not verify. The message is the reason: log it, and do not send it in the response. */
+class Rejected extends Exception
+{
+}
+
+/** Returns the event. During a rotation there are two secrets. */
+function verify(string $body, ?string $header, array $secrets, ?int $now = null, float $tolerance = 300): array
+{
+    if ($secrets === [] || in_array('', $secrets, true)) {
+        throw new InvalidArgumentException('The signing secret is empty.');
+    }
+    if ($header === null || $header === '') {
+        throw new Rejected('missing-signature');
+    }
+    $isWellFormed = strlen($header) <= 1024;
+    $values = ['t' => [], 'v1' => []];
+    foreach (explode(',', $header) as $part) {
+        [$name, $value] = [...explode('=', ltrim($part, " \t"), 2), null];
+        $isWellFormed = $isWellFormed && $name !== '' && $value !== null;
+        $values[$name][] = $value;
+    }
+    ['t' => $times, 'v1' => $signatures] = $values;
+    $isWellFormed = $isWellFormed && count($times) === 1 && preg_match('/^[0-9]{1,12}$/D', $times[0])
+        && in_array(count($signatures), range(1, 5), true)
+        && preg_grep('/^[0-9a-f]{64}$/Di', $signatures, PREG_GREP_INVERT) === [];
+    if (!$isWellFormed) {
+        throw new Rejected('malformed-signature');
+    }
+    $age = ($now ?? time()) - (int) $times[0];
+    if (abs($age) > $tolerance) {
+        throw new Rejected($age > 0 ? 'stale' : 'future');
+    }
+    $matches = 0; // all are compared, so that the time does not depend on which one matches
+    foreach ($secrets as $secret) {
+        $expected = hash_hmac('sha256', "$times[0].$body", $secret);
+        foreach ($signatures as $signature) {
+            $matches += (int) hash_equals($expected, strtolower($signature));
+        }
+    }
+    return $matches > 0 ? readEvent($body) : throw new Rejected('mismatch');
+}
+// #endregion
+
+// #region event
+/** Returns the event of a verified body. */
+function readEvent(string $body): array
+{
+    // json_decode rejects JSON with half of a surrogate pair. Replaced by a NUL, it is rejected below only where it matters.
+    $escapes = '/\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}|\\\\u(d[89a-f][0-9a-f]{2})|\\\\./i';
+    $json = preg_replace_callback($escapes, fn ($match) => isset($match[1]) ? '\u0000' : $match[0], $body);
+    $event = json_decode(preg_replace('/^\xEF\xBB\xBF/', '', $json), true, 4096);
+    foreach (['id', 'type', 'createdAt'] as $name) {
+        $text = is_array($event) ? $event[$name] ?? null : null;
+        if (!is_string($text) || str_contains($text, "\0")) {
+            throw new Rejected('invalid-payload');
+        }
+    }
+    $length = strlen(iconv('UTF-8', 'UTF-16LE', $event['id'])) / 2;
+    return $length >= 1 && $length <= 512 ? $event : throw new Rejected('invalid-payload');
+}
+// #endregion

@@ -1,0 +1,26 @@
+<?php
+
+/** Receives the webhooks: LOYALTY_SIGNING_SECRET=… php -S 127.0.0.1:3000 receiver.php */
+
+declare(strict_types=1);
+
+// #region receiver
+require __DIR__ . '/loyalty_webhook.php';
+
+$secrets = explode(',', getenv('LOYALTY_SIGNING_SECRET') ?: ''); // two during a rotation
+$body = file_get_contents('php://input'); // the bytes as they arrived: not parsed, not decoded
+try {
+    $event = verify($body, $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null, $secrets);
+    store($event);
+    http_response_code(204);
+} catch (Rejected $rejected) {
+    error_log("rejected a webhook: {$rejected->getMessage()}");
+    http_response_code(401);
+}
+
+function store(array $event): void
+{
+    // Here: insert $event['id'] into a table with a unique key, and ignore a duplicate.
+    error_log("received {$event['type']} {$event['id']}");
+}
+// #endregion

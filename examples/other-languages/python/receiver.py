@@ -1,0 +1,37 @@
+"""Receives the webhooks on a port: LOYALTY_SIGNING_SECRET=… PORT=3000 python3 receiver.py"""
+
+import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from loyalty_webhook import Rejected, verify
+
+# #region receiver
+secrets = os.environ["LOYALTY_SIGNING_SECRET"].encode().split(b",")  # two during a rotation
+
+
+class Webhooks(BaseHTTPRequestHandler):
+    def do_POST(self):
+        length = int(self.headers.get("content-length") or 0)
+        if not 0 <= length <= 1024 * 1024:
+            return self.respond(413)
+        body = self.rfile.read(length)  # the bytes as they arrived: not parsed, not decoded
+        try:
+            event = verify(body, ", ".join(self.headers.get_all("service-signature", [])), secrets)
+        except Rejected as rejected:
+            self.log_message("rejected a webhook: %s", rejected)
+            return self.respond(401)
+        store(event)
+        self.respond(204)
+
+    def respond(self, status):
+        self.send_response(status)
+        self.end_headers()
+
+
+def store(event):
+    # Here: insert event["id"] into a table with a unique key, and ignore a duplicate.
+    print("received", event["type"], event["id"], flush=True)
+# #endregion
+
+
+ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Webhooks).serve_forever()
