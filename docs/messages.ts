@@ -1,5 +1,5 @@
 /** Reads the messages in the sources of the packages, so that a test can check the messages that a page quotes. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -12,6 +12,7 @@ const placeholder = "\u0000";
 export function readMessages(): string[] {
   return readdirSync(join(root, "packages")).flatMap((name) => {
     const folder = join(root, "packages", name, "src");
+    if (!existsSync(folder)) return []; // the contract has no code
     return readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts"))
       .flatMap((file) => parseStrings(readFileSync(join(folder, file), "utf8")));

@@ -79,6 +79,7 @@ export const guides: readonly { text: string; guides: readonly Guide[] }[] = [
       { file: "guides/security", help: "guides/troubleshooting#401-for-every-delivery" },
       { file: "guides/bulk", help: "guides/troubleshooting#issuing-cards" },
       { file: "guides/command-line", help: "guides/troubleshooting" },
+      { file: "guides/other-languages", help: "guides/troubleshooting#401-for-every-delivery" },
       { file: "guides/migration", help: "guides/troubleshooting#401-for-every-delivery" },
     ],
   },
