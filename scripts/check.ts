@@ -2,10 +2,11 @@
  * The gate: everything that must hold before a change is merged, each with its time, and the totals of the tests.
  * `check.ts release` runs what must hold before publishing.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 
 interface Gate {
   name: string;
@@ -14,6 +15,8 @@ interface Gate {
   isVitest?: boolean;
   /** Why it runs on Linux only; on other systems it is reported as skipped. */
   linuxOnly?: string;
+  /** It runs alone: others would change what it measures, or need the processors. */
+  isAlone?: boolean;
 }
 
 const needsServers = "it needs PostgreSQL and Redis";
@@ -22,11 +25,12 @@ const compat = (name: string, title: string, more: Partial<Gate> = {}): Gate => 
   name: title,
   command: `npm run --silent compat -- ${name}`,
   isVitest: true,
+  isAlone: true,
   ...more,
 });
 const linuxOnly = needsBinaries;
 
-const build: Gate = { name: "build", command: "npm run build" };
+const build: Gate = { name: "build", command: "npm run build", isAlone: true };
 const tarballs: readonly Gate[] = [
   { name: "tarballs: files, publint, attw", command: "npm run release -- contents" },
   { name: "licences", command: "npm run release -- licences" },
@@ -39,6 +43,7 @@ const beforeMerge: readonly Gate[] = [
     name: "tests, with the long ones",
     command: "npx vitest run --exclude '**/*doctor*.slow.test.ts'", // minutes: release:check runs these
     isVitest: true,
+    isAlone: true,
   },
   build,
   { name: "generated files are fresh", command: "npm run generate -- --check" },
@@ -51,15 +56,15 @@ const beforeMerge: readonly Gate[] = [
   { name: "costs: bundles, imports, dependencies, types", command: "npm run release -- costs" },
   { name: "packed tarballs", command: "npm run compat -- packed" },
   { name: "examples in empty folders", command: "npm run compat -- examples testing express next workers" },
-  compat("next receivers", "Next: receivers", { linuxOnly }),
-  compat("runtimes", "all runtimes", { linuxOnly }),
+  { name: "guides and reference", command: "npm run docs" },
   { name: "killed receivers", command: "npm run compat -- crash-inbox 150 6", linuxOnly: needsServers },
   { name: "killed bulk runs", command: "npm run compat -- crash-bulk 2000 4" },
+  { name: "verifiers in other languages", command: "npm run --silent compat -- languages --installed" },
+  { name: "demo", command: "npm run demo" },
+  compat("next receivers", "Next: receivers", { linuxOnly }),
+  compat("runtimes", "all runtimes", { linuxOnly }),
   compat("msw3", "adapters under MSW 3", { linuxOnly }),
   compat("browser", "pages in a browser", { linuxOnly }),
-  { name: "verifiers in other languages", command: "npm run --silent compat -- languages --installed" },
-  { name: "guides and reference", command: "npm run docs" },
-  { name: "demo", command: "npm run demo" },
 ];
 
 const beforeRelease: readonly Gate[] = [
@@ -82,7 +87,10 @@ const env =
 const reports = mkdtempSync(join(tmpdir(), "loyalty-cards-check-"));
 
 /** @returns whether it passed, or was skipped. */
-function run({ name, command, isVitest = false, linuxOnly: reason }: Gate, index: number): boolean {
+async function run(
+  { name, command, isVitest = false, linuxOnly: reason }: Gate,
+  index: number,
+): Promise<boolean> {
   if (reason !== undefined && process.platform !== "linux") {
     console.log(`– ${name.padEnd(44)} skipped: ${reason}`);
     return true;
@@ -90,13 +98,35 @@ function run({ name, command, isVitest = false, linuxOnly: reason }: Gate, index
   const report = join(reports, `${index}.json`);
   const flags = isVitest ? ` --reporter=default --reporter=json --outputFile=${report}` : "";
   const startedMs = performance.now();
-  const options = { shell: true, env, encoding: "utf8", maxBuffer: 2 ** 28 } as const;
-  const { status, stdout, stderr } = spawnSync(command + flags, options);
+  const child = spawn(command + flags, { shell: true, env, stdio: ["ignore", "pipe", "pipe"] });
+  const [output, errors, status] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.on("close", resolve)),
+  ]);
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1).padStart(6);
   console.log(`${status === 0 ? "✓" : "✗"} ${name.padEnd(44)}${seconds} s`);
-  if (status !== 0) console.log(stdout, stderr);
-  else for (const line of stdout.split("\n")) if (line.startsWith("– ")) console.log(`  ${line}`); // skipped parts
+  if (status !== 0) console.log(output, errors);
+  else for (const line of output.split("\n")) if (line.startsWith("– ")) console.log(`  ${line}`); // skipped parts
   return status === 0;
+}
+
+/** Runs the gates in their order, those that need not be alone two at a time. @returns how many failed. */
+async function runAll(gates: readonly Gate[]): Promise<number> {
+  let failures = 0;
+  let running: Promise<void>[] = [];
+  for (const [index, gate] of gates.entries()) {
+    if (gate.isAlone) await Promise.all(running);
+    else if (running.length >= 2) await Promise.race(running);
+    const ended: Promise<void> = run(gate, index).then((passed) => {
+      failures += Number(!passed);
+      running = running.filter((other) => other !== ended);
+    });
+    running.push(ended);
+    if (gate.isAlone) await ended;
+  }
+  await Promise.all(running);
+  return failures;
 }
 
 /** The tests of all reports. */
@@ -112,7 +142,7 @@ function countTests() {
 }
 
 const gates = process.argv[2] === "release" ? beforeRelease : beforeMerge;
-const failures = gates.map(run).filter((passed) => !passed).length;
+const failures = await runAll(gates);
 const { passed, failed, skipped } = countTests();
 rmSync(reports, { recursive: true });
 if (failures > 0) console.log(`${failures} of ${gates.length} gates failed`);
