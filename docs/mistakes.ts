@@ -1,4 +1,4 @@
-/** Runs the mistakes of docs/guides/common-mistakes.md, and writes the messages that the packages print into that page. */
+/** Runs the mistakes of docs/guides/common-mistakes.md, and writes the messages that the packages print into that page, each with a link to its error page. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -133,19 +133,25 @@ export const mistakes: Record<string, () => Promise<string>> = {
   "undefined-user-id": () => issueWrongly({ options: { userId: undefined } }),
 };
 
-const quotation = /(<!-- message: ([\w-]+) -->\n)```log\n(?:[\s\S]*?\n)??```/g;
+const quotation =
+  /(<!-- message: ([\w-]+) -->\n)```log\n(?:[\s\S]*?\n)??```(?:\n\nError page: \[`[\w-]+`\]\(\S+\)\.)?/g;
+
+/** The message as the page quotes it: the address at its end becomes a link below. */
+export function formatQuotation(message: string): string {
+  const { text = "", page } =
+    /^(?<text>.*?)(?: See https:\S+\/errors\/(?<page>[\w-]+))?$/s.exec(message)?.groups ?? {};
+  const link = page === undefined ? "" : `\n\nError page: [\`${page}\`](../errors/${page}.md).`;
+  return `\`\`\`log\n${text}\n\`\`\`${link}`;
+}
 
 /** Returns the page with current messages. @throws when the page and `mistakes` do not name the same mistakes. */
 export async function updateMessages(page: string): Promise<string> {
   const named = [...page.matchAll(quotation)].map(([, , name = ""]) => name);
   if (named.toSorted().join() !== Object.keys(mistakes).toSorted().join())
     throw new Error(`${file} and docs/mistakes.ts do not name the same mistakes: ${named.join(", ")}`);
-  const messages = new Map<string, string>();
-  for (const [name, make] of Object.entries(mistakes)) messages.set(name, await make());
-  return page.replace(
-    quotation,
-    (_whole, mark: string, name: string) => `${mark}\`\`\`log\n${messages.get(name)}\n\`\`\``,
-  );
+  const quotations = new Map<string, string>();
+  for (const [name, make] of Object.entries(mistakes)) quotations.set(name, formatQuotation(await make()));
+  return page.replace(quotation, (_whole, mark: string, name: string) => mark + quotations.get(name));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

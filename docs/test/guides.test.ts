@@ -1,4 +1,4 @@
-/** Checks the messages, figures and delays in the guides against the sources. */
+/** Checks the messages in the guides and error pages, and the figures and delays in the guides, against the sources. */
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { retryDelaysMs } from "../../packages/mock-server/src/delivery/deliveries.ts";
@@ -6,22 +6,24 @@ import { layers } from "../architecture.ts";
 import { isKnownMessage, parseStrings, readMessages } from "../messages.ts";
 import { readFromRoot } from "../snippets.ts";
 
-const guides = readdirSync(new URL("../guides", import.meta.url)).filter((file) => file.endsWith(".md"));
+const pages = ["docs/guides", "docs/errors"].flatMap((folder) =>
+  readdirSync(new URL(`../../${folder}`, import.meta.url))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `${folder}/${file}`),
+);
 const messages = readMessages();
 const readQuotedLines = (page: string) =>
   [...page.matchAll(/^```text\n([\s\S]*?)^```/gm)].flatMap(([, lines = ""]) => lines.trimEnd().split("\n"));
 
-describe.each(guides)("%s", (guide) => {
+describe.each(pages)("%s", (page) => {
   it("quotes only messages that are in the sources", () => {
-    const unknown = readQuotedLines(readFromRoot(`docs/guides/${guide}`)).filter(
-      (line) => !isKnownMessage(line, messages),
-    );
+    const unknown = readQuotedLines(readFromRoot(page)).filter((line) => !isKnownMessage(line, messages));
     expect(unknown).toEqual([]);
   });
 });
 
-it("the troubleshooting guide quotes messages", () => {
-  expect(readQuotedLines(readFromRoot("docs/guides/troubleshooting.md")).length).toBeGreaterThan(30);
+it("the pages quote messages", () => {
+  expect(pages.flatMap((page) => readQuotedLines(readFromRoot(page))).length).toBeGreaterThan(50);
 });
 
 describe("a quoted message", () => {

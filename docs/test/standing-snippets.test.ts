@@ -8,7 +8,9 @@ import { readFromRoot } from "../snippets.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-const guides = readdirSync(join(root, "docs/guides")).map((name) => `docs/guides/${name}`);
+const guides = ["docs/guides", "docs/errors"].flatMap((folder) =>
+  readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+);
 const readmes = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
 
 interface Block {

@@ -4,8 +4,10 @@ import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-ser
 import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
+import { toFieldMessages } from "./field-messages.ts";
 import { showCard } from "./links.ts";
 import { openClient } from "./much.ts";
+import { planNextCall } from "./repeat-later.ts";
 import { joinCoffeeClub } from "./template.ts";
 
 const template = {
@@ -79,6 +81,28 @@ it("chooses the next action after each error", async () => {
   expect(nextMoveAfter(await failure(stranger.getCard("card_1")))).toHaveProperty("callADeveloper");
   expect(() => nextMoveAfter(new RangeError("mine"))).toThrow("mine");
   expect(service.baseUrl).toBe(url);
+});
+
+it("names the message for each input of a form", async () => {
+  const { loyalty } = await open();
+  const request = { customer: { phone: "12", consents: { privacy: { version: "1" } } } };
+  const error = await loyalty.issueCard(template.id, request).catch((thrown: unknown) => thrown);
+  expect([...toFieldMessages(error).keys()]).toEqual(["/fieldValues/name", "/customer/phone"]);
+  expect(() => toFieldMessages(new RangeError("mine"))).toThrow("mine");
+});
+
+it("plans the next call after a failed one", async () => {
+  const { service, loyalty } = await open();
+  const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
+  const call = () =>
+    loyalty.issueCard(template.id, request, { maxRetries: 0 }).catch((thrown: unknown) => thrown);
+  service.faults.add({ phase: "before", kind: "status", status: 429, retryAfterSeconds: 90, times: 1 });
+  expect(planNextCall(await call())).toEqual({ delaySeconds: 90 });
+  service.faults.add({ phase: "before", kind: "status", status: 503, times: 1 });
+  expect(planNextCall(await call())).toEqual({ delaySeconds: 60 });
+  service.faults.add({ phase: "before", kind: "status", status: 403, times: 1 });
+  const forbidden = await call();
+  expect(() => planNextCall(forbidden)).toThrow("403");
 });
 
 it.each([true, false])(

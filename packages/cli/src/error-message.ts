@@ -14,13 +14,24 @@ const optionsByPointer: Readonly<Record<string, string>> = {
 
 /** The message has no text of the service, because that text can quote a customer. */
 export function formatError(error: IssuingError): string {
+  const { code } = error;
+  const { text, link } = splitMessage(error);
+  const lines = [code === "validation" ? nameOptions(text) : text, describeNext(error), link];
+  return lines.filter((line) => line !== undefined).join("\n");
+}
+
+function describeNext(error: IssuingError): string | undefined {
   const { code, outcome, idempotencyKey } = error;
-  const message = code === "validation" ? nameOptions(error.message) : error.message;
   if (outcome === "unknown" && idempotencyKey !== undefined)
-    return `${message}\nA card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.`;
-  return code === "network" || code === "timeout" || isKeyRefused(error)
-    ? `${message}\n\`loyalty-cards doctor\` checks the configuration.`
-    : message;
+    return "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
+  const isConfiguration = code === "network" || code === "timeout" || isKeyRefused(error);
+  return isConfiguration ? "`loyalty-cards doctor` checks the configuration." : undefined;
+}
+
+/** The message of an error of our packages, and the sentence with the address of its page, which gets its own line. */
+export function splitMessage({ message }: Error): { text: string; link?: string } {
+  const [link] = / See https:\S+$/.exec(message) ?? [];
+  return link === undefined ? { text: message } : { text: message.slice(0, -link.length), link: link.trim() };
 }
 
 /** Adds to each pointer the option that sets it. */

@@ -110,7 +110,7 @@ describe("errors of the service", () => {
     expect(await runCommand(["card", "x"], { env })).toMatchObject({
       code: 1,
       stderr:
-        "loyalty-cards: The connection to the service failed (ECONNREFUSED).\n`loyalty-cards doctor` checks the configuration.\n",
+        "loyalty-cards: The connection to the service failed (ECONNREFUSED).\n`loyalty-cards doctor` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors/network\n",
     });
   });
 

@@ -1,4 +1,5 @@
 /** Entry point for browser bundles: throws an error, because the API key must stay on the server. */
+import { formatErrorLink } from "@loyalty-cards/internal/error-link";
 import { browserMessage } from "./options.ts";
 
 // The same names as in index.ts, so that the bundler succeeds and the error appears in the browser.
@@ -13,4 +14,4 @@ export const nodeTransport = undefined;
 export const ProblemError = undefined;
 export const UnreadableBodyError = undefined;
 
-throw new Error(browserMessage);
+throw new Error(browserMessage + formatErrorLink("configuration"));

@@ -1,4 +1,5 @@
 /** Errors: what happened, whether a card may exist, and what to do next. */
+import { formatErrorLink } from "@loyalty-cards/internal/error-link";
 
 /** Problem details (RFC 9457). Members that this version does not know are kept. */
 export interface ProblemDetails {
@@ -63,7 +64,7 @@ const generalMessage = "Your loyalty card is not available right now. Please try
 /** Identifies errors of another installed copy of this package, which instanceof does not. */
 const brand = Symbol.for("@loyalty-cards/issuing-client/error");
 
-/** Every error of the client, except the caller's own abort. */
+/** Every error of the client, except the caller's own abort. The message ends with the address of the page that describes its `code`. */
 export class IssuingError extends Error {
   override readonly name: string = "IssuingError";
   readonly code: IssuingErrorCode;
@@ -84,7 +85,10 @@ export class IssuingError extends Error {
   declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
-    super(message, facts.cause === undefined ? {} : { cause: facts.cause });
+    const link = formatErrorLink(facts.code);
+    // The message of a copied error has the link already.
+    const text = message.endsWith(link) ? message : message + link;
+    super(text, facts.cause === undefined ? {} : { cause: facts.cause });
     this.code = facts.code;
     this.outcome = facts.outcome;
     this.retryable = facts.retryable ?? false;

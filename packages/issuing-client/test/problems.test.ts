@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { IssuingError, type IssuingErrorCode, isIssuingError, ProblemError } from "../src/index.ts";
-import { json, scripted, signUp, template } from "./scripted.ts";
+import { json, readText, scripted, signUp, template } from "./scripted.ts";
 
 async function getProblemError(response: Response): Promise<ProblemError> {
   const { client } = scripted([response], { maxRetries: 0 });
@@ -116,7 +116,7 @@ it("does not print text that the service sent", async () => {
 
 it("is an IssuingError with the name ProblemError and a message for the log", async () => {
   const error = await getProblemError(json({ title: "Teapot" }, 418));
-  expect([error.name, error.message, error instanceof IssuingError]).toEqual([
+  expect([error.name, readText(error), error instanceof IssuingError]).toEqual([
     "ProblemError",
     "The service responded 418 to issueCard.",
     true,

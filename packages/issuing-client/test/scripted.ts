@@ -68,6 +68,9 @@ export const networkError = (code: string) =>
   Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) });
 
 /** The error of a call that fails. */
+/** The message without the address of the error page. */
+export const readText = ({ message }: Error) => message.replace(/ See https:\S+$/, "");
+
 export async function catchIssuingError(promise: Promise<unknown>): Promise<IssuingError> {
   const error = await promise.then(
     () => undefined,

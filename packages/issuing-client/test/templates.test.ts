@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTemplate } from "../src/index.ts";
-import { card, json, scripted, signUp } from "./scripted.ts";
+import { card, json, readText, scripted, signUp } from "./scripted.ts";
 
 const club = defineTemplate(
   "tpl_club",
@@ -23,7 +23,7 @@ describe("a template with a schema", () => {
     const fieldValues = { name: 600100200 as never, points: "hunter2" as never };
     const error = await client.issueCard(club, { customer, fieldValues }).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "validation", outcome: "not-sent", attempts: 0 });
-    expect(error.message).toBe(
+    expect(readText(error)).toBe(
       "Field values do not match the template's schema: /fieldValues/name, /fieldValues/points.",
     );
     expect(error.userMessage).toMatch(/check them/);

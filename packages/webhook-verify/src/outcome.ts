@@ -1,4 +1,5 @@
 /** Reports what happened to each delivery: outcomes for metrics, and log lines for what the operator has to fix. */
+import { formatErrorLink } from "@loyalty-cards/internal/error-link";
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { formatErrorKind, formatErrorLocation, notify } from "@loyalty-cards/internal/reporting";
 import type { RawBodyErrorReason } from "./body.ts";
@@ -90,6 +91,10 @@ function describeRejection(reason: Rejection, skewSeconds: number | undefined): 
   }
 }
 
+/** A log line with the address of the page that describes its reason. */
+const addLink = (line: string, reason: Rejection | Misconfiguration | "handler-error") =>
+  line + formatErrorLink(`webhook-${reason}`);
+
 export type Reporter = ReturnType<typeof createReporter>;
 
 export function createReporter({ onOutcome, log = console.error, monotonicNow }: ReportOptions) {
@@ -125,9 +130,8 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
     }
   }
   function writeHandlerError(event: EventRef, error: unknown, consequence: string): void {
-    write(
-      `${toPrintable(event.type)} ${toPrintable(event.id)} failed: ${formatErrorLocation(error)}; ${consequence}`,
-    );
+    const line = `${toPrintable(event.type)} ${toPrintable(event.id)} failed: ${formatErrorLocation(error)}; ${consequence}`;
+    write(addLink(line, "handler-error"));
   }
   return {
     /** Calls `onOutcome`. `getOutcome` is called only when there is a listener. */
@@ -142,14 +146,13 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
     /** Without `onOutcome` a wrong secret would go unnoticed. An `invalid-payload` has a line of its own. */
     logRejection(reason: Rejection, skewSeconds: number | undefined): void {
       if (onOutcome !== undefined || reason === "invalid-payload") return;
-      writeLimited(reason, `rejected: ${describeRejection(reason, skewSeconds)}`);
+      writeLimited(reason, addLink(`rejected: ${describeRejection(reason, skewSeconds)}`, reason));
     },
     logHandlerTimeout(): void {
       if (onOutcome !== undefined) return;
-      writeLimited(
-        "handler-timeout",
-        "accept or the inbox took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.",
-      );
+      const line =
+        "accept or the inbox took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.";
+      writeLimited("handler-timeout", addLink(line, "timeout"));
     },
     logHandlerError(event: EventRef, error: unknown): void {
       writeHandlerError(event, error, "responded 503, so the service delivers again.");
@@ -163,9 +166,8 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
       );
     },
     logInvalidPayload(why: string): void {
-      write(
-        `a delivery has a valid signature, but is not an event: ${why}. Responded 400; the service delivers again.`,
-      );
+      const line = `a delivery has a valid signature, but is not an event: ${why}. Responded 400; the service delivers again.`;
+      write(addLink(line, "invalid-payload"));
     },
     /** Reports and logs what `process` threw. */
     processFailed(event: EventRef, error: unknown): void {
@@ -183,7 +185,7 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
     /** `fix` is what to change in this framework. */
     logMisconfiguration(reason: Misconfiguration, fix?: string): void {
       const line = misconfigurationLines[reason];
-      writeLimited(reason, fix === undefined ? line : `${line} ${fix}`);
+      writeLimited(reason, addLink(fix === undefined ? line : `${line} ${fix}`, reason));
     },
     /** A framework has no handler behind the receiver. */
     logMissingHandler(line: string): void {

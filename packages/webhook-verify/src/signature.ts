@@ -1,4 +1,5 @@
 /** The `Service-Signature` header, `t=<unix seconds>,v1=<hex>` (spec 5.5), and the error for a delivery that does not verify. */
+import { formatErrorLink } from "@loyalty-cards/internal/error-link";
 
 export interface SignatureHeader {
   /** `t` exactly as received: it is part of the signed text. */
@@ -71,11 +72,11 @@ export function describeFailure({ reason, skewSeconds = Number.NaN }: Verificati
     case "malformed-signature":
       return "malformed-signature; the Service-Signature header must be t=<unix seconds>,v1=<64 hex digits>, once. Does a proxy change it?";
     case "stale":
-      return `stale by ${skewSeconds} s: check the clock of this machine. The delivery was signed that long ago, which is more than toleranceSeconds.`;
+      return `stale by ${skewSeconds} s: check the clock of this machine. The delivery is older than toleranceSeconds.`;
     case "future":
-      return `future by ${-skewSeconds} s: check the clock of this machine. The delivery was signed that far ahead of it, which is more than toleranceSeconds.`;
+      return `future by ${-skewSeconds} s: check the clock of this machine. The delivery is further ahead than toleranceSeconds.`;
     case "mismatch":
-      return "mismatch; is this the secret of this endpoint? Each endpoint has its own. A body that was parsed or changed by a proxy does not match either.";
+      return "mismatch; is this the secret of this endpoint? Each endpoint has its own. A body that was parsed or changed does not match either.";
     case "invalid-payload":
       return "invalid-payload; the signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.";
   }
@@ -92,7 +93,9 @@ export class WebhookVerificationError extends Error {
   readonly skewSeconds: number | undefined;
 
   constructor(reason: VerificationErrorReason, { skewSeconds }: { skewSeconds?: number | undefined } = {}) {
-    super(`The delivery cannot be trusted: ${describeFailure({ reason, skewSeconds })}`);
+    super(
+      `The delivery is not trusted: ${describeFailure({ reason, skewSeconds })}${formatErrorLink(`webhook-${reason}`)}`,
+    );
     this.reason = reason;
     this.skewSeconds = skewSeconds;
   }

@@ -221,12 +221,16 @@ describe("a rejected delivery without onOutcome", () => {
       413,
       /rejected: too-large; .*maxBodyBytes/,
     ],
-  ])("%s is logged with the reason and what to check", async (_name, request, status, line) => {
-    const { receive, log } = createLogging({ now });
-    expect((await receive(request)).status).toBe(status);
-    expect(log).toEqual([expect.stringMatching(line)]);
-    expect(log.join()).not.toMatch(/whsec|card_1|evt_1/);
-  });
+  ])(
+    "%s is logged with the reason, what to check and the address of the error page",
+    async (_name, request, status, line) => {
+      const { receive, log } = createLogging({ now });
+      expect((await receive(request)).status).toBe(status);
+      expect(log).toEqual([expect.stringMatching(line)]);
+      expect(log[0]).toMatch(/rejected: ([\w-]+)[; ].* See https:\S+\/errors\/webhook-\1$/);
+      expect(log.join()).not.toMatch(/whsec|card_1|evt_1/);
+    },
+  );
 
   it("is logged when its body does not arrive in time, and when accept takes too long", async () => {
     const { receive, log } = createLogging({ now, timeoutMs: 20, accept: () => new Promise(() => {}) });

@@ -2,6 +2,7 @@
 import type { IssuingClient } from "@loyalty-cards/issuing-client";
 import type { BulkResult } from "@loyalty-cards/issuing-client/bulk";
 import { CommandError, exitCodes } from "../command-error.ts";
+import { splitMessage } from "../error-message.ts";
 import type { Printer } from "../printer.ts";
 import type { Terminal } from "../terminal.ts";
 import { ProgressDisplay } from "./progress.ts";
@@ -169,11 +170,11 @@ class ImportRun {
     if (result.status === "issued") files.addCard(userId, result.card.id);
     else if (result.status === "replayed") files.addCard(userId, result.cardId);
     else {
-      const { code, userMessage, message, cardId } = result.error;
+      const { code, userMessage, cardId } = result.error;
       if (cardId !== undefined) files.addCard(userId, cardId);
       // Rows with an unknown outcome are sent again by the next run, until the service has forgotten their keys.
       if (result.status === "rejected" || code === "idempotency-expired") {
-        const reason = code === "validation" ? userMessage : message;
+        const reason = code === "validation" ? userMessage : splitMessage(result.error).text;
         files.addRejected(record, { code, reason, key: result.idempotencyKey });
       }
     }
@@ -193,7 +194,10 @@ export function toCommandError(error: unknown, sentRows = 0): unknown {
   if (error instanceof CommandError && sentRows > 0)
     return new CommandError(error.message, exitCodes.stopped);
   // By name, because the package can be installed twice.
-  if (error instanceof Error && error.name === "CheckpointError") return new CommandError(error.message);
+  if (error instanceof Error && error.name === "CheckpointError") {
+    const { text, link = "" } = splitMessage(error);
+    return new CommandError(`${text}\n${link}`.trimEnd());
+  }
   return error;
 }
 

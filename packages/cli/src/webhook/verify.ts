@@ -1,6 +1,7 @@
 /** `webhook verify` and `webhook sign`. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { formatErrorLink } from "@loyalty-cards/internal/error-link";
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
@@ -50,6 +51,7 @@ export async function runVerify(context: Context, options: VerifyOptions, file?:
       style("red", `✗ rejected: ${reason}`),
       wrapText(explanation, print.columns, "  "),
       wrapText(`${style("bold", "Fix:")} ${fix}`, print.columns, "  "),
+      ` ${formatErrorLink(`webhook-${reason}`)}`,
     ].join("\n"),
   );
   return exitCodes.failed;

@@ -73,7 +73,8 @@ export class CheckpointError extends Error {
   readonly reason: "unreadable" | "other-run" | "in-use";
 
   constructor(message: string, reason: CheckpointError["reason"]) {
-    super(message);
+    // Not by formatErrorLink, which this file would share with the client: its import would then load a third file.
+    super(`${message} See https://loyalty-cards.github.io/loyalty-cards/errors/checkpoint-${reason}`);
     this.reason = reason;
   }
 }
