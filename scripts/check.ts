@@ -55,7 +55,11 @@ const beforeMerge: readonly Gate[] = [
   { name: "sizes", command: "npx size-limit" },
   { name: "costs: bundles, imports, dependencies, types", command: "npm run release -- costs" },
   { name: "packed tarballs", command: "npm run compat -- packed" },
-  { name: "examples in empty folders", command: "npm run compat -- examples testing express next workers" },
+  {
+    name: "examples in empty folders",
+    command:
+      "npm run compat -- examples testing express next workers getting-started-express getting-started-fastify",
+  },
   { name: "guides and reference", command: "npm run docs" },
   { name: "killed receivers", command: "npm run compat -- crash-inbox 150 6", linuxOnly: needsServers },
   { name: "killed bulk runs", command: "npm run compat -- crash-bulk 2000 4" },

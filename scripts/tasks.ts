@@ -49,6 +49,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "examples copied into empty folders, with the packed tarballs; add a name to run one",
       commands: [script("scripts/copied-examples.ts")],
     },
+    "first-minute": {
+      description:
+        "the time from an empty folder to the first card and the first verified webhook, by the guide; add --runs N or a framework",
+      commands: [script("scripts/first-minute.ts")],
+    },
     readmes: {
       description: "the first program of each README, and the command, on Node 20, 22 and 24",
       commands: [script("scripts/first-snippets.ts")],

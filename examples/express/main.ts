@@ -6,7 +6,7 @@ const { LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_TEMPLATE_ID, LOYALTY_SIGNING_SECRE
 const { app, inbox, issueMissing } = await openShop({
   url: LOYALTY_URL ?? "",
   key: LOYALTY_API_KEY ?? "",
-  namespace: process.env.LOYALTY_NAMESPACE ?? "development",
+  namespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development",
   template: LOYALTY_TEMPLATE_ID ?? "",
   secret: LOYALTY_SIGNING_SECRET ?? "",
   file: process.env.SHOP_FILE ?? "shop.db",

@@ -15,19 +15,19 @@ npm install fastify
 # #endregion
 
 # #region install-next
-npm install next react react-dom server-only
+npm install next react react-dom server-only && npm install --save-dev @types/react
 # #endregion
 
 # #region start-express
-npx @loyalty-cards/mock-server exec --port 4010 --seed seed.json -- npx tsx shop-express.ts
+npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- npx tsx shop-express.ts &
 # #endregion
 
 # #region start-fastify
-npx @loyalty-cards/mock-server exec --port 4010 --seed seed.json -- npx tsx shop-fastify.ts
+npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- npx tsx shop-fastify.ts &
 # #endregion
 
 # #region start-next
-npx @loyalty-cards/mock-server exec --port 4010 --seed seed.json -- npx next dev
+npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- npx next dev &
 # #endregion
 
 # Without the mock service, which a test starts itself.
@@ -38,6 +38,15 @@ npx tsx shop-express.ts
 # #region sign-up
 curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
   -d '{ "name": "Anna", "email": "anna@example.com", "phone": "600100200" }'
+# #endregion
+
+# #region purchase
+card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*')
+curl http://localhost:4010/_mock/cards/$card/purchase -H "Content-Type: application/json" -d '{ "points": 120 }'
+# #endregion
+
+# #region stop
+kill %1
 # #endregion
 
 # #region users
@@ -57,7 +66,7 @@ npm ci && npm run build
 mkdir -p ../my-shop
 npm pack --ignore-scripts --pack-destination ../my-shop \
   --workspace packages/issuing-client --workspace packages/webhook-verify \
-  --workspace packages/webhook-inbox --workspace packages/mock-server
+  --workspace packages/webhook-inbox --workspace packages/mock-server --workspace packages/cli
 # #endregion
 
 # #region install-tarballs

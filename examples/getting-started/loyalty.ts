@@ -34,7 +34,7 @@ let client: IssuingClient | undefined;
 /** Created at the first request, because a build has no API key. Reads LOYALTY_URL and LOYALTY_API_KEY. */
 function loyalty(): IssuingClient {
   client ??= createIssuingClient({
-    idempotencyNamespace: process.env.LOYALTY_NAMESPACE ?? "development", // one name for each user table
+    idempotencyNamespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development", // one name for each user table
     deadlineMs: 5_000, // the longest time that a visitor waits
   });
   return client;

@@ -23,13 +23,16 @@ export interface Shell {
 export function openShell(ports: { shop: number; service: number }): Shell {
   const folder = mkdtempSync(join(tmpdir(), "guides-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const seed = join(folder, "seed.json");
-  writeFileSync(seed, withPort(readFileSync(join(here, "seed.json"), "utf8")));
-  const bin = JSON.stringify(join(root, "packages/mock-server/src/adapters/bin.ts"));
-  const isOurs = '[ "$1" = @loyalty-cards/mock-server ]'; // npm has an unrelated package named mock-server
+  const inRoot = (file: string) => JSON.stringify(join(root, file));
   stub(
     "npx",
-    `if [ "$1" = tsx ]; then shift; exec node "$@"; fi\n${isOurs} || exit 127\nshift\nexec node ${bin} "$@"`,
+    `name=$1; shift
+case $name in
+  tsx) exec node "$@" ;;
+  loyalty-cards) exec node ${inRoot("packages/cli/src/bin.ts")} "$@" ;;
+  @loyalty-cards/mock-server) exec node ${inRoot("packages/mock-server/src/adapters/bin.ts")} "$@" ;;
+  *) exit 127 ;; # npm has unrelated packages, such as mock-server
+esac`,
   );
   stub("npm", 'echo "npm $* $LOYALTY_URL $LOYALTY_TEMPLATE_ID"'); // the script of a reader
 
@@ -46,7 +49,7 @@ export function openShell(ports: { shop: number; service: number }): Shell {
   }
 
   function start(region: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
-    const line = withPort(readRegion(program, "commands.sh", region)).replace(" seed.json", ` "${seed}"`);
+    const line = withPort(readRegion(program, "commands.sh", region)).replace(/ &$/, ""); // not in the background
     const child = spawn("bash", ["-c", line], {
       cwd: here,
       detached: true, // in its own process group, so that all of it can be killed

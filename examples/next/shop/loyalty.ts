@@ -12,6 +12,6 @@ export const loyalty = (): IssuingClient =>
     createIssuingClient({
       baseUrl: process.env.LOYALTY_URL ?? "",
       apiKey: process.env.LOYALTY_API_KEY ?? "",
-      idempotencyNamespace: process.env.LOYALTY_NAMESPACE ?? "development", // one name for each user table
+      idempotencyNamespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development", // one name for each user table
     }),
   );

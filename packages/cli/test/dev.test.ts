@@ -1,10 +1,11 @@
 /** `dev`: what it prints, forwards and reports, and options that cannot be used. */
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { parseEnv } from "node:util";
+import { parseEnv, promisify } from "node:util";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createFolder } from "./run-command.ts";
@@ -72,6 +73,32 @@ describe("dev", () => {
     expect(stderr).toContain(`Console    ${url}/console\n`);
     expect(stderr).toMatch(/\nStopped\.\n$/);
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it("prints a request that issues a card, also with a template that has required fields, in 80 columns", async () => {
+    const cwd = createFolder();
+    const fields = [
+      { key: "name", type: "name", required: true },
+      { key: "cups", type: "number", required: true },
+      { key: "barista's note", type: "text", required: true },
+      { key: "town", type: "text" },
+    ];
+    const seed = { templates: [{ id: "tpl_club", name: "Club", fields }] };
+    writeFileSync(join(cwd, "seed.json"), JSON.stringify(seed));
+    for (const args of [[], ["--seed", "seed.json"]]) {
+      const running = start(["dev", "--port", "0", ...args], { cwd, isTTY: true });
+      const text = await running.waitFor(/record a purchase in the console\.\n\n/);
+      const lines = text.split("\n").filter((line) => !line.startsWith("  -d"));
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+      const command = /^curl [\s\S]*?'$/m.exec(text)?.[0] ?? "";
+      const { stdout } = await promisify(execFile)("bash", ["-c", `${command} --silent`]);
+      const card = JSON.parse(stdout);
+      expect(card).toMatchObject({ id: expect.stringMatching(/^card_/), status: "active" });
+      expect((await fetch(card.publicUrl)).status).toBe(200);
+      expect(await running.waitFor(/← POST/)).toMatch(/ 201 .*← POST \S+\/passes {2}card_/);
+      running.interrupt();
+      await running.exit;
+    }
   });
 
   it("forwards signed webhooks, with a secret for .env", async () => {

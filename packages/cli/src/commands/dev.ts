@@ -1,5 +1,6 @@
 /** `dev` and `exec`: the mock service with its console on this machine, for a person or while a command runs. */
 import { resolve } from "node:path";
+import type { TemplateField } from "@loyalty-cards/mock-server";
 import type { Exchange, MockServer, Seed } from "@loyalty-cards/mock-server/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
@@ -7,6 +8,8 @@ import { CommandError } from "../command-error.ts";
 import { formatTable } from "../printer.ts";
 import { knownTypes } from "../webhook/events.ts";
 import { defaultSecretVariable } from "../webhook/receiver.ts";
+
+const guidesUrl = "https://github.com/loyalty-cards/loyalty-cards#documentation";
 
 /** What the options of the service declare; it validates the names. */
 type EventTypes = NonNullable<Seed["endpoints"]>[number]["events"];
@@ -92,6 +95,7 @@ async function runDev(context: Context, options: ServerOptions): Promise<undefin
     watchParent(stop);
   });
   printReady(context, options, server, forwarded);
+  if (!print.isJson) print.info(await describeFirstCard(print, server));
   for (const exchange of early) show(exchange);
   early = undefined;
   await stopped;
@@ -212,7 +216,10 @@ function printReady(
   const rows = [
     ["Console", print.style("cyan", consoleUrl)],
     ["Reference", print.style("cyan", `${url}/api/docs`)],
-    ...(forwarded ? [["Webhooks", `${describeEvents(forwarded.events)} to ${forwarded.url}`]] : []),
+    ["Guides", print.style("cyan", guidesUrl)],
+    forwarded
+      ? ["Webhooks", `${describeEvents(forwarded.events)} to ${forwarded.url}`]
+      : ["Webhooks", print.style("dim", "none; --forward http://localhost:3000/webhooks sends them there")],
     ...(data === undefined ? [] : [["Data", data]]),
     ...(timeFactor === undefined ? [] : [["Clock", `${timeFactor} times as fast as real time`]]),
   ];
@@ -238,6 +245,28 @@ function printReady(
       print.info(print.style("dim", `# ${defaultSecretVariable} is the one that you have set.`));
     print.info("");
   }
+}
+
+/** A request to paste into another terminal. It needs nothing but curl, so that it works in an empty folder. */
+async function describeFirstCard({ style }: Context["print"], { url, service }: MockServer): Promise<string> {
+  const response = await fetch(`${url}/_mock/templates`);
+  const { items } = (await response.json()) as { items: { id: string; fields: TemplateField[] }[] };
+  const required = (items.find(({ id }) => id === service.templateId)?.fields ?? []).filter(
+    (field) => field.required,
+  );
+  const values = required.map(({ key, type }) => [key, type === "number" ? 1 : "Anna"]);
+  const card = {
+    customer: { name: "Anna", consents: { privacy: { version: "1" } } },
+    ...(values.length > 0 && { fieldValues: Object.fromEntries(values) }),
+  };
+  return [
+    style("dim", "# Paste into another terminal: it issues a card"),
+    `curl ${url}/api/v1/templates/${encodeURIComponent(service.templateId)}/passes \\`,
+    `  -H "Authorization: Bearer ${service.apiKeys.website}" -H "Idempotency-Key: first" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${JSON.stringify(card).replaceAll("'", "'\\''")}'`,
+    `${style("dim", "# Open the card's publicUrl, and record a purchase in the console.")}\n`,
+  ].join("\n");
 }
 
 const describeEvents = (events: readonly string[]) =>
