@@ -1,6 +1,6 @@
 /**
- * Packs each package and checks the tarball: publint, attw, that every import is installed with it, and that its files are
- * those of `packages/NAME/tarball.txt`. `--write` updates the lists.
+ * Packs each package and checks the tarball: publint, attw, that every import is installed with it, that the links of its
+ * documentation lead to files of the tarball, and that its files are those of `packages/NAME/tarball.txt`. `--write` updates the lists.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import ts from "typescript";
 import { pack } from "./pack.ts";
+import { findBrokenLinks } from "./package-docs.ts";
 import { hasEntryPoints, type Manifest, type Published, published, root } from "./published.ts";
 
 let failures = 0;
@@ -57,6 +58,10 @@ function check(one: Published, destination: string): void {
   )) {
     for (const other of findUninstalledImports(readFileSync(join(folder, path), "utf8"), manifest))
       fail(`${name}: ${path} imports ${other}, which is neither a dependency nor a peer dependency`);
+  }
+  for (const path of paths.filter((one) => one.startsWith("docs/") || one === "llms.txt")) {
+    for (const target of findBrokenLinks(path, readFileSync(join(folder, path), "utf8"), paths))
+      fail(`${name}: ${path} links to ${target}, which is not in the tarball`);
   }
   const [list, listFile] = [toList(paths), join(folder, "tarball.txt")];
   if (process.argv.includes("--write")) writeFileSync(listFile, list);

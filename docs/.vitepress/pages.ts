@@ -13,6 +13,7 @@ export const excluded = [
   "**/CHANGELOG.md",
   "**/THIRD-PARTY.md",
   "compat/**",
+  "packages/*/docs/**",
   "openapi/**",
   "reports/**",
   "coverage/**",
