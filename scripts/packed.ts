@@ -42,6 +42,7 @@ try {
     ],
     ["inbox.mjs", "stored, duplicate, processed once"],
     ["inbox.cjs", "stored, duplicate, processed once"],
+    ["contract.mjs", "contract and documentation are complete"],
     ["bundle.mjs", "rejected in browsers, accepted on servers"],
   ] as const) {
     expectOutput(expected, consumer.run(process.execPath, program), program);
