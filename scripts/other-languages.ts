@@ -89,7 +89,7 @@ interface Vector {
 
 /** @returns a sentence for each vector with another verdict or reason than expected. */
 export function findDisagreements(vectors: readonly Vector[], output: string): string[] {
-  const lines = output.trimEnd().split("\n");
+  const lines = output.trimEnd().split(/\r?\n/);
   const found = vectors.flatMap(({ name, verdict, reason = "-" }, index) => {
     const expected = `${verdict}\t${reason}\t${name}`;
     const line = lines[index] ?? "nothing";

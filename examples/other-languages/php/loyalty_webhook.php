@@ -5,14 +5,19 @@
 declare(strict_types=1);
 
 // #region verify
-/** The delivery does not verify. The message is the reason: log it, and do not send it in the response. */
+/** The message is the reason: log it, and do not send it in the response. */
 class Rejected extends Exception
 {
 }
 
 /** Returns the event. During a rotation there are two secrets. */
-function verify(string $body, ?string $header, array $secrets, ?int $now = null, float $tolerance = 300): array
-{
+function verify(
+    string $body,
+    ?string $header,
+    array $secrets,
+    ?int $now = null,
+    float $tolerance = 300,
+): array {
     if ($secrets === [] || in_array('', $secrets, true)) {
         throw new InvalidArgumentException('The signing secret is empty.');
     }
@@ -27,7 +32,8 @@ function verify(string $body, ?string $header, array $secrets, ?int $now = null,
         $values[$name][] = $value;
     }
     ['t' => $times, 'v1' => $signatures] = $values;
-    $isWellFormed = $isWellFormed && count($times) === 1 && preg_match('/^[0-9]{1,12}$/D', $times[0])
+    $isWellFormed = $isWellFormed
+        && count($times) === 1 && preg_match('/^[0-9]{1,12}$/D', $times[0])
         && in_array(count($signatures), range(1, 5), true)
         && preg_grep('/^[0-9a-f]{64}$/Di', $signatures, PREG_GREP_INVERT) === [];
     if (!$isWellFormed) {
@@ -52,9 +58,13 @@ function verify(string $body, ?string $header, array $secrets, ?int $now = null,
 /** Returns the event of a verified body. */
 function readEvent(string $body): array
 {
-    // json_decode rejects JSON with half of a surrogate pair. Replaced by a NUL, it is rejected below only where it matters.
-    $escapes = '/\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}|\\\\u(d[89a-f][0-9a-f]{2})|\\\\./i';
-    $json = preg_replace_callback($escapes, fn ($match) => isset($match[1]) ? '\u0000' : $match[0], $body);
+    // json_decode rejects JSON with half of a surrogate pair. Replaced by a NUL,
+    // it is rejected below only where it matters.
+    $json = preg_replace_callback(
+        '/\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}|\\\\u(d[89a-f][0-9a-f]{2})|\\\\./i',
+        fn ($match) => isset($match[1]) ? '\u0000' : $match[0],
+        $body,
+    );
     $event = json_decode(preg_replace('/^\xEF\xBB\xBF/', '', $json), true, 4096);
     foreach (['id', 'type', 'createdAt'] as $name) {
         $text = is_array($event) ? $event[$name] ?? null : null;

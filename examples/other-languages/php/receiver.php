@@ -7,10 +7,12 @@ declare(strict_types=1);
 // #region receiver
 require __DIR__ . '/loyalty_webhook.php';
 
-$secrets = explode(',', getenv('LOYALTY_SIGNING_SECRET') ?: ''); // two during a rotation
-$body = file_get_contents('php://input'); // the bytes as they arrived: not parsed, not decoded
+// Two during a rotation, separated by a comma.
+$secrets = explode(',', getenv('LOYALTY_SIGNING_SECRET') ?: '');
+$header = $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null;
+$body = file_get_contents('php://input'); // the bytes: not parsed, not decoded
 try {
-    $event = verify($body, $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null, $secrets);
+    $event = verify($body, $header, $secrets);
     store($event);
     http_response_code(204);
 } catch (Rejected $rejected) {
@@ -20,7 +22,7 @@ try {
 
 function store(array $event): void
 {
-    // Here: insert $event['id'] into a table with a unique key, and ignore a duplicate.
+    // Insert $event['id'] into a table with a unique key; ignore a duplicate.
     error_log("received {$event['type']} {$event['id']}");
 }
 // #endregion

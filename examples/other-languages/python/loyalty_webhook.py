@@ -9,11 +9,11 @@ import time
 
 # #region verify
 class Rejected(Exception):
-    """The delivery does not verify. The text is the reason: log it, and do not send it in the response."""
+    """The text is the reason: log it, and do not send it in the response."""
 
 
 def verify(body, header, secrets, now=None, tolerance=300):
-    """Returns the event. The body and the secrets are bytes; a rotation has two secrets."""
+    """Returns the event. The body and the secrets are bytes."""
     if not secrets or not all(secrets):
         raise ValueError("The signing secret is empty.")
     if not header:
@@ -25,16 +25,21 @@ def verify(body, header, secrets, now=None, tolerance=300):
         len(header) <= 1024
         and all(name and equals for name, equals, _ in pairs)
         and len(times) == 1 and re.fullmatch("[0-9]{1,12}", times[0])
-        and 1 <= len(signatures) <= 5 and all(re.fullmatch("[0-9a-fA-F]{64}", one) for one in signatures)
+        and 1 <= len(signatures) <= 5
+        and all(re.fullmatch("[0-9a-fA-F]{64}", one) for one in signatures)
     )
     if not is_well_formed:
         raise Rejected("malformed-signature")
     age = int(time.time() if now is None else now) - int(times[0])
     if abs(age) > tolerance:
         raise Rejected("stale" if age > 0 else "future")
-    expected = [hmac.new(secret, times[0].encode() + b"." + body, hashlib.sha256).hexdigest() for secret in secrets]
-    # A list and not a generator, so that all are compared and the time does not depend on which one matches.
-    if not any([hmac.compare_digest(one, other.lower()) for one in expected for other in signatures]):
+    signed = times[0].encode() + b"." + body
+    matches = 0  # all are compared, so that the time does not depend on which one matches
+    for secret in secrets:
+        expected = hmac.new(secret, signed, hashlib.sha256).hexdigest()
+        for signature in signatures:
+            matches += hmac.compare_digest(expected, signature.lower())
+    if matches == 0:
         raise Rejected("mismatch")
     return read_event(body)
 # #endregion
@@ -44,12 +49,14 @@ def verify(body, header, secrets, now=None, tolerance=300):
 def read_event(body):
     """Returns the event of a verified body."""
     try:
-        event = json.loads(body.decode("utf-8-sig"), parse_constant=int)  # int("NaN") raises: it is not JSON
+        # int("NaN") raises: NaN is not JSON.
+        event = json.loads(body.decode("utf-8-sig"), parse_constant=int)
         texts = [event[name] for name in ("id", "type", "createdAt")]
-        utf16 = [text.encode("utf-16-le") for text in texts]  # raises for half of a surrogate pair
+        utf16 = [text.encode("utf-16-le") for text in texts]  # raises for half a pair
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Rejected("invalid-payload") from None
-    if not 1 <= len(utf16[0]) // 2 <= 512 or any("\0" in text for text in texts):
+    has_nul = any("\0" in text for text in texts)
+    if has_nul or not 1 <= len(utf16[0]) // 2 <= 512:
         raise Rejected("invalid-payload")
     return event
 # #endregion

@@ -1,12 +1,13 @@
 """Receives the webhooks on a port: LOYALTY_SIGNING_SECRET=… PORT=3000 python3 receiver.py"""
 
+# #region receiver
 import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from loyalty_webhook import Rejected, verify
 
-# #region receiver
-secrets = os.environ["LOYALTY_SIGNING_SECRET"].encode().split(b",")  # two during a rotation
+# Two during a rotation, separated by a comma.
+secrets = os.environ["LOYALTY_SIGNING_SECRET"].encode().split(b",")
 
 
 class Webhooks(BaseHTTPRequestHandler):
@@ -14,9 +15,10 @@ class Webhooks(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length") or 0)
         if not 0 <= length <= 1024 * 1024:
             return self.respond(413)
-        body = self.rfile.read(length)  # the bytes as they arrived: not parsed, not decoded
+        body = self.rfile.read(length)  # the bytes: not parsed, not decoded
+        header = ", ".join(self.headers.get_all("service-signature", []))
         try:
-            event = verify(body, ", ".join(self.headers.get_all("service-signature", [])), secrets)
+            event = verify(body, header, secrets)
         except Rejected as rejected:
             self.log_message("rejected a webhook: %s", rejected)
             return self.respond(401)
@@ -29,9 +31,10 @@ class Webhooks(BaseHTTPRequestHandler):
 
 
 def store(event):
-    # Here: insert event["id"] into a table with a unique key, and ignore a duplicate.
+    # Insert event["id"] into a table with a unique key; ignore a duplicate.
     print("received", event["type"], event["id"], flush=True)
+
+
+address = ("127.0.0.1", int(os.environ["PORT"]))
+ThreadingHTTPServer(address, Webhooks).serve_forever()
 # #endregion
-
-
-ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Webhooks).serve_forever()

@@ -5,13 +5,14 @@
 # #region receiver
 require_relative "loyalty_webhook"
 
-secrets = ENV.fetch("LOYALTY_SIGNING_SECRET").split(",") # two during a rotation
+# Two during a rotation, separated by a comma.
+secrets = ENV.fetch("LOYALTY_SIGNING_SECRET").split(",")
 
-# Here: insert the id into a table with a unique key, and ignore a duplicate.
+# Insert the id into a table with a unique key; ignore a duplicate.
 store = ->(event) { warn "received #{event["type"]} #{event["id"]}" }
 
 run(lambda do |env|
-  body = env["rack.input"].read # the bytes as they arrived: not parsed, not decoded
+  body = env["rack.input"].read # the bytes: not parsed, not decoded
   store.call(verify(body, env["HTTP_SERVICE_SIGNATURE"], secrets))
   [204, {}, []]
 rescue Rejected => e

@@ -6,7 +6,7 @@ require "json"
 require "openssl"
 
 # #region verify
-# The delivery does not verify. The message is the reason: log it, and do not send it in the response.
+# The message is the reason: log it, and do not send it in the response.
 class Rejected < StandardError; end
 
 # Returns the event. During a rotation there are two secrets.
@@ -15,10 +15,14 @@ def verify(body, header, secrets, now: Time.now.to_i, tolerance: 300)
   raise Rejected, "missing-signature" if header.to_s.empty?
 
   pairs = header.split(",", -1).map { |part| part.sub(/\A[ \t]+/, "").split("=", 2) }
-  times, signatures = %w[t v1].map { |name| pairs.select { |pair| pair[0] == name }.map { |pair| pair[1].to_s } }
-  is_well_formed = header.length <= 1024 && pairs.all? { |name, value| !name.to_s.empty? && value } &&
+  times, signatures = %w[t v1].map do |wanted|
+    pairs.filter_map { |name, value| value.to_s if name == wanted }
+  end
+  is_well_formed = header.length <= 1024 &&
+                   pairs.all? { |name, value| !name.to_s.empty? && value } &&
                    times.length == 1 && times[0].match?(/\A[0-9]{1,12}\z/) &&
-                   signatures.length.between?(1, 5) && signatures.all?(/\A[0-9a-fA-F]{64}\z/)
+                   signatures.length.between?(1, 5) &&
+                   signatures.all?(/\A[0-9a-fA-F]{64}\z/)
   raise Rejected, "malformed-signature" unless is_well_formed
 
   age = now - times[0].to_i
@@ -27,7 +31,9 @@ def verify(body, header, secrets, now: Time.now.to_i, tolerance: 300)
   signed = "#{times[0]}.".b + body.b
   expected = secrets.map { |secret| OpenSSL::HMAC.hexdigest("SHA256", secret, signed) }
   # All are compared, so that the time does not depend on which one matches.
-  matches = expected.product(signatures).count { |one, other| OpenSSL.secure_compare(one, other.downcase) }
+  matches = expected.product(signatures).count do |one, other|
+    OpenSSL.secure_compare(one, other.downcase)
+  end
   raise Rejected, "mismatch" if matches.zero?
 
   read_event(body)
@@ -40,12 +46,15 @@ def read_event(body)
   json = body.dup.force_encoding("UTF-8")
   raise Rejected, "invalid-payload" unless json.valid_encoding?
 
-  # JSON.parse rejects half of a surrogate pair. Replaced by a NUL, it is rejected below only where it matters.
-  json = json.gsub(/\\ud[89ab]\h\h\\ud[c-f]\h\h|\\u(d[89a-f]\h\h)|\\./i) { |escape| $1 ? "\\u0000" : escape }
+  # JSON.parse rejects half of a surrogate pair. Replaced by a NUL, it is rejected
+  # below only where it matters.
+  escapes = /\\ud[89ab]\h\h\\ud[c-f]\h\h|\\u(d[89a-f]\h\h)|\\./i
+  json = json.gsub(escapes) { |escape| $1 ? "\\u0000" : escape }
   event = JSON.parse(json.delete_prefix("\uFEFF"), max_nesting: false)
   texts = event.is_a?(Hash) ? event.values_at("id", "type", "createdAt") : [nil]
   are_texts = texts.all? { |text| text.is_a?(String) && !text.include?("\0") }
-  raise Rejected, "invalid-payload" unless are_texts && texts[0].encode("UTF-16LE").bytesize.between?(2, 1024)
+  is_event = are_texts && texts[0].encode("UTF-16LE").bytesize.between?(2, 1024)
+  raise Rejected, "invalid-payload" unless is_event
 
   event
 rescue JSON::ParserError

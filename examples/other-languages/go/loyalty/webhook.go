@@ -18,7 +18,7 @@ import (
 
 // #region verify
 
-// Rejected is the reason why a delivery does not verify: log it, and do not send it in the response.
+// Rejected is the reason: log it, and do not send it in the response.
 type Rejected string
 
 func (reason Rejected) Error() string { return string(reason) }
@@ -26,7 +26,9 @@ func (reason Rejected) Error() string { return string(reason) }
 var timestampForm = regexp.MustCompile(`^[0-9]{1,12}$`)
 
 // Verify returns the event. During a rotation there are two secrets.
-func Verify(body []byte, header string, secrets [][]byte, now time.Time, tolerance time.Duration) (*Event, error) {
+func Verify(
+	body []byte, header string, secrets [][]byte, now time.Time, tolerance time.Duration,
+) (*Event, error) {
 	if header == "" {
 		return nil, Rejected("missing-signature")
 	}
@@ -44,7 +46,8 @@ func Verify(body []byte, header string, secrets [][]byte, now time.Time, toleran
 			signatures = append(signatures, signature)
 		}
 	}
-	if !isWellFormed || len(times) != 1 || !timestampForm.MatchString(times[0]) || len(signatures) == 0 || len(signatures) > 5 {
+	isWellFormed = isWellFormed && len(times) == 1 && timestampForm.MatchString(times[0])
+	if !isWellFormed || len(signatures) == 0 || len(signatures) > 5 {
 		return nil, Rejected("malformed-signature")
 	}
 	seconds, _ := strconv.ParseInt(times[0], 10, 64)
@@ -89,13 +92,16 @@ func readEvent(body []byte) (*Event, error) {
 		return nil, Rejected("invalid-payload")
 	}
 	event := &Event{Data: members["data"]}
-	for name, target := range map[string]*string{"id": &event.ID, "type": &event.Type, "createdAt": &event.CreatedAt} {
+	texts := map[string]*string{"id": &event.ID, "type": &event.Type, "createdAt": &event.CreatedAt}
+	for name, target := range texts {
 		raw := members[name]
-		if !bytes.HasPrefix(raw, []byte(`"`)) || json.Unmarshal(raw, target) != nil || strings.Contains(*target, "\x00") {
+		isText := bytes.HasPrefix(raw, []byte(`"`)) && json.Unmarshal(raw, target) == nil
+		if !isText || strings.Contains(*target, "\x00") {
 			return nil, Rejected("invalid-payload")
 		}
 		// Go decodes half of a surrogate pair as U+FFFD, so that two ids could become equal.
-		sent := bytes.Count(raw, []byte("\uFFFD")) + bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`))
+		sent := bytes.Count(raw, []byte("\uFFFD"))
+		sent += bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`))
 		if strings.Count(*target, "\uFFFD") > sent {
 			return nil, Rejected("invalid-payload")
 		}
