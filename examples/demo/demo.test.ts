@@ -1,11 +1,15 @@
 /** The demo succeeds only if every step succeeded. */
-import { expect, it } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
+import { findLine } from "../getting-started/line.ts";
 import { runDemo } from "./demo.ts";
 
-it("succeeds and prints one line per step", async () => {
+it("succeeds and prints each step with its time, in 80 columns", async () => {
   const lines: string[] = [];
   expect(await runDemo((line) => lines.push(line))).toBe(true);
-  expect(lines.filter((line) => /^[✓✗]/u.test(line)).map((line) => line.slice(0, 35).trim())).toEqual([
+  expect(lines.filter((line) => /^[✓✗]/u.test(line)).map((line) => line.replace(/ +\d+ ms$/, ""))).toEqual([
     "✓ The shop opens",
     "✓ Anna signs up",
     "✓ Anna sends the form again",
@@ -14,19 +18,54 @@ it("succeeds and prints one line per step", async () => {
     "✓ The signed webhook arrives",
     "✓ An attacker changes that delivery",
   ]);
-  expect(lines.filter((line) => line.startsWith("✓")).every((line) => /\d+ ms$/.test(line))).toBe(true);
+  expect(
+    lines.filter((line) => line.startsWith("✓")).every((line) => / \d+ ms$/.test(line) && line.length === 80),
+  ).toBe(true);
 });
 
 it("fails at the step whose webhook was lost", async () => {
   const lines: string[] = [];
   const lost = () => new Response(null, { status: 204 });
   expect(await runDemo((line) => lines.push(line), { deliver: lost })).toBe(false);
-  expect(lines.at(-1)).toMatch(/^✗ The signed webhook arrives +expected a balance of 120 in the shop/u);
+  expect(lines.slice(-2)).toEqual([
+    expect.stringMatching(/^✗ The signed webhook arrives +\d+ ms$/u),
+    "    expected a balance of 120 in the shop",
+  ]);
 });
 
 it("fails when no card can be issued", async () => {
   const lines: string[] = [];
   const templates = [{ id: "tpl_other", name: "Other" }];
   expect(await runDemo((line) => lines.push(line), { templates })).toBe(false);
-  expect(lines.at(-1)).toMatch(/^✗ Anna signs up +expected 201/u);
+  expect(lines.slice(-2)).toEqual([expect.stringMatching(/^✗ Anna signs up /u), "    expected 201"]);
+});
+
+it("leaves the shop and the service running with --keep, so that the printed links open, until Ctrl-C", async () => {
+  const program = fileURLToPath(new URL("main.ts", import.meta.url));
+  const flags = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
+  const child = spawn(process.execPath, [...flags, program, "--keep"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [text] = await findLine(child, /^[\s\S]*\(record a purchase\)\n/);
+  const links = [...text.matchAll(/http:\/\/127\S+/g)].map(([link]) => link);
+  expect(links).toHaveLength(8); // those of the steps, and again the three at the end
+  for (const link of links) {
+    const response = await fetch(link, { redirect: "manual" });
+    expect([link, response.status < 400]).toEqual([link, true]);
+    await response.body?.cancel();
+  }
+
+  const shop = /shop +(\S+\/)/.exec(text)?.[1] ?? "";
+  const getHome = async () => (await fetch(shop)).text();
+  expect(await getHome()).toMatch(
+    /<h2>Anna Kowalska<\/h2>\s*<p>120 points · <a href="http[^"]+\/cards\/\w+">card<\/a>/,
+  );
+  const form = new URLSearchParams({ name: "<b>Ben</b>", email: "ben@example.com", phone: "600100201" });
+  expect((await fetch(`${shop}sign-up`, { method: "POST", body: form })).status).toBe(201);
+  expect(await getHome()).toContain("<h2>&lt;b&gt;Ben&lt;/b&gt;</h2>\n<p>0 points · <a");
+
+  child.kill("SIGINT");
+  expect(await once(child, "exit")).toEqual([0, null]);
+  await expect(fetch(shop)).rejects.toThrow();
 });

@@ -5,6 +5,7 @@ import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-ser
 import express from "express";
 import { renderUnicodeCompact } from "uqr";
 import { listen } from "./listen.ts";
+import { renderHome } from "./page.ts";
 import { createShop } from "./shop.ts";
 import { createUsers } from "./users.ts";
 
@@ -24,12 +25,22 @@ interface SignedUp {
   card: Card;
 }
 
-/** Prints one line per step, with its result and time; the first failure ends the demo. @returns whether all steps succeeded. */
-export async function runDemo(print: Print, mockOptions: MockServerOptions = {}): Promise<boolean> {
+export interface DemoOptions extends MockServerOptions {
+  /** After successful steps the shop and the service run until this resolves. Default: they stop at once. */
+  keepUntil?: Promise<void>;
+}
+
+/** Prints each step with its time and result; the first failure ends the demo. @returns whether all steps succeeded. */
+export async function runDemo(print: Print, options: DemoOptions = {}): Promise<boolean> {
+  const { keepUntil, ...mockOptions } = options;
   const step = createStep(print);
   const closing: (() => Promise<void>)[] = [];
+  let mockUrl = "";
+  let shopUrl = "";
+  let signedUp: SignedUp | undefined;
   try {
     await runSteps();
+    if (keepUntil !== undefined) await keepRunning(keepUntil);
     return true;
   } catch {
     return false; // the step has printed why
@@ -37,15 +48,23 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
     for (const close of closing.reverse()) await close();
   }
 
+  async function keepRunning(until: Promise<void>): Promise<void> {
+    print("\nThe shop and the mock service run until you press Ctrl-C:");
+    print(`    shop     ${shopUrl}/  (sign up, and see the balances)`);
+    print(`    card     ${signedUp?.card.publicUrl}`);
+    print(`    console  ${mockUrl}/console  (record a purchase)`);
+    await until;
+    print("Stopped.");
+  }
+
   async function runSteps(): Promise<void> {
     const mock = await startMockServer({ templates: [template], ...mockOptions });
     closing.push(mock.close);
+    mockUrl = mock.url;
     const { service } = mock;
     const users = createUsers();
     let delivered: IncomingHttpHeaders = {};
     const logged: string[] = [];
-    let shopUrl = "";
-    let signedUp: SignedUp | undefined;
 
     const post = (path: string, body: string, headers: Record<string, string>) =>
       fetch(`${shopUrl}${path}`, { method: "POST", body, headers });
@@ -75,8 +94,16 @@ export async function runDemo(print: Print, mockOptions: MockServerOptions = {})
         signingSecret: secret,
         log: (line: string) => void logged.push(line),
       };
+      const findMembers = () =>
+        users.all().flatMap(({ name, balance, cardId }) => {
+          if (cardId === undefined) return []; // a form that the service rejected
+          return { name, balance, cardPage: service.cards.get(cardId).publicUrl };
+        });
+      app.get("/", (_request, response) => {
+        response.type("html").send(renderHome(findMembers()));
+      });
       app.use(createShop(settings, users));
-      return { result: "an Express app", details: [`shop          ${shopUrl}`, `mock service  ${mock.url}`] };
+      return { result: "an Express app", details: [`shop     ${shopUrl}/`, `console  ${mock.url}/console`] };
     });
 
     await step("Anna signs up", async () => {
@@ -153,16 +180,16 @@ interface StepResult {
 function createStep(print: Print) {
   return async (name: string, act: () => Promise<StepResult>): Promise<void> => {
     const startedMs = performance.now();
-    const printStep = (mark: string, text: string) => {
-      const time = `${Math.round(performance.now() - startedMs)} ms`.padStart(7);
-      print(`${mark} ${name.padEnd(33)} ${text.padEnd(56)} ${time}`);
+    const printStep = (mark: string, lines: readonly string[]) => {
+      const time = `${Math.round(performance.now() - startedMs)} ms`;
+      print(`${mark} ${name} ${time.padStart(77 - name.length)}`); // 80 columns
+      for (const line of lines) print(`    ${line}`);
     };
     try {
       const { result, details = [] } = await act();
-      printStep("✓", result);
-      for (const line of details) print(`    ${line}`);
+      printStep("✓", [result, ...details]);
     } catch (error) {
-      printStep("✗", error instanceof Error ? error.message : String(error));
+      printStep("✗", [error instanceof Error ? error.message : String(error)]);
       throw error;
     }
   };

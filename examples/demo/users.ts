@@ -28,6 +28,7 @@ export interface Users {
    */
   signUp(form: Form): Promise<User>;
   withCard(cardId: string): User | undefined;
+  all(): readonly User[];
 }
 
 export function createUsers(): Users {
@@ -45,5 +46,6 @@ export function createUsers(): Users {
       return user;
     },
     withCard: (cardId) => users.find((user) => user.cardId === cardId),
+    all: () => users,
   };
 }
