@@ -26,6 +26,7 @@ export default defineConfig({
     projects: [
       built("runtimes", 90_000),
       built("browser", 120_000, "../packages/mock-server/test/browser"),
+      built("site", 120_000, "../docs/test/browser"),
       built("next", 60_000),
       {
         // Needs the Node 24 in node_modules.

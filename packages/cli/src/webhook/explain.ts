@@ -1,4 +1,5 @@
 /** Verifies a captured delivery, and finds out why it fails: its age, the secret, or how the body was changed. */
+import { explainMismatch } from "@loyalty-cards/internal/body-changes";
 import { formatDuration } from "@loyalty-cards/internal/format";
 import {
   isKnownEvent,
@@ -38,7 +39,7 @@ export async function explainDelivery(delivery: CapturedDelivery): Promise<Verdi
       return {
         verified: false,
         reason,
-        ...(await explainMismatch(rawBody, signature ?? "", secret, timestamp)),
+        ...(await describeMismatch(rawBody, signature ?? "", secret, timestamp)),
       };
     }
     if (reason !== "stale" && reason !== "future")
@@ -81,57 +82,17 @@ const explanations: Record<
   },
 };
 
-/** Tries what editors, terminals and JSON parsers do to a body. */
-async function explainMismatch(body: Uint8Array, signature: string, secret: string, timestamp: number) {
-  for (const { explanation, change } of changes) {
-    const changed = change(Buffer.from(body).toString("utf8"));
-    if (changed === undefined) continue;
-    const [, hex = ""] = (await signWebhook({ rawBody: changed, secret, timestamp })).split("v1=");
-    if (signature.toLowerCase().includes(hex))
-      return {
-        explanation,
-        fix: "Capture the bytes as they arrived, before anything parses or prints them.",
-      };
-  }
+/** Tries the common changes of a body. */
+async function describeMismatch(body: Uint8Array, signature: string, secret: string, timestamp: number) {
+  const explanation = await explainMismatch(body, async (rawBody) => {
+    const [, hex = ""] = (await signWebhook({ rawBody, secret, timestamp })).split("v1=");
+    return signature.toLowerCase().includes(hex);
+  });
+  if (explanation !== undefined)
+    return { explanation, fix: "Capture the bytes as they arrived, before anything parses or prints them." };
   return {
     explanation:
       "The secret or the body is another one: the signature belongs to neither this body nor a common change of it.",
     fix: "Compare the secret with the one of this endpoint in the console; each endpoint has its own. Capture the raw bytes with `loyalty-cards webhook listen --record DIR`.",
   };
 }
-
-const changes: readonly { explanation: string; change: (text: string) => string | undefined }[] = [
-  {
-    explanation:
-      "The signature matches without the line break at the end of the body: an editor or `echo` added it.",
-    change: (text) => text.replace(/\r?\n$/, ""),
-  },
-  {
-    explanation:
-      "The signature matches with a line break at the end of the body: it was lost in the capture.",
-    change: (text) => `${text}\n`,
-  },
-  {
-    explanation: "The signature matches with LF as line breaks: an editor or git wrote CRLF.",
-    change: (text) => text.replaceAll("\r\n", "\n"),
-  },
-  {
-    explanation: "The signature matches with CRLF as line breaks: an editor or git wrote LF.",
-    change: (text) => text.replace(/\r?\n/g, "\r\n"),
-  },
-  {
-    explanation: "The signature matches without the byte order mark at the start: an editor added it.",
-    change: (text) => text.replace(/^\uFEFF/, ""),
-  },
-  {
-    explanation:
-      "The signature matches the compact form of this JSON: the body was formatted after it arrived.",
-    change: (text) => {
-      try {
-        return JSON.stringify(JSON.parse(text));
-      } catch {
-        return undefined;
-      }
-    },
-  },
-];

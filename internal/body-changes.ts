@@ -1,0 +1,68 @@
+/** What editors, terminals and JSON parsers do to a body, and which of it explains a signature that does not match. */
+
+interface BodyChange {
+  /** What happened to the body, as a sentence for people. */
+  explanation: string;
+  /** Undoes it; undefined when that is not possible. */
+  undo: (text: string) => string | undefined;
+}
+
+const changes: readonly BodyChange[] = [
+  {
+    explanation:
+      "The signature matches without the line break at the end of the body: an editor or `echo` added it.",
+    undo: (text) => text.replace(/\r?\n$/, ""),
+  },
+  {
+    explanation:
+      "The signature matches with a line break at the end of the body: it was lost in the capture.",
+    undo: (text) => `${text}\n`,
+  },
+  {
+    explanation: "The signature matches with LF as line breaks: an editor or git wrote CRLF.",
+    undo: (text) => text.replaceAll("\r\n", "\n"),
+  },
+  {
+    explanation: "The signature matches with CRLF as line breaks: an editor or git wrote LF.",
+    undo: (text) => text.replace(/\r?\n/g, "\r\n"),
+  },
+  {
+    explanation: "The signature matches without the byte order mark at the start: an editor added it.",
+    undo: (text) => text.replace(/^\uFEFF/, ""),
+  },
+  {
+    explanation:
+      "The signature matches the compact form of this JSON: the body was formatted after it arrived.",
+    undo: (text) => formatJson(text),
+  },
+  {
+    explanation:
+      "The signature matches this JSON with an indentation of two spaces: the body was parsed and serialized again.",
+    undo: (text) => formatJson(text, 2),
+  },
+];
+
+function formatJson(text: string, indentation?: number): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(text), null, indentation);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Explains a mismatch.
+ * @param matches whether the signature matches another body.
+ * @returns undefined when no known change explains it: the secret or the body is another one.
+ */
+export async function explainMismatch(
+  body: Uint8Array,
+  matches: (other: string) => Promise<boolean>,
+): Promise<string | undefined> {
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
+  for (const { explanation, undo } of changes) {
+    const other = undo(text);
+    if (other !== undefined && other !== text && (await matches(other))) return explanation;
+  }
+  return undefined;
+}
