@@ -3,10 +3,29 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findContained } from "./licences.ts";
-import { published, root } from "./published.ts";
+import { type Published, published, root } from "./published.ts";
 
 interface Bill {
-  components: { type: string; name: string; version: string; purl: string; licenses: unknown[] }[];
+  components: {
+    "bom-ref"?: string;
+    type: string;
+    name: string;
+    version: string;
+    purl: string;
+    licenses: unknown[];
+  }[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+}
+
+/** For a package without dependencies npm lists all workspaces: keeps those that belong to this one. */
+function removeOtherWorkspaces(bill: Bill, { manifest }: Published): void {
+  const own = { ...manifest.dependencies, ...(manifest["devDependencies"] as object | undefined) };
+  const names = new Set([manifest.name, ...Object.keys(own)]);
+  const isOther = (ref = "") => ref.startsWith("@loyalty-cards/") && !names.has(ref.replace(/@[^@]*$/, ""));
+  bill.components = bill.components.filter((component) => !isOther(component["bom-ref"]));
+  bill.dependencies = bill.dependencies
+    .filter(({ ref }) => !isOther(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => !isOther(one)) }));
 }
 
 mkdirSync(join(root, "sbom"), { recursive: true });
@@ -20,6 +39,7 @@ for (const one of published) {
     shell: process.platform === "win32",
   });
   const bill: Bill = JSON.parse(output);
+  removeOtherWorkspaces(bill, one);
   // npm does not know what the bundler has put into the files.
   for (const { name, version, licence } of findContained(one)) {
     const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
