@@ -10,7 +10,8 @@ require __DIR__ . '/loyalty_webhook.php';
 // Two during a rotation, separated by a comma.
 $secrets = explode(',', getenv('LOYALTY_SIGNING_SECRET') ?: '');
 $header = $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null;
-$body = file_get_contents('php://input'); // the bytes: not parsed, not decoded
+// The bytes: not parsed, not decoded.
+$body = file_get_contents('php://input');
 try {
     $event = verify($body, $header, $secrets);
     store($event);
@@ -22,7 +23,8 @@ try {
 
 function store(array $event): void
 {
-    // Insert $event['id'] into a table with a unique key; ignore a duplicate.
+    // Insert $event['id'] into a table with a unique key,
+    // and ignore a duplicate.
     error_log("received {$event['type']} {$event['id']}");
 }
 // #endregion

@@ -15,10 +15,11 @@ class Webhooks(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length") or 0)
         if not 0 <= length <= 1024 * 1024:
             return self.respond(413)
-        body = self.rfile.read(length)  # the bytes: not parsed, not decoded
-        header = ", ".join(self.headers.get_all("service-signature", []))
+        # The bytes: not parsed, not decoded.
+        body = self.rfile.read(length)
+        lines = self.headers.get_all("service-signature", [])
         try:
-            event = verify(body, header, secrets)
+            event = verify(body, ", ".join(lines), secrets)
         except Rejected as rejected:
             self.log_message("rejected a webhook: %s", rejected)
             return self.respond(401)
@@ -31,7 +32,8 @@ class Webhooks(BaseHTTPRequestHandler):
 
 
 def store(event):
-    # Insert event["id"] into a table with a unique key; ignore a duplicate.
+    # Insert event["id"] into a table with a unique key,
+    # and ignore a duplicate.
     print("received", event["type"], event["id"], flush=True)
 
 

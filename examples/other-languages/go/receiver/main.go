@@ -28,7 +28,9 @@ func main() {
 			return
 		}
 		header := strings.Join(r.Header.Values("Service-Signature"), ", ")
-		event, err := loyalty.Verify(body, header, secrets, time.Now(), 300*time.Second)
+		event, err := loyalty.Verify(
+			body, header, secrets, time.Now(), 300*time.Second,
+		)
 		var rejected loyalty.Rejected
 		switch {
 		case errors.As(err, &rejected):
@@ -44,7 +46,8 @@ func main() {
 }
 
 func store(event *loyalty.Event) error {
-	// Insert event.ID into a table with a unique key; ignore a duplicate.
+	// Insert event.ID into a table with a unique key,
+	// and ignore a duplicate.
 	log.Printf("received %s %s", event.Type, event.ID)
 	return nil
 }
