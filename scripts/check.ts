@@ -73,6 +73,7 @@ const beforeMerge: readonly Gate[] = [
   compat("runtimes", "all runtimes", { linuxOnly }),
   compat("msw3", "adapters under MSW 3", { linuxOnly }),
   compat("browser", "pages in a browser", { linuxOnly }),
+  compat("site", "the site in a browser", { linuxOnly }),
 ];
 
 const beforeRelease: readonly Gate[] = [

@@ -35,11 +35,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       "the built packages on Node 20, 22 and 24, Deno, Bun and workerd; the client against Steady and Prism",
     ),
     browser: suite("browser", "every page of the mock server in a headless Chromium"),
-    site: {
-      description: "the documentation site in a headless Chromium: the page that checks a signature",
-      commands: ["npm run docs", ...suite("site", "").commands],
-      needs: "compat",
-    },
+    site: suite("site", "the documentation site, after npm run docs, in a headless Chromium"),
     next: suite("next", "the packed packages and the Next example on the real Next, built by both bundlers"),
     msw3: {
       description: "the adapters of the mock server under MSW 3",

@@ -1,6 +1,6 @@
 /** The sidebars: one for guides, packages and everything else, and one for the generated reference. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import type { DefaultTheme } from "vitepress";
 import { guides, readTitle, root, toPage } from "./pages.ts";
 
@@ -22,14 +22,16 @@ const listFolder = (folder: string) =>
     .filter((file) => file.endsWith(".md"))
     .map((file) => `${folder}/${file}`);
 
-/** The index of a folder, and its other pages below it. */
+/** The index of a folder, and below it the other pages in the order in which the index links to them. */
 function toGroup(folder: string): Item {
-  const files = listFolder(folder);
-  const index = files.filter((file) => file.endsWith("/README.md")).map(toItem)[0];
+  const index = `${folder}/README.md`;
+  const text = readFileSync(join(root, index), "utf8");
+  const toPosition = (file: string) => text.indexOf(`(${posix.basename(file)})`);
+  const pages = listFolder(folder).filter((file) => file !== index);
   return {
-    ...index,
+    ...toItem(index),
     collapsed: true,
-    items: files.filter((file) => !file.endsWith("/README.md")).map(toItem),
+    items: pages.sort((a, b) => toPosition(a) - toPosition(b)).map(toItem),
   };
 }
 

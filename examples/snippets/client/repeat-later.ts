@@ -2,11 +2,14 @@
 // #region repeat-later
 import { isIssuingError } from "@loyalty-cards/issuing-client";
 
-/** For the job that issues a card: the same user id gives the same key, so there is one card. */
-export function planNextCall(error: unknown): { cardId: string } | { delaySeconds: number } {
+type NextCall = { cardId: string } | { delaySeconds: number };
+
+/** For a job that repeats the call with the same user id. */
+export function planNextCall(error: unknown): NextCall {
   if (!isIssuingError(error)) throw error;
-  if (error.cardId !== undefined) return { cardId: error.cardId }; // the card exists: store its id
-  if (!error.retryable) throw error; // has to be corrected first: send an alert
-  return { delaySeconds: Math.ceil((error.retryAfterMs ?? 60_000) / 1_000) };
+  const { cardId, retryable, retryAfterMs = 60_000 } = error;
+  if (cardId !== undefined) return { cardId }; // it exists: store the id
+  if (!retryable) throw error; // send an alert
+  return { delaySeconds: Math.ceil(retryAfterMs / 1_000) };
 }
 // #endregion
