@@ -66,7 +66,7 @@ function needsNoSource(program: string, home: string): boolean {
       if (installed !== undefined) return installed.every((name) => `node_modules/${name}` in packages);
       if (line === "npm ci" || line === "npm install") return true;
       const [, script = "", folder] =
-        /^npm (?:run )?([\w:]+)(?: --workspace (examples\/[\w-]+))?$/.exec(line) ?? [];
+        /^npm (?:run )?([\w:]+)(?: --workspace (examples\/[\w-]+))?(?: -- --\w+)?$/.exec(line) ?? [];
       const folders = folder === undefined ? [home, "."] : [folder];
       return folders.some((each) => script in readScripts(each));
     });
