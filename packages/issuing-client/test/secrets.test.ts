@@ -40,13 +40,17 @@ const text = fc.oneof(
   fc.constantFrom("__proto__", "Error: \n    at x", "%s %o", "\u001b[31m", '"}', "[object Object]"),
 );
 const wellFormed = fc.string({ unit: "grapheme", minLength: 1 }).map((text) => `u${text}`);
-/** One case sends the pointer `/customer/EMAIL`. With these values it names a member of the contract, which a message may contain. */
-const contractMember = /^(?:phone|email|name|consents(?:\/.*)?)$/;
+/**
+ * Names of members of the request. One case sends the pointer `/customer/EMAIL`, and a message may contain the name of a member. A message
+ * does not contain the key of a field that is equal to a value of the customer.
+ */
+const memberName = /^(?:phone|email|name|note|consents(?:\/.*)?)$/;
+const contact = (arbitrary: fc.Arbitrary<string>) => arbitrary.filter((value) => !memberName.test(value));
 const randomSecrets = fc.record<Secrets>({
   apiKey: visible,
-  phone: fc.oneof(text, fc.stringMatching(/^\+\d{5,15}$/)),
-  email: fc.oneof(text, fc.emailAddress()).filter((email) => !contractMember.test(email)),
-  name: text,
+  phone: contact(fc.oneof(text, fc.stringMatching(/^\+\d{5,15}$/))),
+  email: contact(fc.oneof(text, fc.emailAddress())),
+  name: contact(text),
   userId: fc.oneof(wellFormed, fc.emailAddress()),
   header: visible,
   serviceText: text,
