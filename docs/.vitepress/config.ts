@@ -1,15 +1,24 @@
 /** The documentation site: every Markdown file of the repository that is for readers, and the generated reference. */
-import { defineConfig } from "vitepress";
-import { extendMarkdown, toAnchor } from "./markdown.ts";
-import { excluded, repository, toPage } from "./pages.ts";
-import { createGuideSidebar, createReferenceSidebar } from "./sidebar.ts";
+import { type DefaultTheme, defineConfigWithTheme } from "vitepress";
+import { markdown, type SearchEnv } from "./markdown.ts";
+import { excluded, help, repository, toPage } from "./pages.ts";
+import { createGuideSidebar, createReferenceSidebars } from "./sidebar.ts";
 
-export default defineConfig({
+/** The logo of theme/Layout.vue: a card. */
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><rect x="6" y="9" width="20" height="14" rx="3" fill="#fff"/><rect x="6" y="12.5" width="20" height="3.5" fill="#0f766e"/></svg>`;
+
+/** The configuration of theme/Layout.vue, beside that of VitePress. */
+interface ThemeConfig extends DefaultTheme.Config {
+  help: Readonly<Record<string, { text: string; link: string }>>;
+}
+
+export default defineConfigWithTheme<ThemeConfig>({
   title: "Loyalty Cards",
   description:
     "TypeScript SDK of the Loyalty Card Issuing Service: issue cards, receive signed webhooks, test both.",
   lang: "en",
   base: "/loyalty-cards/",
+  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   // Pages stay where they are in the repository, READMEs of packages included.
   srcDir: "..",
   srcExclude: excluded,
@@ -17,27 +26,39 @@ export default defineConfig({
   cleanUrls: true,
   metaChunk: true,
   ignoreDeadLinks: "localhostLinks",
-  markdown: { anchor: { slugify: toAnchor }, config: extendMarkdown },
-  vite: { build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 4_000 } },
+  markdown,
+  transformPageData: ({ relativePath, frontmatter }) =>
+    relativePath.startsWith("reference/")
+      ? { frontmatter: { ...frontmatter, pageClass: "reference", editLink: false } }
+      : {},
+  vite: {
+    resolve: { conditions: ["@loyalty-cards/source"] }, // components import the sources of the packages
+    build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 4_000 },
+  },
   themeConfig: {
     nav: [
       { text: "Guides", link: "/guides/getting-started", activeMatch: "^/(guides|errors)/" },
       { text: "Packages", link: "/packages/issuing-client", activeMatch: "^/packages/" },
       { text: "Reference", link: "/reference/", activeMatch: "^/reference/" },
     ],
-    sidebar: { "/reference/": createReferenceSidebar(), "/": createGuideSidebar() },
+    sidebar: { ...createReferenceSidebars(), "/": createGuideSidebar() },
     socialLinks: [{ icon: "github", link: repository }],
     editLink: {
       pattern: ({ filePath }) => `https://github.com/loyalty-cards/loyalty-cards/edit/main/${filePath}`,
       text: "Edit this page",
     },
+    help,
     outline: { level: [2, 3] },
     search: {
       provider: "local",
       options: {
-        _render(source, env, md) {
-          const html = md.render(source, env);
-          return /^(decisions\/|index\.md)/.test(toPage(env.relativePath)) ? "" : html;
+        _render(source, env: SearchEnv, md) {
+          if (/^(decisions\/|index\.md)/.test(toPage(env.relativePath))) return "";
+          const { highlight } = md.options;
+          md.options.highlight = null;
+          const html = md.render(source, Object.assign(env, { isForSearch: true }));
+          md.options.highlight = highlight;
+          return html;
         },
         miniSearch: {
           searchOptions: {

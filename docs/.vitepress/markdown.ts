@@ -1,12 +1,18 @@
 /** Markdown of the repository as pages of the site: links to files, anchors as on GitHub, tabs, and types on hover. */
 import { posix, relative } from "node:path";
-import type { MarkdownRenderer } from "vitepress";
+import { transformerTwoslash, type VitePressPluginTwoslashOptions } from "@shikijs/vitepress-twoslash";
+import type { MarkdownEnv, MarkdownOptions, MarkdownRenderer } from "vitepress";
+import { readFromRoot, splitAtRegion } from "../snippets.ts";
 import { resolveFile, root } from "./pages.ts";
 
 type Token = ReturnType<MarkdownRenderer["parse"]>[number];
 
+/** The main snippets: their types are shown on hover. Each costs about a second of the build. */
+const withTypes =
+  /^examples\/(snippets\/client\/(first-card|issue)|snippets\/receivers\/(express|fastify|hono|next-route)|getting-started\/loyalty)\.ts$/;
+
 /** The anchor that GitHub gives a heading, so that one link works on both. */
-export const toAnchor = (heading: string) =>
+const toAnchor = (heading: string) =>
   heading
     .trim()
     .toLowerCase()
@@ -26,9 +32,88 @@ function linkFiles(tokens: readonly Token[], page: string): void {
   }
 }
 
-/** For `markdown.config` of VitePress. */
-export function extendMarkdown(md: MarkdownRenderer): void {
-  md.core.ruler.push("link-files", ({ tokens, env }) =>
-    linkFiles(tokens, relative(root, env.realPath ?? env.path)),
-  );
+/**
+ * Turns code blocks between `<!-- tabs -->` and `<!-- end tabs -->` into a group with tabs. Each block has its title above it, as a
+ * bold line, which is what GitHub shows.
+ */
+function groupTabs(tokens: readonly Token[], page: string): Token[] {
+  const result: Token[] = [];
+  let title: string | undefined;
+  let isOpen = false;
+  for (const [index, token] of tokens.entries()) {
+    const mark = token.type === "html_block" ? /^<!-- (end )?tabs -->/.exec(token.content) : null;
+    if (mark !== null) {
+      isOpen = mark[1] === undefined;
+      token.type = `container_code-group_${isOpen ? "open" : "close"}`;
+      token.nesting = isOpen ? 1 : -1;
+      result.push(token);
+    } else if (!isOpen) {
+      result.push(token);
+    } else if (token.type === "inline") {
+      title = /^\*\*(.+)\*\*$/.exec(token.content)?.[1];
+    } else if (token.type === "fence") {
+      if (title === undefined)
+        throw new Error(`${page}: a code block between tabs needs a bold line above it (token ${index})`);
+      token.info = `${token.info} [${title}]`;
+      title = undefined;
+      result.push(token);
+    }
+  }
+  if (isOpen) throw new Error(`${page}: <!-- tabs --> without <!-- end tabs -->`);
+  return result;
 }
+
+/** Gives a quoted block the rest of its file, hidden, so that the compiler knows the type of each name. */
+function addTypes(tokens: readonly Token[]): void {
+  for (const [index, token] of tokens.entries()) {
+    const mark = /^<!-- snippet: ([^\s#]+)#([\w-]+) -->/.exec(tokens[index - 1]?.content ?? "");
+    const [, file = "", region = ""] = mark ?? [];
+    if (token.type !== "fence" || !withTypes.test(file)) continue;
+    const { before, after } = splitAtRegion(readFromRoot(file), file, region);
+    token.content = `// @filename: ${file}\n${before}\n// ---cut-before---\n${token.content}// ---cut-after---\n${after}\n`;
+    token.info = `${token.info} twoslash`;
+  }
+}
+
+export interface SearchEnv extends MarkdownEnv {
+  /** Rendered for the search index: without colours and types. */
+  isForSearch?: boolean;
+}
+
+/** Some snippets are on several pages: the compiler reads each once. */
+type TypesCache = NonNullable<VitePressPluginTwoslashOptions["typesCache"]>;
+const knownTypes = new Map<string, ReturnType<TypesCache["read"]>>();
+
+type CodeTransformer = NonNullable<MarkdownOptions["codeTransformers"]>[number];
+
+export const markdown: MarkdownOptions = {
+  anchor: { slugify: toAnchor },
+  codeTransformers: [
+    transformerTwoslash({
+      typesCache: {
+        read: (code) => knownTypes.get(code) ?? null,
+        write: (code, types) => void knownTypes.set(code, types),
+      },
+      twoslashOptions: {
+        compilerOptions: {
+          customConditions: ["@loyalty-cards/source"],
+          allowImportingTsExtensions: true,
+          noEmit: true,
+          strict: true,
+          moduleResolution: 100, // bundler
+          types: ["node"],
+        },
+      },
+    }) as unknown as CodeTransformer, // typed for another major version of Shiki
+  ],
+  config(md) {
+    md.core.ruler.push("repository", (state) => {
+      const env = state.env as SearchEnv & { realPath?: string };
+      if (env.path === undefined) return; // a title alone
+      const page = relative(root, env.realPath ?? env.path).replaceAll("\\", "/");
+      linkFiles(state.tokens, page);
+      if (!env.isForSearch) addTypes(state.tokens);
+      state.tokens = groupTabs(state.tokens, page);
+    });
+  },
+};

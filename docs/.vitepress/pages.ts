@@ -99,3 +99,13 @@ export function readTitle(file: string): string {
   if (heading === null) throw new Error(`${file} does not begin with a heading.`);
   return heading[1]?.replaceAll("`", "") ?? "";
 }
+
+/** For each guide, such as `guides/sign-up.md`: where its reader finds help. */
+export const help = Object.fromEntries(
+  guides
+    .flatMap((group) => group.guides)
+    .map(({ file, help }) => {
+      const text = readTitle(`docs/${help.replace(/#.*/, "")}.md`);
+      return [`${file}.md`, { text, link: `/${help}` }];
+    }),
+);

@@ -84,10 +84,22 @@ const toReferenceItem = ({ title, path, children = [] }: Navigation): Item => ({
   }),
 });
 
-/** Empty when `typedoc` has not run. */
-export function createReferenceSidebar(): Item[] {
+/**
+ * One sidebar for each package, because every page contains the whole sidebar, and one with the entry points alone. Empty when
+ * `typedoc` has not run.
+ */
+export function createReferenceSidebars(): DefaultTheme.SidebarMulti {
   const file = join(root, "docs/reference/navigation.json");
-  if (!existsSync(file)) return [];
+  if (!existsSync(file)) return {};
   const modules: readonly Navigation[] = JSON.parse(readFileSync(file, "utf8"));
-  return [{ text: "Reference", link: "/reference/", items: modules.map(toReferenceItem) }];
+  const all = { text: "Reference", link: "/reference/" };
+  const ofPackage = (name: string) =>
+    modules.filter(({ path }) => path?.startsWith(`${name}/`)).map(toReferenceItem);
+  const names = [...new Set(modules.map(({ path }) => path?.split("/")[0] ?? ""))];
+  return {
+    "/reference/": [
+      { ...all, items: modules.map(({ title, path = null }) => toReferenceItem({ title, path })) },
+    ],
+    ...Object.fromEntries(names.map((name) => [`/reference/${name}/`, [{ ...all, items: ofPackage(name) }]])),
+  };
 }
