@@ -62,9 +62,15 @@ export default defineConfigWithTheme<ThemeConfig>({
         },
         miniSearch: {
           searchOptions: {
-            // Guides before pages about packages, and these before the reference.
-            boostDocument: (id: string) =>
-              id.includes("/reference/") ? 0.4 : id.includes("/guides/") ? 3 : 1,
+            // Guides come before pages about packages, and these before the reference, unless the reader types the name of a
+            // symbol. VitePress copies the text of this function into the page.
+            boostDocument(id: string, term: string) {
+              if (!id.includes("/reference/")) return id.includes("/guides/") ? 3 : 1;
+              const [path = "", anchor] = id.split("#");
+              const name = path.slice(path.lastIndexOf("/") + 1);
+              const isSymbol = /[a-z][A-Z]/.test(name) && name.toLowerCase() === term && anchor === term;
+              return isSymbol ? 1.3 : 0.4;
+            },
           },
         },
       },

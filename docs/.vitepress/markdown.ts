@@ -88,6 +88,7 @@ type CodeTransformer = NonNullable<MarkdownOptions["codeTransformers"]>[number];
 
 export const markdown: MarkdownOptions = {
   anchor: { slugify: toAnchor },
+  theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
   codeTransformers: [
     transformerTwoslash({
       typesCache: {

@@ -48,10 +48,9 @@ export function createGuideSidebar(): Item[] {
       text: "Packages",
       items: [...listReadmes("packages"), "packages/mock-server/CONTROL.md"].map(toItem),
     },
-    { text: "Examples", collapsed: true, items: listReadmes("examples").map(toItem) },
+    { text: "Examples", items: listReadmes("examples").map(toItem) },
     {
       text: "About",
-      collapsed: true,
       items: [
         ...["assumptions", "glossary", "measurements", "benchmarks"].map((page) => `docs/${page}.md`),
         "benchmarks/README.md",
@@ -72,17 +71,27 @@ interface Navigation {
   children?: readonly Navigation[];
 }
 
-const toReferenceItem = ({ title, path, children = [] }: Navigation): Item => ({
-  text: title.replace("@loyalty-cards/", ""),
-  ...(path && { link: `/reference/${path.replace(/(index)?\.md$/, "")}` }),
-  ...(children.length > 0 && {
+/** A module with its groups, such as "Functions"; a single group is left out. */
+function toModule({ title, path, children = [] }: Navigation): Item {
+  const link = toLink(path);
+  const [only] = children;
+  // Groups that can be collapsed are links, because VitePress nests a button in a button otherwise.
+  const groups = children.map(({ title, children = [] }) => ({
+    text: title,
+    link: `${link}#${title.toLowerCase().replaceAll(" ", "-")}`,
     collapsed: true,
-    items:
-      path && children.length === 1
-        ? (children[0]?.children ?? []).map(toReferenceItem)
-        : children.map(toReferenceItem),
-  }),
-});
+    items: children.map(toSymbol),
+  }));
+  return {
+    text: title.replace("@loyalty-cards/", ""),
+    link,
+    collapsed: true,
+    items: children.length === 1 ? (only?.children ?? []).map(toSymbol) : groups,
+  };
+}
+
+const toSymbol = ({ title, path }: Navigation): Item => ({ text: title, link: toLink(path) });
+const toLink = (path?: string | null) => `/reference/${path?.replace(/(index)?\.md$/, "") ?? ""}`;
 
 /**
  * One sidebar for each package, because every page contains the whole sidebar, and one with the entry points alone. Empty when
@@ -92,14 +101,15 @@ export function createReferenceSidebars(): DefaultTheme.SidebarMulti {
   const file = join(root, "docs/reference/navigation.json");
   if (!existsSync(file)) return {};
   const modules: readonly Navigation[] = JSON.parse(readFileSync(file, "utf8"));
-  const all = { text: "Reference", link: "/reference/" };
-  const ofPackage = (name: string) =>
-    modules.filter(({ path }) => path?.startsWith(`${name}/`)).map(toReferenceItem);
+  const createSidebar = (items: Item[]): Item[] => [{ text: "Reference", link: "/reference/", items }];
   const names = [...new Set(modules.map(({ path }) => path?.split("/")[0] ?? ""))];
   return {
-    "/reference/": [
-      { ...all, items: modules.map(({ title, path = null }) => toReferenceItem({ title, path })) },
-    ],
-    ...Object.fromEntries(names.map((name) => [`/reference/${name}/`, [{ ...all, items: ofPackage(name) }]])),
+    "/reference/": createSidebar(modules.map(({ title, path = null }) => toSymbol({ title, path }))),
+    ...Object.fromEntries(
+      names.map((name) => [
+        `/reference/${name}/`,
+        createSidebar(modules.filter(({ path }) => path?.startsWith(`${name}/`)).map(toModule)),
+      ]),
+    ),
   };
 }

@@ -1,0 +1,158 @@
+/** The built site in a browser: accessibility, phone screens, first paint, search, tabs, types on hover. */
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { axe, openBrowser, openPage } from "../../../compat/browser.mjs";
+import { serveSite } from "./site.mjs";
+
+const guides = readdirSync(new URL("../../guides", import.meta.url)).map(
+  (file) => `guides/${file.replace(".md", "")}`,
+);
+/** One of each kind. */
+const pages = [
+  "",
+  "guides/receiving-webhooks",
+  "guides/getting-started",
+  "packages/webhook-verify",
+  "reference/",
+  "reference/webhook-verify/interfaces/ReceiverOptions",
+  "reference/issuing-client/functions/createIssuingClient",
+  "errors/",
+  "errors/rate-limited",
+  "check-signature",
+  "benchmarks",
+];
+
+let site;
+let opened;
+beforeAll(async () => {
+  site = await serveSite();
+  opened = await openBrowser();
+});
+afterAll(async () => {
+  await opened?.close();
+  await site?.close();
+});
+
+async function open(path, options) {
+  const { page, seen } = await openPage(opened.browser, site.origin, options);
+  const response = await page.goto(site.url + path, { waitUntil: "networkidle0" });
+  assert.equal(response.status(), 200, path);
+  return { page, seen };
+}
+
+describe("every page", () => {
+  for (const [scheme, width, height] of [
+    ["light", 1280, 900],
+    ["dark", 390, 844],
+  ]) {
+    it(`has no serious finding of axe, no foreign request and no console error: ${scheme}, ${width} px`, async () => {
+      for (const path of pages) {
+        const { page, seen } = await open(path, { scheme, width, height });
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() =>
+          globalThis.axe.run(document, { resultTypes: ["violations"] }),
+        );
+        const serious = violations
+          .filter(({ impact }) => impact === "serious" || impact === "critical")
+          .flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ html }) => `${id}: ${html}`));
+        assert.deepEqual([path, serious], [path, []]);
+        assert.deepEqual([path, seen.foreign, seen.complaints], [path, [], []]);
+        await page.close();
+      }
+    });
+  }
+
+  it("fits a phone of 360 px", async () => {
+    for (const path of new Set([...pages, ...guides])) {
+      const { page } = await open(path, { width: 360, height: 640 });
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= 360, `${path} is ${width} px wide`);
+      await page.close();
+    }
+  });
+
+  it("paints its first content in less than a second", async () => {
+    for (const path of ["", "guides/getting-started", "reference/"]) {
+      const { page } = await open(path);
+      const ms = await page.evaluate(
+        () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+      );
+      assert.ok(ms > 0 && ms < 1_000, `${path || "the landing page"}: ${ms} ms`);
+      await page.close();
+    }
+  });
+});
+
+describe("the search", () => {
+  /** Returns the paths of the results, best first. */
+  async function search(page, words) {
+    await page.locator(".VPNavBarSearchButton, #local-search button").click();
+    await page.locator(".VPLocalSearchBox input").fill(words);
+    await page.locator(".VPLocalSearchBox .result").wait();
+    return page.$$eval(".VPLocalSearchBox .result", (all) =>
+      all.map((result) => result.getAttribute("href").replace("/loyalty-cards/", "")),
+    );
+  }
+
+  it.each([
+    ["idempotency", /^guides\/sign-up/],
+    ["secret rotation", /^guides\/receiving-webhooks/],
+    ["webhook", /^guides\//],
+    ["receiver", /^guides\//],
+    ["card", /^guides\//],
+    ["memoryDedupe", /^reference\/webhook-verify\/functions\/memoryDedupe/],
+    ["createIssuingClient", /^reference\/issuing-client\/functions\/createIssuingClient/],
+  ])("finds for %s the page that explains it first", async (words, expected) => {
+    const { page } = await open("");
+    const found = await search(page, words);
+    assert.match(found[0], expected, found.join("\n"));
+    await page.close();
+  });
+
+  it("lists no decision", async () => {
+    const { page } = await open("guides/sign-up");
+    const found = await search(page, "single flight");
+    assert.deepEqual(
+      found.filter((path) => path.startsWith("decisions/")),
+      [],
+    );
+    await page.close();
+  });
+});
+
+describe("a guide", () => {
+  it("selects the framework that the reader chose when the page is opened again", async () => {
+    const selected = (page) =>
+      page.$$eval(".vp-code-group", (groups) =>
+        groups.map((group) => [
+          group.querySelector("input:checked + label").dataset.title,
+          group.querySelectorAll(".blocks > .active").length,
+        ]),
+      );
+    const { page } = await open("guides/receiving-webhooks");
+    assert.deepEqual(await selected(page), [["Express", 1]]);
+    await page.locator(".vp-code-group label::-p-text(Fastify)").click();
+    assert.deepEqual(await selected(page), [["Fastify", 1]]);
+    await page.reload();
+    await page.locator(".vp-code-group input:checked + [data-title=Fastify]").wait();
+    assert.deepEqual(await selected(page), [["Fastify", 1]]);
+    await page.close();
+  });
+
+  it("shows the type of a name in the main snippets on hover", async () => {
+    const { page } = await open("guides/receiving-webhooks");
+    await page.locator(".twoslash-hover ::-p-text(expressReceiver)").hover();
+    await page.locator(".v-popper__popper--shown ::-p-text(ReceiverOptions)").wait();
+    await page.close();
+  });
+
+  it("ends with the next guide and with help", async () => {
+    const { page } = await open("guides/receiving-webhooks");
+    const links = await page.$$eval(".VPDocFooter .next, .help a", (all) =>
+      all.map((link) => new URL(link.href).pathname.replace("/loyalty-cards/", "")),
+    );
+    assert.deepEqual(links, ["guides/troubleshooting", "guides/testing"]);
+    await page.close();
+  });
+});
