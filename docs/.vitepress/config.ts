@@ -37,7 +37,8 @@ export default defineConfigWithTheme<ThemeConfig>({
   },
   themeConfig: {
     nav: [
-      { text: "Guides", link: "/guides/getting-started", activeMatch: "^/(guides|errors)/" },
+      { text: "Guides", link: "/guides/getting-started", activeMatch: "^/guides/" },
+      { text: "Errors", link: "/errors/", activeMatch: "^/errors/" },
       { text: "Packages", link: "/packages/issuing-client", activeMatch: "^/packages/" },
       { text: "Reference", link: "/reference/", activeMatch: "^/reference/" },
     ],

@@ -34,9 +34,9 @@ afterAll(async () => {
   await site?.close();
 });
 
-async function open(path, options) {
+async function open(path, { waitUntil = "networkidle0", ...options } = {}) {
   const { page, seen } = await openPage(opened.browser, site.origin, options);
-  const response = await page.goto(site.url + path, { waitUntil: "networkidle0" });
+  const response = await page.goto(site.url + path, { waitUntil });
   assert.equal(response.status(), 200, path);
   return { page, seen };
 }
@@ -65,7 +65,7 @@ describe("every page", () => {
 
   it("fits a phone of 360 px", async () => {
     for (const path of new Set([...pages, ...guides])) {
-      const { page } = await open(path, { width: 360, height: 640 });
+      const { page } = await open(path, { width: 360, height: 640, waitUntil: "load" });
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 360, `${path} is ${width} px wide`);
       await page.close();
@@ -142,7 +142,8 @@ describe("a guide", () => {
 
   it("shows the type of a name in the main snippets on hover", async () => {
     const { page } = await open("guides/receiving-webhooks");
-    await page.locator(".twoslash-hover ::-p-text(expressReceiver)").hover();
+    const name = await page.$(".twoslash-hover ::-p-text(expressReceiver)");
+    await name.hover();
     await page.locator(".v-popper__popper--shown ::-p-text(ReceiverOptions)").wait();
     await page.close();
   });
