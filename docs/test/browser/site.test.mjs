@@ -36,7 +36,7 @@ afterAll(async () => {
 
 async function open(path, { waitUntil = "networkidle0", ...options } = {}) {
   const { page, seen } = await openPage(opened.browser, site.origin, options);
-  const response = await page.goto(site.url + path, { waitUntil });
+  const response = await page.goto(site.url(path), { waitUntil });
   assert.equal(response.status(), 200, path);
   return { page, seen };
 }
@@ -142,6 +142,7 @@ describe("a guide", () => {
 
   it("shows the type of a name in the main snippets on hover", async () => {
     const { page } = await open("guides/receiving-webhooks");
+    await page.locator(".vp-code-group label::-p-text(Express)").click();
     const name = await page.$(".twoslash-hover ::-p-text(expressReceiver)");
     await name.hover();
     await page.locator(".v-popper__popper--shown ::-p-text(ReceiverOptions)").wait();
