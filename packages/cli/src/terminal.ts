@@ -8,7 +8,11 @@ export interface OutputStream {
 }
 
 export interface Terminal {
-  stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean | undefined };
+  stdin: AsyncIterable<Uint8Array> & {
+    readonly isTTY?: boolean | undefined;
+    /** Lets the process end while a read is waiting. */
+    unref?(): unknown;
+  };
   stdout: OutputStream;
   stderr: OutputStream;
   env: Readonly<Record<string, string | undefined>>;

@@ -17,6 +17,8 @@ export interface RunOptions {
   env?: Record<string, string>;
   /** What standard input has. */
   stdin?: string;
+  /** Standard input does not end after `stdin`. */
+  isStdinOpen?: boolean;
   /** The width of a terminal with a person, who types `stdin`. */
   columns?: number;
   /** Called with everything that was printed, after each write. */
@@ -30,7 +32,7 @@ export function createFolder(files: Record<string, string | Uint8Array> = {}) {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
 
   async function run(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
-    const { env = {}, stdin = "", columns, onOutput } = options;
+    const { env = {}, stdin = "", isStdinOpen = false, columns, onOutput } = options;
     const output = { stdout: "", stderr: "" };
     const listeners = new Set<() => void>();
     const interrupt = () => {
@@ -47,6 +49,7 @@ export function createFolder(files: Record<string, string | Uint8Array> = {}) {
     });
     async function* readStdin() {
       yield Buffer.from(stdin);
+      if (isStdinOpen) await new Promise(() => {});
     }
     const terminal: Terminal = {
       stdin: Object.assign(readStdin(), { isTTY }),

@@ -320,6 +320,26 @@ describe("a run that stops", () => {
     expect(resumed.stdout).toMatch(new RegExp(`issued before +${issued} `));
   });
 
+  it("prints the command that resumes at Ctrl-C at the question", async () => {
+    const { run, countCards } = await openShop({ "members.csv": toCsv(toRows(30)) });
+    const command = ["import", "members.csv", ...args.filter((argument) => argument !== "--yes")];
+    let isInterrupted = false;
+    const { exitCode, stdout, stderr } = await run(command, {
+      columns: 80,
+      isStdinOpen: true,
+      onOutput: (output, interrupt) => {
+        if (isInterrupted || !output.includes("[y/N]")) return;
+        isInterrupted = true;
+        setImmediate(interrupt); // a person is slower than the command
+      },
+    });
+    expect([exitCode, await countCards()]).toEqual([130, 10]);
+    expect(stdout).toMatch(/^Interrupted: 10 rows in \d+ s\n {2}issued +10 /);
+    expect(stderr).toContain(
+      `To resume, run the same command again:\n  loyalty-cards ${command.join(" ")}\n`,
+    );
+  });
+
   it("exits with 3 when more rows are rejected than --abort-over allows", async () => {
     const rows = toRows(400).map((row, index) =>
       index % 10 === 9 ? row.replace(/\+\d+/, `${shortPhone}`) : row,

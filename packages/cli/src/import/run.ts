@@ -80,7 +80,7 @@ class ImportRun {
   }
 
   async run(): Promise<RunResult> {
-    const { confirm, files } = this.#options;
+    const { files } = this.#options;
     const rows = this.#readRows();
     let isWhole = false;
     try {
@@ -89,7 +89,7 @@ class ImportRun {
       if (!next.done) {
         // Rows that an earlier run issued are no reason to ask again.
         const isNew = this.#counts.replayed < this.#countRows();
-        if (isNew && !(await confirm(this.#counts))) this.#stop("declined");
+        if (isNew && !(await this.#isConfirmed())) this.#stop("declined");
         else await this.#issue(prepend(next.value, rows));
       }
       isWhole = !this.#stopping.signal.aborted;
@@ -102,6 +102,25 @@ class ImportRun {
     }
     const ended: RunResult["ended"] = isWhole ? "complete" : this.#stopping.signal.reason;
     return { rows: this.#countRows(), ...this.#counts, elapsedMs: Math.round(this.#elapsedMs), ended };
+  }
+
+  /** Asks. Ctrl-C ends the run here too, with the command that resumes. */
+  async #isConfirmed(): Promise<boolean> {
+    const { confirm, terminal, print } = this.#options;
+    let removeListener = () => {};
+    const interrupted = new Promise<boolean>((resolve) => {
+      removeListener = terminal.onInterrupt(() => {
+        this.#stop("interrupted");
+        terminal.stdin.unref?.(); // the question still waits for its line
+        print.info("");
+        resolve(false);
+      });
+    });
+    try {
+      return await Promise.race([confirm(this.#counts), interrupted]);
+    } finally {
+      removeListener();
+    }
   }
 
   #countRows(): number {
