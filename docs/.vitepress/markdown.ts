@@ -9,7 +9,7 @@ type Token = ReturnType<MarkdownRenderer["parse"]>[number];
 
 /** The main snippets: their types are shown on hover. Each costs about a second of the build. */
 const withTypes =
-  /^examples\/(snippets\/client\/(first-card|issue)|snippets\/receivers\/(express|fastify|hono|next-route)|getting-started\/loyalty)\.ts$/;
+  /^examples\/(snippets\/client\/first-card|snippets\/receivers\/(express|fastify|next-route)|getting-started\/loyalty)\.ts$/;
 
 /** The anchor that GitHub gives a heading, so that one link works on both. */
 const toAnchor = (heading: string) =>
