@@ -77,7 +77,7 @@ function needsNoSource(program: string, home: string): boolean {
 /** Returns the path of every page, relative to the root. */
 export function listPages(): string[] {
   const inDocs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".md") && !/^(reference|\.vitepress)\b/.test(file))
+    .filter((file) => file.endsWith(".md") && !/^(reference|\.vitepress|node_modules)\b/.test(file))
     .map((file) => `docs/${file.replaceAll("\\", "/")}`);
   const inPackages = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
   const inExamples = readdirSync(join(root, "examples"))

@@ -1,8 +1,9 @@
-/** Markdown of the repository as pages of the site: links to files, anchors as on GitHub, tabs, and types on hover. */
+/** Markdown of the repository as pages of the site: links to files, anchors as on GitHub, tabs, JavaScript, and types on hover. */
 import { posix, relative } from "node:path";
 import { transformerTwoslash, type VitePressPluginTwoslashOptions } from "@shikijs/vitepress-twoslash";
 import type { MarkdownEnv, MarkdownOptions, MarkdownRenderer } from "vitepress";
 import { readFromRoot, splitAtRegion } from "../snippets.ts";
+import { javaScript } from "./javascript.ts";
 import { resolveFile, root } from "./pages.ts";
 
 type Token = ReturnType<MarkdownRenderer["parse"]>[number];
@@ -63,6 +64,41 @@ function groupTabs(tokens: readonly Token[], page: string): Token[] {
   return result;
 }
 
+/** Adds the JavaScript of a quoted block in a second tab. */
+function addJavaScript(
+  tokens: readonly Token[],
+  Token: new (type: string, tag: string, nesting: 0 | 1 | -1) => Token,
+): Token[] {
+  const result: Token[] = [];
+  let isInTabs = false;
+  for (const [index, token] of tokens.entries()) {
+    const { type, content } = token;
+    if (type === "html_block" && /^<!-- (end )?tabs -->/.test(content))
+      isInTabs = !content.startsWith("<!-- end");
+    const program = type === "fence" && token.info === "ts" ? javaScript.get(content.trimEnd()) : undefined;
+    const mark = tokens[index - 1];
+    if (isInTabs || program === undefined || !mark?.content.startsWith("<!-- snippet: ")) {
+      result.push(token);
+      continue;
+    }
+    const block = Object.assign(new Token("fence", "code", 0), {
+      info: "js [JavaScript]",
+      content: `${program}\n`,
+      markup: token.markup,
+      map: token.map,
+      block: true,
+    });
+    token.info = "ts [TypeScript]";
+    const [open, close] = [
+      new Token("container_code-group_open", "div", 1),
+      new Token("container_code-group_close", "div", -1),
+    ];
+    result.splice(-1, 1, open, mark); // the mark stays before its block
+    result.push(token, block, close);
+  }
+  return result;
+}
+
 /** Gives a quoted block the rest of its file, hidden, so that the compiler knows the type of each name. */
 function addTypes(tokens: readonly Token[]): void {
   for (const [index, token] of tokens.entries()) {
@@ -71,7 +107,7 @@ function addTypes(tokens: readonly Token[]): void {
     if (token.type !== "fence" || !withTypes.test(file)) continue;
     const { before, after } = splitAtRegion(readFromRoot(file), file, region);
     token.content = `// @filename: ${file}\n${before}\n// ---cut-before---\n${token.content}// ---cut-after---\n${after}\n`;
-    token.info = `${token.info} twoslash`;
+    token.info = token.info.replace(/^\w+/, "$& twoslash");
   }
 }
 
@@ -113,7 +149,10 @@ export const markdown: MarkdownOptions = {
       if (env.path === undefined) return; // a title alone
       const page = relative(root, env.realPath ?? env.path).replaceAll("\\", "/");
       linkFiles(state.tokens, page);
-      if (!env.isForSearch) addTypes(state.tokens);
+      if (!env.isForSearch) {
+        state.tokens = addJavaScript(state.tokens, state.Token);
+        addTypes(state.tokens);
+      }
       state.tokens = groupTabs(state.tokens, page);
     });
   },

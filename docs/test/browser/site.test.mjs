@@ -124,7 +124,7 @@ describe("the search", () => {
 describe("a guide", () => {
   it("selects the framework that the reader chose when the page is opened again", async () => {
     const selected = (page) =>
-      page.$$eval(".vp-code-group", (groups) =>
+      page.$$eval(".vp-code-group:has([data-title=Express])", (groups) =>
         groups.map((group) => [
           group.querySelector("input:checked + label").dataset.title,
           group.querySelectorAll(".blocks > .active").length,
@@ -137,6 +137,27 @@ describe("a guide", () => {
     await page.reload();
     await page.locator(".vp-code-group input:checked + [data-title=Fastify]").wait();
     assert.deepEqual(await selected(page), [["Fastify", 1]]);
+    await page.close();
+  });
+
+  it("shows the JavaScript of a TypeScript program, and remembers the language beside the framework", async () => {
+    const { page } = await open("guides/receiving-webhooks");
+    await page.locator(".vp-code-group label::-p-text(Fastify)").click();
+    await page.goto(page.url().replace("receiving-webhooks", "sign-up"));
+    await page.locator(".vp-code-group label::-p-text(JavaScript)").click();
+    const shown = () =>
+      page.$$eval(".vp-code-group:has([data-title=JavaScript]) .blocks > .active", (blocks) =>
+        blocks.map((block) => [block.className.match(/language-(\w+)/)[1], block.innerText]),
+      );
+    const programs = await shown();
+    assert.ok(programs.length >= 2);
+    for (const [language, text] of programs) {
+      assert.equal(language, "js");
+      assert.doesNotMatch(text, /: string|^import type/m);
+    }
+    await page.goto(page.url().replace("sign-up", "receiving-webhooks"));
+    await page.locator(".vp-code-group input:checked + [data-title=Fastify]").wait();
+    await page.locator(".vp-code-group input:checked + [data-title=JavaScript]").wait();
     await page.close();
   });
 
