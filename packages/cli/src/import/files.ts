@@ -104,7 +104,7 @@ export function checkResultFiles({ rejected, cards, checkpoint, input }: ImportF
   if (
     existsSync(rejected) &&
     existsSync(checkpoint) &&
-    statSync(rejected).mtimeMs > statSync(checkpoint).mtimeMs
+    statSync(rejected).mtimeMs > statSync(checkpoint).mtimeMs + 1 // times are rounded to milliseconds
   ) {
     throw new CommandError(
       `${basename(rejected)} was edited after the last run, and this run would replace it. To issue its rows run \`loyalty-cards import retry-rejected ${input.name}\` with the same options; otherwise move it away.`,
