@@ -85,7 +85,13 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
     it("dead-letters an event whose last attempt failed, and processes the others", async () => {
       const { inbox, recorded, handled, work, getAttempts, until } = await opened();
       await put(inbox, poison);
-      await put(inbox, balanceChanged("evt_1"));
+      // A millisecond later, so that the order of the list is known.
+      const event = balanceChanged("evt_1");
+      await inbox.put(
+        event,
+        { body: toBody(event), receivedAt: new Date(Date.now() + 1) },
+        { signal: new AbortController().signal },
+      );
       await work();
       await until({ waiting: 0, dead: 1 });
       expect([getAttempts("evt_poison"), handled]).toEqual([everyAttempt, ["evt_1"]]);
