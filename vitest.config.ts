@@ -24,6 +24,7 @@ export default defineConfig({
           include: ["{openapi,internal,docs,scripts,packages/*}/test/**/*.test.ts"],
           exclude: ["**/node_modules/**", "**/integration/**", slow],
           testTimeout: 20_000, // for a busy machine; no test asserts its own duration
+          isolate: false, // the files share loaded modules, which keep no state: 35 s instead of 59 s
         },
       },
       {

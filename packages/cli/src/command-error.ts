@@ -1,4 +1,5 @@
 /** Exit codes, and errors that end a command with one of them. */
+import { basename } from "node:path";
 
 /** They are stable: scripts depend on them. */
 export const exitCodes = {
@@ -28,4 +29,16 @@ export class CommandError extends Error {
     super(message);
     this.exitCode = exitCode;
   }
+}
+
+/** What the system refused, for example to write a file or to open a port. @returns undefined for another error. */
+export function describeSystemError(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  if (code === undefined || syscall === undefined) return undefined;
+  const subject = path === undefined ? "A file" : basename(path);
+  if (syscall === "listen")
+    return `Port ${port} cannot be opened (${code}): use --port with another one; --port 0 takes a free one.`;
+  const [, reason = "refused by the system"] = /^\w+: (.+?), /.exec(message) ?? [];
+  return `${subject} cannot be ${syscall === "write" ? "written" : "used"}: ${reason} (${code}).`;
 }

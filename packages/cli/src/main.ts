@@ -2,7 +2,7 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, parseWhole } from "./command.ts";
-import { CommandError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
+import { CommandError, describeSystemError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
 import { addCapabilitiesCommand } from "./commands/capabilities.ts";
 import { addCardCommands } from "./commands/cards.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
@@ -88,6 +88,8 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
 
 async function readError(error: unknown): Promise<{ message: string; exitCode: number }> {
   if (error instanceof CommandError) return error;
+  const refused = describeSystemError(error);
+  if (refused !== undefined) return { message: refused, exitCode: exitCodes.usage };
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
   if (!isIssuingError(error)) throw error; // a defect: Node.js prints the stack
   const { formatError, toExitCode } = await import("./error-message.ts");

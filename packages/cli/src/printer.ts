@@ -34,7 +34,8 @@ export class Printer {
 
   /** Whether a status line can be replaced. */
   get isLive(): boolean {
-    return this.#terminal.stderr.isTTY === true && !this.#isQuiet;
+    const { stderr, env } = this.#terminal;
+    return stderr.isTTY === true && env["TERM"] !== "dumb" && !this.#isQuiet;
   }
 
   /** Data: with `--json` the value as one line of JSON, otherwise the text. */

@@ -91,7 +91,10 @@ async function toResult(check: () => Promise<Result>): Promise<Result> {
   try {
     return await check();
   } catch (error) {
-    return toFailure(error);
+    const code = isIssuingError(error) ? undefined : getFetchFailure(error);
+    return code === undefined
+      ? toFailure(error)
+      : failed(`the service stopped responding (${code})`, "Run doctor again.");
   }
 }
 
@@ -126,13 +129,18 @@ async function contactService(baseUrl: string, timeoutMs: number): Promise<Conta
       : passed(`responds in ${endedMs - startedMs} ms`);
     return { result, dates };
   } catch (error) {
-    const { name, cause } = error as Error;
-    const code = (cause as { code?: string } | undefined)?.code ?? name;
+    const code = getFetchFailure(error) ?? (error as Error).name;
     const fix = /CERT|SELF_SIGNED|TLS/.test(code)
       ? "Its certificate is not valid for this machine: set NODE_EXTRA_CA_CERTS for a private authority."
       : (fixes[code] ?? "Do the address, a proxy and the firewall permit the connection?");
     return { result: failed(`does not respond (${code})`, fix) };
   }
+}
+
+/** The code of a request of `send` that failed; undefined for another error. */
+function getFetchFailure(error: unknown): string | undefined {
+  const { name, cause } = error as { name?: string; cause?: { code?: string } };
+  return cause?.code ?? (name === "TimeoutError" ? name : undefined);
 }
 
 /** Without the key. */
@@ -170,7 +178,7 @@ async function checkKeyIsAccepted(
       "Is the key complete, not revoked, and of this service? The console creates new ones (API & webhooks).";
     return { ...failed(`the service responded ${status}`, fix), exitCode: exitCodes.keyRefused };
   }
-  if (status >= 500) return warning(`the service responded ${status}`, "Run doctor again later.");
+  if (status >= 500) return failed(`the service responded ${status}`, "Run doctor again later.");
   const withoutKey = await send(`${baseUrl}/api/v1/passes/${id}`, timeoutMs);
   if (withoutKey.status === status) {
     return warning(

@@ -146,6 +146,28 @@ describe("doctor", () => {
     });
   });
 
+  it("fails for a service that responds 500 to everything", async () => {
+    const env = await openServiceWith(() => 500);
+    const { code, byName } = await runDoctor({ env });
+    expect([code, byName["key accepted"]]).toEqual([
+      1,
+      { status: "failed", detail: "the service responded 500", fix: "Run doctor again later." },
+    ]);
+  });
+
+  it("says when the service stops responding in the middle", async () => {
+    const env = await openService((request, response) => {
+      if (request.url === "/api/docs/json") response.end(JSON.stringify(openapi));
+      else if (request.headers.authorization === undefined) request.socket.destroy();
+      else response.writeHead(404).end();
+    });
+    const { code, byName } = await runDoctor({ env });
+    expect([code, byName["key accepted"]?.detail]).toEqual([
+      1,
+      expect.stringMatching(/^the service stopped responding \(\w+\)$/),
+    ]);
+  });
+
   it("does not decide about the key when the service responds the same without it", async () => {
     const env = await openServiceWith(() => 404);
     expect((await runDoctor({ env })).byName["key accepted"]).toMatchObject({
@@ -247,6 +269,14 @@ describe("drift", () => {
     ["a document of another service", { openapi: "3.1.0", paths: {} }],
   ])("exits with 2 for %s", async (_name, document) => {
     expect(await (await serve(document))()).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it("does not print a password in the address", async () => {
+    const { code, stderr } = await runCommand(["drift", "--from", "https://shop:hidden@cards.example.com"]);
+    expect([code, stderr]).toEqual([
+      2,
+      "loyalty-cards: The base URL contains a user name or a password: remove it.\n",
+    ]);
   });
 
   it("exits with 2 when the service does not respond", async () => {

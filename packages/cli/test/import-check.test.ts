@@ -35,6 +35,16 @@ describe("import check", () => {
 
   it.each([
     ["a missing id", ",+48600100200,,,", "2:1        userId is missing"],
+    [
+      "an id with an invisible character",
+      "7\u200b,+48600100200,,,",
+      "2:1        userId has an invisible character: remove it",
+    ],
+    [
+      "an e-mail with an invisible character",
+      "7,,a\u200b@example.com,,",
+      "2:4        email has an invisible character: remove it",
+    ],
     ["an id with spaces", " 7,+48600100200,,,", "2:1        userId has spaces around it"],
     [
       "an id in scientific notation",
@@ -122,6 +132,11 @@ describe("import check", () => {
       "6:3        phone is also in line 3: one person would get two cards",
       "6:16       email is also in line 2: one person would get two cards",
     ]);
+  });
+
+  it("finds a person by a phone with and without (0)", async () => {
+    const { lines } = await check(["1,+48600100200,,Anna,", "2,+48 (0)600 100 200,,Anna,"]);
+    expect(lines[0]).toBe("3:3        phone is also in line 2: one person would get two cards");
   });
 
   it("only warns of the same person with --allow-same-person", async () => {

@@ -1,4 +1,5 @@
 /** The progress of an import on a terminal and in a log. */
+import type { IssuingError } from "@loyalty-cards/issuing-client";
 import type { BulkProgress } from "@loyalty-cards/issuing-client/bulk";
 import { expect, it } from "vitest";
 import { formatDuration, ProgressDisplay } from "../src/import/progress.ts";
@@ -49,6 +50,35 @@ it("shows a pause, unknown rows, and a list of unknown length", () => {
   const { output, display } = openDisplay(80);
   display.update(progress({ issued: 7, unknown: 2, pausedMs: 12_000 }));
   expect(output).toEqual(["Issuing  9 rows\n         paused for 12 s · none rejected · 2 unknown\n"]);
+});
+
+it("says why the import is paused", () => {
+  const message =
+    "The connection to the service failed (ECONNREFUSED). See https://example.com/errors/network";
+  const pausedBy = new Error(message) as IssuingError;
+  const paused = progress({ pausedMs: 12_000, pausedBy, elapsedMs: 10_000 });
+  const terminal = openDisplay(80);
+  terminal.display.update(paused);
+  expect(terminal.output).toEqual([
+    "Issuing  0 rows\n         paused for 12 s · none rejected\n         The connection to the service failed (ECONNREFUSED).\n",
+  ]);
+  const log = openDisplay();
+  log.display.update(paused);
+  expect(log.output).toEqual([
+    "0 rows, paused for 12 s, 0 rejected. The connection to the service failed (ECONNREFUSED).\n",
+  ]);
+});
+
+it("fits 40 columns without losing a value", () => {
+  const { output, display } = openDisplay(40);
+  display.update(halfway);
+  expect(output).toEqual([
+    "Issuing   25 %  125,012 of 500,000\n" +
+      "         1,204 per second, 32 at once\n" +
+      "         5 min 11 s left · 12 rejected\n",
+  ]);
+  display.update(progress({ ...halfway, issued: 7, replayed: 0, total: 50 }));
+  expect(output.at(-1)).toMatch(/^Issuing {2}█{5}░{9} {2}38 % {2}19 of 50\n/);
 });
 
 it("prints a line every ten seconds where there is no terminal", () => {

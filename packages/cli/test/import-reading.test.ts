@@ -1,4 +1,5 @@
 /** Reading of input files: encodings, records, positions and original text. */
+import { isAscii, isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CommandError } from "../src/command-error.ts";
@@ -276,8 +277,11 @@ describe("chunks", () => {
         async (cells, positions, encoding) => {
           const lines = cells.map(([one, other, end]) => [`x${one}`, other, end] as const);
           const text = `id,name\n${lines.map(([one, other, end]) => `${quote(one)},${quote(other)}${end}`).join("")}`;
-          const bytes = createEncoder(encoding)(text);
-          const { records } = await readAll(bytes, { positions, encoding });
+          const encode = createEncoder(encoding);
+          // Such as éŁŁ: the bytes of Windows-1250 are a character of UTF-8, so that the encoding is refused.
+          const isMistakable = (bytes: Uint8Array) => !isAscii(bytes) && isUtf8(bytes);
+          fc.pre(encoding !== "windows-1250" || !text.split("\n").map(encode).some(isMistakable));
+          const { records } = await readAll(encode(text), { positions, encoding });
           expect(records.map(({ read }) => [read("id"), read("name")])).toEqual(
             lines.map(([one, other]) => [one, other]),
           );

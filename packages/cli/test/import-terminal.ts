@@ -93,6 +93,7 @@ export async function openShop(files: Record<string, string | Uint8Array>) {
   const env = { LOYALTY_URL: url, LOYALTY_API_KEY: service.apiKeys.website };
   return {
     ...folder,
+    env,
     service,
     requests,
     read: (name: string) => readFileSync(folder.path(name), "utf8"),

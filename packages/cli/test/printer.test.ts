@@ -32,6 +32,12 @@ describe("colors", () => {
     print.data(undefined, () => print.style("green", "ok"));
     expect(output.stdout).toBe(`${hasColor ? green : "ok"}\n`);
   });
+
+  it("a dumb terminal gets no status, which could not be replaced", () => {
+    const { print, output } = openPrinter({}, { TERM: "dumb" });
+    print.status("working");
+    expect([print.isLive, output.stderr]).toEqual([false, ""]);
+  });
 });
 
 describe("data and messages", () => {

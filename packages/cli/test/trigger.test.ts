@@ -160,6 +160,12 @@ describe("trigger", () => {
       /no signing secret: set LOYALTY_SIGNING_SECRET/,
     ],
     [
+      "with the secret instead of the name of its variable",
+      ["ping", "--to", "http://localhost:1/", "--secret-env", "whsec_hidden"],
+      {},
+      /the variable that --secret-env names is not set/,
+    ],
+    [
       "with white space around the secret",
       ["ping", "--to", "http://localhost:1/"],
       { LOYALTY_SIGNING_SECRET: "whsec_hidden\r" },

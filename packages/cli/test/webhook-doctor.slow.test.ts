@@ -133,6 +133,7 @@ describe("webhook doctor", () => {
 
   it.each([
     ["--restart without --probe", ["--restart", "true"], /--restart needs --probe/],
+    ["a probe that is no address", ["--probe", "probe"], /--probe is not an address/],
     ["--run and --restart", ["--run", "true", "--restart", "true"], /either --run or --restart/],
     ["a command that ends", ["--run", "exit 4"], /--run ended with 4/],
     [

@@ -156,6 +156,7 @@ describe("webhook verify", () => {
     ["a missing body", ["--body", "nowhere.json"], /"nowhere\.json" cannot be read: ENOENT/],
     ["a missing recording", ["nowhere.json"], /nowhere\.json" cannot be read: ENOENT/],
     ["a time that is none", ["--body", "-", "--at", "yesterday"], /--at takes unix seconds/],
+    ["a negative time", ["--body", "-", "--at", "-5"], /--at takes unix seconds/],
   ])("exits with 2 for %s", async (_name, args, message) => {
     const { code, stderr } = await run(["webhook", "verify", ...args], { env, stdin: body });
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);

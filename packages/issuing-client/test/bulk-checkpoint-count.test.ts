@@ -1,5 +1,5 @@
 /** Counts of a checkpoint file. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileCheckpoint } from "@loyalty-cards/issuing-client/bulk";
@@ -23,6 +23,15 @@ it("counts the latest record of each key, also while a run uses the file", async
   await session.append([record("b"), { ...record("b"), outcome: "issued", cardId: "card" }]);
   expect(await fileCheckpoint(file).count()).toEqual({ issued: 2, rejected: 0, unknown: 1, running: 1 });
   await session.close();
+  const content = readFileSync(file, "utf8");
+  writeFileSync(file, content.replace("bulk 1", "bulk 2"));
+  const otherVersion = {
+    reason: "unreadable",
+    message: expect.stringContaining("written by another version"),
+  };
+  await expect(fileCheckpoint(file).count()).rejects.toMatchObject(otherVersion);
+  await expect(fileCheckpoint(file).open(header)).rejects.toMatchObject(otherVersion);
+  expect(readFileSync(file, "utf8")).toBe(content.replace("bulk 1", "bulk 2"));
   writeFileSync(file, "something else\n");
   await expect(fileCheckpoint(file).count()).rejects.toMatchObject({ reason: "unreadable" });
 });

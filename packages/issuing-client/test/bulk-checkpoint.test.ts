@@ -2,7 +2,7 @@
 import { issueCards } from "@loyalty-cards/issuing-client/bulk";
 import { describe, expect, it } from "vitest";
 import { createBulkService, memoryCheckpoint, toRow, toRows } from "./bulk-service.ts";
-import { json } from "./scripted.ts";
+import { card, json } from "./scripted.ts";
 
 const hour = 3_600_000;
 
@@ -84,6 +84,24 @@ describe("a run that is resumed", () => {
       { status, ...(hours === 24 && { error: { code: "idempotency-expired" } }) },
     ]);
     expect(first.sent).toHaveLength(hours === 24 ? 1 : 2);
+    expect(state.records.map(({ outcome }) => outcome)).toEqual(
+      hours === 24 ? [undefined] : [undefined, "issued"],
+    );
+  });
+
+  it.each([
+    [404, "unknown"],
+    [400, "unknown"],
+    [422, "rejected"],
+  ])("an attempt without a known outcome, then %i: the row is %s", async (status, expected) => {
+    const { checkpoint, state } = memoryCheckpoint();
+    await createBulkService().run([toRow(1)], { checkpoint });
+    state.records.pop();
+    const { results } = await createBulkService({ respond: () => json({}, status) }).run([toRow(1)], {
+      checkpoint,
+    });
+    expect(results).toMatchObject([{ status: expected, error: { outcome: "rejected" } }]);
+    expect(state.records.at(-1)).toMatchObject({ outcome: expected });
   });
 
   it.each(["issued", "begun"])(
@@ -100,6 +118,17 @@ describe("a run that is resumed", () => {
       expect(sent).toHaveLength(1);
     },
   );
+
+  it("replays a card whose response was invalid, because its id is known", async () => {
+    const { checkpoint, state } = memoryCheckpoint();
+    const { run, sent } = createBulkService({ respond: () => json({ ...card, loyaltyBalance: "0" }, 201) });
+    expect((await run([toRow(1)], { checkpoint })).statuses).toEqual({ unknown: 1 });
+    expect(state.records.at(-1)).toMatchObject({ outcome: "issued", cardId: "card_1" });
+    expect((await run([toRow(1)], { checkpoint })).results).toMatchObject([
+      { status: "replayed", cardId: "card_1" },
+    ]);
+    expect(sent).toHaveLength(1);
+  });
 
   it("sends a rejected row again, also when it was corrected", async () => {
     const { checkpoint } = memoryCheckpoint();

@@ -1,7 +1,7 @@
 /** Bulk issuing: results per row, people, reading ahead, and what ends a run. */
 import { issueCards } from "@loyalty-cards/issuing-client/bulk";
 import { describe, expect, it } from "vitest";
-import type { BulkProgress, BulkResult } from "../src/bulk/issue-cards.ts";
+import type { BulkResult } from "../src/bulk/issue-cards.ts";
 import { createIssuingClient, defineTemplate, type IssuingClient } from "../src/index.ts";
 import { createBulkService, type TestRow, toRow, toRows } from "./bulk-service.ts";
 import { apiKey, card, json, networkError } from "./scripted.ts";
@@ -59,14 +59,27 @@ describe("results", () => {
     });
   });
 
-  it("calls a row unknown that is refused after an attempt whose outcome is unknown", async () => {
+  it.each([
+    ["a refused connection", 404, "rejected", () => networkError("ECONNREFUSED")],
+    ["too many requests", 404, "rejected", () => json({}, 429)],
+    ["a lost response", 404, "unknown", () => networkError("ECONNRESET")],
+    ["an error of the service", 400, "unknown", () => json({}, 500)],
+    ["an error of the service", 422, "rejected", () => json({}, 500)],
+  ])("after %s, a row that gets %i is %s", async (_name, status, expected, fail) => {
     let count = 0;
-    const { run } = createBulkService({ respond: () => json({}, count++ === 0 ? 500 : 404) });
-    expect((await run([toRow(1)])).results[0]).toMatchObject({
-      status: "unknown",
-      error: { code: "not-found" },
-    });
+    const { run, sent } = createBulkService({ respond: () => (count++ === 0 ? fail() : json({}, status)) });
+    expect((await run([toRow(1)])).results).toMatchObject([{ status: expected, error: { status } }]);
+    expect(sent).toHaveLength(2);
   });
+
+  it.each([400, 404, 409, 422])(
+    "a row that is refused in its first attempt is rejected: %i",
+    async (status) => {
+      const { run, sent } = createBulkService({ respond: () => json({}, status) });
+      expect((await run([toRow(1)])).results).toMatchObject([{ status: "rejected", error: { status } }]);
+      expect(sent).toHaveLength(1);
+    },
+  );
 
   it("waits when the service is still working on an earlier attempt", async () => {
     const responses = [networkError("ECONNRESET"), json({}, 409), undefined];
@@ -294,43 +307,6 @@ describe("options", () => {
     expect(symbols.map((symbol) => JSON.stringify((client as never)[symbol])).join()).not.toContain(apiKey);
     expect(Object.keys(client)).not.toContain(symbols[0]);
   });
-});
-
-it("reports counts, rate and remaining time", async () => {
-  const { run } = createBulkService();
-  const reports: BulkProgress[] = [];
-  await run(toRows(1_500), {
-    concurrency: 10,
-    total: 1_500,
-    onProgress: (progress) => reports.push(progress),
-  });
-  expect(reports.at(-1)).toMatchObject({
-    read: 1_500,
-    issued: 1_500,
-    rejected: 0,
-    inFlight: 0,
-    total: 1_500,
-    etaMs: 0,
-  });
-  const { elapsedMs: endMs = 0 } = reports.at(-1) ?? {};
-  const first = reports.find(({ etaMs }) => etaMs !== undefined);
-  expect(first?.elapsedMs).toBeLessThan(7_000);
-  expect(((first?.elapsedMs ?? 0) + (first?.etaMs ?? 0)) / endMs).toBeCloseTo(1, 1);
-  expect(reports[20]).toMatchObject({ concurrency: 10, inFlight: 10 });
-  expect(reports[20]?.perSecond).toBeCloseTo(100, -1);
-});
-
-it("reports how long the run is paused", async () => {
-  let count = 0;
-  const reports: BulkProgress[] = [];
-  const { run } = createBulkService({
-    respond: () => (count++ === 0 ? json({}, 429, { "retry-after": "20" }) : undefined),
-  });
-  await run(toRows(10), { onProgress: (progress) => reports.push(progress) });
-  const paused = reports.map(({ pausedMs }) => pausedMs).filter((ms) => ms !== undefined);
-  expect(paused[0]).toBeGreaterThan(19_000);
-  expect(paused.length).toBeGreaterThan(30);
-  expect(reports.at(-1)).not.toHaveProperty("pausedMs");
 });
 
 it("types the fields of a template", () => {

@@ -111,6 +111,7 @@ export function memoryCheckpoint(records: CheckpointRecord[] = []) {
     async open() {
       state.isOpen = true;
       return {
+        issued: records.filter(({ outcome }) => outcome === "issued").length,
         find: async (keyHash) => records.findLast((record) => record.keyHash === keyHash),
         append: async (added) => void records.push(...added),
         close: async () => {

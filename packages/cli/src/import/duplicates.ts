@@ -1,5 +1,8 @@
-/** Duplicates in a file: rows with the user id, the phone or the e-mail of an earlier row. */
+/** Duplicates in a file: rows with the user id, the phone or the e-mail of another row. */
 import { hash } from "node:crypto";
+import { normalizeContacts } from "@loyalty-cards/internal/contacts";
+import type { Mapping } from "./mapping.ts";
+import { addedColumns, type RecordSource } from "./records.ts";
 
 /** Finds the line in which a text occurred first. It keeps 12 bytes per text in tables that are at most half full, a Map of texts five times as much. */
 class FirstLines {
@@ -10,12 +13,17 @@ class FirstLines {
   /** @returns the line of the first occurrence; undefined when this is the first. */
   add(text: string, line: number): number | undefined {
     if (this.#count * 6 >= this.#slots.length) this.#grow();
-    const digest = hash("sha256", text, "buffer");
-    const first = this.#put(digest.readUInt32LE(0), digest.readUInt32LE(4), line);
+    const first = this.#put(...digest(text), line);
     if (first === undefined) this.#count++;
     return first;
   }
 
+  /** @returns the line of the first occurrence. */
+  find(text: string): number | undefined {
+    return this.#put(...digest(text), 0);
+  }
+
+  /** With line 0 it is only looked up. */
   #put(low: number, high: number, line: number): number | undefined {
     const slots = this.#slots;
     const length = slots.length / 3;
@@ -39,6 +47,14 @@ class FirstLines {
   }
 }
 
+function digest(text: string): [low: number, high: number] {
+  const bytes = hash("sha256", text, "buffer");
+  return [bytes.readUInt32LE(0), bytes.readUInt32LE(4)];
+}
+
+const contactTargets = ["phone", "email"] as const;
+type ContactTarget = (typeof contactTargets)[number];
+
 /** The first line of each user, phone and e-mail. */
 export class Duplicates {
   readonly #users = new FirstLines();
@@ -49,10 +65,34 @@ export class Duplicates {
     return this.#users.add(userId, line);
   }
 
-  /** @returns the line of the first row with this contact: a phone in any notation, an e-mail in any case. */
-  addContact(kind: "phone" | "email", value: string, line: number): number | undefined {
-    const normalized =
-      kind === "phone" ? value.replace(/[^\d+]/g, "").replace(/^00/, "+") : value.toLowerCase();
-    return this.#contacts.add(normalized, line);
+  /** @returns the line of the first row with this contact, in any notation. */
+  addContact(target: ContactTarget, value: string, line: number): number | undefined {
+    const [contact] = normalizeContacts({ [target]: value });
+    return contact === undefined ? undefined : this.#contacts.add(contact, line);
   }
+
+  /** @returns the line of the first row with this contact. */
+  findContact(target: ContactTarget, value: string): number | undefined {
+    const [contact] = normalizeContacts({ [target]: value });
+    return contact === undefined ? undefined : this.#contacts.find(contact);
+  }
+}
+
+/** The phones and e-mails of a file, without the rows that are also among the rejected ones: a retry is compared with them. */
+export async function readContacts(
+  source: RecordSource,
+  rejected: RecordSource,
+  { columns }: Mapping,
+): Promise<Duplicates> {
+  const rejectedLines = new Set<number>();
+  for await (const record of rejected.records) rejectedLines.add(Number(record.read(addedColumns[0])));
+  const contacts = new Duplicates();
+  for await (const { line, malformed, read } of source.records) {
+    if (malformed !== undefined || rejectedLines.has(line)) continue;
+    for (const target of contactTargets) {
+      const value = read(columns.get(target) ?? "");
+      if (typeof value === "string") contacts.addContact(target, value, line);
+    }
+  }
+  return contacts;
 }

@@ -1,6 +1,15 @@
 /** The files of an import: the input, and beside it the checkpoint, the rejected rows and the card ids. */
-import { closeSync, createReadStream, existsSync, openSync, readSync, statSync, utimesSync } from "node:fs";
-import { basename, extname, resolve } from "node:path";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  createReadStream,
+  existsSync,
+  openSync,
+  readSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, extname, resolve } from "node:path";
 import { CommandError } from "../command-error.ts";
 import type { Terminal } from "../terminal.ts";
 import { addedColumns, type Format, openRecords, type RecordSource } from "./records.ts";
@@ -90,25 +99,31 @@ async function* readBytes(path: string, name: string): AsyncGenerator<Uint8Array
   }
 }
 
-/** @throws {CommandError} for an existing file that an earlier run did not write, or that was edited since. */
-export function checkResultFiles({ rejected, cards, checkpoint, input }: ImportFiles): void {
+/** @throws {CommandError} for a folder that cannot be written to. */
+export function checkFolders({ rejected, cards, checkpoint }: ImportFiles): void {
+  for (const path of [checkpoint, rejected, cards]) {
+    try {
+      accessSync(dirname(path), constants.W_OK);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new CommandError(
+        `${basename(path)} cannot be written to its folder (${code}): name files in other folders with --checkpoint, --rejected and --cards.`,
+      );
+    }
+  }
+}
+
+/** @throws {CommandError} for an existing file that an earlier run did not write. */
+export function checkResultFiles({ rejected, cards }: ImportFiles): void {
   for (const [path, content] of [
     [rejected, addedColumns[0]],
     [cards, "card_id"],
   ] as const) {
     if (!existsSync(path)) continue;
+    if (statSync(path).isDirectory()) throw new CommandError(`${basename(path)} is a folder: move it away.`);
     // In any encoding: NUL bytes of UTF-16 are ignored.
     if (!readHead(path).toString("latin1").replaceAll("\0", "").includes(content))
       throw new CommandError(`${basename(path)} exists, and is not the result of an import: move it away.`);
-  }
-  if (
-    existsSync(rejected) &&
-    existsSync(checkpoint) &&
-    statSync(rejected).mtimeMs > statSync(checkpoint).mtimeMs + 1 // times are rounded to milliseconds
-  ) {
-    throw new CommandError(
-      `${basename(rejected)} was edited after the last run, and this run would replace it. To issue its rows run \`loyalty-cards import retry-rejected ${input.name}\` with the same options; otherwise move it away.`,
-    );
   }
 }
 
@@ -120,11 +135,4 @@ function readHead(path: string): Buffer {
   } finally {
     closeSync(descriptor);
   }
-}
-
-/** Gives the rejected rows the time of the checkpoint: a later time means that somebody edited them. */
-export function markUnedited({ rejected, checkpoint }: ImportFiles): void {
-  if (!existsSync(rejected) || !existsSync(checkpoint)) return;
-  const { atime, mtime } = statSync(checkpoint);
-  utimesSync(rejected, atime, mtime);
 }

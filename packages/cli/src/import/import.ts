@@ -6,12 +6,13 @@ import { CommandError, exitCodes } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { formatTable } from "../printer.ts";
 import { type CheckResult, checkSource, formatCheck, formatProblem } from "./check.ts";
+import { readContacts } from "./duplicates.ts";
 import {
+  checkFolders,
   checkResultFiles,
   type FileOptions,
   type ImportFiles,
   type Input,
-  markUnedited,
   openSource,
   resolveFiles,
   resolveInput,
@@ -25,8 +26,8 @@ import {
 } from "./mapping.ts";
 import { formatNumber } from "./progress.ts";
 import { confirm, printDryRun, printResult } from "./report.ts";
-import { ResultFiles } from "./result-files.ts";
-import { type Problem, RowReader } from "./rows.ts";
+import { isEdited, ResultFiles } from "./result-files.ts";
+import { type Problem, type RowOptions, RowReader } from "./rows.ts";
 import { runImport, toCommandError } from "./run.ts";
 
 export interface ImportOptions extends FileOptions, MappingOptions {
@@ -68,6 +69,11 @@ export async function importFile(
 ): Promise<number> {
   const files = resolveFiles(context.terminal, file, options);
   checkResultFiles(files);
+  if (isEdited(files)) {
+    throw new CommandError(
+      `${basename(files.rejected)} was edited after the last run, and this run would replace it. To issue its rows run \`loyalty-cards import retry-rejected ${files.input.name}\` with the same options; otherwise move it away.`,
+    );
+  }
   return runChecked(context, options, files, { name: files.input.name, commandLine, isRetry: false });
 }
 
@@ -85,7 +91,25 @@ export async function retryRejected(
     return exitCodes.complete;
   }
   const input: Input = { path: files.rejected, name: basename(files.rejected), format };
-  return runChecked(context, options, { ...files, input }, { name, commandLine, isRetry: true });
+  const rest = await readRest(context, options, input, files.input);
+  return runChecked(context, options, { ...files, input }, { name, commandLine, isRetry: true, rest });
+}
+
+/** The people of the first input, who must not get a second card by a correction. */
+async function readRest(
+  { terminal, print }: Context,
+  options: ImportOptions,
+  rejected: Input,
+  input: Input,
+): Promise<RowOptions["rest"]> {
+  if (input.path === "-" || !existsSync(input.path)) {
+    print.info(`The rows are not compared with the people in ${input.name}, which cannot be read again.`);
+    return undefined;
+  }
+  const { records } = await openSource(terminal, rejected, options);
+  const mapping = resolveMapping(records, rejected.name, options);
+  const source = await openSource(terminal, input, options);
+  return { name: input.name, contacts: await readContacts(source.records, records, mapping) };
 }
 
 /** `import status FILE`: what the checkpoint has, also while an import is running. */
@@ -121,6 +145,7 @@ interface Job {
   name: string;
   commandLine: string;
   isRetry: boolean;
+  rest?: RowOptions["rest"];
 }
 
 async function runChecked(
@@ -138,9 +163,10 @@ async function runChecked(
   const { input } = files;
   if (dryRun && input.path === "-") throw new CommandError("--dry-run needs a file, not standard input.");
   // Standard input can be read once: its rows are checked one by one.
-  const checked = input.path === "-" ? undefined : await checkBefore(context, options, input);
+  const checked = input.path === "-" ? undefined : await checkBefore(context, options, input, job.rest);
   if (checked !== undefined && checked.problems > 0 && !options.skipInvalid) return exitCodes.failed;
   if (client === undefined) return printDryRun(context, checked?.first);
+  checkFolders(files);
 
   const source = await openSource(terminal, input, options);
   if (job.isRetry && !source.records.hasAddedColumns)
@@ -151,7 +177,7 @@ async function runChecked(
     terminal,
     print,
     source: source.records,
-    reader: createReader(mapping, options),
+    reader: createReader(mapping, options, job.rest),
     files: new ResultFiles(files, source, job.isRetry),
     template,
     checkpoint: files.checkpoint,
@@ -163,18 +189,23 @@ async function runChecked(
     abortOver: options.abortOver,
     confirm: (counts) => confirm(context, options, counts, checked?.rows),
   });
-  markUnedited(files);
   return printResult(context, files, job, result);
 }
 
 /** Prints the first problems, and what the import will do. */
-async function checkBefore(context: Context, options: ImportOptions, input: Input): Promise<CheckResult> {
+async function checkBefore(
+  context: Context,
+  options: ImportOptions,
+  input: Input,
+  rest: RowOptions["rest"],
+): Promise<CheckResult> {
   const { print } = context;
   let printed = 0;
-  const result = await check(context, options, input, (problem) => {
+  const onProblem = (problem: Problem) => {
     if (++printed <= maxPrintedProblems)
       print.info(formatProblem(problem, print.isLive ? print.columns : undefined));
-  });
+  };
+  const result = await check(context, options, input, onProblem, rest);
   if (printed > maxPrintedProblems)
     print.info(`… and ${formatNumber(printed - maxPrintedProblems)} more: see loyalty-cards import check`);
   print.info(formatCheck(input.name, result));
@@ -193,13 +224,14 @@ async function check(
   options: ImportOptions,
   input: Input,
   onProblem: (problem: Problem) => void,
+  rest?: RowOptions["rest"],
 ): Promise<CheckResult> {
   const { records } = await openSource(terminal, input, options);
   const mapping = resolveMapping(records, input.name, options);
   const unused = findUnusedColumns(records, mapping);
   // A file whose header is data has been refused above, so these are names.
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
-  const result = await checkSource(records, mapping, createReader(mapping, options), {
+  const result = await checkSource(records, mapping, createReader(mapping, options, rest), {
     limit: options.limit,
     onProblem,
     onRow: (rows) => {
@@ -211,5 +243,8 @@ async function check(
   return result;
 }
 
-const createReader = (mapping: Mapping, { damageCheck = true, allowSamePerson = false }: ImportOptions) =>
-  new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson });
+const createReader = (
+  mapping: Mapping,
+  { damageCheck = true, allowSamePerson = false }: ImportOptions,
+  rest: RowOptions["rest"],
+) => new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson, rest });

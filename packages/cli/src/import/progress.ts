@@ -1,6 +1,9 @@
 /** Progress of an import: two lines that are replaced on a terminal, or a line every ten seconds. */
+import { stripVTControlCharacters } from "node:util";
 import type { BulkProgress } from "@loyalty-cards/issuing-client/bulk";
+import { splitMessage } from "../error-message.ts";
 import type { Printer } from "../printer.ts";
+import { wrapText } from "../webhook/text.ts";
 
 /** How often a line is printed without a terminal. */
 export const lineIntervalMs = 10_000;
@@ -31,7 +34,7 @@ const countDone = ({ issued, replayed, rejected, unknown }: BulkProgress) =>
   issued + replayed + rejected + unknown;
 
 function formatLive(progress: BulkProgress, print: Printer): string {
-  const { total, rejected, unknown, perSecond, concurrency, pausedMs, etaMs } = progress;
+  const { total, rejected, unknown, perSecond, concurrency, pausedMs, pausedBy, etaMs } = progress;
   const done = countDone(progress);
   const share = total === undefined ? undefined : Math.min(1, done / Math.max(1, total));
   const counts = `${formatNumber(done)}${total === undefined ? " rows" : ` of ${formatNumber(total)}`}`;
@@ -43,17 +46,26 @@ function formatLive(progress: BulkProgress, print: Printer): string {
     rejected > 0 ? print.style("red", `${formatNumber(rejected)} rejected`) : "none rejected",
     ...(unknown > 0 ? [print.style("yellow", `${formatNumber(unknown)} unknown`)] : []),
   ];
-  const bar =
-    share === undefined ? "" : `${formatBar(share, 30)} ${String(Math.floor(share * 100)).padStart(3)} %  `;
-  return `Issuing  ${bar}${counts}\n         ${details.join(" · ")}`;
+  const indent = " ".repeat(9);
+  const percent = share === undefined ? "" : `${String(Math.floor(share * 100)).padStart(3)} %  `;
+  const barWidth = Math.min(30, print.columns - 1 - `${indent} ${percent}${counts}`.length);
+  const bar = share === undefined || barWidth < 5 ? "" : `${formatBar(share, barWidth)} `;
+  const lines = [`Issuing  ${bar}${percent}${counts}`, `${indent}${details.shift()}`];
+  for (const detail of details) {
+    const line = `${lines.at(-1)} · ${detail}`;
+    if (stripVTControlCharacters(line).length < print.columns) lines[lines.length - 1] = line;
+    else lines.push(`${indent}${detail}`);
+  }
+  if (pausedBy !== undefined) lines.push(wrapText(splitMessage(pausedBy).text, print.columns - 1, indent));
+  return lines.join("\n");
 }
 
 const formatBar = (share: number, width: number) => "█".repeat(Math.round(share * width)).padEnd(width, "░");
 
 function formatLine(progress: BulkProgress): string {
-  const { total, rejected, unknown, perSecond, pausedMs, etaMs } = progress;
+  const { total, rejected, unknown, perSecond, pausedMs, pausedBy, etaMs } = progress;
   const done = countDone(progress);
-  return [
+  const counts = [
     total === undefined
       ? `${done} rows`
       : `${done} of ${total} rows (${Math.floor((done * 100) / Math.max(1, total))} %)`,
@@ -62,6 +74,7 @@ function formatLine(progress: BulkProgress): string {
     `${rejected} rejected`,
     ...(unknown > 0 ? [`${unknown} unknown`] : []),
   ].join(", ");
+  return pausedBy === undefined ? counts : `${counts}. ${splitMessage(pausedBy).text}`;
 }
 
 /** With thousands separators: 12,345. */

@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeSync,
 } from "node:fs";
 import type { ImportFiles, Source } from "./files.ts";
@@ -21,38 +22,44 @@ class ResultFile {
   readonly #partPath: string;
   readonly #header: Buffer;
   #descriptor: number | undefined;
+  readonly #keepsRows: boolean;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
 
-  constructor(path: string, header: Buffer) {
+  /** @param keepsRows whether it begins with the rows of the last run. */
+  constructor(path: string, header: Buffer, keepsRows = false) {
     this.#path = path;
     this.#partPath = `${path}.part`;
     this.#header = header;
+    this.#keepsRows = keepsRows;
   }
 
-  /** Begins with the rows of the last run. */
-  keepRows(): void {
-    if (!existsSync(this.#path)) return;
-    rmSync(this.#partPath, { force: true });
-    copyFileSync(this.#path, this.#partPath);
-    this.#descriptor = openSync(this.#partPath, "a");
-  }
-
+  /** Called when this process has locked the checkpoint: another run may use the files before. */
   append(line: Buffer): void {
-    if (this.#descriptor === undefined) {
-      rmSync(this.#partPath, { force: true });
-      this.#descriptor = openSync(this.#partPath, "ax", 0o600); // personal data: for the owner only
-      this.#pending.push(this.#header);
-    }
+    this.#descriptor ??= this.#open();
     this.#pending.push(line);
     this.#pendingBytes += line.length;
     if (this.#pendingBytes > 65_536) this.#flush();
   }
 
-  /** Replaces the file of the last run. @param isWhole false keeps the longer of the two files: both have only some rows. */
+  #open(): number {
+    rmSync(this.#partPath, { force: true });
+    if (this.#keepsRows && existsSync(this.#path)) {
+      copyFileSync(this.#path, this.#partPath);
+      return openSync(this.#partPath, "a");
+    }
+    this.#pending.push(this.#header);
+    return openSync(this.#partPath, "ax", 0o600); // personal data: for the owner only
+  }
+
+  /**
+   * Replaces the file of the last run.
+   * @param isWhole false keeps the longer of the two files: both have only some rows.
+   */
   finish(isWhole: boolean): void {
     if (this.#descriptor === undefined) {
-      if (isWhole) rmSync(this.#path, { force: true }); // there are no rows
+      if (isWhole && !this.#keepsRows) rmSync(this.#path, { force: true }); // there are no rows
+      if (isWhole) rmSync(this.#partPath, { force: true }); // of a run that was killed
       return;
     }
     this.#flush();
@@ -76,10 +83,15 @@ class ResultFile {
   }
 
   #flush(): void {
-    if (this.#descriptor !== undefined) writeSync(this.#descriptor, Buffer.concat(this.#pending));
+    if (this.#descriptor !== undefined) writeAll(this.#descriptor, Buffer.concat(this.#pending));
     this.#pending = [];
     this.#pendingBytes = 0;
   }
+}
+
+/** A disk that becomes full takes the first bytes only, without an error. */
+function writeAll(descriptor: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
 }
 
 export interface Rejection {
@@ -89,7 +101,22 @@ export interface Rejection {
   key: string;
 }
 
+/**
+ * At the end of a run, the rejected rows and the card ids get the time of the checkpoint, which a run that is killed changes. A later time
+ * of the rejected rows means that somebody edited them. Times are rounded to milliseconds.
+ */
+export function isEdited({ rejected, cards, checkpoint }: ImportFiles): boolean {
+  const [atMs, cardsAtMs, checkpointAtMs] = [rejected, cards, checkpoint].map(
+    (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
+  );
+  if (atMs === undefined) return false;
+  if (cardsAtMs !== undefined) return atMs > cardsAtMs + 1;
+  return checkpointAtMs !== undefined && Math.abs(atMs - checkpointAtMs) > 1;
+}
+
 export class ResultFiles {
+  readonly #files: ImportFiles;
+  readonly #wasEdited: boolean;
   readonly #rejected: ResultFile;
   readonly #cards: ResultFile;
   readonly #isRetry: boolean;
@@ -97,7 +124,10 @@ export class ResultFiles {
   readonly #formatCard: (userId: string, cardId: string) => Buffer;
 
   /** @param isRetry the input is the file of rejected rows. */
-  constructor({ rejected, cards }: ImportFiles, { text, records }: Source, isRetry: boolean) {
+  constructor(files: ImportFiles, { text, records }: Source, isRetry: boolean) {
+    const { rejected, cards } = files;
+    this.#files = files;
+    this.#wasEdited = isEdited(files);
     const encode = createEncoder(text.encoding);
     const { delimiter, endOfLine, format } = records;
     const mark = text.hasByteOrderMark ? "\ufeff" : "";
@@ -108,19 +138,22 @@ export class ResultFiles {
         rejected,
         Buffer.concat([encode(mark), toLine([records.header, ...addedColumns])]),
       );
-      this.#cards = new ResultFile(cards, Buffer.concat([encode(mark), toLine(["user_id", "card_id"])]));
+      this.#cards = new ResultFile(
+        cards,
+        Buffer.concat([encode(mark), toLine(["user_id", "card_id"])]),
+        isRetry,
+      );
       this.#formatRejected = (record, rejection) =>
         toLine([record.raw, ...toAddedValues(record, rejection).map((value) => quote(String(value)))]);
       this.#formatCard = (userId, cardId) => toLine([quote(userId), quote(cardId)]);
     } else {
       this.#rejected = new ResultFile(rejected, encode(mark));
-      this.#cards = new ResultFile(cards, encode(mark));
+      this.#cards = new ResultFile(cards, encode(mark), isRetry);
       this.#formatRejected = (record, rejection) => encode(`${addMembers(record, rejection)}${endOfLine}`);
       this.#formatCard = (userId, cardId) =>
         encode(`${JSON.stringify({ user_id: userId, card_id: cardId })}${endOfLine}`);
     }
     this.#isRetry = isRetry;
-    if (isRetry) this.#cards.keepRows();
   }
 
   addRejected(record: SourceRecord, rejection: Rejection): void {
@@ -133,10 +166,21 @@ export class ResultFiles {
 
   /** @param isWhole false when the run ended before the last row. Rows that a retry did not reach stay in the file of rejected rows. */
   finish(isWhole: boolean): void {
+    const { rejected, cards, checkpoint } = this.#files;
+    const isCut = this.#isRetry && !isWhole;
+    if (isCut) this.#rejected.discard();
+    else this.#rejected.finish(isWhole);
     this.#cards.finish(isWhole);
-    if (isWhole || !this.#isRetry) this.#rejected.finish(isWhole);
-    else this.#rejected.discard();
+
+    const atMs = statSync(checkpoint, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    setTime(cards, atMs);
+    // A person's corrections stay later: the next import must not replace them.
+    setTime(rejected, isCut && this.#wasEdited ? atMs + 1_000 : atMs);
   }
+}
+
+function setTime(path: string, atMs: number): void {
+  if (existsSync(path)) utimesSync(path, atMs / 1_000, atMs / 1_000);
 }
 
 /** The values of the added columns. A row that is rejected again keeps its line in the first input. */

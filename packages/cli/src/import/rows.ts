@@ -7,6 +7,7 @@ import {
   findDamage,
   findEmailProblem,
   findIdDamage,
+  findInvisible,
   findPhoneProblem,
   LeadingZeros,
   type ProblemCode,
@@ -34,6 +35,8 @@ export interface RowOptions {
   checkDamage: boolean;
   /** Whether two users with one phone or e-mail each get a card. */
   allowSamePerson: boolean;
+  /** The rest of the file that the rows were rejected from. */
+  rest?: { name: string; contacts: Duplicates } | undefined;
 }
 
 type Report = (code: ProblemCode, message: string, target?: Target, severity?: Problem["severity"]) => void;
@@ -113,7 +116,8 @@ export class RowReader {
     if (userId === undefined) return undefined;
     if (userId.trim() === "") report("missing", "is missing", "userId");
     else if (userId.trim() !== userId) report("spaces", "has spaces around it", "userId");
-    const damage = this.#options.checkDamage ? findIdDamage(userId) : undefined;
+    const damage =
+      findInvisible(userId.trim()) ?? (this.#options.checkDamage ? findIdDamage(userId) : undefined);
     if (damage !== undefined) report(damage.code, damage.message, "userId");
     this.#leadingZeros.userId.add(userId, () => this.#locate(record, "userId"));
     return userId;
@@ -207,13 +211,18 @@ export class RowReader {
       report("duplicate-user", `is also in line ${sameUser}`, "userId");
       return;
     }
+    const { allowSamePerson, rest } = this.#options;
+    const isCleared = !record.read(addedColumns[1]); // a person has decided that the row gets a card
     for (const target of ["phone", "email"] as const) {
       const value = customer[target];
-      const first = value ? this.#duplicates.addContact(target, value, line) : undefined;
-      if (first === undefined) continue;
-      const severity = this.#options.allowSamePerson ? "warning" : "problem";
-      const message = `is also in line ${first}: one person would get two cards`;
-      report("same-person", message, target, severity);
+      if (!value) continue;
+      const first = this.#duplicates.addContact(target, value, line);
+      const inRest = isCleared ? undefined : rest?.contacts.findContact(target, value);
+      if (first === undefined && inRest === undefined) continue;
+      const place = first === undefined ? `line ${inRest} of ${rest?.name}` : `line ${first}`;
+      const advice = first === undefined ? "; if they are two people, empty rejected_code" : "";
+      const message = `is also in ${place}: one person would get two cards${advice}`;
+      report("same-person", message, target, allowSamePerson ? "warning" : "problem");
     }
   }
 

@@ -1,11 +1,11 @@
 /** Runs an import: ten rows first, a question, then the rest; and writes what became of each row. */
 import type { IssuingClient } from "@loyalty-cards/issuing-client";
-import type { BulkResult } from "@loyalty-cards/issuing-client/bulk";
-import { CommandError, exitCodes } from "../command-error.ts";
+import type { BulkResult, Checkpoint, CheckpointSession } from "@loyalty-cards/issuing-client/bulk";
+import { CommandError, describeSystemError, exitCodes } from "../command-error.ts";
 import { splitMessage } from "../error-message.ts";
 import type { Printer } from "../printer.ts";
 import type { Terminal } from "../terminal.ts";
-import { ProgressDisplay } from "./progress.ts";
+import { formatCount, formatNumber, ProgressDisplay } from "./progress.ts";
 import type { RecordSource } from "./records.ts";
 import type { ResultFiles } from "./result-files.ts";
 import type { ImportRow, RowReader } from "./rows.ts";
@@ -69,14 +69,18 @@ class ImportRun {
   readonly #counts: Counts = { issued: 0, replayed: 0, rejected: 0, unknown: 0 };
   readonly #stopping = new AbortController();
   readonly #display: ProgressDisplay;
+  readonly #checkpoint: SharedCheckpoint;
   /** Rejected rows that were not sent. */
   #invalid = 0;
+  /** The file has more rows than `--limit`. */
+  #isLimited = false;
   /** Without the time for the answer to the question. */
   #elapsedMs = 0;
 
   constructor(options: RunOptions) {
     this.#options = options;
     this.#display = new ProgressDisplay(options.print);
+    this.#checkpoint = new SharedCheckpoint(options.checkpoint);
   }
 
   async run(): Promise<RunResult> {
@@ -84,24 +88,44 @@ class ImportRun {
     const rows = this.#readRows();
     let isWhole = false;
     try {
-      await this.#issue(take(rows, canarySize));
-      const next = await rows.next();
-      if (!next.done) {
-        // Rows that an earlier run issued are no reason to ask again.
-        const isNew = this.#counts.replayed < this.#countRows();
-        if (isNew && !(await this.#isConfirmed())) this.#stop("declined");
-        else await this.#issue(prepend(next.value, rows));
+      try {
+        await this.#issueAll(rows);
+        this.#compareWithCheck();
+        isWhole = !this.#stopping.signal.aborted;
+      } finally {
+        await rows.return();
+        files.finish(isWhole && !this.#isLimited);
       }
-      isWhole = !this.#stopping.signal.aborted;
     } catch (error) {
       if (!this.#stopping.signal.aborted || error !== this.#stopping.signal.reason)
-        throw toCommandError(error, this.#countRows());
+        throw toCommandError(error, this.#checkpoint.hasRecords);
     } finally {
-      await rows.return();
-      files.finish(isWhole);
+      await this.#checkpoint.close();
     }
     const ended: RunResult["ended"] = isWhole ? "complete" : this.#stopping.signal.reason;
     return { rows: this.#countRows(), ...this.#counts, elapsedMs: Math.round(this.#elapsedMs), ended };
+  }
+
+  /** Ten rows, a question, and the rest. */
+  async #issueAll(rows: AsyncGenerator<ImportRow, void>): Promise<void> {
+    await this.#issue(take(rows, canarySize));
+    const next = await rows.next();
+    if (next.done) return;
+    // Rows that an earlier run issued are no reason to ask again.
+    const isNew = this.#counts.replayed < this.#countRows();
+    if (isNew && !(await this.#isConfirmed())) this.#stop("declined");
+    else await this.#issue(prepend(next.value, rows));
+  }
+
+  /** @throws {CommandError} when the file was changed since it was checked: rows that are gone must not pass unnoticed. */
+  #compareWithCheck(): void {
+    const { total } = this.#options;
+    const rows = this.#countRows();
+    if (total === undefined || total.rows === rows || this.#stopping.signal.aborted) return;
+    throw new CommandError(
+      `The file had ${formatCount(total.rows, "row")} when it was checked, and ${formatNumber(rows)} when it was imported: it was changed meanwhile. Run the same command again.`,
+      exitCodes.stopped,
+    );
   }
 
   /** Asks. Ctrl-C ends the run here too, with the command that resumes. */
@@ -137,7 +161,10 @@ class ImportRun {
     const { source, reader, files, limit = Number.POSITIVE_INFINITY } = this.#options;
     let count = 0;
     for await (const record of source.records) {
-      if (++count > limit) return;
+      if (++count > limit) {
+        this.#isLimited = true;
+        return;
+      }
       const { row, problems } = reader.read(record);
       if (row !== undefined) {
         yield row;
@@ -152,8 +179,8 @@ class ImportRun {
   }
 
   async #issue(rows: AsyncIterable<ImportRow>): Promise<void> {
-    const { issueCards, fileCheckpoint } = await import("@loyalty-cards/issuing-client/bulk");
-    const { client, terminal, print, template, checkpoint, description, total } = this.#options;
+    const { issueCards } = await import("@loyalty-cards/issuing-client/bulk");
+    const { client, terminal, print, template, description, total } = this.#options;
     const { concurrency, maxPerSecond } = this.#options;
     const removeListener = terminal.onInterrupt(() => {
       removeListener(); // a second Ctrl-C ends the process
@@ -164,7 +191,7 @@ class ImportRun {
     const startedAtMs = performance.now();
     const results = issueCards(client, rows, {
       template,
-      checkpoint: fileCheckpoint(checkpoint),
+      checkpoint: this.#checkpoint,
       description,
       concurrency,
       maxPerSecond,
@@ -208,10 +235,45 @@ class ImportRun {
   }
 }
 
+/** The checkpoint file of both parts of a run. It stays locked between them, so that no other run writes the same files. */
+class SharedCheckpoint implements Checkpoint {
+  readonly #path: string;
+  #session: CheckpointSession | undefined;
+  /** Something was sent, or is known to be sent next. */
+  hasRecords = false;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async open(header: Parameters<Checkpoint["open"]>[0]): Promise<CheckpointSession> {
+    const { fileCheckpoint } = await import("@loyalty-cards/issuing-client/bulk");
+    this.#session ??= await fileCheckpoint(this.#path).open(header);
+    const session = this.#session;
+    return {
+      ...(session.issued !== undefined && { issued: session.issued }),
+      find: (keyHash) => session.find(keyHash),
+      append: (records) => {
+        this.hasRecords = true;
+        return session.append(records);
+      },
+      close: async () => {},
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#session?.close();
+  }
+}
+
 /** Errors with an exit code. After rows were sent, the same command resumes. */
-export function toCommandError(error: unknown, sentRows = 0): unknown {
-  if (error instanceof CommandError && sentRows > 0)
-    return new CommandError(error.message, exitCodes.stopped);
+export function toCommandError(error: unknown, hasSent = false): unknown {
+  if (error instanceof CommandError && hasSent) return new CommandError(error.message, exitCodes.stopped);
+  const refused = describeSystemError(error);
+  if (refused !== undefined && hasSent) {
+    const advice = "Correct this, and run the same command again: no row gets a second card.";
+    return new CommandError(`${refused} ${advice}`, exitCodes.stopped);
+  }
   // By name, because the package can be installed twice.
   if (error instanceof Error && error.name === "CheckpointError") {
     const { text, link = "" } = splitMessage(error);

@@ -10,6 +10,7 @@ export type ProblemCode =
   | "malformed-record"
   | "missing"
   | "spaces"
+  | "invisible"
   | "not-text"
   | "scientific-notation"
   | "lost-plus"
@@ -49,6 +50,12 @@ export function findDamage(text: string): ValueProblem | undefined {
   return undefined;
 }
 
+/** Another character than a space that nobody sees, so that two ids or e-mails look the same and are not. */
+export const findInvisible = (text: string): ValueProblem | undefined =>
+  /[\p{Cc}\p{Cf}]/u.test(text)
+    ? { code: "invisible", message: "has an invisible character: remove it" }
+    : undefined;
+
 /** Damage to a user id. */
 export function findIdDamage(text: string): ValueProblem | undefined {
   if (isScientific(text)) return scientificProblem;
@@ -82,6 +89,8 @@ export function findPhoneProblem(text: string, checkDamage: boolean): ValueProbl
 }
 
 export function findEmailProblem(text: string): ValueProblem | undefined {
+  const invisible = findInvisible(text);
+  if (invisible !== undefined) return invisible;
   if (text.length <= 254 && /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/.test(text)) return undefined;
   return { code: "invalid-email", message: "is not an e-mail address" };
 }

@@ -22,7 +22,7 @@ export interface DoctorOptions {
 
 export async function runDoctor(context: Context, options: DoctorOptions, address?: string): Promise<number> {
   const { print, environment, terminal, timeoutMs } = context;
-  const url = readReceiverUrl(address, environment);
+  const url = readReceiverUrl(address, environment, "pass it to the command");
   const secret = readSecret(environment, options.secretEnv);
   const {
     probe,
@@ -35,6 +35,8 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
     verbose = false,
   } = options;
   if (run !== undefined && restart !== undefined) throw new CommandError("Use either --run or --restart.");
+  if (probe !== undefined && !URL.canParse(probe))
+    throw new CommandError("--probe is not an address: write http://localhost:3000/webhooks/probe.");
   if (restart !== undefined && probe === undefined) throw new CommandError("--restart needs --probe.");
 
   const abort = new AbortController();

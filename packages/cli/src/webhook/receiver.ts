@@ -9,6 +9,11 @@ export const defaultSecretVariable = "LOYALTY_SIGNING_SECRET";
 export function readSecret(environment: Environment, name: string = defaultSecretVariable): string {
   const secret = environment[name] ?? "";
   if (secret.trim() === "") {
+    // Not the name of the option, which can be the secret itself by mistake.
+    if (name !== defaultSecretVariable)
+      throw new CommandError(
+        "There is no signing secret: the variable that --secret-env names is not set in the environment or in .env.",
+      );
     throw new CommandError(
       `There is no signing secret: set ${name} in the environment or in .env to the secret of the endpoint. \`loyalty-cards dev --forward URL\` prints one.`,
     );
@@ -19,12 +24,16 @@ export function readSecret(environment: Environment, name: string = defaultSecre
   return secret;
 }
 
-/** `--to`, or `LOYALTY_WEBHOOK_URL`. @throws {CommandError} when neither is set, or for an address that the service would not accept. */
-export function readReceiverUrl(option: string | undefined, environment: Environment): URL {
+/** `--to` or an argument, or `LOYALTY_WEBHOOK_URL`. @param advice how to name it. @throws {CommandError} when neither is set, or for an address that the service would not accept. */
+export function readReceiverUrl(
+  option: string | undefined,
+  environment: Environment,
+  advice = "use --to",
+): URL {
   const text = option ?? environment["LOYALTY_WEBHOOK_URL"];
   if (!text) {
     throw new CommandError(
-      "There is no address of a receiver: use --to, or set LOYALTY_WEBHOOK_URL in the environment or in .env.",
+      `There is no address of a receiver: ${advice}, or set LOYALTY_WEBHOOK_URL in the environment or in .env.`,
     );
   }
   if (!URL.canParse(text))

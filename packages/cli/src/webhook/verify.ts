@@ -88,7 +88,9 @@ export async function readBody({ stdin, cwd }: Terminal, file: string): Promise<
 /** Unix seconds or ISO 8601, in milliseconds. @throws {CommandError} for other text. */
 export function parseAt(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const ms = /^\d{1,12}$/.test(text) ? Number(text) * 1000 : Date.parse(text);
+  // Date.parse also takes texts that mean something else: "-5" is a month.
+  const isIso = /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
+  const ms = /^\d{1,12}$/.test(text) ? Number(text) * 1000 : isIso ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms) && ms >= 0) return ms;
   throw new CommandError(`--at takes unix seconds or a time such as 2026-01-01T00:00:00Z, not "${text}".`);
 }

@@ -98,6 +98,7 @@ export function compareHeaders(file: string, stored: CheckpointHeader, own: Chec
 }
 
 const magic = "loyalty-cards bulk 1";
+const magicOfOthers = /"loyalty-cards bulk \d+"/;
 
 /** A line of the file: a checksum, and JSON. */
 function formatLine(value: unknown): string {
@@ -119,6 +120,10 @@ export function parseHeader(line: string): CheckpointHeader | undefined {
   const value = parseLine(line);
   return Array.isArray(value) && value[0] === magic ? value[1] : undefined;
 }
+
+/** Whether a first line is the header of another version of this package. */
+export const isOtherVersion = (line: string): boolean =>
+  magicOfOthers.test(line) && !line.includes(JSON.stringify(magic));
 
 export const formatRecord = ({
   keyHash,

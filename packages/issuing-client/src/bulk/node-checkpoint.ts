@@ -12,6 +12,7 @@ import {
   compareHeaders,
   formatHeader,
   formatRecord,
+  isOtherVersion,
   parseHeader,
   parseRecord,
 } from "./checkpoint.ts";
@@ -90,7 +91,7 @@ function readContent(descriptor: number, name: string, header: CheckpointHeader)
     if (number === 1) {
       const stored = isComplete ? parseHeader(text) : undefined;
       if (stored === undefined && !(formatHeader(header).startsWith(text) && !isComplete))
-        throw unreadable(name, 1);
+        throw unusable(name, text);
       if (stored !== undefined) {
         compareHeaders(name, stored, header);
         content.endsAt = next;
@@ -111,11 +112,18 @@ function readContent(descriptor: number, name: string, header: CheckpointHeader)
   return content;
 }
 
+/** @param header the first line. */
+const unusable = (name: string, header: string) =>
+  new CheckpointError(
+    isOtherVersion(header)
+      ? `The checkpoint ${name} was written by another version of @loyalty-cards/issuing-client. Resume the run with that version; the file is left as it is.`
+      : `The file ${name} is not a checkpoint. Use another name for the checkpoint; the file is left as it is.`,
+    "unreadable",
+  );
+
 const unreadable = (name: string, line: number) =>
   new CheckpointError(
-    line === 1
-      ? `The file ${name} is not a checkpoint. Use another name for the checkpoint; the file is left as it is.`
-      : `The checkpoint ${name} is damaged in line ${line}. Restore it from a copy. Without it, a new run within 24 hours of the first one gets the same cards with the same keys.`,
+    `The checkpoint ${name} is damaged in line ${line}. Restore it from a copy. Without it, a new run within 24 hours of the first one gets the same cards with the same keys.`,
     "unreadable",
   );
 
@@ -136,7 +144,7 @@ export function countRecords(name: string): CheckpointCounts | undefined {
     for (const line of readLines(descriptor)) {
       number += 1;
       const text = line.toString("utf8");
-      if (number === 1 && parseHeader(text) === undefined) throw unreadable(name, 1);
+      if (number === 1 && parseHeader(text) === undefined) throw unusable(name, text);
       const record = number === 1 ? undefined : parseRecord(text);
       if (record === undefined) continue; // the header, or the end of a file that a run is writing
       const hash = hashText(record.keyHash);

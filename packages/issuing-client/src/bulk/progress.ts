@@ -1,6 +1,7 @@
 /** Progress of a bulk run: counts, rate and remaining time. */
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { Clock } from "../clock.ts";
+import type { IssuingError } from "../errors.ts";
 
 /** What `onProgress` is called with. */
 export interface BulkProgress {
@@ -21,6 +22,8 @@ export interface BulkProgress {
   concurrency: number;
   /** Only while the run is paused: for how much longer, in milliseconds. */
   pausedMs?: number;
+  /** Only while the run is paused: the last failure, which says why. Its `message` has no personal data. */
+  pausedBy?: IssuingError;
   /** The option. */
   total?: number;
   /** Only with `total`, after the first seconds: the remaining time, in milliseconds. */
@@ -36,6 +39,7 @@ export interface ProgressFacts {
   isWaiting: boolean;
   concurrency: number;
   pausedMs: number;
+  lastFailure: IssuingError | undefined;
   counts: ResultCounts;
 }
 
@@ -46,6 +50,16 @@ const intervalMs = 500;
 const windowMs = 30_000;
 const warmUpMs = 2_500;
 const minMeasuredMs = 2_500;
+/** Results come in rounds of as many as are in flight: of a slow service, over this number of rounds or the whole window. */
+const minMeasuredRounds = 10;
+
+/** How many rows were sent and had a result at a time. */
+interface Sample {
+  atMs: number;
+  sent: number;
+}
+
+const countSent = ({ issued, rejected, unknown }: ResultCounts) => issued + rejected + unknown;
 
 interface ProgressOptions {
   clock: Clock;
@@ -58,8 +72,11 @@ export class Progress {
   readonly #issuedBefore: number;
   readonly #readFacts: () => ProgressFacts;
   readonly #startedAtMs: number;
-  /** Times with the number of rows that were sent until then. */
-  #samples: { atMs: number; sent: number }[] = [];
+  /** When the measurement began. */
+  #from: Sample;
+  #samples: Sample[] = [];
+  /** As counted when the timer was started last. */
+  #replayed = 0;
   #cancelTimer: (() => void) | undefined;
 
   /** @param issuedBefore cards that an earlier run has issued. */
@@ -68,18 +85,30 @@ export class Progress {
     this.#issuedBefore = issuedBefore;
     this.#readFacts = readFacts;
     this.#startedAtMs = options.clock.monotonicMs();
+    this.#from = { atMs: this.#startedAtMs, sent: 0 };
   }
 
   /** Reports while requests run or wait: the timer does not keep a program alive that does not consume the results. */
   start(): void {
     const { clock, onProgress } = this.#options;
     if (this.#cancelTimer !== undefined || onProgress === undefined) return;
+    this.#skipReplayed();
     this.#cancelTimer = clock.after(intervalMs, () => {
       this.#cancelTimer = undefined;
       this.#report();
       const { inFlight, isWaiting } = this.#readFacts();
       if (inFlight > 0 || isWaiting) this.start();
     });
+  }
+
+  /** Begins again after a time in which rows of an earlier run were read, and the service had less to do than it can. */
+  #skipReplayed(): void {
+    const { inFlight, isWaiting, concurrency, counts } = this.#readFacts();
+    const hasReplayed = counts.replayed > this.#replayed;
+    this.#replayed = counts.replayed;
+    if (!hasReplayed || isWaiting || inFlight >= concurrency) return;
+    this.#from = { atMs: this.#options.clock.monotonicMs(), sent: countSent(counts) };
+    this.#samples = [];
   }
 
   /** Reports a last time. */
@@ -92,17 +121,20 @@ export class Progress {
     notify(this.#options.onProgress, this.#measure(this.#readFacts()));
   }
 
-  #measure({ read, inFlight, concurrency, pausedMs, counts }: ProgressFacts): BulkProgress {
+  #measure(facts: ProgressFacts): BulkProgress {
+    const { read, inFlight, concurrency, pausedMs, lastFailure, counts } = facts;
     const { clock, total } = this.#options;
     const atMs = clock.monotonicMs();
-    const elapsedMs = atMs - this.#startedAtMs;
-    const sent = counts.issued + counts.rejected + counts.unknown;
-    if (elapsedMs >= warmUpMs) this.#samples.push({ atMs, sent });
+    const sent = countSent(counts);
+    if (atMs - this.#from.atMs >= warmUpMs) this.#samples.push({ atMs, sent });
     this.#samples = this.#samples.filter((sample) => atMs - sample.atMs <= windowMs);
 
     const first = this.#samples[0] ?? { atMs, sent };
-    const isMeasured = atMs - first.atMs >= minMeasuredMs;
-    const from = isMeasured ? first : { atMs: this.#startedAtMs, sent: 0 };
+    const measuredMs = atMs - first.atMs;
+    const isWhole =
+      sent - first.sent >= minMeasuredRounds * inFlight || measuredMs > windowMs - 2 * intervalMs;
+    const isMeasured = measuredMs >= minMeasuredMs && isWhole;
+    const from = isMeasured ? first : this.#from;
     const perSecond = atMs > from.atMs ? ((sent - from.sent) * 1000) / (atMs - from.atMs) : 0;
     const left =
       total === undefined
@@ -118,10 +150,11 @@ export class Progress {
       read,
       ...counts,
       inFlight,
-      elapsedMs: Math.round(elapsedMs),
+      elapsedMs: Math.round(atMs - this.#startedAtMs),
       perSecond: Math.round(perSecond * 10) / 10,
       concurrency,
       ...(pausedMs > 0 && { pausedMs: Math.round(pausedMs) }),
+      ...(pausedMs > 0 && lastFailure !== undefined && { pausedBy: lastFailure }),
       ...(total !== undefined && { total }),
       ...(etaMs !== undefined && { etaMs: Math.round(etaMs) }),
     };

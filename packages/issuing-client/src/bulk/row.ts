@@ -1,11 +1,12 @@
 /** One row of a bulk run and its result: validates the row, and finds its idempotency key, its hashes and whom it belongs to. */
+import { normalizeContacts } from "@loyalty-cards/internal/contacts";
 import type { Card, Customer, IssueCardRequest } from "../cards.ts";
 import { configurationError, IssuingError } from "../errors.ts";
 import { digest, getRemainingRetentionMs, resolveIdempotencyKey, type UserId } from "../idempotency.ts";
 import { toDraft } from "../issue-card.ts";
 import { type FieldValues, readValidated, type Template, validate } from "../template.ts";
 import type { CheckpointRecord } from "./checkpoint.ts";
-import { hashText, normalizeContacts } from "./people.ts";
+import { hashText } from "./people.ts";
 
 /** A row of the source. It may have more members; its results have the same object. */
 export interface BulkRow<Fields = FieldValues> {

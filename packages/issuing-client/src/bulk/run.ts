@@ -8,6 +8,7 @@ import { Lanes, People } from "./people.ts";
 import { type BulkProgress, Progress, type ResultCounts } from "./progress.ts";
 import { Rate, type StartedRequest } from "./rate.ts";
 import { countFailure, SendQueue, shouldRepeat, stoppingCodes } from "./repeat.ts";
+import { Results } from "./results.ts";
 import {
   type AnyRow,
   type BulkResult,
@@ -46,13 +47,8 @@ export class BulkRun<Row extends AnyRow> {
   readonly #people = new People();
   readonly #lanes = new Lanes<PreparedRow<Row>>();
   readonly #queue = new SendQueue<Row>();
-  readonly #results: BulkResult<Row>[] = [];
+  readonly #results = new Results<BulkResult<Row>>();
   readonly #counts: ResultCounts = { issued: 0, replayed: 0, rejected: 0, unknown: 0 };
-  readonly #ended = createSignal();
-  /** The consumer waits for a result. */
-  #resultReady: Signal | undefined;
-  /** The reader of the source waits until results were consumed. */
-  #roomFreed: Signal | undefined;
   #read = 0;
   /** Rows without a result yet. */
   #unfinished = 0;
@@ -64,6 +60,7 @@ export class BulkRun<Row extends AnyRow> {
   #sourceError: { error: unknown } | undefined;
   #stopped: { error: unknown } | undefined;
   #lastSuccessMs: number;
+  #lastFailure: IssuingError | undefined;
   #cancelWake: (() => void) | undefined;
 
   constructor(settings: RunSettings, session: CheckpointSession | undefined, source: Source<Row>) {
@@ -78,6 +75,7 @@ export class BulkRun<Row extends AnyRow> {
       isWaiting: this.#cancelWake !== undefined,
       concurrency: this.#rate.concurrency,
       pausedMs: this.#rate.pausedMs,
+      lastFailure: this.#lastFailure,
       counts: this.#counts,
     }));
     this.#lastSuccessMs = clock.monotonicMs();
@@ -95,17 +93,12 @@ export class BulkRun<Row extends AnyRow> {
 
   /** @returns the next result, when there is one. */
   takeResult(): BulkResult<Row> | undefined {
-    this.#roomFreed?.resolve();
-    return this.#results.shift();
+    return this.#results.take();
   }
 
   /** @returns false when all rows have ended. @throws what stopped the run, after the results of the rows that have ended. */
   async waitForResult(): Promise<boolean> {
-    while (this.#results.length === 0 && !this.#ended.isResolved) {
-      this.#resultReady = createSignal();
-      await this.#resultReady.promise;
-    }
-    if (this.#results.length > 0) return true;
+    if (await this.#results.waitForNext()) return true;
     const failure = this.#stopped ?? this.#sourceError;
     if (failure !== undefined) throw failure.error;
     return false;
@@ -115,7 +108,7 @@ export class BulkRun<Row extends AnyRow> {
   async close(): Promise<void> {
     this.#settings.signal?.removeEventListener("abort", this.#onAbort);
     this.#stop(undefined);
-    await this.#ended.promise;
+    await this.#results.ended;
     this.#progress.end();
     await this.#journal.close();
   }
@@ -124,9 +117,8 @@ export class BulkRun<Row extends AnyRow> {
     const maxOpen = this.#settings.concurrency * openRowsPerRequest;
     try {
       while (this.#stopped === undefined) {
-        if (this.#unfinished + this.#results.length >= maxOpen) {
-          this.#roomFreed = createSignal();
-          await this.#roomFreed.promise;
+        if (this.#unfinished + this.#results.count >= maxOpen) {
+          await this.#results.waitForConsumer();
           continue;
         }
         const next = await this.#source.next();
@@ -243,6 +235,7 @@ export class BulkRun<Row extends AnyRow> {
     const { code, outcome, retryAfterMs } = error;
     const end = code === "conflict" ? "responded" : code === "rate-limited" ? "rate-limited" : "failed";
     this.#rate.end(sent, end, retryAfterMs);
+    this.#lastFailure = error;
     if (outcome === "unknown") row.mayExist = true;
     const nowMs = clock.monotonicMs();
     const delayMs = countFailure(row, code, {
@@ -288,14 +281,13 @@ export class BulkRun<Row extends AnyRow> {
     const { index, idempotencyKey, samePersonAs } = row;
     this.#unfinished -= 1;
     this.#counts[ending.status] += 1;
-    this.#results.push({
+    this.#results.add({
       row: row.row,
       index,
       idempotencyKey,
       ...(samePersonAs !== undefined && { samePersonAs }),
       ...ending,
     });
-    this.#resultReady?.resolve();
     this.#endWhenComplete();
   }
 
@@ -304,7 +296,7 @@ export class BulkRun<Row extends AnyRow> {
     this.#stopped ??= { error };
     this.#cancelWake?.();
     this.#cancelWake = undefined;
-    this.#roomFreed?.resolve();
+    this.#results.letRead();
     this.#source.close();
     this.#endWhenComplete();
   }
@@ -313,26 +305,6 @@ export class BulkRun<Row extends AnyRow> {
     const isComplete = this.#isSourceRead && this.#unfinished === 0;
     const isStored = this.#storing === 0 || !this.#canStore;
     const isStopped = this.#stopped !== undefined && this.#inFlight === 0 && isStored;
-    if (!isComplete && !isStopped) return;
-    this.#ended.resolve();
-    this.#resultReady?.resolve();
+    if (isComplete || isStopped) this.#results.end();
   }
-}
-
-/** A promise that is resolved by a method. */
-type Signal = ReturnType<typeof createSignal>;
-
-function createSignal() {
-  let resolvePromise = () => {};
-  const signal = {
-    isResolved: false,
-    promise: new Promise<void>((resolve) => {
-      resolvePromise = resolve;
-    }),
-    resolve() {
-      signal.isResolved = true;
-      resolvePromise();
-    },
-  };
-  return signal;
 }

@@ -1,0 +1,206 @@
+/** What an import leaves behind when the machine fails it, and when two commands use the same files. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { args, type CommandResult, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-terminal.ts";
+
+const bin = fileURLToPath(new URL("../src/bin.ts", import.meta.url));
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+const isWindows = process.platform === "win32";
+
+/** Starts the command as a process, after these commands of the shell. */
+function spawnCommand(cwd: string, env: object, command: readonly string[], before = "") {
+  const node = [process.execPath, "--conditions=@loyalty-cards/source", "--import", tsx, bin, ...command];
+  return spawn("/bin/sh", ["-c", `${before} exec "$@"`, "sh", ...node], {
+    cwd,
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+async function runProcess(...start: Parameters<typeof spawnCommand>): Promise<CommandResult> {
+  const child = spawnCommand(...start);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => (output.stdout += chunk));
+  child.stderr.on("data", (chunk) => (output.stderr += chunk));
+  const [exitCode] = await once(child, "close");
+  return { exitCode, ...output };
+}
+
+describe.skipIf(isWindows)("a disk that becomes full", () => {
+  // The same as a full disk: a write takes what fits, and the next one fails.
+  const limit = "trap '' XFSZ; ulimit -f 64;";
+
+  it("ends a run with 3, and the same command resumes", async () => {
+    const { folder, env, run, read, countCards } = await openShop({ "members.csv": toCsv(toRows(600)) });
+    const command = ["import", "members.csv", ...args];
+    const stopped = await runProcess(folder, env, command, limit);
+    expect(stopped.stderr).toMatch(
+      /A file cannot be written: .+ \(EFBIG\)\. Correct this, and run the same command again: no row gets a second card\.\n$/,
+    );
+    expect([stopped.exitCode, stopped.stderr]).toEqual([3, expect.not.stringContaining("    at ")]);
+    expect((await run(command)).exitCode).toBe(0);
+    expect([await countCards(), read("members.cards.csv").split("\n").length]).toEqual([600, 602]);
+  });
+
+  it("does not cut the file of rejected rows", async () => {
+    const rows = Array.from({ length: 200 }, (_, index) => `${index},bad,${"x".repeat(1_000)}`);
+    const { folder, env, path } = await openShop({ "members.csv": toCsv(rows) });
+    const command = ["import", "members.csv", ...args, "--skip-invalid"];
+    const { exitCode, stderr } = await runProcess(folder, env, command, limit);
+    expect([exitCode, existsSync(path("members.rejected.csv"))]).toEqual([2, false]);
+    expect(stderr).toContain("A file cannot be written");
+  });
+});
+
+it("goes on when nobody reads its messages", async () => {
+  const { folder, env, countCards } = await openShop({ "members.csv": toCsv(toRows(30)) });
+  const node = ["--conditions=@loyalty-cards/source", "--import", tsx, bin, "import", "members.csv", ...args];
+  const child = spawn(process.execPath, node, {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  child.stderr.destroy();
+  const [exitCode] = await once(child, "close");
+  expect([exitCode, await countCards()]).toEqual([0, 30]);
+});
+
+it.each([
+  [
+    "a folder that does not exist",
+    ["--cards", "nowhere/cards.csv"],
+    "cards.csv cannot be written to its folder (ENOENT)",
+  ],
+  [
+    "a folder in the place of the checkpoint",
+    ["--checkpoint", "folder"],
+    "folder cannot be used: illegal operation on a directory (EISDIR).",
+  ],
+  ["a folder in the place of the cards", ["--cards", "folder"], "folder is a folder: move it away."],
+])("sends nothing with %s", async (_name, options, message) => {
+  const { run, path, requests } = await openShop({ "members.csv": toCsv(toRows(20)) });
+  mkdirSync(path("folder"));
+  const { exitCode, stderr } = await run(["import", "members.csv", ...args, ...options]);
+  expect([exitCode, stderr, requests]).toEqual([2, expect.stringContaining(message), []]);
+});
+
+describe("a second command", () => {
+  it("is refused while the first one asks its question", async () => {
+    const { run, countCards } = await openShop({ "members.csv": toCsv(toRows(30)) });
+    let second: Promise<CommandResult> | undefined;
+    const first = await run(["import", "members.csv", ...args.slice(0, -1)], {
+      columns: 80,
+      isStdinOpen: true,
+      onOutput: (output, interrupt) => {
+        if (!output.includes("[y/N]")) return;
+        second ??= run(["import", "members.csv", ...args]);
+        void second.then(interrupt);
+      },
+    });
+    expect(await second).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("cannot be used") });
+    expect([first.exitCode, await countCards()]).toEqual([130, 10]);
+  });
+
+  it("for the rejected rows does not disturb an import that is running", async () => {
+    const rows = [...toRows(60), `61,${shortPhone},x`];
+    const { run, read, service } = await openShop({ "members.csv": toCsv(rows) });
+    await run(["import", "members.csv", ...args]);
+    service.faults.add({ phase: "before", kind: "latency", delayMs: 5 });
+    let retry: Promise<CommandResult> | undefined;
+    const first = await run(["import", "members.csv", ...args], {
+      columns: 80,
+      onOutput: (output) => {
+        if (output.includes("of 61")) retry ??= run(["import", "retry-rejected", "members.csv", ...args]);
+      },
+    });
+    await retry;
+    expect([first.exitCode, read("members.cards.csv").split("\n").length]).toEqual([1, 62]);
+    expect(read("members.rejected.csv")).toContain(shortPhone);
+  });
+});
+
+it("says when the file was changed after it was checked", async () => {
+  const { run, path, countCards } = await openShop({ "members.csv": toCsv(toRows(20)) });
+  const command = ["import", "members.csv", ...args];
+  const { exitCode, stderr } = await run(command, {
+    onOutput: (output) => {
+      if (output.includes("20 valid")) writeFileSync(path("members.csv"), toCsv(toRows(15)));
+    },
+  });
+  expect([exitCode, await countCards()]).toEqual([3, 15]);
+  expect(stderr).toContain(
+    "The file had 20 rows when it was checked, and 15 when it was imported: it was changed meanwhile. Run the same command again.",
+  );
+  expect((await run(command)).exitCode).toBe(0);
+});
+
+describe("the results of the last run", () => {
+  it("stay when --limit ends a run early", async () => {
+    const { run, read } = await openShop({ "members.csv": toCsv([...toRows(20), `21,${shortPhone},x`]) });
+    await run(["import", "members.csv", ...args]);
+    const results = ["members.cards.csv", "members.rejected.csv"].map(read);
+    expect((await run(["import", "members.csv", ...args, "--limit", "2"])).exitCode).toBe(0);
+    await run(["import", "retry-rejected", "members.csv", ...args, "--limit", "1"]);
+    expect(["members.cards.csv", "members.rejected.csv"].map(read)).toEqual(results);
+  });
+
+  it("stay when a retry of corrected rows is interrupted, also in the next import", async () => {
+    const bad = Array.from({ length: 40 }, (_, index) => `${index + 1},+48${1_000 + index},x`);
+    const { run, read, path, service } = await openShop({
+      "members.csv": toCsv([...bad, "41,+48600999999,x"]),
+    });
+    await run(["import", "members.csv", ...args.slice(0, -1)], { columns: 80, stdin: "y\n" });
+    let row = 0;
+    const corrected = read("members.rejected.csv").replaceAll(/\+481\d{3}(?=,)/g, () => toPhone(row++));
+    writeFileSync(path("members.rejected.csv"), corrected);
+    service.faults.add({ phase: "before", kind: "latency", delayMs: 5 });
+    const retried = await run(["import", "retry-rejected", "members.csv", ...args.slice(0, -1)], {
+      columns: 80,
+      isStdinOpen: true,
+      onOutput: (output, interrupt) => {
+        if (output.includes("[y/N]")) setImmediate(interrupt);
+      },
+    });
+    const again = await run(["import", "members.csv", ...args]);
+    expect([retried.exitCode, again.exitCode, read("members.rejected.csv")]).toEqual([130, 2, corrected]);
+    expect(again.stderr).toContain("members.rejected.csv was edited after the last run");
+  });
+
+  it.each([
+    ["some cards", ["41,+48600999999,x"]],
+    ["no card", []],
+  ])("stay when a retry of corrected rows is killed, after an import with %s", async (_, valid) => {
+    const bad = Array.from({ length: 40 }, (_, index) => `${index + 1},+48${1_000 + index},x`);
+    const shop = await openShop({ "members.csv": toCsv([...valid, ...bad]) });
+    const { run, read, path, service, folder, env, countCards } = shop;
+    await run(["import", "members.csv", ...args.slice(0, -1)], { columns: 80, stdin: "y\n" });
+    let row = 0;
+    const corrected = read("members.rejected.csv").replaceAll(/\+481\d{3}(?=,)/g, () => toPhone(row++));
+    writeFileSync(path("members.rejected.csv"), corrected);
+    const before = await countCards();
+    service.faults.add({ phase: "before", kind: "latency", delayMs: 60 });
+    const retry = spawnCommand(folder, env, ["import", "retry-rejected", "members.csv", ...args]);
+    while ((await countCards()) === before) await new Promise((resolve) => setImmediate(resolve));
+    retry.kill("SIGKILL");
+    await once(retry, "close");
+    service.faults.clear();
+    const again = await run(["import", "members.csv", ...args]);
+    expect([again.exitCode, read("members.rejected.csv")]).toEqual([2, corrected]);
+    expect(again.stderr).toContain("members.rejected.csv was edited after the last run");
+    const retried = await run(["import", "retry-rejected", "members.csv", ...args]);
+    expect([retried.exitCode, await countCards()]).toEqual([0, before + 40]);
+  });
+
+  it("leave nothing behind of a run that was killed", async () => {
+    const { run, path } = await openShop({
+      "members.csv": toCsv(toRows(3)),
+      "members.rejected.csv.part": "x",
+    });
+    await run(["import", "members.csv", ...args]);
+    expect(existsSync(path("members.rejected.csv.part"))).toBe(false);
+  });
+});
