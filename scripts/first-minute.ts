@@ -38,12 +38,13 @@ export function packForGuide(destination: string): string {
 /** The files and commands of the page in its order, without the ones for other frameworks and those that run in a clone. */
 export function readGuide(framework: Framework): Step[] {
   const steps: Step[] = [];
-  let heading = "";
-  for (const [, level, title = "", language, block = ""] of readPage().matchAll(
-    /^(##|###) (.*)$|^```(\w+)\n([\s\S]*?)^```$/gm,
+  let tab = "";
+  for (const [, title, end, language, block = ""] of readPage().matchAll(
+    /^\*\*(\w+)\*\*$|^(<!-- end text tabs -->)$|^```(\w+)\n([\s\S]*?)^```$/gm,
   )) {
-    if (level !== undefined) heading = level === "###" ? title.toLowerCase() : "";
-    else if (heading !== "" && heading !== framework) continue;
+    if (title !== undefined) tab = title.toLowerCase();
+    else if (end !== undefined) tab = "";
+    else if (tab !== "" && tab !== framework) continue;
     else if (language === "sh" && !block.includes("npm pack ")) steps.push({ commands: block });
     else if (language === "ts") {
       const [, file] = /^\/\/ (\S+\.ts)\n/.exec(block) ?? [];

@@ -163,7 +163,7 @@ async function checkReceiver(language: Language, folder: string): Promise<void> 
     const isAsExpected =
       states.join() === "delivered" &&
       forged.status === 401 &&
-      output.includes("received balance.changed evt_") &&
+      output.includes("balance.changed evt_") &&
       output.includes("rejected a webhook: mismatch");
     if (!isAsExpected)
       throw new Error(

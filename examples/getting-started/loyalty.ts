@@ -77,7 +77,7 @@ export const webhooks = {
   accept: onEvents({
     "balance.changed": ({ data }) => {
       const user = users.find(({ cardId }) => cardId === data.passId);
-      if (user !== undefined) user.balance = data.balance; // an older event can arrive later: see "Order"
+      if (user !== undefined) user.balance = data.balance; // an older event can arrive later
     },
     other: () => {}, // every other event
   }),

@@ -2,6 +2,7 @@
 
 # #region issue
 curl --fail-with-body --silent --show-error --max-time 10 --retry 3 \
+  --write-out '\n' \
   "$LOYALTY_URL/api/v1/templates/$LOYALTY_TEMPLATE_ID/passes" \
   --header "Authorization: Bearer $LOYALTY_API_KEY" \
   --header "Content-Type: application/json" \

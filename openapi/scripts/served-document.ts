@@ -16,9 +16,10 @@ export class UnusableDocumentError extends Error {
  */
 export async function fetchDocument(baseUrl: string, fetch = globalThis.fetch): Promise<Json> {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new UnusableDocumentError(
-      `--from takes the base URL of a service, https://…; ${JSON.stringify(baseUrl)} is not a URL.`,
-    );
+    throw new UnusableDocumentError("--from takes the base URL of a service, https://…; this is not a URL.");
+  }
+  if (new URL(baseUrl).username !== "" || new URL(baseUrl).password !== "") {
+    throw new UnusableDocumentError("The base URL contains a user name or a password: remove it.");
   }
   const address = `${baseUrl.replace(/\/+$/, "")}/api/docs/json`;
   const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch((cause: Error) => {

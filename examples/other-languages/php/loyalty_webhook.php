@@ -24,28 +24,23 @@ function verify(
     if ($header === null || $header === '') {
         throw new Rejected('missing-signature');
     }
-    $isWellFormed = strlen($header) <= 1024;
-    $values = ['t' => [], 'v1' => []];
-    foreach (explode(',', $header) as $part) {
-        [$name, $value] = [...explode('=', ltrim($part, " \t"), 2), null];
-        $isWellFormed = $isWellFormed && $name !== '' && $value !== null;
-        $values[$name][] = $value;
-    }
-    ['t' => $times, 'v1' => $signatures] = $values;
-    $isWellFormed = $isWellFormed
-        && count($times) === 1 && preg_match('/^[0-9]{1,12}$/D', $times[0])
-        && in_array(count($signatures), range(1, 5), true)
-        && preg_grep('/^[0-9a-f]{64}$/Di', $signatures, PREG_GREP_INVERT) === [];
+    $parts = preg_split('/,[ \t]*/', $header);
+    $timestamp = implode(',', preg_filter('/^t=/', '', $parts));
+    $signatures = preg_filter('/^v1=/', '', $parts);
+    $isWellFormed = strlen($header) <= 1024
+        && preg_grep('/^[^=]+=/', $parts) === $parts
+        && preg_match('/^[0-9]{1,12}$/D', $timestamp)
+        && preg_match('/^[0-9a-f]{64}(,[0-9a-f]{64}){0,4}$/Di', implode(',', $signatures));
     if (!$isWellFormed) {
         throw new Rejected('malformed-signature');
     }
-    $age = ($now ?? time()) - (int) $times[0];
+    $age = ($now ?? time()) - (int) $timestamp;
     if (abs($age) > $tolerance) {
         throw new Rejected($age > 0 ? 'stale' : 'future');
     }
     $matches = 0; // all are compared, so that the time does not depend on which one matches
     foreach ($secrets as $secret) {
-        $expected = hash_hmac('sha256', "$times[0].$body", $secret);
+        $expected = hash_hmac('sha256', "$timestamp.$body", $secret);
         foreach ($signatures as $signature) {
             $matches += (int) hash_equals($expected, strtolower($signature));
         }
@@ -63,12 +58,11 @@ function readEvent(string $body): array
     $json = preg_replace_callback(
         '/\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}|\\\\u(d[89a-f][0-9a-f]{2})|\\\\./i',
         fn ($match) => isset($match[1]) ? '\u0000' : $match[0],
-        $body,
+        preg_replace('/^\xEF\xBB\xBF/', '', $body),
     );
-    $event = json_decode(preg_replace('/^\xEF\xBB\xBF/', '', $json), true, 4096);
+    $event = json_decode($json, true, 4096);
     foreach (['id', 'type', 'createdAt'] as $name) {
-        $text = is_array($event) ? $event[$name] ?? null : null;
-        if (!is_string($text) || str_contains($text, "\0")) {
+        if (!is_string($event[$name] ?? null) || str_contains($event[$name], "\0")) {
             throw new Rejected('invalid-payload');
         }
     }

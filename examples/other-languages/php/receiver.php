@@ -25,6 +25,6 @@ function store(array $event): void
 {
     // Insert $event['id'] into a table with a unique key,
     // and ignore a duplicate.
-    error_log("received {$event['type']} {$event['id']}");
+    error_log("{$event['type']} {$event['id']}");
 }
 // #endregion

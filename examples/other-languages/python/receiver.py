@@ -34,7 +34,7 @@ class Webhooks(BaseHTTPRequestHandler):
 def store(event):
     # Insert event["id"] into a table with a unique key,
     # and ignore a duplicate.
-    print("received", event["type"], event["id"], flush=True)
+    print(event["type"], event["id"], flush=True)
 
 
 address = ("127.0.0.1", int(os.environ["PORT"]))

@@ -9,7 +9,7 @@ require_relative "loyalty_webhook"
 secrets = ENV.fetch("LOYALTY_SIGNING_SECRET").split(",")
 
 # Insert the id into a table with a unique key; ignore a duplicate.
-store = ->(event) { warn "received #{event["type"]} #{event["id"]}" }
+store = ->(event) { warn "#{event["type"]} #{event["id"]}" }
 
 run(lambda do |env|
   body = env["rack.input"].read # the bytes: not parsed, not decoded

@@ -5,7 +5,7 @@ import { createIssuingClient } from "@loyalty-cards/issuing-client";
 const loyalty = createIssuingClient({
   baseUrl: process.env.LOYALTY_URL ?? "",
   apiKey: process.env.LOYALTY_API_KEY ?? "", // a Website key: stays on the server
-  idempotencyNamespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development", // a name for each user table
+  idempotencyNamespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development", // another one for each user table
 });
 
 export function issueCardTo(user: { id: string; phone: string; name: string }) {

@@ -48,7 +48,7 @@ func main() {
 func store(event *loyalty.Event) error {
 	// Insert event.ID into a table with a unique key,
 	// and ignore a duplicate.
-	log.Printf("received %s %s", event.Type, event.ID)
+	log.Printf("%s %s", event.Type, event.ID)
 	return nil
 }
 
