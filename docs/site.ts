@@ -1,10 +1,11 @@
-/** Checks a built site for broken links and for resources on other origins. */
+/** Checks a built site for broken links, for resources on other origins, and for JSON Schemas that are not at their address. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const attributes = /<(\w+)\b[^>]*?\s(href|src|srcset|data)="([^"]*)"/g;
 
+const origin = "https://loyalty-cards.github.io";
 /** The path of the site on its host. */
 const base = "/loyalty-cards/";
 
@@ -73,8 +74,24 @@ export function checkSite(site: string): { problems: string[]; pages: number; li
   return { problems: [...new Set(problems)], pages: pages.length, links };
 }
 
+/** Returns one sentence per JSON Schema of a folder that the site does not have at the address of its `$id`. */
+export function checkSchemas(site: string, folder: string): string[] {
+  const address = `${origin}${base}`;
+  return readdirSync(folder).flatMap((name) => {
+    const schema = readFileSync(join(folder, name), "utf8");
+    const { $id = "" } = JSON.parse(schema) as { $id?: string };
+    const file = $id.startsWith(address) ? findFile(site, $id.slice(address.length)) : undefined;
+    const isServed = file !== undefined && readFileSync(file, "utf8") === schema;
+    return isServed ? [] : [`${name} has the $id "${$id}", where the site does not have this schema`];
+  });
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { problems, pages, links } = checkSite(fileURLToPath(new URL(".vitepress/dist", import.meta.url)));
+  const site = fileURLToPath(new URL(".vitepress/dist", import.meta.url));
+  const { problems, pages, links } = checkSite(site);
+  problems.push(
+    ...checkSchemas(site, fileURLToPath(new URL("../packages/contract/events", import.meta.url))),
+  );
   for (const problem of problems) console.error(problem);
   console.log(`${links} links on ${pages} pages, ${problems.length} broken`);
   process.exitCode = problems.length > 0 || pages < 200 ? 1 : 0;

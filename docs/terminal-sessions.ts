@@ -93,6 +93,7 @@ async function runDev(url: string): Promise<string> {
 
 async function runImport(): Promise<string> {
   const { url, service, close } = await startMockServer();
+  service.faults.add({ phase: "before", kind: "latency", delayMs: 30 }); // so that there is progress to show
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-terminal-"));
   const rows = Array.from({ length: 10_000 }, (_, index) => `${index + 1},+48${600_100_200 + index},Member`);
   rows[2] = "3,4.86E+10,Member"; // as a spreadsheet writes it

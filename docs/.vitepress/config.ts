@@ -1,7 +1,9 @@
 /** The documentation site: every Markdown file of the repository that is for readers, and the generated reference. */
+import { cpSync } from "node:fs";
+import { join } from "node:path";
 import { type DefaultTheme, defineConfigWithTheme } from "vitepress";
 import { markdown, type SearchEnv } from "./markdown.ts";
-import { excluded, help, repository, toPage } from "./pages.ts";
+import { excluded, help, repository, root, toPage } from "./pages.ts";
 import { createGuideSidebar, createReferenceSidebars } from "./sidebar.ts";
 
 /** The logo of theme/Layout.vue: a card. */
@@ -27,10 +29,19 @@ export default defineConfigWithTheme<ThemeConfig>({
   metaChunk: true,
   ignoreDeadLinks: "localhostLinks",
   markdown,
-  transformPageData: ({ relativePath, frontmatter }) =>
-    relativePath.startsWith("reference/")
-      ? { frontmatter: { ...frontmatter, pageClass: "reference", editLink: false } }
-      : {},
+  transformPageData({ relativePath, frontmatter }) {
+    if (relativePath.startsWith("reference/"))
+      return { frontmatter: { ...frontmatter, pageClass: "reference", editLink: false } };
+    // Pages to look something up have no order in which to read them.
+    if (/^(errors\/|check-signature)/.test(relativePath))
+      return { frontmatter: { ...frontmatter, prev: false, next: false } };
+    return {};
+  },
+  // The site has each JSON Schema at the address of its $id.
+  buildEnd({ outDir }) {
+    for (const name of ["openapi.json", "events"])
+      cpSync(join(root, "packages/contract", name), join(outDir, "contract", name), { recursive: true });
+  },
   vite: {
     resolve: { conditions: ["@loyalty-cards/source"] }, // components import the sources of the packages
     build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 4_000 },

@@ -7,6 +7,7 @@ import { javaScript } from "./javascript.ts";
 import { resolveFile, root } from "./pages.ts";
 
 type Token = ReturnType<MarkdownRenderer["parse"]>[number];
+type TokenClass = new (type: string, tag: string, nesting: 0 | 1 | -1) => Token;
 
 /** The main snippets: their types are shown on hover. Each costs about a second of the build. */
 const withTypes =
@@ -30,6 +31,16 @@ function linkFiles(tokens: readonly Token[], page: string): void {
     const target = resolveFile(decodeURI(posix.join(posix.dirname(page), path)));
     if (target === undefined) throw new Error(`${page} links to ${href}, which does not exist`);
     token.attrSet("href", anchor === undefined ? target : `${target}#${anchor}`);
+  }
+}
+
+/** Pictures scroll on a phone: style.css, and the keyboard, have to reach them. */
+function markPictures(tokens: readonly Token[]): void {
+  for (const [index, token] of tokens.entries()) {
+    const children = tokens[index + 1]?.children ?? [];
+    if (token.type !== "paragraph_open" || children.length !== 1 || children[0]?.type !== "image") continue;
+    token.attrSet("class", "picture");
+    token.attrSet("tabindex", "0");
   }
 }
 
@@ -64,11 +75,42 @@ function groupTabs(tokens: readonly Token[], page: string): Token[] {
   return result;
 }
 
+/**
+ * Turns what is between `<!-- text tabs -->` and `<!-- end text tabs -->` into tabs with text and any number of code blocks. Each tab
+ * begins with its title, a bold line. The elements are those of a code group, whose script of VitePress selects a tab.
+ */
+function groupTextTabs(tokens: readonly Token[], page: string, Token: TokenClass): Token[] {
+  const html = (content: string) => Object.assign(new Token("html_block", "", 0), { content });
+  const result: Token[] = [];
+  let bar: Token | undefined; // of the open group: the titles follow
+  for (let index = 0; index < tokens.length; index++) {
+    const token = tokens[index] as Token;
+    const mark = token.type === "html_block" ? /^<!-- (end )?text tabs -->/.exec(token.content) : null;
+    const [, title] = /^\*\*(.+)\*\*$/.exec(tokens[index + 1]?.content ?? "") ?? [];
+    if (mark !== null && mark[1] === undefined) {
+      bar = html("");
+      result.push(html('<div class="vp-code-group text-tabs"><div class="tabs">'), bar);
+      result.push(html('</div><div class="blocks">'));
+    } else if (mark !== null) {
+      result.push(html("</div></div></div>"));
+      bar = undefined;
+    } else if (bar !== undefined && token.type === "paragraph_open" && title !== undefined) {
+      const isFirst = bar.content === "";
+      const id = `text-tab-${index}`;
+      bar.content += `<input type="radio" name="text-tabs" id="${id}"${isFirst ? " checked" : ""}>`;
+      bar.content += `<label data-title="${title}" for="${id}">${title}</label>`;
+      result.push(html(isFirst ? '<div class="text-tab active">' : '</div><div class="text-tab">'));
+      index += 2; // the title is in the bar
+    } else {
+      result.push(token);
+    }
+  }
+  if (bar !== undefined) throw new Error(`${page}: <!-- text tabs --> without <!-- end text tabs -->`);
+  return result;
+}
+
 /** Adds the JavaScript of a quoted block in a second tab. */
-function addJavaScript(
-  tokens: readonly Token[],
-  Token: new (type: string, tag: string, nesting: 0 | 1 | -1) => Token,
-): Token[] {
+function addJavaScript(tokens: readonly Token[], Token: TokenClass): Token[] {
   const result: Token[] = [];
   let isInTabs = false;
   for (const [index, token] of tokens.entries()) {
@@ -149,9 +191,11 @@ export const markdown: MarkdownOptions = {
       if (env.path === undefined) return; // a title alone
       const page = relative(root, env.realPath ?? env.path).replaceAll("\\", "/");
       linkFiles(state.tokens, page);
+      markPictures(state.tokens);
       if (!env.isForSearch) {
         state.tokens = addJavaScript(state.tokens, state.Token);
         addTypes(state.tokens);
+        state.tokens = groupTextTabs(state.tokens, page, state.Token);
       }
       state.tokens = groupTabs(state.tokens, page);
     });

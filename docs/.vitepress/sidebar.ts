@@ -36,14 +36,12 @@ function toGroup(folder: string): Item {
 }
 
 export function createGuideSidebar(): Item[] {
-  const errors = existsSync(join(root, "docs/errors/README.md")) ? [toGroup("docs/errors")] : [];
-  const tools = ["docs/check-signature.md"].filter((file) => existsSync(join(root, file))).map(toItem);
   return [
     ...guides.map(({ text, guides }) => ({
       text,
       items: guides.map(({ file }) => toItem(`docs/${file}.md`)),
     })),
-    ...(errors.length + tools.length > 0 ? [{ text: "Look up", items: [...errors, ...tools] }] : []),
+    { text: "Look up", items: [toGroup("docs/errors"), toItem("docs/check-signature.md")] },
     {
       text: "Packages",
       items: [...listReadmes("packages"), "packages/mock-server/CONTROL.md"].map(toItem),

@@ -1,9 +1,9 @@
-/** The check of the built site reports broken links and external resources. */
+/** The check of the built site reports broken links, external resources, and schemas that are not at their address. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { checkSite } from "../site.ts";
+import { checkSchemas, checkSite } from "../site.ts";
 
 function createSite(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), "site-"));
@@ -55,4 +55,21 @@ it("reports a font of another origin", () => {
   expect(checkSite(site).problems).toEqual([
     "assets/a.css loads https://fonts.example.com/x.css from another origin",
   ]);
+});
+
+it("accepts a schema at the address of its $id, and reports a missing, a different and a foreign one", () => {
+  const schema = (path: string) =>
+    JSON.stringify({ $id: `https://loyalty-cards.github.io/loyalty-cards/${path}` });
+  const site = createSite({ "ping.json": schema("ping.json"), "old.json": "{}" });
+  const schemas = createSite({
+    "ping.json": schema("ping.json"),
+    "gone.json": schema("gone.json"),
+    "old.json": schema("old.json"),
+    "foreign.json": JSON.stringify({ $id: "https://example.com/ping.json" }),
+    "nameless.json": "{}",
+  });
+  rmSync(join(schemas, "assets"), { recursive: true });
+  expect(checkSchemas(site, schemas)).toEqual(
+    ["foreign", "gone", "nameless", "old"].map((name) => expect.stringMatching(`^${name}.json has the `)),
+  );
 });

@@ -1,29 +1,18 @@
 /** The page "Check a signature" in a browser: every signature vector, hints, keyboard, phone screens, and no request. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, it, onTestFinished } from "vitest";
-import { axe, openBrowser, openPage } from "../../../compat/browser.mjs";
-import { serveSite } from "./site.mjs";
+import { describe, it } from "vitest";
+import { axe } from "../../../compat/browser.mjs";
+import { startSite } from "./site.mjs";
 
 const vectors = JSON.parse(
   readFileSync(new URL("../../../openapi/vectors/signatures.json", import.meta.url), "utf8"),
 );
 
-let opened;
-let site;
-beforeAll(async () => {
-  site = await serveSite();
-  opened = await openBrowser();
-});
-afterAll(async () => {
-  await opened?.close();
-  await site?.close();
-});
+const open = startSite();
 
 async function openForm(options) {
-  const { page, seen } = await openPage(opened.browser, site.origin, options);
-  onTestFinished(() => page.close());
-  await page.goto(site.url("check-signature"), { waitUntil: "networkidle0" });
+  const { page, seen } = await open("check-signature", options);
   await page.locator(".check-signature .primary").wait();
   return { page, seen };
 }

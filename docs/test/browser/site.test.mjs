@@ -1,9 +1,9 @@
 /** The built site in a browser: accessibility, phone screens, first paint, search, tabs, types on hover. */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { afterAll, beforeAll, describe, it } from "vitest";
-import { axe, openBrowser, openPage } from "../../../compat/browser.mjs";
-import { serveSite } from "./site.mjs";
+import { describe, it } from "vitest";
+import { axe } from "../../../compat/browser.mjs";
+import { startSite } from "./site.mjs";
 
 const guides = readdirSync(new URL("../../guides", import.meta.url)).map(
   (file) => `guides/${file.replace(".md", "")}`,
@@ -23,23 +23,7 @@ const pages = [
   "benchmarks",
 ];
 
-let site;
-let opened;
-beforeAll(async () => {
-  site = await serveSite();
-  opened = await openBrowser();
-});
-afterAll(async () => {
-  await opened?.close();
-  await site?.close();
-});
-
-async function open(path, { waitUntil = "networkidle0", ...options } = {}) {
-  const { page, seen } = await openPage(opened.browser, site.origin, options);
-  const response = await page.goto(site.url(path), { waitUntil });
-  assert.equal(response.status(), 200, path);
-  return { page, seen };
-}
+const open = startSite();
 
 describe("every page", () => {
   for (const [scheme, width, height] of [
@@ -107,7 +91,6 @@ describe("the search", () => {
     const { page } = await open("");
     const found = await search(page, words);
     assert.match(found[0], expected, found.join("\n"));
-    await page.close();
   });
 
   it("lists no decision", async () => {
@@ -117,12 +100,11 @@ describe("the search", () => {
       found.filter((path) => path.startsWith("decisions/")),
       [],
     );
-    await page.close();
   });
 });
 
 describe("a guide", () => {
-  it("selects the framework that the reader chose when the page is opened again", async () => {
+  it("selects the framework that the reader chose last when the page is opened again", async () => {
     const selected = (page) =>
       page.$$eval(".vp-code-group:has([data-title=Express])", (groups) =>
         groups.map((group) => [
@@ -132,12 +114,25 @@ describe("a guide", () => {
       );
     const { page } = await open("guides/receiving-webhooks");
     assert.deepEqual(await selected(page), [["Express", 1]]);
-    await page.locator(".vp-code-group label::-p-text(Fastify)").click();
-    assert.deepEqual(await selected(page), [["Fastify", 1]]);
+    for (const name of ["Next", "Fastify"]) {
+      await page.locator(`.vp-code-group label::-p-text(${name})`).click();
+      assert.deepEqual(await selected(page), [[name, 1]]);
+    }
     await page.reload();
     await page.locator(".vp-code-group input:checked + [data-title=Fastify]").wait();
     assert.deepEqual(await selected(page), [["Fastify", 1]]);
-    await page.close();
+  });
+
+  it("has one tab for all steps of a framework, which the reader can choose with the keyboard", async () => {
+    const { page } = await open("guides/getting-started");
+    const readTab = () => page.$eval(".text-tabs", (group) => group.innerText);
+    await page.locator(".text-tabs label::-p-text(Express)").click();
+    await page.focus(".text-tabs input:checked");
+    await page.keyboard.press("ArrowRight");
+    assert.match(await readTab(), /npm install fastify[\s\S]*shop-fastify\.ts[\s\S]*loyalty-cards exec/);
+    assert.doesNotMatch(await readTab(), /expressReceiver|nextRoute/);
+    await page.locator(".text-tabs label::-p-text(JavaScript)").click();
+    assert.doesNotMatch(await readTab(), /type Form/);
   });
 
   it("shows the JavaScript of a TypeScript program, and remembers the language beside the framework", async () => {
@@ -158,7 +153,6 @@ describe("a guide", () => {
     await page.goto(page.url().replace("sign-up", "receiving-webhooks"));
     await page.locator(".vp-code-group input:checked + [data-title=Fastify]").wait();
     await page.locator(".vp-code-group input:checked + [data-title=JavaScript]").wait();
-    await page.close();
   });
 
   it("shows the type of a name in the main snippets on hover", async () => {
@@ -167,7 +161,6 @@ describe("a guide", () => {
     const name = await page.$(".twoslash-hover ::-p-text(expressReceiver)");
     await name.hover();
     await page.locator(".v-popper__popper--shown ::-p-text(ReceiverOptions)").wait();
-    await page.close();
   });
 
   it("ends with the next guide and with help", async () => {
@@ -176,6 +169,5 @@ describe("a guide", () => {
       all.map((link) => new URL(link.href).pathname.replace("/loyalty-cards/", "")),
     );
     assert.deepEqual(links, ["guides/troubleshooting", "guides/testing"]);
-    await page.close();
   });
 });
