@@ -109,6 +109,20 @@ describe("requests at once", () => {
     expect(rate.concurrency).toBe(16);
   });
 
+  it("rise quickly after a pause to half of what each round had added to, when that is more", () => {
+    const { clock, rate, request } = createRate();
+    request(28, "responded");
+    request(4, "failed"); // 16
+    request(16 + 17 + 18 + 19 + 4, "responded");
+    expect(rate.concurrency).toBe(20);
+    request(8, "rate-limited");
+    clock.advance(rate.pausedMs);
+    request(10, "responded");
+    expect(rate.concurrency).toBe(11);
+    request(10, "responded");
+    expect(rate.concurrency).toBe(11);
+  });
+
   it("rise slowly after a pause in which failures had reduced them to one", () => {
     const { clock, rate, request } = createRate();
     request(8, "failed");
@@ -210,11 +224,33 @@ describe("the limit per second", () => {
   });
 
   it("does not rise while no request waits for it", () => {
-    const { request, getSpacingMs } = createRate();
+    const { rate, request, getSpacingMs } = createRate();
     request(10, "responded", 100);
     request(3, "rate-limited");
-    request(5, "responded", second);
+    for (let index = 0; index < 5; index++) {
+      request(1, "responded", second);
+      expect(rate.getDelayMs(0)).toBe(0);
+    }
     expect(getSpacingMs()).toBeCloseTo(1_000 / 9);
+  });
+
+  it("does not fall for failures that are not too many requests", () => {
+    const { clock, request, getSpacingMs } = createRate();
+    request(10, "responded", 100);
+    request(3, "rate-limited");
+    request(3, "failed");
+    clock.advance(second);
+    expect(getSpacingMs()).toBeCloseTo(1_000 / 9);
+  });
+
+  it("is exact up to 100; above it, requests that are late by up to 10 ms are made up for", () => {
+    expect(createRate({ maxPerSecond: 100 }).getSpacingMs()).toBeCloseTo(10);
+    const { clock, rate, getSpacingMs } = createRate({ maxPerSecond: 1_000 });
+    expect(getSpacingMs()).toBeCloseTo(1.01);
+    clock.advance(second);
+    let atOnce = 0;
+    for (; rate.getDelayMs(0) === 0; atOnce++) rate.start();
+    expect(atOnce).toBe(10);
   });
 });
 
