@@ -47,9 +47,9 @@ export interface BulkOptions<Fields = FieldValues> {
 }
 
 /**
- * Issues a card for each row of a list, of any length, in constant memory: it reads ahead at most sixteen times `concurrency` rows, and
- * stops reading while results are not consumed. Rows with the same phone, e-mail or key are sent one after another, in the order of
- * the source.
+ * Issues a card for each row of a list, of any length: it reads ahead at most sixteen times `concurrency` rows, and stops reading
+ * while results are not consumed. Rows with the same phone, e-mail or key are sent one after another, in the order of the source; to
+ * find them it keeps hashes, about 0.1 kB per row.
  *
  * A failure of the service never ends the run or costs a row its card: after 429, 5xx, timeouts, network failures and rising latency
  * fewer requests are sent; `Retry-After` and failures in a row pause the run. A row is sent again with the same key until it has failed
