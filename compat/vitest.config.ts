@@ -6,6 +6,9 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const msw = (entry: string) => here(`node_modules/msw-3/lib/${entry}.js`);
 const conditions = ["@loyalty-cards/source"];
 
+/** What `expect.poll` waits for is real work; the default of 1 s is too short for a busy machine. */
+const poll = { timeout: 15_000 };
+
 /** A suite that tests the built packages. */
 const built = (name: string, testTimeout: number, folder = name) => ({
   test: {
@@ -13,6 +16,7 @@ const built = (name: string, testTimeout: number, folder = name) => ({
     dir: here(folder),
     include: ["*.test.mjs"],
     testTimeout,
+    expect: { poll },
     hookTimeout: 300_000,
     server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
   },
@@ -43,6 +47,7 @@ export default defineConfig({
           name: "msw3",
           include: ["packages/mock-server/test/integration/adapters.test.ts", "examples/testing/*.test.ts"],
           testTimeout: 20_000,
+          expect: { poll },
         },
       },
     ],

@@ -77,7 +77,11 @@ it("ends at once at the second SIGINT, and the next run issues each card once", 
   const ended = readEnd(child);
   await waitForCards(1);
   child.kill("SIGINT");
-  await once(child.stderr as NodeJS.EventEmitter, "data");
+  await new Promise<void>((resolve) =>
+    child.stderr?.on("data", (chunk) => {
+      if (String(chunk).includes("Ctrl-C again ends at once")) resolve();
+    }),
+  );
   child.kill("SIGINT");
   expect((await ended).signal).toBe("SIGINT");
   service.faults.clear();
@@ -90,7 +94,7 @@ it("ends at once at the second SIGINT, and the next run issues each card once", 
 
 it("issues each card once after a SIGKILL", async () => {
   const { service, start, countCards, waitForCards, readCards } = await openShop(300);
-  service.faults.add({ phase: "before", kind: "latency", delayMs: 20 });
+  service.faults.add({ phase: "before", kind: "latency", delayMs: 60 });
   const child = start();
   const ended = readEnd(child);
   await waitForCards(100);

@@ -117,9 +117,11 @@ describe("nothing is sent", () => {
   });
 
   it("for a second run on the checkpoint of a run that has not ended", async () => {
-    const { run, countCards } = await openShop({ "members.csv": toCsv(toRows(60)) });
+    const { run, countCards, service } = await openShop({ "members.csv": toCsv(toRows(60)) });
+    service.faults.add({ phase: "before", kind: "latency", delayMs: 20 });
     let second: Promise<CommandResult> | undefined;
-    const first = await run(["import", "members.csv", ...args], {
+    // One request after the other: at least a second, longer than the second run takes.
+    const first = await run(["import", "members.csv", ...args, "--concurrency", "1"], {
       columns: 80,
       onOutput: (output) => {
         if (output.includes("of 60")) second ??= run(["import", "members.csv", ...args]);

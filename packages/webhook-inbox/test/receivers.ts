@@ -19,7 +19,7 @@ export interface ReceiverProcess {
 }
 
 /** Bundled once, because the compilation in each of twelve processes would be slow. */
-const program = bundle();
+let program: Promise<string> | undefined;
 
 async function bundle(): Promise<string> {
   const outfile = join(import.meta.dirname, "dist/receiver-process.mjs");
@@ -43,6 +43,7 @@ export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
     runsFile: scratchFile("runs"),
     ...engine.settings,
   };
+  program ??= bundle(); // only here: a file that starts no receiver would write the bundle while another one runs it
   const child = spawn(process.execPath, [await program, JSON.stringify(settings)], {
     stdio: ["ignore", "pipe", "inherit"],
   });

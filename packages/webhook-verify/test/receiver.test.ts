@@ -13,8 +13,11 @@ import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
 describe("a valid delivery", () => {
   it("responds 204 after accept has resolved", async () => {
     const seen: string[] = [];
-    const { receive, outcomes } = createTestReceiver({ accept: (event) => void seen.push(event.id) });
-    const response = await receive(post(signedDelivery(balanceChanged())));
+    const { receive, outcomes } = createTestReceiver({
+      accept: (event) => void seen.push(event.id),
+      now: () => 1_767_225_600_999,
+    });
+    const response = await receive(post(signedDelivery(balanceChanged(), { timestamp: 1_767_225_600 })));
     expect(response.status).toBe(204);
     expect(seen).toEqual(["evt_1"]);
     expect(response.afterResponse).toBeUndefined();

@@ -92,7 +92,7 @@ describe("exec", () => {
 
   it("passes options after the dashes to the command, and SIGTERM too", async () => {
     const program =
-      'console.log(process.argv.slice(1).join()); process.on("SIGTERM", () => process.exit(3)); setInterval(() => {}, 1000)';
+      'process.on("SIGTERM", () => process.exit(3)); console.log(process.argv.slice(1).join()); setInterval(() => {}, 1000)';
     const { child, exit, waitFor } = start([
       "exec",
       "--quiet",
