@@ -7,7 +7,7 @@ const msw = (entry: string) => here(`node_modules/msw-3/lib/${entry}.js`);
 const conditions = ["@loyalty-cards/source"];
 
 /** What `expect.poll` waits for is real work; the default of 1 s is too short for a busy machine. */
-const poll = { timeout: 15_000 };
+const poll = { timeout: 30_000 };
 
 /** A suite that tests the built packages. */
 const built = (name: string, testTimeout: number, folder = name) => ({
@@ -46,7 +46,7 @@ export default defineConfig({
         test: {
           name: "msw3",
           include: ["packages/mock-server/test/integration/adapters.test.ts", "examples/testing/*.test.ts"],
-          testTimeout: 20_000,
+          testTimeout: 60_000,
           expect: { poll },
         },
       },

@@ -118,11 +118,11 @@ const config :Workerd.Config = (
   };
 }
 
+/** A free port below those that systems choose from for `listen(0)` and connections, so that nothing else gets it meanwhile. */
 export function freePort() {
   return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+    const port = 11_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
+    server.once("error", () => resolve(freePort()));
   });
 }

@@ -89,12 +89,12 @@ const failures: Record<IssuingErrorCode, readonly (() => Promise<unknown>)[]> = 
     async () => {
       // Two calls share a request that waits after a 429; the deadline of one passes meanwhile.
       const { options, service } = await openService([
-        before({ kind: "status", status: 429, retryAfterSeconds: 1, times: 1 }),
+        before({ kind: "status", status: 429, retryAfterSeconds: 2, times: 1 }),
       ]);
       const client = createIssuingClient({ ...options, maxRetries: 1 });
       const call = (deadlineMs: number) =>
         client.issueCard(service.templateId, { customer }, { userId: 1, deadlineMs });
-      const [failed] = await Promise.allSettled([call(200), call(5_000)]);
+      const [failed] = await Promise.allSettled([call(1_500), call(10_000)]);
       if (failed.status === "rejected") throw failed.reason;
     },
   ],

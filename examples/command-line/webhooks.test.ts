@@ -2,7 +2,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createSocketServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,21 +29,23 @@ let port = 0;
 let freePort = 0;
 let child: ChildProcess | undefined;
 
-const listen = async (server: {
-  listen(port: number, host: string, then: () => void): unknown;
-  address(): unknown;
-}) => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port;
-};
+/** A free port below those that systems choose from for `listen(0)` and connections, so that no other test gets it meanwhile. */
+function findPort(): Promise<number> {
+  return new Promise((resolve) => {
+    const candidate = 11_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(candidate, "127.0.0.1", () =>
+      server.close(() => resolve(candidate)),
+    );
+    server.once("error", () => resolve(findPort()));
+  });
+}
 
 beforeAll(async () => {
   const program = `exec node --conditions=@loyalty-cards/source --import ${import.meta.resolve("tsx")} ${JSON.stringify(bin)}`;
   writeFileSync(join(folder, "npx"), `#!/bin/bash\nshift\n${program} "$@"\n`, { mode: 0o755 });
-  port = await listen(receiver);
-  const other = createSocketServer();
-  freePort = await listen(other);
-  await new Promise((resolve) => other.close(resolve));
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  port = (receiver.address() as AddressInfo).port;
+  freePort = await findPort();
 });
 afterAll(() => {
   child?.kill();

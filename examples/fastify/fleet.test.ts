@@ -45,14 +45,14 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
     const renewed = service.webhooks.newSecret(id); // during those deliveries
     for (let count = 0; count < 20; count++) buy();
     await service.idle();
-    expect(outcomes().some(({ status }) => status === 401)).toBe(true); // no process knows the new one yet
+    await expect.poll(() => outcomes().some(({ status }) => status === 401)).toBe(true); // no process knows the new one yet
 
     await saveSecret(pool, renewed.secret);
     // The fleet asks for secrets at most twice a minute; the service waits a minute before it delivers again.
     await Promise.all([first.forward(60_000), second.forward(60_000)]);
     await service.clock.advance("1m");
     expect(service.webhooks.deliveries({ state: "pending" })).toEqual([]);
-    expect(outcomes().some(({ secretId }) => secretId === "secret 2")).toBe(true);
+    await expect.poll(() => outcomes().some(({ secretId }) => secretId === "secret 2")).toBe(true);
 
     const member = async () => (await pool.query("SELECT balance, purchases FROM members")).rows[0];
     await expect.poll(member, { timeout: 15_000 }).toMatchObject({ purchases: 40 });

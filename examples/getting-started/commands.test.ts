@@ -1,17 +1,17 @@
 /** From an empty shell to a balance, by typing what the first guide says. */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
 import { findLine } from "./line.ts";
 import { openShell } from "./shell.ts";
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/** A free port below those that systems choose from for `listen(0)` and connections, so that no other test gets it meanwhile. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const port = 11_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, () => server.close(() => resolve(port)));
+    server.once("error", () => resolve(freePort()));
+  });
 }
 
 const freePorts = async () => ({ shop: await freePort(), service: await freePort() });

@@ -114,7 +114,7 @@ describe("errors of the service", () => {
     });
   });
 
-  it("applies --timeout to a request", async () => {
+  it("applies --timeout to a request", { timeout: 20_000 }, async () => {
     const { env, service } = await openMock();
     service.faults.add({ phase: "before", kind: "hang" });
     // With the default of 10 seconds its three attempts would exceed the time limit of this test.

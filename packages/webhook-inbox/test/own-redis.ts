@@ -25,11 +25,11 @@ export function startRedis(port: number, ...args: string[]): Promise<ChildProces
   });
 }
 
+/** A free port below those that systems choose from for `listen(0)` and connections, so that no other test gets it meanwhile. */
 export function freePort(): Promise<number> {
   return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
+    const port = 11_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
+    server.once("error", () => resolve(freePort()));
   });
 }

@@ -30,7 +30,7 @@ export const correctSteps: Steps = {
   async read(request) {
     const chunks: Buffer[] = [];
     let length = 0;
-    request.setTimeout(300, () => request.destroy());
+    request.setTimeout(1_000, () => request.destroy());
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       length += chunk.length;
       if (length > maxBytes) return undefined;
@@ -323,14 +323,14 @@ export const wrongReceivers: [
       let isFirst = true;
       return {
         async read(request) {
-          if (isFirst) await new Promise((resolve) => setTimeout(resolve, 600));
+          if (isFirst) await new Promise((resolve) => setTimeout(resolve, 2_100));
           isFirst = false;
           return correctSteps.read(request);
         },
       };
     },
     ["warn response-time"],
-    { timeoutMs: 1_000 },
+    { timeoutMs: 4_000 },
   ],
   [
     "has a clock that is two minutes slow",
