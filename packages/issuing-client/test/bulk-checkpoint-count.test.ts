@@ -22,6 +22,10 @@ it("counts the latest record of each key, also while a run uses the file", async
   expect(await fileCheckpoint(file).count()).toEqual({ issued: 1, rejected: 1, unknown: 1, running: 1 });
   await session.append([record("b"), { ...record("b"), outcome: "issued", cardId: "card" }]);
   expect(await fileCheckpoint(file).count()).toEqual({ issued: 2, rejected: 0, unknown: 1, running: 1 });
+  await session.append([{ ...record("d"), outcome: "not-sent" }]);
+  expect(await fileCheckpoint(file).count()).toEqual({ issued: 2, rejected: 0, unknown: 1, running: 0 });
+  await session.append([record("d")]);
+  expect(await fileCheckpoint(file).count()).toEqual({ issued: 2, rejected: 0, unknown: 1, running: 1 });
   await session.close();
   const content = readFileSync(file, "utf8");
   writeFileSync(file, content.replace("bulk 1", "bulk 2"));

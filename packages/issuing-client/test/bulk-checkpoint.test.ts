@@ -90,6 +90,32 @@ describe("a run that is resumed", () => {
   });
 
   it.each([
+    ["an abort", undefined],
+    ["a refused key", 401],
+  ])("sends rows that were read and not sent before %s, also after 24 hours", async (_cause, status) => {
+    const { checkpoint, state } = memoryCheckpoint();
+    const controller = new AbortController();
+    let isStopping = true;
+    const { run, sent, clock } = createBulkService({
+      respond: () => {
+        if (!isStopping || sent.length < 3) return undefined;
+        controller.abort();
+        return status === undefined ? undefined : json({}, status);
+      },
+    });
+    const signal = status === undefined ? controller.signal : undefined;
+    const first = await run(toRows(100), { checkpoint, concurrency: 2, signal });
+    const issued = first.statuses["issued"] ?? 0;
+    expect(issued).toBeLessThan(10);
+    expect(state.records.filter(({ outcome }) => outcome === "not-sent").length).toBeGreaterThan(10);
+
+    isStopping = false;
+    clock.block(48 * hour);
+    const { statuses } = await run(toRows(100), { checkpoint });
+    expect(statuses).toEqual({ replayed: issued, issued: 100 - issued });
+  });
+
+  it.each([
     [404, "unknown"],
     [400, "unknown"],
     [422, "rejected"],
@@ -162,6 +188,33 @@ describe("a run that is resumed", () => {
     expect(state.isOpen).toBe(false);
     expect(state.records.filter(({ outcome }) => outcome === "issued")).toHaveLength(sent.length);
   });
+});
+
+it("issues the cards of rows that waited more than 24 hours before they were sent", async () => {
+  const { checkpoint } = memoryCheckpoint();
+  const { run, sent, clock } = createBulkService({
+    respond: () => {
+      if (sent.length === 4) clock.correct(48 * hour);
+      return undefined;
+    },
+  });
+  expect((await run(toRows(100), { checkpoint })).statuses).toEqual({ issued: 100 });
+});
+
+it("stores no record after the checkpoint was closed", async () => {
+  const { clock, run } = createBulkService();
+  const controller = new AbortController();
+  const calls: string[] = [];
+  const session = {
+    find: () => new Promise<undefined>((resolve) => void clock.after(1_000, () => resolve(undefined))),
+    append: async () => void calls.push("append"),
+    close: async () => void calls.push("close"),
+  };
+  clock.after(500, () => controller.abort("enough"));
+  const options = { checkpoint: { open: async () => session }, signal: controller.signal };
+  expect((await run(toRows(3), options)).thrown).toBe("enough");
+  await clock.runUntilEnd(new Promise<void>((resolve) => void clock.after(2_000, resolve)));
+  expect(calls).toEqual(["close"]);
 });
 
 describe("a checkpoint that fails", () => {

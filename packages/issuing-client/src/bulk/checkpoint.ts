@@ -21,8 +21,8 @@ export interface CheckpointRecord {
   rowHash: string;
   /** When the key was first used, in milliseconds since 1970. */
   firstAttemptAt: number;
-  /** Missing in the record that is written before the request is sent. */
-  outcome?: "issued" | "rejected" | "unknown";
+  /** Missing in the record that is written before the request is sent; `not-sent` when the run was stopped before it was. */
+  outcome?: "issued" | "rejected" | "unknown" | "not-sent";
   /** With `issued`. */
   cardId?: string;
 }
@@ -184,8 +184,13 @@ export class Journal {
     }
   }
 
-  async close(): Promise<void> {
+  /** Resolves when all records are durable, or cannot be stored. */
+  async settle(): Promise<void> {
     await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.settle();
     await this.#session?.close();
   }
 }

@@ -149,10 +149,11 @@ export function countRecords(name: string): CheckpointCounts | undefined {
       if (record === undefined) continue; // the header, or the end of a file that a run is writing
       const hash = hashText(record.keyHash);
       const before = states[latest.get(hash) ?? -1];
-      const state = record.outcome ?? "running";
+      const state = states.findIndex((name) => name === (record.outcome ?? "running"));
+      const now = states[state]; // undefined for a row that was not sent
       if (before !== undefined) counts[before] -= 1;
-      counts[state] += 1;
-      latest.set(hash, states.indexOf(state));
+      if (now !== undefined) counts[now] += 1;
+      latest.set(hash, state);
     }
     return counts;
   } finally {

@@ -60,6 +60,11 @@ export class SendQueue<Row> {
     this.#rows.push(row);
   }
 
+  /** Removes all rows. */
+  takeAll(): PreparedRow<Row>[] {
+    return this.#rows.splice(0);
+  }
+
   /** @returns how long until a row may be sent; undefined when there is none. */
   getDelayMs(nowMs: number): number | undefined {
     const [first] = this.#rows;

@@ -110,6 +110,10 @@ export class BulkRun<Row extends AnyRow> {
     this.#stop(undefined);
     await this.#results.ended;
     this.#progress.end();
+    await this.#journal.settle(); // what is recorded is in the queue then
+    for (const row of this.#queue.takeAll()) {
+      if (!row.mayExist) this.#record(row, "not-sent", () => {});
+    }
     await this.#journal.close();
   }
 
@@ -155,17 +159,16 @@ export class BulkRun<Row extends AnyRow> {
   /** The row is the first of its person: finds out whether it has to be sent, and records that it will be. */
   async #begin(row: PreparedRow<Row>): Promise<void> {
     const { clock } = this.#settings;
-    const { keyHash, rowHash } = row;
     let known: CheckpointRecord | undefined;
     try {
-      known = await this.#session?.find(keyHash);
+      known = await this.#session?.find(row.keyHash);
     } catch (error) {
       return this.#stop(error);
     }
-    if (known === undefined || known.outcome === "rejected") {
+    if (this.#stopped !== undefined) return; // and the checkpoint may be closed
+    if (known === undefined || known.outcome === "rejected" || known.outcome === "not-sent") {
       row.firstAttemptAt = clock.now();
-      const record = { keyHash, rowHash, firstAttemptAt: row.firstAttemptAt };
-      return this.#journal.add(record, () => this.#makeReady(row));
+      return this.#record(row, undefined, () => this.#makeReady(row));
     }
     const ending = resumeRow(row, known, clock.now());
     if (ending !== undefined) return this.#finish(row, ending);
@@ -201,7 +204,9 @@ export class BulkRun<Row extends AnyRow> {
   async #send(row: PreparedRow<Row>): Promise<void> {
     const { client, template, clock } = this.#settings;
     const { request, idempotencyKey } = row;
-    const firstAttemptAt = Math.min(row.firstAttemptAt, clock.now());
+    // The row may have waited for hours since it was recorded.
+    row.firstAttemptAt = row.mayExist ? Math.min(row.firstAttemptAt, clock.now()) : clock.now();
+    const { firstAttemptAt } = row;
     const sent = this.#rate.start();
     this.#inFlight += 1;
     try {
@@ -216,8 +221,11 @@ export class BulkRun<Row extends AnyRow> {
       this.#store(row, { status: "issued", card }, card.id);
     } catch (error) {
       this.#inFlight -= 1;
-      if (!isIssuingError(error) || stoppingCodes.has(error.code)) this.#stop(error);
-      else if (shouldRepeat(error, row.mayExist)) this.#fail(row, sent, error);
+      if (!isIssuingError(error)) this.#stop(error);
+      else if (stoppingCodes.has(error.code)) {
+        this.#queue.add(row);
+        this.#stop(error);
+      } else if (shouldRepeat(error, row.mayExist)) this.#fail(row, sent, error);
       else {
         this.#rate.end(sent, "responded");
         // An earlier attempt may have issued the card. A 422 is about the request, which was the same.
@@ -257,16 +265,22 @@ export class BulkRun<Row extends AnyRow> {
     ending: Ending & { status: "issued" | "rejected" | "unknown" },
     cardId?: string,
   ): void {
-    const { keyHash, rowHash, firstAttemptAt } = row;
-    const outcome = cardId === undefined ? ending.status : "issued";
     this.#storing += 1;
-    this.#journal.add(
-      { keyHash, rowHash, firstAttemptAt, outcome, ...(cardId !== undefined && { cardId }) },
-      () => {
-        this.#storing -= 1;
-        this.#finish(row, ending);
-      },
-    );
+    const whenStored = () => {
+      this.#storing -= 1;
+      this.#finish(row, ending);
+    };
+    this.#record(row, cardId === undefined ? ending.status : "issued", whenStored, cardId);
+  }
+
+  #record(
+    { keyHash, rowHash, firstAttemptAt }: PreparedRow<Row>,
+    outcome: CheckpointRecord["outcome"] | undefined,
+    whenStored: () => void,
+    cardId?: string,
+  ): void {
+    const result = { ...(outcome && { outcome }), ...(cardId !== undefined && { cardId }) };
+    this.#journal.add({ keyHash, rowHash, firstAttemptAt, ...result }, whenStored);
   }
 
   #finish(row: PreparedRow<Row>, ending: Ending): void {
