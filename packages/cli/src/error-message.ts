@@ -1,5 +1,5 @@
 /** What a command prints about an error of the client: what is wrong, what to do, and the exit code. */
-import type { IssuingError } from "@loyalty-cards/issuing-client";
+import type { IssuingError, ProblemError } from "@loyalty-cards/issuing-client";
 import { exitCodes } from "./command-error.ts";
 
 /** The options that set a member of the request. */
@@ -34,9 +34,19 @@ export function splitMessage({ message }: Error): { text: string; link?: string 
   return link === undefined ? { text: message } : { text: message.slice(0, -link.length), link: link.trim() };
 }
 
+/** Why the service rejected a row: its own text of a 422, when there is one. */
+export function describeRejection(error: IssuingError): string {
+  const { problem } = error as Partial<ProblemError>;
+  const isExplained = error.code === "validation" && problem?.detail !== undefined;
+  return isExplained ? error.userMessage : withoutHint(splitMessage(error).text);
+}
+
+/** The hint is for programs, which have `userMessage`. */
+const withoutHint = (message: string) => message.replace(/[:.] userMessage says what to correct\.$/, ".");
+
 /** Adds to each pointer the option that sets it. */
 const nameOptions = (message: string) =>
-  message.replace(/ userMessage says what to correct\.$/, "").replace(/\/[\p{L}\p{N}_/-]+/gu, (pointer) => {
+  withoutHint(message).replace(/\/[\p{L}\p{N}_/-]+/gu, (pointer) => {
     const key = /^\/fieldValues\/(.+)$/.exec(pointer)?.[1];
     const option = key === undefined ? optionsByPointer[pointer] : `--field ${key}=…`;
     return option === undefined ? pointer : `${pointer} (${option})`;

@@ -156,6 +156,23 @@ describe("import check", () => {
     expect(lines[0]).toBe("20002:1    userId is also in line 11113");
   });
 
+  it.each([
+    ["which spreadsheets round", ["1234567890123450000", "1234567890123460000"], 1],
+    ["of which one has all digits", ["1234567890123450000", "1234567890123456789"], 0],
+    ["of 15 digits", ["123456789012340", "123456789012350"], 0],
+    ["with zeros at their beginning, which spreadsheets remove", ["0000000000000100", "0000000000000200"], 0],
+  ])("warns of long ids %s", async (_kind, ids, warnings) => {
+    const { lines, exitCode } = await check(["a1,,a@b.pl,,", ...ids.map((id) => `${id},,x${id}@b.pl,,`)]);
+    expect(exitCode).toBe(0);
+    if (warnings > 0) {
+      expect(lines[0]).toBe(
+        "3:1        warning: userId may be rounded: all ids of 16 digits or more have zeros after the fifteenth",
+      );
+      expect(lines.join("\n")).toContain("use --no-damage-check");
+    }
+    expect(lines.join("\n")).toContain(`0 problems, ${warnings} warning`);
+  });
+
   it("warns of phones that may have lost a leading zero", async () => {
     const { lines } = await check(["1,0600100200,,,", "2,600100300,,,", "3,0600100400,,,"]);
     expect(lines[0]).toBe("3:3        warning: phone may have lost a leading zero, which others have");
@@ -328,7 +345,7 @@ describe("mapping", () => {
       "--number-field",
       "points",
     );
-    expect(lines[0]).toBe("2:16       field.points is not a number such as 12 or 12.5");
+    expect(lines[0]).toBe("2:16       field.points is not a number such as 12 or 12.5, of at most 15 digits");
   });
 
   it("reports members of NDJSON that have another type, and mapped members that no record has", async () => {
@@ -365,4 +382,37 @@ it.each([
   const { run } = createFolder(files);
   const result = await run(["import", "check", "members.csv", "--privacy", "1"]);
   expect(result).toEqual({ exitCode: 2, stdout: "", stderr: message });
+});
+
+describe("NDJSON whose first record has fewer members", () => {
+  it("is not imported without the others", async () => {
+    const { run } = createFolder({
+      "members.ndjson":
+        '{"userId":1,"phone":"+48600100200"}\n{"userId":2,"email":"a@b.pl","field.points":1}\n',
+    });
+    const command = ["import", "check", "members.ndjson", "--privacy", "1"];
+    const { exitCode, stdout } = await run(command);
+    expect([exitCode, stdout.split("\n").slice(0, 2)]).toEqual([
+      1,
+      [
+        "2:1        the first record has no email: add --map email=email",
+        "2:1        the first record has no field.points: add --map field.points=field.points",
+      ],
+    ]);
+    const maps = ["--map", "email=email", "--map", "field.points=field.points"];
+    expect((await run([...command, ...maps])).exitCode).toBe(0);
+  });
+});
+
+it.each([
+  ["12345678901234567890", "must be a text, not a number"],
+  ["1e400", "must be a text, not a number"],
+  ["9007199254740991", undefined],
+])("the number %s in NDJSON is sent exactly, or not at all", async (number, problem) => {
+  const { run } = createFolder({
+    "members.ndjson": `{"userId":1,"phone":"+48600100200","field.points":${number}}\n`,
+  });
+  const { exitCode, stdout } = await run(["import", "check", "members.ndjson", "--privacy", "1"]);
+  expect(exitCode).toBe(problem === undefined ? 0 : 1);
+  if (problem !== undefined) expect(stdout).toContain(`field.points ${problem}`);
 });

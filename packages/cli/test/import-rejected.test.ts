@@ -1,6 +1,8 @@
 /** The rejected rows of an import, and their retry. */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { args, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-terminal.ts";
 
 describe("rejected rows", () => {
@@ -54,6 +56,64 @@ describe("rejected rows", () => {
         .split("\n")
         .map((line) => JSON.parse(line).user_id),
     ).toEqual(["1", "2"]);
+  });
+
+  it("keep all members of NDJSON that a program has sorted", async () => {
+    const { run, read, path } = await openShop({
+      "members.ndjson": `{"phone":"bad","userId":"7","seit":1}\n{"phone":"+48600100200","userId":"8"}\n`,
+    });
+    await run(["import", "members.ndjson", ...args, "--skip-invalid"]);
+    const { phone, ...others } = JSON.parse(read("members.rejected.ndjson"));
+    writeFileSync(path("members.rejected.ndjson"), `${JSON.stringify({ ...others, phone })}\n`);
+    await run(["import", "retry-rejected", "members.ndjson", ...args, "--skip-invalid"]);
+    const again = JSON.parse(read("members.rejected.ndjson"));
+    expect(again).toMatchObject({ userId: "7", phone: "bad", seit: 1, rejected_line: 1 });
+    expect(again.rejected_code).toBe("invalid-phone");
+  });
+
+  it("of NDJSON are mapped like the first record of the import", async () => {
+    const { run, path, read, countCards } = await openShop({
+      "members.ndjson": `{"userId":"1","phone":"+48600100200","name":"A"}\n{"userId":"2","phone":"bad"}\n`,
+    });
+    await run(["import", "members.ndjson", ...args, "--skip-invalid"]);
+    const rejected = read("members.rejected.ndjson");
+    writeFileSync(path("members.rejected.ndjson"), rejected.replace("bad", "+48600100300"));
+    const { exitCode, stderr } = await run(["import", "retry-rejected", "members.ndjson", ...args]);
+    expect([exitCode, await countCards()]).toEqual([0, 2]);
+    expect(stderr).not.toContain("Columns that are not used");
+  });
+
+  it("of two files whose names differ only by the extension do not share a file", async () => {
+    const content = toCsv(["1,bad,x", ...toRows(3).slice(1)]);
+    const { run, read } = await openShop({
+      members: content,
+      "members.csv": content.replace("bad", "worse"),
+    });
+    await run(["import", "members", ...args, "--skip-invalid"]);
+    await run(["import", "members.csv", ...args, "--skip-invalid"]);
+    expect(read("members.rejected")).toContain("1,bad,x");
+    expect(read("members.rejected.csv")).toContain("1,worse,x");
+    expect([read("members.cards"), read("members.cards.csv")]).toEqual([
+      expect.stringContaining("user_id,card_id\n2,"),
+      expect.stringContaining("user_id,card_id\n2,"),
+    ]);
+  });
+
+  it.each([
+    ["text/plain", "no"],
+    ["application/problem+json", '{"status":422}'],
+  ])("say that the service responded 422, when its %s has no reason", async (type, body) => {
+    const { run, read, env } = await openShop({ "members.csv": toCsv(toRows(1)) });
+    const server = createServer((request, response) => {
+      request.resume().on("end", () => response.writeHead(422, { "content-type": type }).end(body));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    await run(["import", "members.csv", ...args], {
+      env: { ...env, LOYALTY_URL: `http://127.0.0.1:${port}` },
+    });
+    expect(read("members.rejected.csv")).toContain(',validation,"The service responded 422 to issueCard.",');
   });
 
   it("are rebuilt by each run, without duplicates", async () => {

@@ -22,6 +22,18 @@ describe("usage", () => {
     expect((await runCommand(["consent", "x", "--sett", "yes"])).stderr).toContain("(Did you mean --set?)");
   });
 
+  it("suggests the right spelling of a subcommand of import", async () => {
+    const { code, stderr } = await runCommand(["import", "chekc", "members.csv"]);
+    expect([code, stderr]).toEqual([
+      2,
+      "loyalty-cards: too many arguments for 'import'. Expected 1 argument but got 2.\n(Did you mean import check?)\nSee --help.\n",
+    ]);
+    const { stderr: other } = await runCommand(["import", "a.csv", "b.csv"]);
+    expect(other).toBe(
+      "loyalty-cards: too many arguments for 'import'. Expected 1 argument but got 2.\nSee --help.\n",
+    );
+  });
+
   it.each([
     [["card"]],
     [["issue"]],

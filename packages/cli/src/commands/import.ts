@@ -1,6 +1,7 @@
 /** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
+import { CommandError } from "../command-error.ts";
 import type { ImportOptions } from "../import/import.ts";
 
 export function addImportCommands(program: Command, cli: Cli): void {
@@ -28,7 +29,9 @@ export function addImportCommands(program: Command, cli: Cli): void {
     "loyalty-cards import retry-rejected members.csv --template tpl_coffee ...",
   );
   command.addHelpText("after", notes);
+  command.allowExcessArguments(); // such as those of a misspelt subcommand
   setAction<ImportOptions>(cli, command, async (context, options, file: string) => {
+    if (command.args.length > 1) throw await createExcessError(command);
     const { importFile } = await import("../import/import.ts");
     return importFile(context, options, file, getCommandLine(program));
   });
@@ -143,6 +146,17 @@ function showOptions(command: Command, program: Command, names: readonly (string
       ...program.options.filter(({ long }) => long !== "--version"),
     ],
   });
+}
+
+async function createExcessError({ args, commands }: Command): Promise<CommandError> {
+  const { suggest } = await import("../import/mapping.ts");
+  const [first = ""] = args;
+  const meant = suggest(
+    first,
+    commands.map((command) => command.name()),
+  );
+  const problem = `too many arguments for 'import'. Expected 1 argument but got ${args.length}.`;
+  return new CommandError(`${problem}\n${meant ? `(Did you mean import ${meant}?)\n` : ""}See --help.`);
 }
 
 /** The command line as it was typed, to be typed again. */

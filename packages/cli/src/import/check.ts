@@ -41,7 +41,8 @@ export async function checkSource(
     result.codes[problem.code] = (result.codes[problem.code] ?? 0) + 1;
     onProblem(problem);
   };
-  const unseen = new Set(source.format === "ndjson" ? mapping.columns.values() : []);
+  const mapped = source.format === "ndjson" ? [...mapping.columns.values()] : [];
+  const unseen = new Set(mapped.filter((column) => !source.columns.includes(column)));
   for await (const record of source.records) {
     if (result.rows >= limit) break;
     signal?.throwIfAborted();

@@ -30,6 +30,8 @@ export interface Input {
   /** In messages. */
   name: string;
   format: Format;
+  /** Of rejected NDJSON: the members of the first record of the import, so that they are mapped as then. */
+  columns?: readonly string[];
 }
 
 export interface ImportFiles {
@@ -57,8 +59,8 @@ export function resolveFiles(terminal: Terminal, file: string, options: FileOpti
     );
   }
   const input = resolveInput(terminal, file, options);
-  const extension = extname(file) || `.${input.format}`;
-  const stem = extname(file) === "" ? file : file.slice(0, -extension.length);
+  const extension = extname(file);
+  const stem = file.slice(0, file.length - extension.length);
   const path = (name: string) => resolve(terminal.cwd, name);
   const files: ImportFiles = {
     input,
@@ -80,12 +82,13 @@ export interface Source {
 /** @throws {CommandError} for a file that does not exist or is not text. */
 export async function openSource(
   terminal: Terminal,
-  { path, name, format }: Input,
+  { path, name, format, columns }: Input,
   { encoding, delimiter }: FileOptions,
 ): Promise<Source> {
   const bytes = path === "-" ? terminal.stdin : readBytes(path, name);
   const text = await openText(bytes, name, encoding);
-  return { text, records: await openRecords(text, { name, format, delimiter }) };
+  const records = await openRecords(text, { name, format, delimiter });
+  return { text, records: { ...records, ...(columns && { columns }) } };
 }
 
 async function* readBytes(path: string, name: string): AsyncGenerator<Uint8Array, void> {

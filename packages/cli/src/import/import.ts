@@ -16,6 +16,7 @@ import {
   openSource,
   resolveFiles,
   resolveInput,
+  type Source,
 } from "./files.ts";
 import {
   describeMapping,
@@ -90,26 +91,39 @@ export async function retryRejected(
     context.print.info(`${basename(files.rejected)} does not exist: ${name} has no rejected rows.`);
     return exitCodes.complete;
   }
-  const input: Input = { path: files.rejected, name: basename(files.rejected), format };
-  const rest = await readRest(context, options, input, files.input);
+  const first = await openFirst(context, options, files.input);
+  const input: Input = {
+    path: files.rejected,
+    name: basename(files.rejected),
+    format,
+    ...(first !== undefined && format === "ndjson" && { columns: first.records.columns }),
+  };
+  const rest = first && (await readRest(context, options, input, name, first));
   return runChecked(context, options, { ...files, input }, { name, commandLine, isRetry: true, rest });
+}
+
+/** The first input again, when it is still there. */
+async function openFirst(
+  { terminal, print }: Context,
+  options: ImportOptions,
+  input: Input,
+): Promise<Source | undefined> {
+  if (input.path !== "-" && existsSync(input.path)) return openSource(terminal, input, options);
+  print.info(`The rows are not compared with the people in ${input.name}, which cannot be read again.`);
+  return undefined;
 }
 
 /** The people of the first input, who must not get a second card by a correction. */
 async function readRest(
-  { terminal, print }: Context,
+  { terminal }: Context,
   options: ImportOptions,
   rejected: Input,
-  input: Input,
+  name: string,
+  first: Source,
 ): Promise<RowOptions["rest"]> {
-  if (input.path === "-" || !existsSync(input.path)) {
-    print.info(`The rows are not compared with the people in ${input.name}, which cannot be read again.`);
-    return undefined;
-  }
   const { records } = await openSource(terminal, rejected, options);
   const mapping = resolveMapping(records, rejected.name, options);
-  const source = await openSource(terminal, input, options);
-  return { name: input.name, contacts: await readContacts(source.records, records, mapping) };
+  return { name, contacts: await readContacts(first.records, records, mapping) };
 }
 
 /** `import status FILE`: what the checkpoint has, also while an import is running. */

@@ -92,7 +92,7 @@ export function findUnusedColumns({ columns }: RecordSource, mapping: Mapping): 
   return columns.filter((column) => column !== "" && !used.has(column));
 }
 
-const isTarget = (text: string): text is Target =>
+export const isTarget = (text: string): text is Target =>
   fixedTargets.some((target) => target === text) || /^field\../.test(text);
 
 function parseMap(text: string): [Target, string] {
@@ -125,7 +125,7 @@ function describeColumns(columns: readonly string[], wanted: string): string {
   return `${question}Its columns are ${list.join(", ")}${columns.length > list.length ? ", …" : ""}.`;
 }
 
-/** The candidate that differs in at most a third of its characters. */
+/** The candidate that differs in at most two fifths of its characters: two of five that are swapped are two. */
 export function suggest(text: string, candidates: readonly string[]): string | undefined {
   const simple = (value: string) => value.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
   const distances = candidates.map((candidate) => ({
@@ -133,7 +133,7 @@ export function suggest(text: string, candidates: readonly string[]): string | u
     distance: getEditDistance(simple(text), simple(candidate)),
   }));
   const [best] = distances.sort((one, other) => one.distance - other.distance);
-  return best !== undefined && best.distance <= simple(best.candidate).length / 3
+  return best !== undefined && best.distance <= simple(best.candidate).length * 0.4
     ? best.candidate
     : undefined;
 }

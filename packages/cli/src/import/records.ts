@@ -18,6 +18,8 @@ export interface SourceRecord {
   raw: string;
   /** What is wrong with the form of the whole record. */
   malformed?: string;
+  /** Of NDJSON: the names of its members. */
+  members?: readonly string[];
   /** The value in a column; undefined when the record has no such column. */
   read(column: string): unknown;
   /** Where the value of a column begins. */
@@ -86,9 +88,9 @@ async function openNdjson(
   };
 }
 
-async function* readNdjson(
-  blocks: AsyncIterable<string>,
-): AsyncGenerator<SourceRecord & { members: string[] }, void> {
+type NdjsonRecord = SourceRecord & Required<Pick<SourceRecord, "members">>;
+
+async function* readNdjson(blocks: AsyncIterable<string>): AsyncGenerator<NdjsonRecord, void> {
   let line = 0;
   for await (const block of blocks) {
     const lines = block.split("\n");
@@ -101,13 +103,13 @@ async function* readNdjson(
   }
 }
 
-function toNdjsonRecord(raw: string, line: number): SourceRecord & { members: string[] } {
+function toNdjsonRecord(raw: string, line: number): NdjsonRecord {
   const value = parseObject(raw);
   const hasAdded = value !== undefined && Object.hasOwn(value, addedColumns[0]);
   return {
     line,
-    raw: hasAdded ? cutAddedMembers(raw) : raw,
-    members: Object.keys(value ?? {}),
+    raw: hasAdded ? cutAddedMembers(raw, value) : raw,
+    members: getMembers(value),
     ...(value === undefined && { malformed: "is not a JSON object" }),
     read: (column) => (value !== undefined && Object.hasOwn(value, column) ? value[column] : undefined),
     locate: (column) => ({
@@ -117,8 +119,15 @@ function toNdjsonRecord(raw: string, line: number): SourceRecord & { members: st
   };
 }
 
-const cutAddedMembers = (raw: string) =>
-  `${raw.slice(0, raw.lastIndexOf(`"${addedColumns[0]}"`)).replace(/,\s*$/, "")}}`;
+const isAdded = (name: string) => addedColumns.some((added) => added === name);
+const getMembers = (value: object = {}) => Object.keys(value).filter((name) => !isAdded(name));
+
+/** A record whose members a program has sorted stays as it is: behind the added ones are others. */
+function cutAddedMembers(raw: string, value: object): string {
+  const start = raw.lastIndexOf(`"${addedColumns[0]}"`);
+  const rest = `${raw.slice(0, Math.max(0, start)).replace(/,\s*$/, "")}}`;
+  return getMembers(parseObject(rest)).length === getMembers(value).length ? rest : raw;
+}
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {

@@ -1,7 +1,7 @@
 /** Rows: validates the records of a file and turns them into requests. */
 import type { Customer, FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
 import { Duplicates } from "./duplicates.ts";
-import type { Mapping, Target } from "./mapping.ts";
+import { isTarget, type Mapping, type Target } from "./mapping.ts";
 import { addedColumns, type Position, type SourceRecord } from "./records.ts";
 import {
   findDamage,
@@ -9,10 +9,12 @@ import {
   findIdDamage,
   findInvisible,
   findPhoneProblem,
+  isExact,
   LeadingZeros,
   type ProblemCode,
   parseAnswer,
   parseNumber,
+  RoundedNumbers,
 } from "./values.ts";
 
 export interface Problem extends Position {
@@ -52,6 +54,7 @@ export class RowReader {
   readonly #mapping: Mapping;
   readonly #options: RowOptions;
   readonly #duplicates = new Duplicates();
+  readonly #roundedIds = new RoundedNumbers();
   readonly #leadingZeros = { userId: new LeadingZeros(), phone: new LeadingZeros() };
 
   constructor(mapping: Mapping, options: RowOptions) {
@@ -70,6 +73,11 @@ export class RowReader {
     if (record.malformed !== undefined) {
       report("malformed-record", `the row ${record.malformed}`);
       return { problems };
+    }
+    for (const name of record.members ?? []) {
+      // The first record says what is mapped.
+      if (isTarget(name) && !this.#mapping.columns.has(name))
+        report("unmapped", `the first record has no ${name}: add --map ${name}=${name}`);
     }
     const userId = this.#readUserId(record, report);
     const customer = this.#readCustomer(record, report);
@@ -91,7 +99,7 @@ export class RowReader {
 
   /** Warnings about the whole file. */
   finish(): Problem[] {
-    const warnings: Problem[] = this.#options.checkDamage ? this.#findLostZeros() : [];
+    const warnings: Problem[] = this.#options.checkDamage ? this.#findLostDigits() : [];
     if (!this.#hasContacts) {
       const message = `no column is mapped to phone or email: each row ${noContact}`;
       warnings.push({ line: 1, column: 1, severity: "warning", code: "no-contact", message });
@@ -99,14 +107,20 @@ export class RowReader {
     return warnings;
   }
 
-  #findLostZeros(): Problem[] {
-    return Object.entries(this.#leadingZeros).flatMap(([target, zeros]) => {
-      const position = zeros.find();
-      const message = `${target} may have lost a leading zero, which others have`;
+  #findLostDigits(): Problem[] {
+    const warn = (code: ProblemCode, target: Target, text: string, position?: Position): Problem[] => {
       if (position === undefined) return [];
       const { line, column } = position;
-      return [{ line, column, severity: "warning", code: "lost-zero", target: target as Target, message }];
-    });
+      return [{ line, column, severity: "warning", code, target, message: `${target} ${text}` }];
+    };
+    const { userId, phone } = this.#leadingZeros;
+    const zero = "may have lost a leading zero, which others have";
+    const rounded = "may be rounded: all ids of 16 digits or more have zeros after the fifteenth";
+    return [
+      ...warn("lost-zero", "userId", zero, userId.find()),
+      ...warn("lost-zero", "phone", zero, phone.find()),
+      ...warn("lost-digits", "userId", rounded, this.#roundedIds.find()),
+    ];
   }
 
   #readUserId(record: SourceRecord, report: Report): string | undefined {
@@ -119,7 +133,9 @@ export class RowReader {
     const damage =
       findInvisible(userId.trim()) ?? (this.#options.checkDamage ? findIdDamage(userId) : undefined);
     if (damage !== undefined) report(damage.code, damage.message, "userId");
-    this.#leadingZeros.userId.add(userId, () => this.#locate(record, "userId"));
+    const locate = () => this.#locate(record, "userId");
+    this.#leadingZeros.userId.add(userId, locate);
+    this.#roundedIds.add(userId, locate);
     return userId;
   }
 
@@ -186,14 +202,15 @@ export class RowReader {
       if (!target.startsWith("field.")) continue;
       const key = target.slice("field.".length);
       const value = this.#readValue(record, target);
-      if (typeof value === "number") {
+      if (typeof value === "number" && isExact(value)) {
         values[key] = value;
         continue;
       }
       const text = this.#readText(record, target, report)?.trim();
       if (text === undefined || text === "") continue; // the service says whether the field is required
       const number = this.#mapping.numberFields.has(key) ? parseNumber(text) : text;
-      if (number === undefined) report("invalid-number", "is not a number such as 12 or 12.5", target);
+      if (number === undefined)
+        report("invalid-number", "is not a number such as 12 or 12.5, of at most 15 digits", target);
       else values[key] = number;
     }
     return values;

@@ -2,7 +2,7 @@
 import type { IssuingClient } from "@loyalty-cards/issuing-client";
 import type { BulkResult, Checkpoint, CheckpointSession } from "@loyalty-cards/issuing-client/bulk";
 import { CommandError, describeSystemError, exitCodes } from "../command-error.ts";
-import { splitMessage } from "../error-message.ts";
+import { describeRejection, splitMessage } from "../error-message.ts";
 import type { Printer } from "../printer.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, ProgressDisplay } from "./progress.ts";
@@ -216,11 +216,11 @@ class ImportRun {
     if (result.status === "issued") files.addCard(userId, result.card.id);
     else if (result.status === "replayed") files.addCard(userId, result.cardId);
     else {
-      const { code, userMessage, cardId } = result.error;
+      const { code, cardId } = result.error;
       if (cardId !== undefined) files.addCard(userId, cardId);
       // Rows with an unknown outcome are sent again by the next run, until the service has forgotten their keys.
       if (result.status === "rejected" || code === "idempotency-expired") {
-        const reason = code === "validation" ? userMessage : splitMessage(result.error).text;
+        const reason = describeRejection(result.error);
         files.addRejected(record, { code, reason, key: result.idempotencyKey });
       }
     }

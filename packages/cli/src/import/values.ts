@@ -1,4 +1,5 @@
 /** Values of a row: contacts, ids and consents, and the damage that spreadsheets do to them. Problems never quote a value: it can be personal data. */
+import type { Position } from "./records.ts";
 
 /** What is wrong with a value. */
 export interface ValueProblem {
@@ -15,6 +16,7 @@ export type ProblemCode =
   | "scientific-notation"
   | "lost-plus"
   | "lost-zero"
+  | "lost-digits"
   | "date"
   | "spreadsheet-error"
   | "null-text"
@@ -27,6 +29,7 @@ export type ProblemCode =
   | "duplicate-user"
   | "same-person"
   | "decision-needed"
+  | "unmapped"
   | "unknown-column"
   | "no-contact";
 
@@ -35,6 +38,7 @@ export const damageCodes: readonly string[] = [
   "scientific-notation",
   "lost-plus",
   "lost-zero",
+  "lost-digits",
   "date",
   "spreadsheet-error",
 ] satisfies ProblemCode[];
@@ -108,18 +112,21 @@ const answers: Readonly<Record<string, boolean>> = {
 /** @returns undefined for a text that is neither a yes nor a no. */
 export const parseAnswer = (text: string): boolean | undefined => answers[text.trim().toLowerCase()];
 
-/** @returns undefined for a text that is not a decimal number. */
+/** Whether no digit of a number is lost: larger ones are rounded when they are read. */
+export const isExact = (value: number): boolean => Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+
+/** @returns undefined for a text that is not a decimal number, or too large for an exact one. */
 export function parseNumber(text: string): number | undefined {
-  return /^-?\d+(?:\.\d+)?$/.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined;
+  return /^-?\d+(?:\.\d+)?$/.test(text) && isExact(Number(text)) ? Number(text) : undefined;
 }
 
 /** Finds columns in which some values begin with a zero, and other values have lost it. */
 export class LeadingZeros {
   #withZeroLength: number | undefined;
-  #firstShort: { length: number; line: number; column: number } | undefined;
+  #firstShort: ({ length: number } & Position) | undefined;
 
   /** @param locate called for the first value that may have lost its zero. */
-  add(text: string, locate: () => { line: number; column: number }): void {
+  add(text: string, locate: () => Position): void {
     if (!/^\d+$/.test(text)) return;
     if (text.startsWith("0")) this.#withZeroLength = Math.max(this.#withZeroLength ?? 0, text.length);
     else if (this.#firstShort === undefined || text.length < this.#firstShort.length)
@@ -127,8 +134,26 @@ export class LeadingZeros {
   }
 
   /** The position of a value that is shorter than those that begin with a zero. */
-  find(): { line: number; column: number } | undefined {
+  find(): Position | undefined {
     if (this.#withZeroLength === undefined || this.#firstShort === undefined) return undefined;
     return this.#firstShort.length < this.#withZeroLength ? this.#firstShort : undefined;
+  }
+}
+
+/** Finds columns whose long numbers all have zeros after the fifteenth digit: spreadsheets store no more digits. */
+export class RoundedNumbers {
+  #first: Position | undefined;
+  #hasOthers = false;
+
+  /** @param locate called for the first value that may be rounded. */
+  add(text: string, locate: () => Position): void {
+    if (!/^\d{16,}$/.test(text)) return;
+    if (/^[1-9]\d{14}0+$/.test(text)) this.#first ??= locate();
+    else this.#hasOthers = true;
+  }
+
+  /** The position of the first rounded value. */
+  find(): Position | undefined {
+    return this.#hasOthers ? undefined : this.#first;
   }
 }
