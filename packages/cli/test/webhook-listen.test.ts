@@ -283,6 +283,17 @@ describe("webhook listen --record", () => {
     expect(recording.headers).toContainEqual(["Service-Delivery", "dlv_9"]);
   });
 
+  it.runIf(process.platform === "linux")("refuses a folder that cannot be created", async () => {
+    const { url } = await startReceiver();
+    const { code, stderr } = await run(
+      ["webhook", "listen", "--port", "0", "--to", url, "--record", "/proc/x/y"],
+      {
+        env,
+      },
+    );
+    expect([code, stderr]).toEqual([2, expect.stringContaining("x cannot be used")]);
+  });
+
   it("stores rejected deliveries too, at most 100, and `webhook verify` explains them", async () => {
     const { folder } = await record(Array<string>(103).fill(event), "whsec_other");
     const names = readdirSync(folder);

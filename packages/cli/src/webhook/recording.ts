@@ -1,6 +1,6 @@
 /** Recorded deliveries: one JSON file each, with the headers and the exact bytes of the body. Only the owner can read them. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { CommandError } from "../command-error.ts";
 
 const format = "loyalty-cards/delivery";
@@ -15,9 +15,17 @@ export interface Recording {
   rejected?: string | undefined;
 }
 
+/** Not with `recursive`, which never returns for a folder in /proc with Node.js 20. */
+function createFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  const parent = dirname(folder);
+  if (parent !== folder) createFolder(parent);
+  mkdirSync(folder, { mode: 0o700 });
+}
+
 /** Creates the folder, and returns a function that writes one file and returns its name. */
 export function createRecorder(folder: string): (recording: Recording) => string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder);
   let count = 0;
   return ({ receivedAt, headers, body, rejected }) => {
     count += 1;
