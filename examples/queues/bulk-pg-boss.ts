@@ -7,10 +7,14 @@ import { type Chunk, issueChunk, type Members, toChunks } from "./bulk.ts";
 const name = "issue-cards";
 
 /** On one machine, once. */
-export async function queueMembers(boss: PgBoss, ids: readonly string[], chunkSize?: number): Promise<void> {
+export async function queueMembers(
+  boss: PgBoss,
+  ids: readonly string[],
+  { chunkSize = 500, leaseSeconds = 900, retrySeconds = 60 } = {},
+): Promise<void> {
   await boss.createQueue(name, { name });
-  // The lease of a chunk is 15 minutes; the chunk of a machine that died is repeated after it.
-  const options = { retryLimit: 20, retryDelay: 60, expireInSeconds: 900 };
+  // The chunk of a machine that died is repeated after its lease. A long outage takes many leases.
+  const options = { retryLimit: 100, retryDelay: retrySeconds, expireInSeconds: leaseSeconds };
   await boss.insert([...toChunks(ids, chunkSize)].map((data) => ({ name, data, ...options })));
 }
 
@@ -22,7 +26,10 @@ export async function workOnMembers(
   members: Members,
 ): Promise<void> {
   await boss.work<Chunk>(name, { pollingIntervalSeconds: 0.5 }, async ([job]) => {
-    if (job !== undefined) await issueChunk(loyalty, template, members, job.data);
+    if (job === undefined) return;
+    // Ends before the lease does: pg-boss then repeats the job, and stops no run.
+    const signal = AbortSignal.timeout(job.expireInSeconds * 900);
+    await issueChunk(loyalty, template, members, job.data, signal);
   });
 }
 // #endregion

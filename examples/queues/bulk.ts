@@ -25,12 +25,16 @@ export interface Chunk {
   ids: string[];
 }
 
-/** Rejects when a card may be missing, so that the queue repeats the job: with the same keys, and without members that have a card. */
+/**
+ * Rejects when a card may be missing, so that the queue repeats the job: with the same keys, and without members that have a card.
+ * @param signal ends the run, for a queue that gives the chunk to another machine after some time.
+ */
 export async function issueChunk(
   loyalty: IssuingClient,
   template: string,
   members: Members,
   { ids }: Chunk,
+  signal?: AbortSignal,
 ): Promise<void> {
   const rows = (await members.claim(ids)).map(({ id, name, phone, privacyVersion }) => ({
     userId: id,
@@ -40,7 +44,7 @@ export async function issueChunk(
     },
   }));
   let unknown = 0;
-  for await (const result of issueCards(loyalty, rows, { template, concurrency: 8 })) {
+  for await (const result of issueCards(loyalty, rows, { template, concurrency: 8, signal })) {
     const { userId } = result.row;
     if (result.status === "issued") await members.saveCard(userId, result.card.id);
     else if (result.status === "rejected") await members.saveError(userId, result.error.code);

@@ -106,10 +106,41 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", { timeout: 60_000 }, ()
     const created = createMembers(300);
     await issueOnTwoMachines(started, created, async () => {
       const bosses = [await startBoss(), await startBoss()] as const;
-      await queueInPostgres(bosses[0], [...created.all.keys()], 50);
+      await queueInPostgres(bosses[0], [...created.all.keys()], { chunkSize: 50 });
       for (const boss of bosses)
         await workInPostgres(boss, started.loyalty, started.service.templateId, created.members);
     });
+  });
+});
+
+describe.skipIf(!(await hasPostgres()))("an outage that is longer than the lease of pg-boss", () => {
+  const { schema, url } = ownSchema();
+
+  it("ends the run of a chunk before the next one begins", { timeout: 60_000 }, async () => {
+    const { all, members } = createMembers(20);
+    let runs = 0;
+    const late: string[] = [];
+    const loyalty = createIssuingClient({
+      baseUrl: "http://127.0.0.1:1",
+      apiKey: "lk_1",
+      idempotencyNamespace: "tests",
+      fetch: async (_url, init) => {
+        const { customer } = JSON.parse(String(init?.body));
+        if (customer.name !== `run ${runs}`) late.push(customer.name);
+        throw new TypeError("The service is away.");
+      },
+    });
+    const claim = async (ids: string[]) => {
+      runs += 1;
+      return (await members.claim(ids)).map((member) => ({ ...member, name: `run ${runs}` }));
+    };
+    const boss = new PgBoss({ connectionString: url, schema });
+    await boss.start();
+    onTestFinished(() => boss.stop({ graceful: false, close: true, wait: true }));
+    await queueInPostgres(boss, [...all.keys()], { leaseSeconds: 2, retrySeconds: 1 });
+    await workInPostgres(boss, loyalty, "tpl_club", { ...members, claim });
+    await expect.poll(() => runs, { timeout: 40_000 }).toBe(4);
+    expect(late).toEqual([]);
   });
 });
 

@@ -47,7 +47,13 @@ export async function checkService(context: Context, templateId: string | undefi
   results.clock = checkClock(dates);
   results.contract = await checkContract(baseUrl, timeoutMs);
   if (apiKey === undefined) return complete("there is no API key");
-  const client = await context.createClient({ apiKey, maxRetries: 0 });
+  let client: IssuingClient;
+  try {
+    client = await context.createClient({ apiKey, maxRetries: 0 });
+  } catch (error) {
+    results["API key"] = toFailure(error); // such as a character that a header cannot contain
+    return complete("there is no valid API key");
+  }
   const accepted = await toResult(() => checkKeyIsAccepted(client, baseUrl, timeoutMs));
   results["key accepted"] = accepted;
   if (accepted.status === "failed") return complete("the API key is not accepted");

@@ -126,6 +126,16 @@ describe("doctor", () => {
     expect(stdout + stderr).not.toContain("lk_wrong");
   });
 
+  it("reports a key that cannot be sent, and prints it nowhere", async () => {
+    const { env } = await openMock();
+    const { code, statuses, byName, stdout } = await runDoctor({
+      env: { ...env, LOYALTY_API_KEY: "my key" },
+    });
+    expect([code, byName["API key"]?.status, statuses.at(-1)]).toEqual([1, "failed", "skipped"]);
+    expect(byName["API key"]?.detail).toContain("character that a header cannot contain");
+    expect(stdout).not.toContain("my key");
+  });
+
   it("reports an archived template", async () => {
     const { env, service } = await openMock();
     service.templates.archive("tpl_bakery");
