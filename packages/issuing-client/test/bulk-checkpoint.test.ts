@@ -217,6 +217,18 @@ it("stores no record after the checkpoint was closed", async () => {
   expect(calls).toEqual(["close"]);
 });
 
+it("takes null for a key without a record", async () => {
+  const session = {
+    find: async () => null as unknown as undefined,
+    append: async () => {},
+    close: async () => {},
+  };
+  const { run } = createBulkService();
+  expect((await run(toRows(3), { checkpoint: { open: async () => session } })).statuses).toEqual({
+    issued: 3,
+  });
+});
+
 describe("a checkpoint that fails", () => {
   it.each(["find", "append"] as const)("ends the run with the error of %s", async (name) => {
     const error = new Error("the database is gone");

@@ -59,7 +59,7 @@ export interface FileCheckpoint extends Checkpoint {
 export interface CheckpointSession {
   /** How many rows have the outcome `issued`, when that is known without a search: for the ETA of a run that is resumed. */
   readonly issued?: number;
-  /** The latest record of a key. */
+  /** The latest record of a key. Called for several keys at once, also while records are appended. */
   find(keyHash: string): CheckpointRecord | undefined | PromiseLike<CheckpointRecord | undefined>;
   /** Stores records, in this order. When the promise resolves they must survive a crash of the machine. */
   append(records: readonly CheckpointRecord[]): Promise<void>;

@@ -161,7 +161,7 @@ export class BulkRun<Row extends AnyRow> {
     const { clock } = this.#settings;
     let known: CheckpointRecord | undefined;
     try {
-      known = await this.#session?.find(row.keyHash);
+      known = (await this.#session?.find(row.keyHash)) ?? undefined; // null is what many databases return
     } catch (error) {
       return this.#stop(error);
     }
