@@ -48,6 +48,26 @@ describe.each(commands)("loyalty-cards $path", ({ path, command }) => {
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
+  it("has the options of its help in capabilities", async () => {
+    const { stdout: help } = await runCommand([...path.split(" "), "--help"]);
+    const { stdout } = await runCommand(["capabilities", "--json"]);
+    interface Described {
+      name: string;
+      options: { name: string }[];
+      commands: Described[];
+    }
+    const { commands: described, globalOptions } = JSON.parse(stdout) as {
+      commands: Described[];
+      globalOptions: { name: string }[];
+    };
+    const all = described.flatMap((parent) => [parent, ...parent.commands]);
+    const own = all.find(({ name }) => name === path)?.options ?? [];
+    const inHelp = [...help.matchAll(/^ {2}(?:-h, )?(--[\w-]+)/gm)].map(([, name = ""]) => name);
+    // `--version` is that of the program, or of the command.
+    const toNames = (names: string[]) => [...new Set([...names, "--help", "--version"])].sort();
+    expect(toNames([...own, ...globalOptions].map(({ name }) => name))).toEqual(toNames(inHelp));
+  });
+
   it("describes each argument and option", () => {
     const undescribed = [...command.registeredArguments, ...command.options].filter(
       ({ description }) => description === "",

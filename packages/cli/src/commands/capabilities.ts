@@ -31,7 +31,7 @@ export function addCapabilitiesCommand(program: Command, cli: Cli): void {
     .description("print all commands, options, exit codes and environment variables");
   addExamples(capabilities, "loyalty-cards capabilities --json");
   setAction(cli, capabilities, async ({ print }) => {
-    const { commands, options } = describeCommand(program);
+    const { commands, options } = describeCommand(program, program);
     const environment = Object.entries(variables).map(([name, description]) => ({ name, description }));
     const codes = Object.entries(exitCodes).map(([name, code]) => ({
       code,
@@ -53,7 +53,11 @@ export function addCapabilitiesCommand(program: Command, cli: Cli): void {
   });
 }
 
-function describeCommand(command: Command, above: readonly string[] = []): CommandDescription {
+function describeCommand(
+  command: Command,
+  program: Command,
+  above: readonly string[] = [],
+): CommandDescription {
   const names = command.parent === null ? [] : [...above, command.name()];
   const help = command.createHelp();
   return {
@@ -61,14 +65,15 @@ function describeCommand(command: Command, above: readonly string[] = []): Comma
     description: command.description(),
     usage: [...names, command.usage()].join(" "),
     arguments: command.registeredArguments.map(describeArgument),
-    options: help
-      .visibleOptions(command)
-      .filter(({ long }) => long !== "--help")
-      .map(describeOption),
+    // With those that it takes from its parent, such as --map of `import check`.
+    options: [
+      ...help.visibleOptions(command).filter(({ long }) => long !== "--help"),
+      ...help.visibleGlobalOptions(command).filter((option) => !program.options.includes(option)),
+    ].map(describeOption),
     commands: help
       .visibleCommands(command)
       .filter((child) => child.name() !== "help")
-      .map((child) => describeCommand(child, names)),
+      .map((child) => describeCommand(child, program, names)),
   };
 }
 
