@@ -68,7 +68,7 @@ describe("issue", () => {
     expect(stderr).not.toMatch(/\+4860|anna@|userMessage/);
   });
 
-  it.each(["name", "=Anna", "visits:=many", "visits:="])(
+  it.each(["name", "=Anna", "visits:=many", "visits:=", "visits:=12345678901234567890", "visits:=1e400"])(
     "rejects --field %s, without printing it",
     async (field) => {
       const { run } = await openShop();

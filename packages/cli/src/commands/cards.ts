@@ -73,7 +73,10 @@ function toRequest({ phone, email, name, field = [], privacy, marketing }: Issue
 function parseField(text: string): [string, FieldValues[string]] {
   const [, key = "", operator, value = ""] = /^([^=:]+)(:?=)(.*)$/s.exec(text) ?? [];
   if (operator === "=") return [key, value];
-  if (operator === ":=" && value.trim() !== "" && Number.isFinite(Number(value))) return [key, Number(value)];
+  const number = Number(value);
+  // A larger number would be sent with other digits.
+  const isExact = Math.abs(number) <= Number.MAX_SAFE_INTEGER;
+  if (operator === ":=" && value.trim() !== "" && isExact) return [key, number];
   // Without the text, which can be personal data.
   throw new CommandError("--field must be key=text or key:=number, such as name=Anna or visits:=3.");
 }
