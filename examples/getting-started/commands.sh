@@ -19,15 +19,18 @@ npm install next react react-dom server-only && npm install --save-dev @types/re
 # #endregion
 
 # #region start-express
-npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- npx tsx shop-express.ts &
+npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- \
+  npx tsx shop-express.ts &
 # #endregion
 
 # #region start-fastify
-npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- npx tsx shop-fastify.ts &
+npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- \
+  npx tsx shop-fastify.ts &
 # #endregion
 
 # #region start-next
-npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- npx next dev &
+npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- \
+  npx next dev &
 # #endregion
 
 # Without the mock service, which a test starts itself.
@@ -42,7 +45,8 @@ curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
 
 # #region purchase
 card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*')
-curl http://localhost:4010/_mock/cards/$card/purchase -H "Content-Type: application/json" -d '{ "points": 120 }'
+curl http://localhost:4010/_mock/cards/$card/purchase \
+  -H "Content-Type: application/json" -d '{ "points": 120 }'
 # #endregion
 
 # #region stop
@@ -66,7 +70,8 @@ npm ci && npm run build
 mkdir -p ../my-shop
 npm pack --ignore-scripts --pack-destination ../my-shop \
   --workspace packages/issuing-client --workspace packages/webhook-verify \
-  --workspace packages/webhook-inbox --workspace packages/mock-server --workspace packages/cli
+  --workspace packages/webhook-inbox --workspace packages/mock-server \
+  --workspace packages/cli
 # #endregion
 
 # #region install-tarballs

@@ -24,17 +24,19 @@ export interface Form {
   phone?: string;
 }
 
-// Use a database instead. This array is a global variable, because Next loads a module more than once.
+// Use a database instead.
+// This array is a global variable, because Next loads a module more than once.
 const memory = globalThis as { users?: User[] };
 memory.users ??= [];
 export const users = memory.users;
 
 let client: IssuingClient | undefined;
 
-/** Created at the first request, because a build has no API key. Reads LOYALTY_URL and LOYALTY_API_KEY. */
+/** Created at the first request, because a build has no LOYALTY_URL and no LOYALTY_API_KEY. */
 function loyalty(): IssuingClient {
   client ??= createIssuingClient({
-    idempotencyNamespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development", // one name for each user table
+    // Another name for each user table.
+    idempotencyNamespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development",
     deadlineMs: 5_000, // the longest time that a visitor waits
   });
   return client;
@@ -54,20 +56,24 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
           process.env.LOYALTY_TEMPLATE_ID ?? "",
           {
             fieldValues: { name },
-            customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank values are omitted
+            // Blank values are omitted.
+            customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } },
           },
-          { userId: user.id, ...(user.salt && { salt: user.salt }) }, // repeated within 24 hours: the same card
+          // With the same id and salt within 24 hours: the same card.
+          { userId: user.id, ...(user.salt && { salt: user.salt }) },
         );
     user.cardId = card.id;
     return { status: 201, body: { user, links: cardLinks(card) } };
   } catch (error) {
     if (!isIssuingError(error)) throw error;
     if (error.code === "validation") {
-      if (error.outcome === "rejected") user.salt = crypto.randomUUID(); // the corrected form needs a new key
+      // The corrected form needs a new key.
+      if (error.outcome === "rejected") user.salt = crypto.randomUUID();
       return { status: 422, body: { message: error.userMessage } };
     }
     console.error(error);
-    return { status: 202, body: { user, message: error.userMessage } }; // signed up; a job issues the card later
+    // Signed up; a job issues the card later.
+    return { status: 202, body: { user, message: error.userMessage } };
   }
 }
 
@@ -77,7 +83,8 @@ export const webhooks = {
   accept: onEvents({
     "balance.changed": ({ data }) => {
       const user = users.find(({ cardId }) => cardId === data.passId);
-      if (user !== undefined) user.balance = data.balance; // an older event can arrive later
+      // An older event can arrive later.
+      if (user !== undefined) user.balance = data.balance;
     },
     other: () => {}, // every other event
   }),
