@@ -36,9 +36,10 @@ export function splitMessage({ message }: Error): { text: string; link?: string 
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
 export function describeRejection(error: IssuingError): string {
+  const { code, userMessage } = error;
   const { problem } = error as Partial<ProblemError>;
-  const isExplained = error.code === "validation" && problem?.detail !== undefined;
-  return isExplained ? error.userMessage : withoutHint(splitMessage(error).text);
+  const isExplained = code === "validation" && problem?.detail === userMessage;
+  return isExplained ? userMessage : withoutHint(splitMessage(error).text);
 }
 
 /** The hint is for programs, which have `userMessage`. */

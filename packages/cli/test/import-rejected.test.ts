@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { args, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-terminal.ts";
 
+const noReason = "The service responded 422 to issueCard.";
+
 describe("rejected rows", () => {
   it.each([
     ["UTF-8 with CRLF", "utf8", "\r\n", ""],
@@ -100,9 +102,11 @@ describe("rejected rows", () => {
   });
 
   it.each([
-    ["text/plain", "no"],
-    ["application/problem+json", '{"status":422}'],
-  ])("say that the service responded 422, when its %s has no reason", async (type, body) => {
+    ["text/plain", "no", noReason],
+    ["application/problem+json", '{"status":422}', noReason],
+    ["application/problem+json", JSON.stringify({ detail: "long ".repeat(10_000) }), noReason],
+    ["application/problem+json", JSON.stringify({ detail: "bad\u0000\u001b\r\nphone" }), "bad phone"],
+  ])("have the reason of the service in %s, or its status", async (type, body, reason) => {
     const { run, read, env } = await openShop({ "members.csv": toCsv(toRows(1)) });
     const server = createServer((request, response) => {
       request.resume().on("end", () => response.writeHead(422, { "content-type": type }).end(body));
@@ -113,7 +117,7 @@ describe("rejected rows", () => {
     await run(["import", "members.csv", ...args], {
       env: { ...env, LOYALTY_URL: `http://127.0.0.1:${port}` },
     });
-    expect(read("members.rejected.csv")).toContain(',validation,"The service responded 422 to issueCard.",');
+    expect(read("members.rejected.csv")).toContain(`,validation,"${reason}",`);
   });
 
   it("are rebuilt by each run, without duplicates", async () => {

@@ -185,7 +185,7 @@ function setTime(path: string, atMs: number): void {
 
 /** The values of the added columns. A row that is rejected again keeps its line in the first input. */
 function toAddedValues(record: SourceRecord, { code, reason, key }: Rejection): unknown[] {
-  return [record.read(addedColumns[0]) ?? record.line, code, reason.replace(/\s+/g, " "), key];
+  return [record.read(addedColumns[0]) ?? record.line, code, reason.replace(/[\s\p{Cc}]+/gu, " "), key];
 }
 
 /** The JSON of a record as it was, with more members at its end. */
