@@ -30,8 +30,11 @@ const commands: Readonly<Record<string, readonly AddCommands[]>> = {
 /** @param args without the program. @returns the exit code. */
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
   const cli: Cli = { terminal, exitCode: exitCodes.complete };
+  const [first, ...path] = args;
+  // commander's `help` knows no subcommands.
+  const line = first === "help" && path.length > 1 ? [...path, "--help"] : args;
   try {
-    await createProgram(cli, args).parseAsync(args, { from: "user" });
+    await createProgram(cli, args).parseAsync(line, { from: "user" });
     return cli.exitCode;
   } catch (error) {
     // Help and the version are printed already, as are errors of usage.
@@ -67,7 +70,7 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
     program.commandsGroup(heading);
     for (const add of adders) add(program, cli);
   }
-  program.helpCommand("help [command]", "print the help of a command");
+  program.helpCommand("help [command...]", "print the help of a command");
   // `consent --version` is an option of that command.
   const hasOwnVersion = program.commands.some(
     (command) => args.includes(command.name()) && command.options.some(({ long }) => long === "--version"),

@@ -48,6 +48,12 @@ describe.each(commands)("loyalty-cards $path", ({ path, command }) => {
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
+  it("has the same help after the command `help`", async () => {
+    expect(await runCommand(["help", ...path.split(" ")])).toEqual(
+      await runCommand([...path.split(" "), "--help"]),
+    );
+  });
+
   it("has the options of its help in capabilities", async () => {
     const { stdout: help } = await runCommand([...path.split(" "), "--help"]);
     const { stdout } = await runCommand(["capabilities", "--json"]);
