@@ -161,12 +161,14 @@ export class Journal {
   }
 
   /** Calls `whenStored` when the record is durable; never after an error. */
-  add(record: CheckpointRecord, whenStored: () => void): void {
-    if (this.#session === undefined) whenStored();
-    else {
-      this.#pending.push({ record, whenStored });
-      this.#writing ??= this.#write(this.#session);
-    }
+  add(
+    { keyHash, rowHash, firstAttemptAt }: CheckpointRecord,
+    result: Pick<CheckpointRecord, "outcome" | "cardId">,
+    whenStored: () => void,
+  ): void {
+    if (this.#session === undefined) return whenStored();
+    this.#pending.push({ record: { keyHash, rowHash, firstAttemptAt, ...result }, whenStored });
+    this.#writing ??= this.#write(this.#session);
   }
 
   async #write(session: CheckpointSession): Promise<void> {

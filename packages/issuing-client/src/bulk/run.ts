@@ -112,7 +112,7 @@ export class BulkRun<Row extends AnyRow> {
     this.#progress.end();
     await this.#journal.settle(); // what is recorded is in the queue then
     for (const row of this.#queue.takeAll()) {
-      if (!row.mayExist) this.#record(row, "not-sent", () => {});
+      if (!row.mayExist) this.#journal.add(row, { outcome: "not-sent" }, () => {});
     }
     await this.#journal.close();
   }
@@ -168,7 +168,7 @@ export class BulkRun<Row extends AnyRow> {
     if (this.#stopped !== undefined) return; // and the checkpoint may be closed
     if (known === undefined || known.outcome === "rejected" || known.outcome === "not-sent") {
       row.firstAttemptAt = clock.now();
-      return this.#record(row, undefined, () => this.#makeReady(row));
+      return this.#journal.add(row, {}, () => this.#makeReady(row));
     }
     const ending = resumeRow(row, known, clock.now());
     if (ending !== undefined) return this.#finish(row, ending);
@@ -266,21 +266,11 @@ export class BulkRun<Row extends AnyRow> {
     cardId?: string,
   ): void {
     this.#storing += 1;
-    const whenStored = () => {
+    const result = cardId === undefined ? { outcome: ending.status } : { outcome: "issued" as const, cardId };
+    this.#journal.add(row, result, () => {
       this.#storing -= 1;
       this.#finish(row, ending);
-    };
-    this.#record(row, cardId === undefined ? ending.status : "issued", whenStored, cardId);
-  }
-
-  #record(
-    { keyHash, rowHash, firstAttemptAt }: PreparedRow<Row>,
-    outcome: CheckpointRecord["outcome"] | undefined,
-    whenStored: () => void,
-    cardId?: string,
-  ): void {
-    const result = { ...(outcome && { outcome }), ...(cardId !== undefined && { cardId }) };
-    this.#journal.add({ keyHash, rowHash, firstAttemptAt, ...result }, whenStored);
+    });
   }
 
   #finish(row: PreparedRow<Row>, ending: Ending): void {
