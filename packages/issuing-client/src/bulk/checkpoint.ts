@@ -166,7 +166,10 @@ export class Journal {
     result: Pick<CheckpointRecord, "outcome" | "cardId">,
     whenStored: () => void,
   ): void {
-    if (this.#session === undefined) return whenStored();
+    if (this.#session === undefined) {
+      whenStored();
+      return;
+    }
     this.#pending.push({ record: { keyHash, rowHash, firstAttemptAt, ...result }, whenStored });
     this.#writing ??= this.#write(this.#session);
   }
