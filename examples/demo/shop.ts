@@ -59,14 +59,14 @@ function signUp(loyalty: IssuingClient, templateId: string, users: Users): Reque
               fieldValues: { name },
               customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank ones are left out
             },
-            { userId: user.id, ...(user.salt && { salt: user.salt }) }, // sent twice within 24 hours: the same card
+            { userId: user.id, ...(user.keySuffix && { keySuffix: user.keySuffix }) }, // sent twice within 24 hours: the same card
           );
       user.cardId = card.id; // save it in your database
       response.status(201).json({ userId: user.id, card, links: cardLinks(card) });
     } catch (error) {
       if (!isIssuingError(error)) throw error;
       if (error.code === "validation") {
-        if (error.outcome === "rejected") user.salt = crypto.randomUUID(); // saved too: the corrected form needs a new key
+        if (error.outcome === "rejected") user.keySuffix = crypto.randomUUID(); // saved too: the corrected form needs a new key
         return void response.status(422).json({ userId: user.id, message: error.userMessage });
       }
       if (error.cardId) user.cardId = error.cardId; // issued, in a response of another form

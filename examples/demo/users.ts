@@ -10,7 +10,7 @@ export interface User {
   phone: string;
   cardId?: string;
   /** Part of the idempotency key. It is new after each 422, so that a stored refusal does not apply to the corrected form. */
-  salt?: string;
+  keySuffix?: string;
   balance: number;
 }
 

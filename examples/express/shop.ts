@@ -11,10 +11,10 @@ interface User {
   name: string;
   email: string | null; // null when the form had none: any number of users may have none
   phone: string;
-  /** When the card was first requested with this salt, in milliseconds. */
+  /** When the card was first requested with this key suffix, in milliseconds. */
   since: number;
   /** Part of the idempotency key; new after each 422. */
-  salt: string | null;
+  key_suffix: string | null;
 }
 
 export async function openShop(
@@ -31,18 +31,18 @@ export async function openShop(
     database.exec(`
       CREATE TABLE IF NOT EXISTS users (
         id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, phone TEXT, since INTEGER,
-        salt TEXT, is_refused INTEGER NOT NULL DEFAULT 0, card TEXT
+        key_suffix TEXT, is_refused INTEGER NOT NULL DEFAULT 0, card TEXT
       );
       CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)`),
   );
   const query = (sql: string, ...values: (string | number | null)[]) =>
     inbox.write((database) => database.prepare(sql).all(...values) as User[]);
 
-  async function issueCard({ id, name, email, phone, since, salt }: User) {
+  async function issueCard({ id, name, email, phone, since, key_suffix: keySuffix }: User) {
     const consents = { privacy: { version: "2026-01" } };
     const request = { fieldValues: { name }, customer: { name, email, phone, consents } }; // blank ones are left out
     try {
-      const options = { userId: id, firstAttemptAt: since, ...(salt !== null && { salt }) };
+      const options = { userId: id, firstAttemptAt: since, ...(keySuffix !== null && { keySuffix }) };
       const card = await loyalty.issueCard(settings.template, request, options);
       await query("UPDATE users SET card = ? WHERE id = ?", card.id, id);
       return card;
@@ -50,7 +50,7 @@ export async function openShop(
       // A 422 was received, so there is no card under this key. The service may store the refusal under the key: the corrected
       // form gets a new one.
       if (isIssuingError(error) && error.code === "validation" && error.outcome === "rejected")
-        await query("UPDATE users SET is_refused = 1, salt = ? WHERE id = ?", crypto.randomUUID(), id);
+        await query("UPDATE users SET is_refused = 1, key_suffix = ? WHERE id = ?", crypto.randomUUID(), id);
       throw error;
     }
   }

@@ -15,7 +15,7 @@ interface User {
   email: string;
   balance: number;
   cardId?: string;
-  salt?: string;
+  keySuffix?: string;
 }
 
 export interface Form {
@@ -59,8 +59,8 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
             // Blank values are omitted.
             customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } },
           },
-          // With the same id and salt within 24 hours: the same card.
-          { userId: user.id, ...(user.salt && { salt: user.salt }) },
+          // With the same id and key suffix within 24 hours: the same card.
+          { userId: user.id, ...(user.keySuffix && { keySuffix: user.keySuffix }) },
         );
     user.cardId = card.id;
     return { status: 201, body: { user, links: cardLinks(card) } };
@@ -68,7 +68,7 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
     if (!isIssuingError(error)) throw error;
     if (error.code === "validation") {
       // The corrected form needs a new key.
-      if (error.outcome === "rejected") user.salt = crypto.randomUUID();
+      if (error.outcome === "rejected") user.keySuffix = crypto.randomUUID();
       return { status: 422, body: { message: error.userMessage } };
     }
     console.error(error);

@@ -10,10 +10,10 @@ export interface User {
   privacy: { version: string; acceptedAt: Date };
   /** Undefined if the visitor did not opt in. */
   marketing?: { version: string; acceptedAt: Date };
-  /** When the card was first requested with this salt: saved before the first call. */
+  /** When the card was first requested with this key suffix: saved before the first call. */
   cardWantedAt?: Date;
   /** Part of the idempotency key: new after each 422. */
-  salt?: string;
+  keySuffix?: string;
   cardId?: string;
   /** Why the job does not repeat the call. */
   cardError?: string;
@@ -36,7 +36,7 @@ export async function issueCardTo(
   user.cardWantedAt ??= new Date();
   delete user.cardError;
   await users.save(user); // before the call: after a crash the job issues the card
-  const { id: userId, name, phone, privacy, marketing, salt, cardWantedAt: firstAttemptAt } = user;
+  const { id: userId, name, phone, privacy, marketing, keySuffix, cardWantedAt: firstAttemptAt } = user;
   const consents = {
     privacy: { version: privacy.version },
     ...(marketing && { marketing: { version: marketing.version } }), // omitted if not accepted
@@ -45,7 +45,7 @@ export async function issueCardTo(
     const card = await loyalty.issueCard(
       templateId,
       { fieldValues: { name }, customer: { name, phone, consents } },
-      { userId, firstAttemptAt, ...(salt !== undefined && { salt }) },
+      { userId, firstAttemptAt, ...(keySuffix !== undefined && { keySuffix }) },
     );
     user.cardId = card.id;
   } catch (error) {
@@ -57,7 +57,7 @@ export async function issueCardTo(
     if (error.code === "validation") correct = error.userMessage;
     if (error.code === "validation" && error.outcome === "rejected") {
       // A 422 was received: no card exists under this key, and the corrected form gets a new one.
-      user.salt = crypto.randomUUID();
+      user.keySuffix = crypto.randomUUID();
       delete user.cardWantedAt;
     }
   }

@@ -7,25 +7,25 @@ export interface Member {
   id: string;
   name: string;
   phone: string; // may be blank
-  salt?: string; // part of the idempotency key; new after each 422
+  keySuffix?: string; // part of the idempotency key; new after each 422
 }
 
 export type Joined = { cardId: string } | { correct: string } | { later: true };
 
 export async function join(loyalty: IssuingClient, templateId: string, member: Member): Promise<Joined> {
-  const { id: userId, name, phone, salt } = member;
+  const { id: userId, name, phone, keySuffix } = member;
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   try {
     const card = await loyalty.issueCard(
       templateId,
       { fieldValues: { name }, customer },
-      { userId, ...(salt !== undefined && { salt }) },
+      { userId, ...(keySuffix !== undefined && { keySuffix }) },
     );
     return { cardId: card.id };
   } catch (error) {
     if (!isIssuingError(error)) throw error;
     if (error.code !== "validation") return { later: true };
-    if (error.outcome === "rejected") member.salt = crypto.randomUUID(); // store it with the member
+    if (error.outcome === "rejected") member.keySuffix = crypto.randomUUID(); // store it with the member
     return { correct: error.userMessage };
   }
 }

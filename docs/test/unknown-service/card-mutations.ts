@@ -223,7 +223,7 @@ export const cardMutations: readonly Mutation[] = [
         "validation",
         "signUpByEmail",
         "signUpCorrected",
-        "signUpSalted",
+        "signUpWithKeySuffix",
         "signUpAtOtherWebsite",
         "archivedTemplate",
         "wrongKey",

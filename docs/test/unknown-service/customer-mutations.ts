@@ -48,7 +48,7 @@ export const customerMutations: readonly Mutation[] = [
     "only E.164",
     rejectIssuing(({ body }) => /^\d+ /.test(getPhone(body) ?? ""), 422),
     {
-      ends: expectEnd("validation", "signUpCorrected", "signUpSalted"),
+      ends: expectEnd("validation", "signUpCorrected", "signUpWithKeySuffix"),
     },
   ),
   mutation(

@@ -110,8 +110,8 @@ export const steps = {
   signUpByEmail: "value",
   signUpInvalid: "validation",
   signUpCorrected: "value",
-  /** Only after a 422 for the corrected form: with a salt, as the client's README says. */
-  signUpSalted: "value",
+  /** Only after a 422 for the corrected form: with a keySuffix, as the client's README says. */
+  signUpWithKeySuffix: "value",
   signUpAtOtherWebsite: "value",
   getCard: "value",
   links: "value",
@@ -137,7 +137,7 @@ export const signUps: readonly Step[] = [
   "signUpAtOnceToo",
   "signUpByEmail",
   "signUpCorrected",
-  "signUpSalted",
+  "signUpWithKeySuffix",
   "signUpAtOtherWebsite",
   "signUpLater",
   "signUpUnderAnotherKey",

@@ -159,9 +159,14 @@ export function createStory({ service, hooks, draw, violations, baseUrl }: Story
       const careless = randomUUID();
       await issue("signUpInvalid", careless, { phone: "12" });
       await issue("signUpCorrected", careless, { phone: "601 234 567" });
-      // A salt is only safe after a stored refusal. After an unknown outcome it could issue a second card.
+      // A key suffix is only safe after a stored refusal. After an unknown outcome it could issue a second card.
       if (ends.signUpInvalid === "validation" && ends.signUpCorrected === "validation")
-        await issue("signUpSalted", careless, { phone: "601 234 567" }, { more: { salt: "corrected" } });
+        await issue(
+          "signUpWithKeySuffix",
+          careless,
+          { phone: "601 234 567" },
+          { more: { keySuffix: "corrected" } },
+        );
       // Another website on the same service, with the same user ids.
       const staging = createClient(service.apiKeys.website, { idempotencyNamespace: "staging" });
       const contactThere = { phone: phone() };

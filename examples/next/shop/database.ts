@@ -6,7 +6,7 @@ const tables = `
   CREATE TABLE IF NOT EXISTS members (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, email TEXT UNIQUE COLLATE NOCASE, phone TEXT NOT NULL,
     privacy_version TEXT NOT NULL, news_version TEXT, joined_at INTEGER NOT NULL, form_id TEXT NOT NULL UNIQUE,
-    card_salt TEXT, is_refused INTEGER NOT NULL DEFAULT 0, card_id TEXT UNIQUE
+    card_key_suffix TEXT, is_refused INTEGER NOT NULL DEFAULT 0, card_id TEXT UNIQUE
   );
   CREATE TABLE IF NOT EXISTS sessions (token_hash TEXT PRIMARY KEY, member_id TEXT NOT NULL, began_at INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS cards_to_issue (

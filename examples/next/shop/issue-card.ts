@@ -4,11 +4,11 @@ import { loyalty, templateId } from "./loyalty";
 import { type Member, saveCard } from "./members";
 
 /**
- * Every call returns the same card: the key is derived from the member's id and salt. 24 hours after the first attempt, when
+ * Every call returns the same card: the key is derived from the member's id and key suffix. 24 hours after the first attempt, when
  * the service may have forgotten that key, the client rejects the call.
  */
 export async function issueCardTo(member: Member, deadlineMs: number): Promise<void> {
-  const { id, name, email, phone, privacyVersion, newsVersion, joinedAt, cardSalt } = member;
+  const { id, name, email, phone, privacyVersion, newsVersion, joinedAt, cardKeySuffix } = member;
   const consents = {
     privacy: { version: privacyVersion },
     ...(newsVersion !== null && { marketing: { version: newsVersion } }),
@@ -16,7 +16,12 @@ export async function issueCardTo(member: Member, deadlineMs: number): Promise<v
   const card = await loyalty().issueCard(
     templateId(),
     { fieldValues: { name }, customer: { name, email, phone, consents } }, // blank ones are left out
-    { userId: id, firstAttemptAt: joinedAt, deadlineMs, ...(cardSalt !== null && { salt: cardSalt }) },
+    {
+      userId: id,
+      firstAttemptAt: joinedAt,
+      deadlineMs,
+      ...(cardKeySuffix !== null && { keySuffix: cardKeySuffix }),
+    },
   );
   await saveCard(id, card, newsVersion !== null);
   changed(id);

@@ -10,14 +10,14 @@ export interface Member {
   phone: string;
   privacyVersion: string;
   newsVersion: string | null;
-  /** When the form was sent, in milliseconds; the first attempt with this salt came right after it. */
+  /** When the form was sent, in milliseconds; the first attempt with this key suffix came right after it. */
   joinedAt: number;
   /** Part of the idempotency key; another one for each corrected form. */
-  cardSalt: string | null;
+  cardKeySuffix: string | null;
 }
 
 /** The fields of the form. */
-export type Draft = Omit<Member, "id" | "joinedAt" | "cardSalt">;
+export type Draft = Omit<Member, "id" | "joinedAt" | "cardKeySuffix">;
 
 export interface MemberCard {
   id: string;
@@ -29,7 +29,7 @@ export interface MemberCard {
 }
 
 export const memberColumns =
-  "members.id, name, email, phone, privacy_version AS privacyVersion, news_version AS newsVersion, joined_at AS joinedAt, card_salt AS cardSalt";
+  "members.id, name, email, phone, privacy_version AS privacyVersion, news_version AS newsVersion, joined_at AS joinedAt, card_key_suffix AS cardKeySuffix";
 /** Stored as the time of the next attempt when no attempt is planned, because a person must act. */
 export const neverMs = Number.MAX_SAFE_INTEGER;
 /** The background job waits this long, while the sign-up itself issues the card. */
@@ -44,13 +44,13 @@ const resubmitWindowMs = 60_000;
  * @returns undefined when another member has that e-mail address.
  */
 export function saveMember(draft: Draft, formId: string, nowMs: number): Promise<Member | undefined> {
-  const member = { id: crypto.randomUUID(), ...draft, joinedAt: nowMs, cardSalt: null };
+  const member = { id: crypto.randomUUID(), ...draft, joinedAt: nowMs, cardKeySuffix: null };
   return inTransaction((query) => {
     // A rejected form has no session, so its member belongs to the next form with that address. The service may have
-    // stored the 422 under its key: the corrected form has a new salt, which is safe because a 422 was received.
+    // stored the 422 under its key: the corrected form has a new keySuffix, which is safe because a 422 was received.
     const [corrected] = query<Member>(
       `UPDATE OR IGNORE members SET name = ?, email = ?, phone = ?, privacy_version = ?, news_version = ?, joined_at = ?,
-         form_id = ?, card_salt = ?, is_refused = 0
+         form_id = ?, card_key_suffix = ?, is_refused = 0
        WHERE is_refused AND (form_id = ? OR email = ?) RETURNING ${memberColumns}`,
       ...[member.name, member.email, member.phone, member.privacyVersion, member.newsVersion, nowMs],
       ...[formId, crypto.randomUUID(), formId, member.email],

@@ -7,7 +7,7 @@ export interface User {
   name: string;
   phone: string;
   cardId?: string;
-  salt?: string; // undefined until the service has rejected the form
+  keySuffix?: string; // undefined until the service has rejected the form
 }
 
 /** Issues the card and stores its id in the user. Returns what the visitor has to correct. */
@@ -16,20 +16,20 @@ export async function issueCardOrCorrect(
   templateId: string,
   user: User,
 ): Promise<string | undefined> {
-  const { id: userId, name, phone, salt } = user;
+  const { id: userId, name, phone, keySuffix } = user;
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   try {
     const card = await loyalty.issueCard(
       templateId,
       { fieldValues: { name }, customer },
-      { userId, ...(salt !== undefined && { salt }) },
+      { userId, ...(keySuffix !== undefined && { keySuffix }) },
     );
     user.cardId = card.id;
     return undefined;
   } catch (error) {
     if (!isIssuingError(error) || error.code !== "validation") throw error;
-    // Only after a received 422, when no card exists under this key. After any other error keep the salt.
-    if (error.outcome === "rejected") user.salt = crypto.randomUUID();
+    // Only after a received 422, when no card exists under this key. After any other error keep the key suffix.
+    if (error.outcome === "rejected") user.keySuffix = crypto.randomUUID();
     return error.userMessage;
   }
 }

@@ -10,8 +10,8 @@ export interface IdempotencyKeyInput {
   templateId: string;
   /** Your own user's id. `42`, `"42"` and `42n` are the same user. */
   userId: UserId;
-  /** Another salt gives another key, to issue another card to the same user. Default: none. */
-  salt?: string;
+  /** Part of the key. Change it to get a new key for the same user. Default: none. */
+  keySuffix?: string;
   /** The `idempotencyNamespace` of the client, which separates user tables with the same ids. Default `""`: none. */
   namespace?: string;
 }
@@ -31,9 +31,9 @@ const earliestMs = Date.UTC(2001, 0, 1);
 /**
  * Derives the Idempotency-Key (spec 4.1), the same in every process and runtime, and without personal data. `issueCard` calls it when
  * `userId` is set.
- * @param input the template's id, your own user's id, and optionally `salt` and `namespace`.
+ * @param input the template's id, your own user's id, and optionally `keySuffix` and `namespace`.
  * @returns `lc1_` and 43 characters of base64url.
- * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `salt` or `namespace` that is
+ * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `keySuffix` or `namespace` that is
  * present but undefined, blank or not a string.
  * @example
  * ```ts
@@ -47,19 +47,19 @@ export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<
   const { templateId, userId } = input;
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
-  const parts = [version, templateId, formatUserId(userId), parseKeyPart("salt", input)];
+  const parts = [version, templateId, formatUserId(userId), parseKeyPart("keySuffix", input)];
   // Only when it is set: keys without a namespace do not change.
   const namespace = parseKeyPart("namespace", input);
   if (namespace !== "") parts.push(namespace);
   if (!parts.every((part) => part.isWellFormed()))
-    throw configurationError("templateId, userId, salt and namespace must be well-formed text.");
+    throw configurationError("templateId, userId, keySuffix and namespace must be well-formed text.");
   // Each part is preceded by its length, so that different inputs never join to the same text.
   const text = parts.map((part) => `${part.length}:${part}`).join("");
   return `${version}_${await digest(text)}`;
 }
 
 /**
- * Returns the salt or the namespace; `""` when there is none.
+ * Returns the keySuffix or the namespace; `""` when there is none.
  * @throws {IssuingError} `configuration` when it is present but undefined, blank or not a string: the key could be another person's.
  */
 export function parseKeyPart<Name extends string>(name: Name, options: { [Key in Name]?: unknown }): string {
@@ -112,29 +112,36 @@ export function parseIdempotencyKey(key: unknown): string {
  */
 export function resolveIdempotencyKey(
   templateId: string,
-  options: { userId?: UserId; idempotencyKey?: string; salt?: string; firstAttemptAt?: unknown },
+  options: { userId?: UserId; idempotencyKey?: string; keySuffix?: string; firstAttemptAt?: unknown },
   namespace: string,
 ): string | Promise<string> {
-  for (const name of ["idempotencyKey", "salt", "firstAttemptAt"] as const) {
+  for (const name of ["idempotencyKey", "keySuffix", "firstAttemptAt"] as const) {
     if (name in options && options[name] === undefined) {
       throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
     }
   }
-  const { idempotencyKey, salt } = options;
+  const { idempotencyKey, keySuffix } = options;
   const hasUserId = "userId" in options;
   if (idempotencyKey !== undefined && hasUserId) {
     throw configurationError(
       "Set userId or idempotencyKey, not both: the key is derived from the user's id.",
     );
   }
-  if (salt !== undefined && !hasUserId)
-    throw configurationError("salt needs userId: it is part of the key that is derived from the user's id.");
-  if (salt === "")
-    throw configurationError("salt is empty: set a string that is not blank, or leave it out.");
+  if (keySuffix !== undefined && !hasUserId)
+    throw configurationError(
+      "keySuffix needs userId: it is part of the key that is derived from the user's id.",
+    );
+  if (keySuffix === "")
+    throw configurationError("keySuffix is empty: set a string that is not blank, or leave it out.");
   if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
   if (hasUserId) {
     const userId = options.userId as UserId; // deriveIdempotencyKey rejects undefined
-    return deriveIdempotencyKey({ templateId, userId, namespace, ...(salt !== undefined && { salt }) });
+    return deriveIdempotencyKey({
+      templateId,
+      userId,
+      namespace,
+      ...(keySuffix !== undefined && { keySuffix }),
+    });
   }
   if (!("firstAttemptAt" in options)) return randomIdempotencyKey();
   throw configurationError("firstAttemptAt needs the userId or the idempotencyKey of that first attempt.");

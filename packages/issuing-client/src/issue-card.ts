@@ -18,8 +18,8 @@ export interface IssueCardOptions extends CallOptions {
   userId?: UserId;
   /** Your own key, instead of `userId`. Default: a random key, which makes retries safe, but not a new call after a crash. */
   idempotencyKey?: string;
-  /** Part of the derived key. Another salt issues another card to the same user, or sends a corrected form after a stored 422. */
-  salt?: string;
+  /** Part of the derived key. Change it to issue another card to the same user, or to send a corrected form after a stored 422. */
+  keySuffix?: string;
   /** When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. */
   firstAttemptAt?: Date | number;
 }

@@ -20,9 +20,9 @@ describe("results", () => {
 
   it("derives the same keys as issueCard", async () => {
     const { run, sent, client, clock } = createBulkService();
-    await run([toRow(1, {}, { salt: "2" })]);
+    await run([toRow(1, {}, { keySuffix: "2" })]);
     const { request } = toRow(1);
-    await clock.runUntilEnd(client.issueCard("tpl_club", request, { userId: 1, salt: "2" }));
+    await clock.runUntilEnd(client.issueCard("tpl_club", request, { userId: 1, keySuffix: "2" }));
     expect(sent[0]?.key).toBe(sent[1]?.key);
   });
 
@@ -107,7 +107,7 @@ describe("results", () => {
       { request, userId: undefined },
       { request: {}, userId: 1 },
       { request: { customer: { consents: {} } }, userId: 1 },
-      { request, userId: 1, salt: "" },
+      { request, userId: 1, keySuffix: "" },
       { request: { customer: { ...request.customer, phone: 48600100200 } }, userId: 2 },
     ];
     const { results, statuses } = await run(rows as TestRow[]);

@@ -13,7 +13,7 @@ import { card, json, scripted, signUp, template } from "./scripted.ts";
 import { openWebsite } from "./website.ts";
 
 const templateId = "tpl_club";
-const derive = (userId: UserId, others: { salt?: string; namespace?: string } = {}) =>
+const derive = (userId: UserId, others: { keySuffix?: string; namespace?: string } = {}) =>
   deriveIdempotencyKey({ templateId, userId, ...others });
 
 describe("deriveIdempotencyKey", () => {
@@ -25,7 +25,7 @@ describe("deriveIdempotencyKey", () => {
   });
 
   it.each([
-    [{ userId: 42, salt: "second" }, "lc1_kzLxDF_ZVh7YVaKaWMrx73i1DrRz55iGnFrkyIsV1w8"],
+    [{ userId: 42, keySuffix: "second" }, "lc1_kzLxDF_ZVh7YVaKaWMrx73i1DrRz55iGnFrkyIsV1w8"],
     [{ userId: "żółw-🐢" }, "lc1_a8C2BvCJ4N1D_OC3r951uXScq4HadvhKYXZy3zbJTfU"],
     [{ userId: 0 }, "lc1_g8k0F6RkP0uScQDKYhof4i6dGMg2BIMUz7b_CeT8vcw"],
   ])(
@@ -63,13 +63,13 @@ describe("deriveIdempotencyKey", () => {
     expect(await derive("Kate")).not.toBe(await derive("\u212Aate"));
   });
 
-  it("depends on template, user and salt", async () => {
+  it("depends on template, user and keySuffix", async () => {
     const keys = [
       await derive(1),
       await derive(2),
-      await derive(1, { salt: "second" }),
+      await derive(1, { keySuffix: "second" }),
       await derive(1, { namespace: "second" }),
-      await derive(1, { salt: "second", namespace: "second" }),
+      await derive(1, { keySuffix: "second", namespace: "second" }),
       await deriveIdempotencyKey({ templateId: "b", userId: 1 }),
     ];
     expect(new Set(keys).size).toBe(6);
@@ -81,11 +81,16 @@ describe("deriveIdempotencyKey", () => {
       fc.asyncProperty(part, part, part, async (a, b, c) => {
         const one = await deriveIdempotencyKey({ templateId: a + b, userId: c });
         const two = await deriveIdempotencyKey({ templateId: a, userId: b + c });
-        const three = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c });
+        const three = await deriveIdempotencyKey({ templateId: a, userId: b, keySuffix: c });
         const four = await deriveIdempotencyKey({ templateId: a, userId: b, namespace: c });
-        const five = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c, namespace: a });
-        const six = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c + a, namespace: b });
-        const seven = await deriveIdempotencyKey({ templateId: a, userId: b, salt: c, namespace: a + b });
+        const five = await deriveIdempotencyKey({ templateId: a, userId: b, keySuffix: c, namespace: a });
+        const six = await deriveIdempotencyKey({ templateId: a, userId: b, keySuffix: c + a, namespace: b });
+        const seven = await deriveIdempotencyKey({
+          templateId: a,
+          userId: b,
+          keySuffix: c,
+          namespace: a + b,
+        });
         expect(new Set([one, two, three, four, five, six, seven]).size).toBe(7);
       }),
     );
@@ -115,11 +120,11 @@ describe("deriveIdempotencyKey", () => {
     ["templateId", { templateId: "", userId: 1 }],
     ["templateId", { templateId: 7, userId: 1 }],
     ["templateId", { templateId: "\udc00", userId: 1 }],
-    ["salt", { templateId, userId: 1, salt: 7 }],
-    ["salt", { templateId, userId: 1, salt: "\ud800" }],
-    ["salt", { templateId, userId: 1, salt: " " }],
-    ["salt", { templateId, userId: 1, salt: null }],
-    ["salt", { templateId, userId: 1, salt: undefined }],
+    ["keySuffix", { templateId, userId: 1, keySuffix: 7 }],
+    ["keySuffix", { templateId, userId: 1, keySuffix: "\ud800" }],
+    ["keySuffix", { templateId, userId: 1, keySuffix: " " }],
+    ["keySuffix", { templateId, userId: 1, keySuffix: null }],
+    ["keySuffix", { templateId, userId: 1, keySuffix: undefined }],
     ["namespace", { templateId, userId: 1, namespace: 7 }],
     ["namespace", { templateId, userId: 1, namespace: "\ud800" }],
     ["namespace", { templateId, userId: 1, namespace: " " }],
@@ -133,7 +138,7 @@ describe("deriveIdempotencyKey", () => {
   });
 });
 
-describe("the namespace and the salt of a call", () => {
+describe("the namespace and the keySuffix of a call", () => {
   async function readKey(options: IssueCardOptions, clientOptions: Partial<IssuingClientOptions> = {}) {
     const { client, requests } = scripted([json(card, 201)], clientOptions);
     await client.issueCard(templateId, signUp, options);
@@ -144,12 +149,12 @@ describe("the namespace and the salt of a call", () => {
     const idempotencyNamespace = "staging";
     expect(await readKey({ userId: 1 })).toBe(await derive(1));
     expect(await readKey({ userId: 1 }, { idempotencyNamespace: "" })).toBe(await derive(1));
-    expect(await readKey({ userId: 1, salt: "2" })).toBe(await derive(1, { salt: "2" }));
+    expect(await readKey({ userId: 1, keySuffix: "2" })).toBe(await derive(1, { keySuffix: "2" }));
     expect(await readKey({ userId: 1 }, { idempotencyNamespace })).toBe(
       await derive(1, { namespace: idempotencyNamespace }),
     );
-    expect(await readKey({ userId: 1, salt: "2" }, { idempotencyNamespace })).toBe(
-      await derive(1, { salt: "2", namespace: idempotencyNamespace }),
+    expect(await readKey({ userId: 1, keySuffix: "2" }, { idempotencyNamespace })).toBe(
+      await derive(1, { keySuffix: "2", namespace: idempotencyNamespace }),
     );
   });
 
@@ -179,22 +184,22 @@ describe("the namespace and the salt of a call", () => {
     expect((await issue(client, "Anna", "+48600100200")).id).toBe(anna.id);
   });
 
-  it.each([undefined, null, "", " ", 7])("rejects a salt of %j", async (salt) => {
+  it.each([undefined, null, "", " ", 7])("rejects a keySuffix of %j", async (keySuffix) => {
     const { client, requests } = scripted([json(card, 201)]);
-    const call = client.issueCard(templateId, signUp, { userId: 1, salt: salt as string });
+    const call = client.issueCard(templateId, signUp, { userId: 1, keySuffix: keySuffix as string });
     await expect(call).rejects.toMatchObject({
       code: "configuration",
-      message: expect.stringContaining("salt"),
+      message: expect.stringContaining("keySuffix"),
     });
     expect(requests).toEqual([]);
   });
 
-  it("rejects a salt without a userId, because it has no effect", async () => {
-    for (const options of [{ salt: "2" }, { salt: "2", idempotencyKey: "order-1" }]) {
+  it("rejects a keySuffix without a userId, because it has no effect", async () => {
+    for (const options of [{ keySuffix: "2" }, { keySuffix: "2", idempotencyKey: "order-1" }]) {
       const { client, requests } = scripted([json(card, 201)]);
       await expect(client.issueCard(templateId, signUp, options)).rejects.toMatchObject({
         code: "configuration",
-        message: expect.stringContaining("salt needs userId"),
+        message: expect.stringContaining("keySuffix needs userId"),
       });
       expect(requests).toEqual([]);
     }

@@ -114,7 +114,7 @@ test("requires the privacy version, and accepts undefined and null contacts", as
   await client.issueCard("t", { customer: { ...customer, phone: 48600100200 } });
 });
 
-test("rejects undefined for userId, idempotencyKey, firstAttemptAt and salt", async () => {
+test("rejects undefined for userId, idempotencyKey, firstAttemptAt and keySuffix", async () => {
   const request = { customer };
   const user = {} as { id: number | undefined };
   // @ts-expect-error a user without an id is not saved yet
@@ -124,7 +124,7 @@ test("rejects undefined for userId, idempotencyKey, firstAttemptAt and salt", as
   // @ts-expect-error undefined
   await client.issueCard("t", request, { userId: 1, firstAttemptAt: undefined });
   // @ts-expect-error undefined
-  await client.issueCard("t", request, { userId: 1, salt: undefined });
+  await client.issueCard("t", request, { userId: 1, keySuffix: undefined });
   await client.issueCard("t", request, { signal: undefined });
 });
 

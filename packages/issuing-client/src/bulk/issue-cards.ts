@@ -59,7 +59,7 @@ export interface BulkOptions<Fields = FieldValues> {
  * order. A card that was issued is `replayed`. A row that was sent without a known result is sent again with the same key; when that was
  * 24 hours ago it is `unknown` (`idempotency-expired`), and when the row has changed it is rejected (`idempotency-mismatch`). A row that
  * was rejected is sent again, also when it has changed, because no card was issued. If your service stores refusals under the
- * key (see the assumptions), add a `salt` to the corrected row.
+ * key (see the assumptions), add a `keySuffix` to the corrected row.
  * @param client a client of `createIssuingClient`. Its `timeoutMs` and `deadlineMs` limit each attempt; its `maxRetries` is not used.
  * @param source rows with a `request` and a `userId` or `idempotencyKey`: an array, a generator, a stream of objects.
  * @returns the results, one per row. Its first `next()` starts the run; `break` finishes running requests and closes the checkpoint.

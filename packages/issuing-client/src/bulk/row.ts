@@ -16,7 +16,7 @@ export interface BulkRow<Fields = FieldValues> {
   /** Your own key, instead of `userId`. */
   idempotencyKey?: string;
   /** Part of the derived key, as in `issueCard`. */
-  salt?: string;
+  keySuffix?: string;
 }
 
 /** The result of one row. Results are in the order in which rows end, not in the order of the source. */
@@ -89,8 +89,8 @@ export async function resolveKey(row: AnyRow, templateId: string, namespace: str
       "A row has neither userId nor idempotencyKey: with a random key a run that is resumed would issue a second card.",
     );
   }
-  const options: { userId?: UserId; idempotencyKey?: string; salt?: string } = {};
-  for (const name of ["userId", "idempotencyKey", "salt"] as const) {
+  const options: { userId?: UserId; idempotencyKey?: string; keySuffix?: string } = {};
+  for (const name of ["userId", "idempotencyKey", "keySuffix"] as const) {
     if (name in row) Object.assign(options, { [name]: row[name] });
   }
   return resolveIdempotencyKey(templateId, options, namespace);
@@ -157,7 +157,7 @@ export function resumeRow(
 
 function changedRowError(idempotencyKey: string): IssuingError {
   return new IssuingError(
-    "The row has changed since it was sent with this key, and its card was or may have been issued. Restore the row, or issue another card with a salt.",
+    "The row has changed since it was sent with this key, and its card was or may have been issued. Restore the row, or issue another card with a keySuffix.",
     { code: "idempotency-mismatch", outcome: "not-sent", idempotencyKey },
   );
 }

@@ -103,7 +103,7 @@ function warnAboutOtherContent(
           `card ${stored.id}`,
           "If this is another person, two people share a key: set idempotencyNamespace, and use user ids that never repeat.",
         ]
-      : [`the stored ${stored.status}`, "After a correction send a new key: set another salt."];
+      : [`the stored ${stored.status}`, "After a correction send a new key: set another keySuffix."];
   addWarning(domain, {
     type: "replay-with-other-content",
     message:
