@@ -47,12 +47,12 @@ const reserved: [what: RegExp, mayImport: RegExp][] = [
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/adapters\/msw\.ts$/],
   [/^@opentelemetry\//, /^packages\/[\w-]+\/src\/otel\.ts$/],
   [/^libsql$/, /^packages\/webhook-inbox\/src\/sqlite\/database-node\.ts$/],
-  [/^node:/, /^packages\/cli\/|(^|\/)(bin|pg-boss|[\w-]*node[\w-]*|undici-transport)\.ts$/],
+  [/^node:/, /^packages\/cli\/|(^|\/)(bin|pg-boss|[\w-]*node[\w-]*)\.ts$/],
 ];
 
 /** Users pass frameworks and engines as arguments. The packages import only their types, so that they stay optional. */
 const onlyAsTypes =
-  /^(express|fastify|koa|next|undici|@nestjs\/.*|pg|postgres|drizzle-orm|kysely|@prisma\/.*|pg-boss|bullmq|ioredis)(\/|$)/;
+  /^(express|fastify|koa|next|@nestjs\/.*|pg|postgres|drizzle-orm|kysely|@prisma\/.*|pg-boss|bullmq|ioredis)(\/|$)/;
 const vagueNames = /(^|\/)(utils|helpers|types|constants|interfaces|common)\.ts$/;
 
 export function readSourceFiles(root: string): SourceFile[] {

@@ -59,8 +59,14 @@ export async function readBounded(
   return buffer.bytes();
 }
 
+/** A web stream of bytes: the types of `ReadableStream` differ between libraries. */
+export interface ByteStream {
+  getReader(): { read(): Promise<{ done: boolean; value?: unknown }>; cancel(): Promise<void> };
+  cancel(): Promise<void>;
+}
+
 /** The chunks of a web stream. Not every runtime can iterate over one. */
-export function toChunks(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+export function toChunks(stream: Pick<ByteStream, "getReader">): AsyncIterable<Uint8Array> {
   const reader = stream.getReader();
   return {
     [Symbol.asyncIterator]: () => ({

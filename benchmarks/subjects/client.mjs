@@ -38,7 +38,7 @@ counter. axios, got and stripe send over node:http, the other peers over fetch.`
   floor: "bare fetch",
   starts: 2,
   warmUps: 2,
-  own: ["", ", userId", ", fetch", ", fetch, userId", ", undici"].map((options) => `issueCard${options}`),
+  own: ["", ", userId", ", fetch", ", fetch, userId"].map((options) => `issueCard${options}`),
   panels: [
     { name: "Node 20", node: 20, hasPeers: true },
     { name: "Node 22", node: 22 },
@@ -110,18 +110,14 @@ async function createBareUndici(baseUrl) {
 
 async function createOwn(baseUrl) {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
-  const { undiciTransport } = await import("@loyalty-cards/issuing-client/undici");
-  const { Agent } = await import("undici");
   const options = { baseUrl, apiKey: "k" };
   const client = createIssuingClient(options);
   const overFetch = createIssuingClient({ ...options, fetch: globalThis.fetch });
-  const overUndici = createIssuingClient({ ...options, transport: undiciTransport(new Agent()) });
   return {
     issueCard: () => client.issueCard("t", body, { idempotencyKey: key() }),
     "issueCard, userId": () => client.issueCard("t", body, { userId: key() }),
     "issueCard, fetch": () => overFetch.issueCard("t", body, { idempotencyKey: key() }),
     "issueCard, fetch, userId": () => overFetch.issueCard("t", body, { userId: key() }),
-    "issueCard, undici": () => overUndici.issueCard("t", body, { idempotencyKey: key() }),
   };
 }
 

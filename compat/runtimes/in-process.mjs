@@ -18,8 +18,6 @@ globalThis.process.exit(0);
 async function withTransport() {
   if (useFetch) return (options) => createIssuingClient({ ...options, transport: fetchTransport() });
   if (undici === undefined) return createIssuingClient;
-  const { Agent } = await import(undici);
-  const { undiciTransport } = await import("../../packages/issuing-client/dist/undici.js");
-  const transport = undiciTransport(new Agent());
-  return (options) => createIssuingClient({ ...options, transport });
+  const { fetch } = await import(undici);
+  return (options) => createIssuingClient({ ...options, fetch });
 }

@@ -42,13 +42,13 @@ export const runtimes = {
   workerd: inWorkerd,
 };
 
-/** The client's other transports: fetch on Node.js, and each major version of undici. */
+/** The client over fetch on Node.js: the global one, and the one of each major version of undici. */
 export const otherTransports = {
   "Node 20 over fetch": (setup) => runtimes["Node 20"]({ ...setup, useFetch: true }),
   "Node 24 over fetch": (setup) => runtimes["Node 24"]({ ...setup, useFetch: true }),
-  "undici 6": (setup) => runtimes["Node 20"]({ ...setup, undici: "undici-6" }),
-  "undici 7": (setup) => runtimes["Node 22"]({ ...setup, undici: "undici-7" }),
-  "undici 8": (setup) => runtimes["Node 24"]({ ...setup, undici: "undici-8" }),
+  "fetch of undici 6": (setup) => runtimes["Node 20"]({ ...setup, undici: "undici-6" }),
+  "fetch of undici 7": (setup) => runtimes["Node 22"]({ ...setup, undici: "undici-7" }),
+  "fetch of undici 8": (setup) => runtimes["Node 24"]({ ...setup, undici: "undici-8" }),
 };
 
 async function inWorkerd(setup) {

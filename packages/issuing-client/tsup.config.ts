@@ -22,7 +22,6 @@ const client: Options = {
     entry: {
       index: "src/index.ts",
       links: "src/links.ts",
-      undici: "src/undici-transport.ts",
       otel: "src/otel.ts",
       bulk: "src/bulk/issue-cards.ts",
     },
@@ -39,7 +38,6 @@ const others: Options = {
   entry: {
     browser: "src/browser.ts",
     links: "src/links.ts",
-    undici: "src/undici-transport.ts",
     otel: "src/otel.ts",
   },
   splitting: false,

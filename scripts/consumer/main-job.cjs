@@ -3,13 +3,11 @@ const { mkdtempSync, rmSync } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
 const express = require("express");
-const { Agent } = require("undici");
 
 exports.mainJob = async ({
   createIssuingClient,
   issueCards,
   fileCheckpoint,
-  undiciTransport,
   withOpenTelemetry,
   startMockServer,
   expressReceiver,
@@ -25,8 +23,7 @@ exports.mainJob = async ({
   });
   app.post("/webhooks", expressReceiver({ secret, accept: ({ data }) => void balances.push(data.balance) }));
 
-  const agent = new Agent();
-  const options = { baseUrl: url, apiKey: service.apiKeys.website, transport: undiciTransport(agent) };
+  const options = { baseUrl: url, apiKey: service.apiKeys.website };
   const client = createIssuingClient(withOpenTelemetry(options));
   const request = { customer: { consents: { privacy: { version: "1" } } } };
   const card = await client.issueCard(service.templateId, request, { userId: 1 });
@@ -44,6 +41,5 @@ exports.mainJob = async ({
   console.log("issued, delivered, verified");
   server.close();
   server.closeAllConnections();
-  await agent.close();
   await close();
 };

@@ -3,7 +3,6 @@ import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-clie
 import { fileCheckpoint, issueCards } from "@loyalty-cards/issuing-client/bulk";
 import { cardLinks } from "@loyalty-cards/issuing-client/links";
 import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
-import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import {
@@ -27,12 +26,11 @@ import { lambdaReceiver } from "@loyalty-cards/webhook-verify/lambda";
 import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
 import { nextPagesHandler, nextRoute, rawBodyConfig } from "@loyalty-cards/webhook-verify/next";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
-import { Agent } from "undici";
+import { fetch as undiciFetch } from "undici";
 
 const club = defineTemplate<{ name: string }>("tpl_club");
-const transport = undiciTransport(new Agent());
 const client = createIssuingClient(
-  withOpenTelemetry({ baseUrl: "https://cards.example.com", apiKey: "key", transport }),
+  withOpenTelemetry({ baseUrl: "https://cards.example.com", apiKey: "key", fetch: undiciFetch }),
 );
 const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
 

@@ -2,7 +2,6 @@
 const { createIssuingClient } = require("@loyalty-cards/issuing-client");
 const { fileCheckpoint, issueCards } = require("@loyalty-cards/issuing-client/bulk");
 const { withOpenTelemetry } = require("@loyalty-cards/issuing-client/otel");
-const { undiciTransport } = require("@loyalty-cards/issuing-client/undici");
 const { startMockServer } = require("@loyalty-cards/mock-server/node");
 const { expressReceiver } = require("@loyalty-cards/webhook-verify/express");
 const { mainJob } = require("./main-job.cjs");
@@ -11,7 +10,6 @@ mainJob({
   createIssuingClient,
   issueCards,
   fileCheckpoint,
-  undiciTransport,
   withOpenTelemetry,
   startMockServer,
   expressReceiver,

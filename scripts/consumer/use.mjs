@@ -2,7 +2,6 @@
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { fileCheckpoint, issueCards } from "@loyalty-cards/issuing-client/bulk";
 import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
-import { undiciTransport } from "@loyalty-cards/issuing-client/undici";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { mainJob } from "./main-job.cjs";
@@ -11,7 +10,6 @@ await mainJob({
   createIssuingClient,
   issueCards,
   fileCheckpoint,
-  undiciTransport,
   withOpenTelemetry,
   startMockServer,
   expressReceiver,

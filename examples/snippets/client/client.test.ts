@@ -1,12 +1,12 @@
 /** The client's examples in the README, run against the mock service. */
 import { createIssuingClient, type IssuingError } from "@loyalty-cards/issuing-client";
 import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
 import { toFieldMessages } from "./field-messages.ts";
 import { showCard } from "./links.ts";
-import { openClient } from "./much.ts";
 import { planNextCall } from "./repeat-later.ts";
 import { joinCoffeeClub } from "./template.ts";
 
@@ -62,11 +62,25 @@ it("shows wallet buttons whose images and links exist", async () => {
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 });
 
-it("issues a card over undici", async () => {
+it("issues a card over the fetch of undici", async () => {
   const { url, service } = await open();
-  const { loyalty, close } = openClient(url, service.apiKeys.website);
-  onTestFinished(close);
+  Object.assign(process.env, { LOYALTY_URL: url, LOYALTY_API_KEY: service.apiKeys.website });
+  const { loyalty } = await import("./undici.ts");
+  const paths: string[] = [];
+  const agent = new Agent();
+  const previous = getGlobalDispatcher();
+  onTestFinished(async () => {
+    setGlobalDispatcher(previous);
+    await agent.close();
+  });
+  setGlobalDispatcher(
+    agent.compose((dispatch) => (options, handler) => {
+      paths.push(options.path);
+      return dispatch(options, handler);
+    }),
+  );
   expect(await joinCoffeeClub(loyalty, crypto.randomUUID(), "Ben")).toBe("Ben");
+  expect(paths).toEqual(["/api/v1/templates/tpl_coffee/passes"]);
 });
 
 it("types the fields of a template", async () => {

@@ -45,8 +45,8 @@ interface NodeMessage {
   on(event: "error", listener: (error: unknown) => void): void;
   destroy(): void;
 }
-/** Headers as node:http and undici parse them: names in lower case. */
-export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
+/** Headers as node:http parses them: names in lower case. */
+type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
  * Creates a transport over node:http and node:https, the default on Node.js: less than half of the processor time of fetch. It
@@ -121,7 +121,7 @@ function isNode({ process, Deno, EdgeRuntime, navigator }: Globals = globalThis 
 }
 
 /** Splits an absolute address before its path. */
-export function splitUrl(url: string): { origin: string; path: string } {
+function splitUrl(url: string): { origin: string; path: string } {
   const pathAt = url.indexOf("/", url.indexOf("://") + 3);
   return { origin: url.slice(0, pathAt), path: url.slice(pathAt) };
 }
@@ -173,12 +173,12 @@ function readMessage(message: NodeMessage, maxBytes: number): Promise<Uint8Array
   });
 }
 
-export function getHeader(headers: NodeHeaders, name: string): string | null {
+function getHeader(headers: NodeHeaders, name: string): string | null {
   const value = headers[name];
   return Array.isArray(value) ? value.join(", ") : (value ?? null);
 }
 
-export function toHeaders(headers: NodeHeaders): Headers {
+function toHeaders(headers: NodeHeaders): Headers {
   const pairs = Object.keys(headers).map((name): [string, string] => [name, getHeader(headers, name) ?? ""]);
   return new Headers(pairs);
 }
@@ -201,11 +201,7 @@ const decoders: Readonly<Record<string, string>> = {
  * Returns the text of a body. The requests ask for unencoded bodies; a proxy between can encode them nevertheless.
  * @throws {UnreadableBodyError} for an unknown or invalid encoding, and for a text that is longer than `maxBytes`.
  */
-export async function decodeBody(
-  bytes: Uint8Array,
-  encoding: string | null,
-  maxBytes: number,
-): Promise<string> {
+async function decodeBody(bytes: Uint8Array, encoding: string | null, maxBytes: number): Promise<string> {
   if (encoding === null || encoding === "identity") return new TextDecoder().decode(bytes);
   const decode = (getBuiltinModule("node:zlib") as Zlib | undefined)?.[decoders[encoding] ?? ""];
   if (decode === undefined) throw new UnreadableBodyError("a body in an unknown encoding", true);

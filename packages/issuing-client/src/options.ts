@@ -26,8 +26,8 @@ export interface IssuingClientOptions {
   /** Short for `transport: fetchTransport(fetch)`. */
   fetch?: Fetch | undefined;
   /**
-   * Sends the requests: `nodeTransport()`, `fetchTransport()`, `undiciTransport()` for high throughput, or your own. Default:
-   * `nodeTransport()` on Node.js; in other runtimes `fetchTransport()`, with the global `fetch` at the time of each call.
+   * Sends the requests: `nodeTransport()`, `fetchTransport()`, or your own. Default: `nodeTransport()` on Node.js; in other runtimes
+   * `fetchTransport()`, with the global `fetch` at the time of each call.
    */
   transport?: Transport | undefined;
   /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000. */

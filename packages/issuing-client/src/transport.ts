@@ -1,5 +1,5 @@
-/** Transport: sends one request to the service, through fetch, undici or your own HTTP client. */
-import { readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
+/** Transport: sends one request to the service, through fetch or your own HTTP client. */
+import { type ByteStream, readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
 
 /** A request of the client. Everything in it is text, so it can be sent again. */
 export interface TransportRequest {
@@ -64,7 +64,7 @@ export interface PendingRequest {
  */
 export type Transport = (url: string, request: TransportRequest) => PendingRequest;
 
-/** Identifies the error of another copy of this package, which instanceof does not: `/undici` has its own. */
+/** Identifies the error of another copy of this package, which instanceof does not: the CommonJS build beside the ESM one. */
 const unreadableBrand = Symbol.for("@loyalty-cards/issuing-client/unreadable-body");
 
 /** Thrown by {@link TransportResponse.text} for a body that cannot be used, such as one that is too long. */
@@ -92,7 +92,26 @@ export function tooLongError(maxBytes: number): UnreadableBodyError {
   return new UnreadableBodyError(`more than ${maxBytes} bytes`, false);
 }
 
-export type Fetch = typeof globalThis.fetch;
+/** The part of `fetch` that is used: the global one fits, and one with other types, such as undici's. */
+export type Fetch = (
+  url: string,
+  init: {
+    method: string;
+    headers: Record<string, string>;
+    body: string | null;
+    redirect: "manual";
+    signal: AbortSignal;
+  },
+) => Promise<FetchedResponse>;
+
+/** The part of a `Response` that is used. */
+interface FetchedResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Iterable<[string, string]> & { get(name: string): string | null };
+  readonly body: ByteStream | null;
+  text(): Promise<string>;
+}
 
 // Looked up at each call: interceptors, such as MSW's, replace the global later.
 const globalFetch: Fetch = (url, init) => globalThis.fetch(url, init);
@@ -118,15 +137,19 @@ export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   };
 }
 
-async function sendByFetch(fetch: Fetch, url: string, init: RequestInit): Promise<TransportResponse> {
+async function sendByFetch(
+  fetch: Fetch,
+  url: string,
+  init: Parameters<Fetch>[1],
+): Promise<TransportResponse> {
   return new FetchResponse(await fetch(url, init));
 }
 
 class FetchResponse implements TransportResponse {
   readonly status: number;
-  readonly #response: Response;
+  readonly #response: FetchedResponse;
 
-  constructor(response: Response) {
+  constructor(response: FetchedResponse) {
     this.#response = response;
     // Some runtimes hide the status of a redirect.
     this.status = response.type === "opaqueredirect" ? 300 : response.status;
@@ -137,7 +160,7 @@ class FetchResponse implements TransportResponse {
   }
 
   headers(): Headers {
-    return this.#response.headers;
+    return new Headers([...this.#response.headers]);
   }
 
   async text(maxBytes: number): Promise<string> {

@@ -64,7 +64,7 @@ it("does not retry when a custom transport rejects a body that is too long", asy
   expect(requests).toHaveLength(1);
 });
 
-it("recognizes the UnreadableBodyError of another copy of the package, such as the one in /undici", async () => {
+it("recognizes the UnreadableBodyError of another copy of the package, such as the CommonJS build", async () => {
   const copy = await import("../src/transport.ts?copy" as string);
   const { client, requests } = createCustomTransport([
     new copy.UnreadableBodyError("more than 3 bytes", false),

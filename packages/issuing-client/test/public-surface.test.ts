@@ -18,13 +18,12 @@ it("exports these names from the main entry point", async () => {
   `);
 });
 
-it("exports these names from ./links, ./undici and ./otel", async () => {
+it("exports these names from ./links and ./otel", async () => {
   expect(Object.keys(await import("@loyalty-cards/issuing-client/links")).sort()).toEqual([
     "cardLinks",
     "qrCodeSvg",
     "walletButtonsHtml",
   ]);
-  expect(Object.keys(await import("@loyalty-cards/issuing-client/undici"))).toEqual(["undiciTransport"]);
   expect(Object.keys(await import("@loyalty-cards/issuing-client/otel"))).toEqual(["withOpenTelemetry"]);
 });
 

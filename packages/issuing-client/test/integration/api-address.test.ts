@@ -1,10 +1,8 @@
 /** client.api sends only to paths below baseUrl, also with options of a call and middleware that would change that. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createIssuingClient, type IssuingClient } from "../../src/index.ts";
-import { undiciTransport } from "../../src/undici-transport.ts";
+import { createIssuingClient, fetchTransport, type IssuingClient } from "../../src/index.ts";
 import { signUp } from "../scripted.ts";
 
 async function listen() {
@@ -21,10 +19,8 @@ async function listen() {
   return { received, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-async function open(over: "fetch" | "undici", path: string) {
+async function open(over: "node:http" | "fetch", path: string) {
   const [service, evil] = await Promise.all([listen(), listen()]);
-  const agent = new Agent();
-  onTestFinished(() => agent.destroy());
   let keyReads = 0;
   const client = createIssuingClient({
     baseUrl: service.baseUrl + path,
@@ -32,7 +28,7 @@ async function open(over: "fetch" | "undici", path: string) {
       keyReads += 1;
       return "key";
     },
-    ...(over === "undici" && { transport: undiciTransport(agent) }),
+    ...(over === "fetch" && { transport: fetchTransport() }),
   });
   return { client, service, evil, countKeyReads: () => keyReads };
 }
@@ -136,9 +132,9 @@ const rejectedCalls: Record<string, Call> = {
 };
 
 describe.each([
+  ["node:http", ""],
   ["fetch", ""],
-  ["undici", ""],
-  ["fetch", "/shop"],
+  ["node:http", "/shop"],
 ] as const)("over %s, below %j", (over, path) => {
   it.each(Object.entries(rejectedCalls))("rejects %s before the API key is read", async (_name, call) => {
     const { client, service, evil, countKeyReads } = await open(over, path);

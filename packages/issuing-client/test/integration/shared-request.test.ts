@@ -2,18 +2,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
-import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   type Card,
   createIssuingClient,
+  fetchTransport,
   type IssueCardOptions,
   type IssuingClientOptions,
   type IssuingError,
   type ProblemError,
   type ResponseMeta,
 } from "../../src/index.ts";
-import { undiciTransport } from "../../src/undici-transport.ts";
 import { signUp, template } from "../scripted.ts";
 import { createTestClock } from "../test-clock.ts";
 
@@ -30,7 +29,7 @@ const until = async (condition: () => boolean) => {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 };
 
-describe.each(["fetch", "undici"] as const)("over %s", (over) => {
+describe.each(["node:http", "fetch"] as const)("over %s", (over) => {
   /** A service whose responses the test sends. */
   async function open(options: Partial<IssuingClientOptions> = {}) {
     const received: Received[] = [];
@@ -42,11 +41,9 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
       request.resume().on("end", () => received.push(entry));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const agent = new Agent();
-    onTestFinished(async () => {
+    onTestFinished(() => {
       server.close();
       server.closeAllConnections();
-      await agent.destroy();
     });
     const clock = createTestClock();
     const client = createIssuingClient({
@@ -54,7 +51,7 @@ describe.each(["fetch", "undici"] as const)("over %s", (over) => {
       apiKey: "k",
       clock,
       random: () => 0,
-      ...(over === "undici" && { transport: undiciTransport(agent) }),
+      ...(over === "fetch" && { transport: fetchTransport() }),
       ...options,
     });
     const issue = (own: IssueCardOptions = {}) =>

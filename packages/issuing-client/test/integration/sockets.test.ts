@@ -1,8 +1,7 @@
-/** Failures on real sockets, over node:http, fetch and undici. */
+/** Failures on real sockets, over node:http and fetch. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createIssuingClient,
@@ -10,7 +9,6 @@ import {
   type IssuingClientOptions,
   ProblemError,
 } from "../../src/index.ts";
-import { undiciTransport } from "../../src/undici-transport.ts";
 import { signUp, template } from "../scripted.ts";
 
 type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
@@ -86,15 +84,14 @@ const unreadable: Record<string, (status: number, headers?: Record<string, strin
 };
 
 /** How each transport is selected; node:http is the default. */
-const transports = {
-  "node:http": () => ({}),
-  fetch: () => ({ transport: fetchTransport() }),
-  undici: () => ({ transport: agentsTransport() }),
-} satisfies Record<string, () => Partial<IssuingClientOptions>>;
+const transports: Record<string, Partial<IssuingClientOptions>> = {
+  "node:http": {},
+  fetch: { transport: fetchTransport() },
+};
 
-describe.each(Object.entries(transports))("over %s", (_transport, select) => {
+describe.each(Object.entries(transports))("over %s", (_name, transport) => {
   const open = (behaviours: readonly Behaviour[], options: Partial<IssuingClientOptions> = {}) =>
-    serve(behaviours, { ...options, ...select() });
+    serve(behaviours, { ...options, ...transport });
 
   it.each(Object.entries(failures))(
     "retries with the same key, and returns the card, after two failures: %s",
@@ -163,7 +160,7 @@ describe.each(Object.entries(transports))("over %s", (_transport, select) => {
     const { issue } = await open([refuse, unavailable, issued, issued].map(recordSocket));
     for (const _call of [1, 2, 3]) {
       await issue().catch(() => {});
-      // undici, and fetch over it, open another connection for a request in the same turn of the event loop.
+      // fetch opens another connection for a request in the same turn of the event loop.
       await new Promise(setImmediate);
     }
     expect(sockets.size).toBe(1);
@@ -247,61 +244,30 @@ describe.each(Object.entries(transports))("over %s", (_transport, select) => {
       message: expect.stringContaining("more than 4194304 bytes"),
     });
   });
-});
 
-function agentsTransport() {
-  const agent = new Agent();
-  onTestFinished(() => agent.destroy());
-  return undiciTransport(agent);
-}
-
-describe("undici", () => {
-  it("requests an unencoded body, and rejects an encoded one", async () => {
-    const acceptEncodings: unknown[] = [];
-    const encoded: Behaviour = (request, response) => {
-      acceptEncodings.push(request.headers["accept-encoding"]);
-      response.writeHead(201, { "content-encoding": "gzip" }).end("never decoded");
-    };
-    const { issue } = await serve([encoded, encoded, encoded], { transport: agentsTransport() });
-    await expect(issue()).rejects.toMatchObject({
-      code: "invalid-response",
-      outcome: "unknown",
-      attempts: 3,
-    });
-    expect(acceptEncodings).toEqual(Array(3).fill("identity"));
-  });
-
-  it("returns the same headers as fetch", async () => {
-    const respond: Behaviour = (_request, response) =>
-      void response
-        .writeHead(200, [
-          ["content-type", "application/json"],
-          ["x-request-id", "req_1"],
-          ["x-twice", "a"],
-          ["x-twice", "b"],
-        ] as never)
-        .end(body);
+  it("returns headers that the response has twice as one value", async () => {
     const received: unknown[] = [];
-    for (const options of [{}, { transport: agentsTransport() }]) {
-      const { client } = await serve([respond], options);
-      await client.getCard("card_1", {
-        onResponse: ({ headers, requestId }) =>
-          received.push([headers.get("x-twice"), headers.get("content-type"), requestId]),
-      });
-    }
-    expect(received[0]).toEqual(["a, b", "application/json", "req_1"]);
-    expect(received[1]).toEqual(received[0]);
+    const { client } = await open([
+      (_request, response) =>
+        void response
+          .writeHead(200, [
+            ["content-type", "application/json"],
+            ["x-request-id", "req_1"],
+            ["x-twice", "a"],
+            ["x-twice", "b"],
+          ] as never)
+          .end(body),
+    ]);
+    await client.getCard("card_1", {
+      onResponse: ({ headers, requestId }) =>
+        received.push(headers.get("x-twice"), headers.get("content-type"), requestId),
+    });
+    expect(received).toEqual(["a, b", "application/json", "req_1"]);
   });
 
   it("sends the requests of client.api", async () => {
-    const { client } = await serve([issued], { transport: agentsTransport() });
+    const { client } = await open([issued]);
     const { data } = await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
     expect(data).toMatchObject({ id: "card_1" });
-  });
-
-  it("rejects a value that is not a dispatcher, and a fetch option beside it", () => {
-    expect(() => undiciTransport({} as never)).toThrow(/undiciTransport\(new Agent\(\)\)/);
-    const options = { baseUrl: "https://cards.test", apiKey: "k", fetch, transport: agentsTransport() };
-    expect(() => createIssuingClient(options)).toThrow(/not both/);
   });
 });

@@ -1,11 +1,9 @@
 /** The User-Agent header, as a server receives it. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { createIssuingClient, type IssuingClientOptions } from "../../src/index.ts";
-import { undiciTransport } from "../../src/undici-transport.ts";
+import { createIssuingClient, fetchTransport, type IssuingClientOptions } from "../../src/index.ts";
 import { signUp, template } from "../scripted.ts";
 
 const own = `loyalty-cards/${packageJson.version}`;
@@ -28,18 +26,12 @@ async function open(options: Partial<IssuingClientOptions>, statuses: number[] =
   return { userAgents, client: createIssuingClient({ baseUrl, apiKey: "k", random: () => 0, ...options }) };
 }
 
-function overUndici(): Partial<IssuingClientOptions> {
-  const agent = new Agent();
-  onTestFinished(() => agent.close());
-  return { transport: undiciTransport(agent) };
-}
-
 describe.each([
-  ["fetch", () => ({})],
-  ["undici", overUndici],
+  ["node:http", {}],
+  ["fetch", { transport: fetchTransport() }],
 ])("over %s", (_name, transport) => {
   it("sends the name and the version of the package with every method, retry and call of client.api", async () => {
-    const { client, userAgents } = await open(transport(), [503]);
+    const { client, userAgents } = await open(transport, [503]);
     await client.issueCard(template.id, signUp, { userId: 1 });
     await client.getCard("card_1");
     await client.listOperations("card_1");
@@ -50,7 +42,7 @@ describe.each([
   });
 
   it("appends the userAgent option and the user-agent header of the call", async () => {
-    const { client, userAgents } = await open({ ...transport(), userAgent: "my-shop/1.2 (staging)" }, [503]);
+    const { client, userAgents } = await open({ ...transport, userAgent: "my-shop/1.2 (staging)" }, [503]);
     await client.getCard("card_1");
     await client.getCard("card_1", { headers: { "User-Agent": "back-fill/3" } });
     await client.getCard("card_1", { headers: { "user-agent": "" } });
