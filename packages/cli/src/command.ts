@@ -1,8 +1,9 @@
 /** One command of the tree: its global options, and what its action receives and returns. */
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
 import { type Command, InvalidArgumentError } from "commander";
-import { createClient, type Environment, readEnvironment } from "./configuration.ts";
+import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
 import { Printer } from "./printer.ts";
+import { createAsk } from "./question.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Options that every command takes. */
@@ -21,9 +22,11 @@ export interface Context {
   terminal: Terminal;
   print: Printer;
   environment: Environment;
+  /** Where the variables of `environment` come from. */
+  sources: Sources;
   globals: GlobalOptions;
-  /** Whether a question can be asked. */
-  canAsk: boolean;
+  /** Asks the person at the terminal, and resolves with whether the reply is yes; undefined when no question can be asked. */
+  ask: ((question: string) => Promise<boolean>) | undefined;
   /** The time limit of one request. */
   timeoutMs: number;
   /** A client of the configured service. */
@@ -59,17 +62,20 @@ export function setAction<Options extends object>(
 }
 
 function createContext(terminal: Terminal, globals: GlobalOptions): Context {
-  const environment = readEnvironment(terminal);
+  const sources = readSources(terminal);
   const timeoutMs = (globals.timeout ?? 10) * 1000;
-  const settings = { baseUrl: globals.baseUrl, timeoutMs };
+  const canAsk = globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
+  const ask = canAsk ? createAsk(terminal) : undefined;
+  const settings = { baseUrl: globals.baseUrl, timeoutMs, sources, ask };
   return {
     terminal,
     print: new Printer(terminal, globals),
-    environment,
+    environment: mergeSources(sources),
+    sources,
     globals,
-    canAsk: globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true,
+    ask,
     timeoutMs,
-    createClient: (more) => createClient(settings, environment, more),
+    createClient: (more) => createClient(settings, more),
   };
 }
 

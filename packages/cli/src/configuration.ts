@@ -11,7 +11,7 @@ import type { Terminal } from "./terminal.ts";
 export const variables = {
   LOYALTY_URL: "address of the service, without /api/v1",
   LOYALTY_API_KEY: "API key",
-  LOYALTY_API_KEY_COMMAND: "or a command that prints the key",
+  LOYALTY_API_KEY_COMMAND: "or a command that prints it; not from .env",
   LOYALTY_TEMPLATE_ID: "template, the default of --template",
   LOYALTY_IDEMPOTENCY_NAMESPACE: "part of each idempotency key",
   LOYALTY_SIGNING_SECRET: "signing secret of the webhooks",
@@ -24,24 +24,38 @@ export type Variable = keyof typeof variables;
 export type Environment = Readonly<Partial<Record<Variable, string>>> &
   Readonly<Record<string, string | undefined>>;
 
-/** The variables of `.env` in the working folder, and those of the process, which take precedence. */
-export function readEnvironment({ env, cwd }: Pick<Terminal, "env" | "cwd">): Environment {
+/** The variables of the process, and those of `.env` in the working folder. */
+export interface Sources {
+  process: Environment;
+  /** Without `LOYALTY_API_KEY_COMMAND`: the file may be another person's, and then it must not run a command. */
+  file: Environment;
+  /** Whether `.env` has `LOYALTY_API_KEY_COMMAND`. */
+  hasCommandInFile: boolean;
+}
+
+export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Sources {
   let text = "";
   try {
     text = readFileSync(join(cwd, ".env"), "utf8");
   } catch {
     // there is none
   }
-  return { ...parseEnv(text), ...env };
+  const { LOYALTY_API_KEY_COMMAND: command, ...file } = parseEnv(text);
+  return { process: env, file, hasCommandInFile: command !== undefined };
 }
 
+/** All variables. Those of the process take precedence. */
+export const mergeSources = ({ process, file }: Sources): Environment => ({ ...file, ...process });
+
 /** `LOYALTY_API_KEY`, or the first line that `LOYALTY_API_KEY_COMMAND` prints. @throws {CommandError} when neither is set. */
-export function readApiKey(environment: Environment): string {
-  const { LOYALTY_API_KEY: key, LOYALTY_API_KEY_COMMAND: command } = environment;
+export function readApiKey(sources: Sources): string {
+  const { LOYALTY_API_KEY: key, LOYALTY_API_KEY_COMMAND: command } = mergeSources(sources);
   if (key) return key;
   if (command) return runKeyCommand(command);
   throw new CommandError(
-    "There is no API key: set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND to a command that prints it.",
+    sources.hasCommandInFile
+      ? "LOYALTY_API_KEY_COMMAND in .env is not run, because a file in the working folder must not run commands: set it in the environment, for example with export LOYALTY_API_KEY_COMMAND=… in the profile of your shell."
+      : "There is no API key: set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND in the environment to a command that prints it.",
   );
 }
 
@@ -81,22 +95,52 @@ export function readTemplateId(option: string | undefined, environment: Environm
   );
 }
 
+/**
+ * Says where the address and the key come from, when they have different sources: a `.env` file of another person could send the key to
+ * an address of its own. An address of `--base-url` was typed by the person who runs the command, and goes with each key.
+ * @param option of `--base-url`. @returns undefined when nothing speaks against sending the key.
+ */
+export function describeMismatch(option: string | undefined, sources: Sources): string | undefined {
+  const { LOYALTY_URL: url, LOYALTY_API_KEY: key, LOYALTY_API_KEY_COMMAND: command } = mergeSources(sources);
+  if (option !== undefined || !url || !(key || command)) return undefined;
+  const keyName = key ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
+  const isPair = (source: Environment) =>
+    source.LOYALTY_URL === url && source[keyName] === (key ? key : command);
+  if (isPair(sources.process) || isPair(sources.file)) return undefined;
+  const describe = (name: Variable) =>
+    sources.process[name] === undefined ? "in .env" : "in the environment";
+  return `LOYALTY_URL is set ${describe("LOYALTY_URL")}, and ${keyName} ${describe(keyName)}`;
+}
+
+/** What to do about it. */
+export const mismatchAdvice = "Set both in the environment or both in .env, or use --base-url.";
+
 export interface ClientSettings {
   baseUrl: string | undefined;
   timeoutMs: number;
+  sources: Sources;
+  /** Asks the person at the terminal; undefined when no question can be asked. */
+  ask: ((question: string) => Promise<boolean>) | undefined;
 }
 
-/** @throws {CommandError} when the address or the key is missing; `configuration` errors of the client for invalid ones. */
+/** @throws {CommandError} when the address or the key is missing, or the key is not meant for the address; `configuration` errors of the client for invalid ones. */
 export async function createClient(
-  { baseUrl, timeoutMs }: ClientSettings,
-  environment: Environment,
+  { baseUrl: option, timeoutMs, sources, ask }: ClientSettings,
   more: Partial<IssuingClientOptions> = {},
 ): Promise<IssuingClient> {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
+  const environment = mergeSources(sources);
+  const baseUrl = readBaseUrl(option, environment);
+  const mismatch = more.apiKey === undefined ? describeMismatch(option, sources) : undefined;
+  if (mismatch !== undefined) {
+    const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl;
+    const isAllowed = await ask?.(`${mismatch}. Send the key to ${host}? [y/N] `);
+    if (!isAllowed) throw new CommandError(`${mismatch}: the key was not sent to ${host}. ${mismatchAdvice}`);
+  }
   const namespace = environment.LOYALTY_IDEMPOTENCY_NAMESPACE;
   return createIssuingClient({
-    baseUrl: readBaseUrl(baseUrl, environment),
-    apiKey: more.apiKey ?? readApiKey(environment),
+    baseUrl,
+    apiKey: more.apiKey ?? readApiKey(sources),
     userAgent: "cli",
     ...(namespace && { idempotencyNamespace: namespace }),
     timeoutMs,

@@ -4,7 +4,7 @@ import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-clien
 import type { Context } from "./command.ts";
 import { CommandError, exitCodes } from "./command-error.ts";
 import { compareWithService } from "./commands/drift.ts";
-import { readApiKey, readBaseUrl } from "./configuration.ts";
+import { describeMismatch, mismatchAdvice, readApiKey, readBaseUrl } from "./configuration.ts";
 
 export interface Check {
   name: string;
@@ -37,6 +37,12 @@ export async function checkService(context: Context, templateId: string | undefi
   const complete = (reason: string) => names.map((name) => ({ name, ...(results[name] ?? skipped(reason)) }));
 
   const [address, baseUrl] = await checkAddress(context);
+  const mismatch = describeMismatch(context.globals.baseUrl, context.sources);
+  if (mismatch !== undefined) {
+    results.address = address;
+    results["API key"] = { ...failed(mismatch, mismatchAdvice), exitCode: exitCodes.usage };
+    return complete("nothing is sent to an address that the key may not be for");
+  }
   const [key, apiKey] = checkKey(context);
   results.address = address;
   results["API key"] = key;
@@ -73,9 +79,9 @@ async function checkAddress(context: Context): Promise<[Result, string | undefin
   }
 }
 
-function checkKey({ environment, terminal }: Context): [Result, string | undefined] {
+function checkKey({ environment, sources, terminal }: Context): [Result, string | undefined] {
   try {
-    const apiKey = readApiKey(environment);
+    const apiKey = readApiKey(sources);
     const name = environment.LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
     return [passed(`present (${describeSource(name, terminal.env)})`), apiKey];
   } catch (error) {

@@ -10,6 +10,8 @@ export interface OutputStream {
 export interface Terminal {
   stdin: AsyncIterable<Uint8Array> & {
     readonly isTTY?: boolean | undefined;
+    /** Keeps the process running while a read is waiting, as a question does. */
+    ref?(): unknown;
     /** Lets the process end while a read is waiting. */
     unref?(): unknown;
   };

@@ -16,18 +16,25 @@ export interface Ran {
 export interface RunOptions {
   env?: Terminal["env"];
   cwd?: string;
+  /** What a person at a terminal types, one chunk per line; without it nothing is a terminal. */
+  typed?: readonly string[];
 }
 
 /** Without the environment of this process, so that no test depends on it. */
-export async function runCommand(args: readonly string[], { env = {}, cwd }: RunOptions = {}): Promise<Ran> {
+export async function runCommand(
+  args: readonly string[],
+  { env = {}, cwd, typed }: RunOptions = {},
+): Promise<Ran> {
   const output = { stdout: "", stderr: "" };
+  const isTTY = typed !== undefined;
   const createStream = (name: keyof typeof output) => ({
+    isTTY,
     write(text: string) {
       output[name] += text;
     },
   });
   const terminal: Terminal = {
-    stdin: (async function* () {})(),
+    stdin: Object.assign(readTyped(typed), { isTTY }),
     stdout: createStream("stdout"),
     stderr: createStream("stderr"),
     env,
@@ -36,6 +43,10 @@ export async function runCommand(args: readonly string[], { env = {}, cwd }: Run
   };
   const code = await main(args, terminal);
   return { code, ...output };
+}
+
+async function* readTyped(lines: readonly string[] = []): AsyncGenerator<Uint8Array, void> {
+  for (const line of lines) yield Buffer.from(`${line}\n`);
 }
 
 /** An empty folder, until the end of the test. */

@@ -171,7 +171,7 @@ async function runChecked(
   const { terminal, print, environment } = context;
   const { dryRun = false } = options;
   const template = readTemplateId(options.template, environment);
-  if (!dryRun && !options.yes && !context.canAsk)
+  if (!dryRun && !options.yes && context.ask === undefined)
     throw new CommandError("There is no terminal to ask on: use --yes to import without a question.");
   const client = dryRun ? undefined : await context.createClient();
   const { input } = files;

@@ -4,7 +4,6 @@ import { basename } from "node:path";
 import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
 import { formatTable } from "../printer.ts";
-import type { Terminal } from "../terminal.ts";
 import type { ImportFiles } from "./files.ts";
 import { formatCount, formatDuration, formatNumber } from "./progress.ts";
 import type { ImportRow } from "./rows.ts";
@@ -27,7 +26,7 @@ export function printDryRun({ print }: Context, first: ImportRow | undefined): n
 
 /** After the first ten rows. Without a question the run ends only when none of them was accepted. */
 export async function confirm(
-  { terminal, print }: Context,
+  { ask, print }: Context,
   { yes }: { yes?: boolean },
   { issued, replayed, rejected, unknown }: Counts,
   total: number | undefined,
@@ -40,17 +39,8 @@ export async function confirm(
     return issued + replayed > 0;
   }
   const rest = total === undefined ? "the rest" : `the other ${formatNumber(total - all)}`;
-  terminal.stderr.write(`Look at these cards in the service. Issue ${rest}? [y/N] `);
-  return /^y(?:es)?$/i.test(await readLine(terminal));
-}
-
-async function readLine({ stdin }: Terminal): Promise<string> {
-  let text = "";
-  for await (const chunk of stdin) {
-    text += Buffer.from(chunk).toString("utf8");
-    if (text.includes("\n")) break;
-  }
-  return text.trim();
+  // Without a terminal the import has not started.
+  return (await ask?.(`Look at these cards in the service. Issue ${rest}? [y/N] `)) ?? false;
 }
 
 const endings: Readonly<Record<RunResult["ended"], string>> = {
