@@ -8,7 +8,7 @@ import { byHand } from "./by-hand.mjs";
 const secret = "whsec_bench";
 const path = "/webhooks";
 const maxBytes = 1024 * 1024;
-const options = { secret, accept: () => {} };
+const options = { secret, handler: () => {} };
 
 async function loadVerify(variant) {
   if (variant === "by hand") return (body, header) => byHand(body, header, secret);

@@ -57,7 +57,7 @@ async function issueWrongly(
 async function receiveAndLog(options: Partial<ReceiverOptions>): Promise<string> {
   const lines: string[] = [];
   const log = (...texts: unknown[]) => void lines.push(texts.join(" "));
-  const receive = fetchReceiver({ secret, now: () => timestamp * 1000, accept: () => {}, log, ...options });
+  const receive = fetchReceiver({ secret, now: () => timestamp * 1000, handler: () => {}, log, ...options });
   await receive(new Request("https://shop.example/webhooks", createDelivery()));
   return lines.join("\n");
 }
@@ -125,8 +125,9 @@ export const mistakes: Record<string, () => Promise<string>> = {
   "no-consents": () => issueWrongly({ customer: { phone: "+48600100200" } }),
   "forgotten-await": forgetAwait,
   "in-browser": runInBrowser,
-  // @ts-expect-error TypeScript reports it too
-  "wrong-event-name": () => catchMessage(() => onEvents({ "balance.change": () => {}, other: () => {} })),
+  "wrong-event-name": () =>
+    // @ts-expect-error TypeScript reports it too
+    catchMessage(() => onEvents({ "balance.change": () => {}, otherTypes: () => {} })),
   "clock-off": () => receiveAndLog({ now: () => (timestamp + 600) * 1000 }),
   // @ts-expect-error TypeScript reports it too
   "number-as-phone": () => issueWrongly({ customer: { phone: 48600100200, consents } }),

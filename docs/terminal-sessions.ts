@@ -165,7 +165,7 @@ const acceptAll: RequestListener = (request, response) =>
 const receive = nodeReceiver({
   secret: signingSecret,
   toleranceSeconds: 86_400,
-  accept: () => {},
+  handler: () => {},
   log: () => {},
 });
 const verifyWithoutAge: RequestListener = (request, response) => void receive(request, response);

@@ -12,7 +12,7 @@ export function readBalance(rawBody: Uint8Array, signature: string): number | un
 export const server = createServer(
   nodeReceiver({
     secret,
-    accept(event) {
+    handler(event) {
       if (event.type === "balance.changed") console.log(event.data.balance, event.data.customerId);
     },
   }),

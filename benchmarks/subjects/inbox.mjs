@@ -266,7 +266,7 @@ async function openReceivers() {
   const opened = [await engines.SQLite(), await engines.PostgreSQL(), await engines.Redis()];
   const bare = opened[1].others[floor];
   const receivers = [
-    ["nothing stored", { accept() {} }],
+    ["nothing stored", { handler() {} }],
     [`${floor} in PostgreSQL`, { inbox: { put: (event) => bare(event).then(() => "stored") } }],
     ...opened.map(({ put, inbox }) => [put.name, { inbox }]),
   ];

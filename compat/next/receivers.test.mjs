@@ -210,7 +210,7 @@ describe.each(Object.entries(builds))("a shop built by %s", (bundler, { withProx
       }
     });
 
-    it("responds before `process` has ended", async () => {
+    it("responds before `afterResponse` has ended", async () => {
       const release = backOffice.delayResponses();
       const thanked = { what: "thanked", cardId: toCardId("slow") };
       assert.equal(await send(toBody("slow")), 204);

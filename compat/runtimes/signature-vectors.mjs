@@ -41,7 +41,7 @@ async function getReceiverVerdict(fetchReceiver, { body, header, secrets, nowSec
     secret: secrets.map(decodeBase64),
     toleranceSeconds,
     now: () => nowSeconds * 1000,
-    accept: () => {},
+    handler: () => {},
     onOutcome: (outcome) => {
       verdict = outcome.reason ?? outcome.outcome;
     },

@@ -193,12 +193,12 @@ const rejections: Record<WebhookReason, readonly (() => [ReceivedRequest, Partia
   ],
   "method-not-allowed": [() => [{ ...deliver(), method: "GET" }]],
   "unsupported-encoding": [() => [deliver(event, 0, { "content-encoding": "gzip" })]],
-  timeout: [() => [deliver(never), { timeoutMs: 30 }], () => [deliver(), { timeoutMs: 30, accept: never }]],
+  timeout: [() => [deliver(never), { timeoutMs: 30 }], () => [deliver(), { timeoutMs: 30, handler: never }]],
   "already-consumed": [() => [deliver(async () => ({ id: "evt_1" }) as never)]],
   "invalid-clock": [() => [deliver(), { now: createFailingClock() }]],
   "no-secret": [() => [deliver(), { secret: fail }]],
   "secret-timeout": [() => [deliver(), { secret: never, timeoutMs: 30 }]],
-  "handler-error": [() => [deliver(), { accept: fail }]],
+  "handler-error": [() => [deliver(), { handler: fail }]],
 };
 
 describe.each(Object.entries(rejections))("the page of the webhook reason %s", (reason, deliveries) => {

@@ -21,7 +21,7 @@ const receiver = createServer(
   nodeReceiver({
     secret,
     dedupe: memoryDedupe(),
-    accept: (event) => void received.push(event),
+    handler: (event) => void received.push(event),
     log: () => {},
   }),
 );

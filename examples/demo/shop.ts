@@ -36,12 +36,12 @@ function receiveWebhooks(
   return expressReceiver({
     ...options,
     dedupe: memoryDedupe(),
-    accept: onEvents({
+    handler: onEvents({
       "balance.changed": ({ data }) => {
         const user = users.withCard(data.passId);
         if (user !== undefined) user.balance = data.balance; // an older event can arrive later: an inbox handles order
       },
-      other: () => {},
+      otherTypes: () => {},
     }),
   });
 }

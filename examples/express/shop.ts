@@ -70,7 +70,7 @@ export async function openShop(
           if (!isNewest(database, passId, event)) return; // events arrive in any order
           database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
         }),
-      other: () => {},
+      otherTypes: () => {},
     }),
   );
 

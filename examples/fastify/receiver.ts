@@ -45,7 +45,7 @@ export async function openReceiver(settings: ReceiverSettings): Promise<FleetMem
         if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
         await transaction.query("UPDATE members SET balance = $2 WHERE card = $1", [passId, balance]);
       }),
-    other: () => {},
+    otherTypes: () => {},
   });
   // By default pg-boss takes one job every two seconds. If one job of a batch fails, pg-boss retries the whole batch, and
   // markProcessed skips the events that were processed.

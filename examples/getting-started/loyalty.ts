@@ -80,13 +80,13 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
 export const webhooks = {
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
   dedupe: memoryDedupe(),
-  accept: onEvents({
+  handler: onEvents({
     "balance.changed": ({ data }) => {
       const user = users.find(({ cardId }) => cardId === data.passId);
       // An older event can arrive later.
       if (user !== undefined) user.balance = data.balance;
     },
-    other: () => {}, // every other event
+    otherTypes: () => {}, // every other event
   }),
 } satisfies ReceiverOptions;
 // #endregion

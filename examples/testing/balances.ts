@@ -17,9 +17,9 @@ export interface ReceiverSettings {
 export function receiveBalances(settings: ReceiverSettings, balances: Balances) {
   return fetchReceiver({
     ...settings,
-    accept: onEvents({
+    handler: onEvents({
       "balance.changed": ({ data }) => balances.save(data.passId, data.balance),
-      other: () => {},
+      otherTypes: () => {},
     }),
   });
 }

@@ -14,7 +14,7 @@ it("accepts a delivery six minutes later, after two failed attempts", async () =
   const receive = fetchReceiver({
     secret,
     now: service.clock.now,
-    accept: () => {
+    handler: () => {
       if (!isDatabaseUp) throw new Error("database down");
     },
   });

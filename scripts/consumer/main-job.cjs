@@ -21,7 +21,7 @@ exports.mainJob = async ({
     url: `http://127.0.0.1:${server.address().port}/webhooks`,
     events: ["balance.changed"],
   });
-  app.post("/webhooks", expressReceiver({ secret, accept: ({ data }) => void balances.push(data.balance) }));
+  app.post("/webhooks", expressReceiver({ secret, handler: ({ data }) => void balances.push(data.balance) }));
 
   const options = { baseUrl: url, apiKey: service.apiKeys.website };
   const client = createIssuingClient(withOpenTelemetry(options));

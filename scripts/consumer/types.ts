@@ -49,13 +49,13 @@ export const other = client.api.GET("/passes/{id}/history", { params: { path: { 
 export const numbered = client.api.GET("/passes/{id}", { params: { path: { id: 1 } } });
 export const balance = (event: Awaited<ReturnType<typeof verifyWebhook>>): number =>
   event.type === "balance.changed" ? event.data.balance : 0;
-export const handle = onEvents({ "balance.changed": ({ data }) => void data.balance, other: () => {} });
+export const handle = onEvents({ "balance.changed": ({ data }) => void data.balance, otherTypes: () => {} });
 export const work = (inbox: SqliteInbox) =>
   inbox.work(
     onEvents({
       "balance.changed": (event, delivery) =>
         delivery.write((database) => void isNewest(database, event.data.passId, event)),
-      other: () => {},
+      otherTypes: () => {},
     }),
   );
 export const receive = (inbox: SqliteInbox) => nodeReceiver({ secret: "s", inbox });

@@ -34,7 +34,7 @@ export const concurrentRuns = 4;
 export interface Stored {
   /** The ids of the processed events, one entry per time. */
   handled: string[];
-  /** The types of the events that went to the handler `unknown`. */
+  /** The types of the events that went to the handler `unexpectedData`. */
   unknown: string[];
   balances: Map<string, number>;
   tiers: Map<string, unknown>;
@@ -98,7 +98,7 @@ function createHandler() {
       if (isNewest(`consent ${customerId}`, event)) stored.consents.set(customerId, marketingConsent);
     },
     ping: () => {},
-    unknown: ({ type }) => {
+    unexpectedData: ({ type }) => {
       stored.unknown.push(type);
     },
   });
@@ -116,7 +116,7 @@ function createDirectConsumer(options: ConsumerOptions): Consumer {
   return {
     name: "accept",
     stored,
-    receive: fetchReceiver({ ...options, accept: handle, dedupe: memoryDedupe() }),
+    receive: fetchReceiver({ ...options, handler: handle, dedupe: memoryDedupe() }),
     settled: async () => {},
     dead: async () => [],
     close: async () => {},

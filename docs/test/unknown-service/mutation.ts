@@ -93,7 +93,7 @@ export interface Mutation {
   name: string;
   /** The calls of the story whose end differs from the mock service. */
   ends?: Partial<Record<Step, End>>;
-  /** The types whose events go to the handler `unknown`. */
+  /** The types whose events go to the handler `unexpectedData`. */
   unknown?: readonly string[];
   /** The status of the receivers for these types, or for all (`*`), instead of 204. */
   refused?: Readonly<Record<string, number>>;

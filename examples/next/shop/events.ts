@@ -23,7 +23,7 @@ export function workOnEvents(): Promise<void> {
             const wantsNews = event.data.marketingConsent === true ? 1 : 0;
             for (const cardId of event.data.passIds) set(database, event, cardId, "wants_news", wantsNews);
           }),
-        other: () => {},
+        otherTypes: () => {},
       }),
     );
   });

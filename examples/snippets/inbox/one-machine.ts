@@ -21,7 +21,7 @@ export async function createApp(secret: string, file: string): Promise<{ app: Ex
           database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
         });
       },
-      other: () => {},
+      otherTypes: () => {},
     }),
   );
   const app = express();

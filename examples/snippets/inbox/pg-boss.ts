@@ -29,7 +29,7 @@ export async function receiveWebhooks(secret: string, boss: PgBoss, pool: pg.Poo
             if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
             await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
           }),
-        other: () => {},
+        otherTypes: () => {},
       }),
     ),
   );

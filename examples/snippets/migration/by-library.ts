@@ -11,9 +11,9 @@ export function createApp(secret: string, save: (cardId: string, balance: number
     expressReceiver({
       secret,
       dedupe: memoryDedupe(),
-      accept: onEvents({
+      handler: onEvents({
         "balance.changed": ({ data }) => save(data.passId, data.balance),
-        other: () => {},
+        otherTypes: () => {},
       }),
     }),
   );

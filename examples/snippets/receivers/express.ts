@@ -10,9 +10,9 @@ export function createApp(secret: string, onBalance: (cardId: string, balance: n
     "/webhooks/loyalty",
     expressReceiver({
       secret,
-      accept: onEvents({
+      handler: onEvents({
         "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-        other: () => {},
+        otherTypes: () => {},
       }),
     }),
   );

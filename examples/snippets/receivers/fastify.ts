@@ -9,9 +9,9 @@ export function createApp(secret: string, onBalance: (cardId: string, balance: n
   app.register(fastifyReceiver, {
     path: "/webhooks/loyalty",
     secret,
-    accept: onEvents({
+    handler: onEvents({
       "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-      other: () => {},
+      otherTypes: () => {},
     }),
   });
   return app;

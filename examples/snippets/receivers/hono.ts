@@ -7,9 +7,9 @@ import { Hono } from "hono";
 export function createApp(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
   const receive = fetchReceiver({
     secret,
-    accept: onEvents({
+    handler: onEvents({
       "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-      other: () => {},
+      otherTypes: () => {},
     }),
   });
   return new Hono().post("/webhooks/loyalty", (context) => receive(context.req.raw));

@@ -11,9 +11,9 @@ export function createApp(secret: string, onBalance: (cardId: string, balance: n
     "/webhooks/loyalty",
     koaReceiver({
       secret,
-      accept: onEvents({
+      handler: onEvents({
         "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-        other: () => {},
+        otherTypes: () => {},
       }),
     }),
   );

@@ -12,9 +12,9 @@ export function receiveWebhooks(app: INestApplication, secret: string) {
     "/webhooks/loyalty",
     nestReceiver({
       secret,
-      accept: onEvents({
+      handler: onEvents({
         "balance.changed": ({ data }) => balances.save(data.passId, data.balance),
-        other: () => {},
+        otherTypes: () => {},
       }),
     }),
   );

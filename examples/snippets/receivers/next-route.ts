@@ -7,9 +7,9 @@ import { saveBalance } from "./balances.ts"; // your own code
 
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
-  accept: onEvents({
+  handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
-    other: () => {},
+    otherTypes: () => {},
   }),
 });
 // #endregion

@@ -6,13 +6,13 @@ import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 export function createRoute(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
   return fetchReceiver({
     secret,
-    accept: onEvents({
+    handler: onEvents({
       "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-      unknown: ({ id, type }) => {
+      unexpectedData: ({ id, type }) => {
         // Also called for event types that this version does not know; the shop does not use them.
         if (String(type) === "balance.changed") throw new Error(`${id} has unexpected data.`);
       },
-      other: () => {},
+      otherTypes: () => {},
     }),
   });
 }

@@ -39,7 +39,7 @@ describe("trigger", () => {
     const types: string[] = [];
     const app = express().post(
       "/webhooks",
-      expressReceiver({ secret, accept: (event) => void types.push(event.type) }),
+      expressReceiver({ secret, handler: (event) => void types.push(event.type) }),
     );
     const url = await listen(app);
     const args = ["trigger", "tier.changed", "--to", url];

@@ -32,7 +32,7 @@ import { readFileSync, writeFileSync, renameSync } from "node:fs";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 const read = () => { try { return JSON.parse(readFileSync("state.json", "utf8")); } catch { return {}; } };
 let state = ${isDurable} ? read() : {};
-const receive = nodeReceiver({ secret: ${JSON.stringify(secret)}, log: () => {}, accept: (event) => {
+const receive = nodeReceiver({ secret: ${JSON.stringify(secret)}, log: () => {}, handler: (event) => {
   if (event.type !== "balance.changed") return;
   const card = state[event.data.passId] ?? { balance: 0, effects: 0, seen: [], newest: "" };
   if (card.seen.includes(event.id)) return;

@@ -99,7 +99,7 @@ export async function startReceiver(): Promise<Receiver> {
   const accepted: Receiver["accepted"] = [];
   const receive = nodeReceiver({
     secret,
-    accept: (event, { id }) => void accepted.push({ event, deliveryId: id }),
+    handler: (event, { id }) => void accepted.push({ event, deliveryId: id }),
     log: () => {},
   });
   const url = await listen((request, response) => void receive(request, response));

@@ -68,7 +68,7 @@ export interface BullmqInbox extends Inbox, InspectableInbox {}
  *
  * const url = process.env.REDIS_URL ?? "";
  * const inbox = await bullmqInbox(new Queue("loyalty", { connection: { url, enableOfflineQueue: false } }));
- * const handler = inboxHandler(onEvents({ ping: ({ id }) => console.log(id), other: () => {} }));
+ * const handler = inboxHandler(onEvents({ ping: ({ id }) => console.log(id), otherTypes: () => {} }));
  * export const worker = new Worker("loyalty", handler, { connection: { url }, maxStalledCount: 10 });
  * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
  * ```

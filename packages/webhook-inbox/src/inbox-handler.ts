@@ -36,7 +36,7 @@ interface QueueJob {
  * const handler = inboxHandler(
  *   onEvents({
  *     "balance.changed": ({ data }, { attempt }) => console.log(data.balance, attempt),
- *     other: () => {},
+ *     otherTypes: () => {},
  *   }),
  * );
  * export const worker = new Worker("loyalty", handler, { connection: { url: process.env.REDIS_URL ?? "" } });

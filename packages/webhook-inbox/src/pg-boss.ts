@@ -54,7 +54,7 @@ export interface PgBossInbox extends Inbox, InspectableInbox {}
  * await boss.start();
  * await boss.createQueue("loyalty");
  * const inbox = await pgBossInbox(boss, { queue: "loyalty" });
- * await boss.work("loyalty", inboxHandler(onEvents({ ping: ({ id }) => console.log(id), other: () => {} })));
+ * await boss.work("loyalty", inboxHandler(onEvents({ ping: ({ id }) => console.log(id), otherTypes: () => {} })));
  * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
  * ```
  */

@@ -22,7 +22,7 @@ function apply(database: SqliteDatabase, event: BalanceChanged): void {
   database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
 }
 
-const kinds: Record<string, () => Pick<ReceiverOptions, "inbox" | "accept">> = {
+const kinds: Record<string, () => Pick<ReceiverOptions, "inbox" | "handler">> = {
   inbox() {
     inbox.work(
       onEvents({
@@ -30,19 +30,19 @@ const kinds: Record<string, () => Pick<ReceiverOptions, "inbox" | "accept">> = {
           await new Promise((resolve) => setTimeout(resolve, 30)); // a slow handler, so that a kill meets it
           delivery.write((database) => apply(database, event));
         },
-        other: () => {},
+        otherTypes: () => {},
       }),
       { leaseMs: 1_000, pollMs: 200 },
     );
     return { inbox };
   },
   isNewest: () => ({
-    accept: onEvents({
+    handler: onEvents({
       "balance.changed": (event) =>
         inbox.write((database) => {
           if (markProcessed(database, event)) apply(database, event);
         }),
-      other: () => {},
+      otherTypes: () => {},
     }),
   }),
 };

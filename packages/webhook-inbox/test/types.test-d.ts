@@ -20,7 +20,7 @@ test("handlers of onEvents get the delivery of the worker", () => {
         expectTypeOf(delivery.attempt).toEqualTypeOf<number>();
         delivery.write((database) => expectTypeOf(database).toEqualTypeOf<SqliteDatabase>());
       },
-      other: () => {},
+      otherTypes: () => {},
     }),
   );
 });

@@ -64,43 +64,43 @@ export interface Inbox {
   ): Promise<"stored" | "duplicate">;
 }
 
-export interface AcceptOptions {
+export interface HandlingOptions {
   inbox?: Inbox;
-  accept?: (event: WebhookEvent, delivery: Delivery) => unknown;
+  handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
   dedupe?: DedupeStore;
 }
 
-export type AcceptResult =
+export type HandlingResult =
   | { outcome: "verified" | "stored" | "duplicate" | "in-progress" }
-  /** `error` is what `accept`, the inbox or the dedupe store threw. */
+  /** `error` is what `handler`, the inbox or the dedupe store threw. */
   | { outcome: "failed"; error: unknown };
 
-/** Calls `accept`, once per event where the options say so. Never throws or rejects. Without a promise when there is nothing to wait for. */
-export function acceptOnce(
-  options: AcceptOptions,
+/** Calls `handler`, once per event where the options say so. Never throws or rejects. Without a promise when there is nothing to wait for. */
+export function handleOnce(
+  options: HandlingOptions,
   event: WebhookEvent,
   delivery: Delivery,
-): AcceptResult | Promise<AcceptResult> {
-  const { inbox, accept, dedupe } = options;
-  if (inbox !== undefined || dedupe !== undefined) return claimAndAccept(options, event, delivery);
-  const fail = (error: unknown): AcceptResult => ({ outcome: "failed", error });
+): HandlingResult | Promise<HandlingResult> {
+  const { inbox, handler, dedupe } = options;
+  if (inbox !== undefined || dedupe !== undefined) return claimAndHandle(options, event, delivery);
+  const fail = (error: unknown): HandlingResult => ({ outcome: "failed", error });
   try {
-    const accepted = accept?.(event, delivery);
-    if (accepted === undefined) return verified;
-    return Promise.resolve(accepted).then(() => verified, fail);
+    const handled = handler?.(event, delivery);
+    if (handled === undefined) return verified;
+    return Promise.resolve(handled).then(() => verified, fail);
   } catch (error) {
     return fail(error);
   }
 }
 
-const verified: AcceptResult = { outcome: "verified" };
+const verified: HandlingResult = { outcome: "verified" };
 
-/** Claims the event, stores it and calls `accept`. Runs to its end after a timeout, so that the claim is released. */
-async function claimAndAccept(
-  { inbox, accept, dedupe }: AcceptOptions,
+/** Claims the event, stores it and calls `handler`. Runs to its end after a timeout, so that the claim is released. */
+async function claimAndHandle(
+  { inbox, handler, dedupe }: HandlingOptions,
   event: WebhookEvent,
   delivery: Delivery,
-): Promise<AcceptResult> {
+): Promise<HandlingResult> {
   let claimed: DedupeStore | undefined;
   try {
     if (dedupe !== undefined) {
@@ -111,9 +111,9 @@ async function claimAndAccept(
     }
     const { rawBody: body, receivedAt } = delivery;
     const stored = inbox && (await inbox.put(event, { body, receivedAt }, { signal: delivery.signal }));
-    // Also for a duplicate of the inbox: its first delivery may have failed in `accept`.
-    const accepted = accept?.(event, delivery);
-    if (accepted !== undefined) await accepted;
+    // Also for a duplicate of the inbox: its first delivery may have failed in `handler`.
+    const handled = handler?.(event, delivery);
+    if (handled !== undefined) await handled;
     if (claimed) await claimed.complete(event.id);
     return { outcome: stored ?? "verified" };
   } catch (error) {
@@ -149,7 +149,7 @@ export interface MemoryDedupeOptions {
  * export const receive = fetchReceiver({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
  *   dedupe: memoryDedupe(), // the second delivery of an event responds 204 and calls nothing
- *   accept: ({ id }) => console.log(id),
+ *   handler: ({ id }) => console.log(id),
  * });
  * ```
  */

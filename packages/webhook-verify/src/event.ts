@@ -227,7 +227,7 @@ export function findUnexpectedData({ type, data }: WebhookEvent): readonly strin
  * ```ts
  * import { isKnownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";
  *
- * export function accept(event: WebhookEvent): void {
+ * export function handler(event: WebhookEvent): void {
  *   if (isKnownEvent(event) && event.type === "balance.changed") console.log(event.data.passId, event.data.balance);
  * }
  * ```

@@ -28,7 +28,7 @@ export {
 export {
   type EventHandlers,
   type HandlersOfEveryEvent,
-  type HandlersWithOther,
+  type HandlersWithOtherTypes,
   onEvents,
 } from "./on-events.ts";
 export type { ReceiverOptions } from "./options.ts";

@@ -18,9 +18,9 @@ type Handlers<Arrival> = { [Type in keyof KnownEvents]: Handler<KnownEvents[Type
 
 interface CommonHandlers<Arrival> {
   /** Called for types that are newer than this version, and for known types whose `data` differs from the contract. */
-  unknown?: Handler<UnknownEvent, Arrival>;
+  unexpectedData?: Handler<UnknownEvent, Arrival>;
   /** Called for every event that has no handler of its own. */
-  other?: Handler<WebhookEvent, Arrival>;
+  otherTypes?: Handler<WebhookEvent, Arrival>;
 }
 
 /** A handler for each event type. */
@@ -28,28 +28,28 @@ export interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
   extends Handlers<Arrival>,
     CommonHandlers<Arrival> {}
 
-/** Handlers for some event types, and `other` for the rest. */
-export interface HandlersWithOther<Arrival extends Delivery = Delivery>
+/** Handlers for some event types, and `otherTypes` for the rest. */
+export interface HandlersWithOtherTypes<Arrival extends Delivery = Delivery>
   extends Partial<Handlers<Arrival>>,
     CommonHandlers<Arrival> {
   /** Called for every event that has no handler of its own. */
-  other: Handler<WebhookEvent, Arrival>;
+  otherTypes: Handler<WebhookEvent, Arrival>;
 }
 
 /**
- * A handler for each event type; or `other`, and handlers for some types. `unknown` is called for types that are newer than this
+ * A handler for each event type; or `otherTypes`, and handlers for some types. `unexpectedData` is called for types that are newer than this
  * version, and for events of a known type whose `data` differs from the contract.
  */
 export type EventHandlers<Arrival extends Delivery = Delivery> =
   // In this order, the compiler error for a missing handler names the event type.
-  HandlersWithOther<Arrival> | HandlersOfEveryEvent<Arrival>;
+  HandlersWithOtherTypes<Arrival> | HandlersOfEveryEvent<Arrival>;
 
 /**
- * Creates one function from handlers by event type, for `accept`, `process` or the worker of an inbox. Uses the type in the signed
+ * Creates one function from handlers by event type, for `handler`, `afterResponse` or the worker of an inbox. Uses the type in the signed
  * body. The second argument is passed to the handler unchanged.
  *
  * The handler of a type is called only when `data` has the declared members (spec 6.2). An event whose `data` differs
- * is passed to `unknown`, else to `other`. Without both, the function rejects: a receiver responds 503 and the service delivers
+ * is passed to `unexpectedData`, else to `otherTypes`. Without both, the function rejects: a receiver responds 503 and the service delivers
  * again; an inbox retries, and then stores the event as a dead letter. Nothing is lost.
  * @throws {TypeError} for a handler of an unknown event type, and for a handler that is not a function.
  * @example
@@ -57,9 +57,9 @@ export type EventHandlers<Arrival extends Delivery = Delivery> =
  * import { onEvents } from "@loyalty-cards/webhook-verify";
  *
  * const balances = new Map<string, number>();
- * export const accept = onEvents({
+ * export const handler = onEvents({
  *   "balance.changed": ({ data }) => balances.set(data.passId, data.balance),
- *   other: () => {}, // every other event
+ *   otherTypes: () => {}, // every other event
  * });
  * ```
  */
@@ -68,13 +68,13 @@ export function onEvents<Arrival extends Delivery = Delivery>(
 ): (event: WebhookEvent, delivery: Arrival) => Promise<void> {
   if (typeof handlers !== "object" || handlers === null)
     throw new TypeError(
-      'onEvents needs an object of handlers: { "balance.changed": (event) => …, other: () => {} }.',
+      'onEvents needs an object of handlers: { "balance.changed": (event) => …, otherTypes: () => {} }.',
     );
-  const handlerNames = [...getKnownTypes(), "unknown", "other"];
+  const handlerNames = [...getKnownTypes(), "unexpectedData", "otherTypes"];
   for (const [name, handler] of Object.entries(handlers)) {
     if (!handlerNames.includes(name)) {
       throw new TypeError(
-        `onEvents has a handler for "${name}", which is not an event type of this version.${suggestion(name, handlerNames)} The names are ${handlerNames.join(", ")}; "unknown" is called for newer types.`,
+        `onEvents has a handler for "${name}", which is not an event type of this version.${suggestion(name, handlerNames)} The names are ${handlerNames.join(", ")}; "unexpectedData" is called for newer types.`,
       );
     }
     if (typeof handler === "function") continue;
@@ -86,14 +86,14 @@ export function onEvents<Arrival extends Delivery = Delivery>(
   return async (event, delivery) => {
     if (isKnownEvent(event)) {
       const handler = handlers[event.type] as Handler<KnownEvent, Arrival> | undefined;
-      await (handler ?? handlers.other)?.(event, delivery);
+      await (handler ?? handlers.otherTypes)?.(event, delivery);
       return;
     }
-    const handler = handlers.unknown ?? handlers.other;
+    const handler = handlers.unexpectedData ?? handlers.otherTypes;
     if (handler !== undefined) await handler(event, delivery);
     else if (isKnownType(event.type)) {
       throw new Error(
-        `The data of ${String(event.type)} differs from the contract at ${findUnexpectedData(event).join(", ")}: pass onEvents a handler "unknown" or "other" for such events.`,
+        `The data of ${String(event.type)} differs from the contract at ${findUnexpectedData(event).join(", ")}: pass onEvents a handler "unexpectedData" or "otherTypes" for such events.`,
       );
     }
   };

@@ -32,10 +32,10 @@ export interface ReceiverOptions {
   /** A durable store; the receiver responds when it has stored the event. */
   inbox?: Inbox;
   /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
-  accept?: (event: WebhookEvent, delivery: Delivery) => unknown;
+  handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
   /** Called after the response, and lost when the process dies: use an inbox when that matters. */
-  process?: (event: WebhookEvent, delivery: Delivery) => unknown;
-  /** Stores event ids, so that `accept` and `process` are called once per event. */
+  afterResponse?: (event: WebhookEvent, delivery: Delivery) => unknown;
+  /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
   dedupe?: DedupeStore;
   /** After this many milliseconds the response is 503 and the service delivers again. Default 8 000; the service waits 10 000. */
   timeoutMs?: number;
@@ -51,7 +51,7 @@ export interface ReceiverOptions {
 /** Validates the options and applies the defaults. */
 export function parseOptions(options: ReceiverOptions) {
   if (typeof options !== "object" || options === null)
-    throw new TypeError("The receiver needs options: { secret, accept }.");
+    throw new TypeError("The receiver needs options: { secret, handler }.");
   const { now = Date.now, maxBodyBytes = 1024 * 1024, timeoutMs = 8_000 } = options;
   const { secretMaxAgeSeconds = 300, monotonicNow = () => performance.now() } = options;
   const toleranceSeconds = parseTolerance(options.toleranceSeconds);
@@ -68,8 +68,8 @@ export function parseOptions(options: ReceiverOptions) {
 }
 
 /** Whether something handles the events: otherwise they are lost after the response. */
-export const hasHandler = ({ accept, process, inbox }: ReceiverOptions): boolean =>
-  (accept ?? process ?? inbox) !== undefined;
+export const hasHandler = ({ handler, afterResponse, inbox }: ReceiverOptions): boolean =>
+  (handler ?? afterResponse ?? inbox) !== undefined;
 
 function requireLimit(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {
   if (Number.isFinite(value) && value > 0 && value <= max) return;

@@ -35,17 +35,17 @@ export type Misconfiguration = "already-consumed" | "invalid-clock" | "no-secret
 
 export type Outcome =
   | ({ outcome: "verified" | "stored" | "duplicate" | "in-progress" } & VerifiedFacts)
-  /** `accept` or the inbox took longer than `timeoutMs`. */
+  /** `handler` or the inbox took longer than `timeoutMs`. */
   | ({ outcome: "failed"; reason: "timeout" } & VerifiedFacts)
-  /** `error` is what `accept`, the inbox or the dedupe store threw. */
+  /** `error` is what `handler`, the inbox or the dedupe store threw. */
   | ({ outcome: "failed"; reason: "handler-error"; error: unknown } & VerifiedFacts)
   /** `skewSeconds`, the receiver's clock minus the signature's, says by how much a delivery is `stale` (above 0) or `future` (below 0). */
   | { outcome: "rejected"; reason: Rejection; skewSeconds?: number }
   | { outcome: "misconfigured"; reason: Misconfiguration }
   /** `error` is what `now` or the headers of the request threw. */
   | { outcome: "error"; error: unknown }
-  /** `error` is what `process` threw. */
-  | { outcome: "process-failed"; event: { id: string; type: string }; error: unknown };
+  /** `error` is what `afterResponse` threw. */
+  | { outcome: "after-response-failed"; event: { id: string; type: string }; error: unknown };
 
 /** One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the response. */
 export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
@@ -151,7 +151,7 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
     logHandlerTimeout(): void {
       if (onOutcome !== undefined) return;
       const line =
-        "accept or the inbox took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.";
+        "handler or the inbox took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.";
       writeLimited("handler-timeout", addLink(line, "timeout"));
     },
     logHandlerError(event: EventRef, error: unknown): void {
@@ -162,21 +162,21 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
       if (typesWithUnexpectedData.has(type)) return;
       typesWithUnexpectedData.add(type);
       write(
-        `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. It is delivered all the same: isKnownEvent is false for it, and onEvents passes it to "unknown", else to "other". Look for a newer version of this package. Further events of this type are reported in onOutcome only, as unexpectedData.`,
+        `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. It is delivered all the same: isKnownEvent is false for it, and onEvents passes it to "unexpectedData", else to "otherTypes". Look for a newer version of this package. Further events of this type are reported in onOutcome only, as unexpectedData.`,
       );
     },
     logInvalidPayload(why: string): void {
       const line = `a delivery has a valid signature, but is not an event: ${why}. Responded 400; the service delivers again.`;
       write(addLink(line, "invalid-payload"));
     },
-    /** Reports and logs what `process` threw. */
-    processFailed(event: EventRef, error: unknown): void {
+    /** Reports and logs what `afterResponse` threw. */
+    afterResponseFailed(event: EventRef, error: unknown): void {
       writeHandlerError(
         event,
         error,
         "the response was 204 already, so the service does not deliver again: use an inbox.",
       );
-      emit({ outcome: "process-failed", event, error, status: 204, durationMs: 0 });
+      emit({ outcome: "after-response-failed", event, error, status: 204, durationMs: 0 });
     },
     /** `consequence` says what was sent. */
     logUnexpectedError(error: unknown, consequence: string): void {

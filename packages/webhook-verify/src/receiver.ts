@@ -10,7 +10,7 @@ import {
   toBytes,
 } from "./body.ts";
 import { isTimeMs } from "./clock.ts";
-import { type AcceptResult, acceptOnce, VerifiedDelivery } from "./dedupe.ts";
+import { type HandlingResult, handleOnce, VerifiedDelivery } from "./dedupe.ts";
 import { findUnexpectedData, parseEvent } from "./event.ts";
 import { hasHandler, parseOptions, type ReceiverOptions } from "./options.ts";
 import {
@@ -65,7 +65,7 @@ interface Reception {
  *
  * const receive = createReceiver({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
- *   accept: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), other: () => {} }),
+ *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
  * });
  * // For a framework without an adapter: pass the bytes as they arrived, and send the response unchanged.
  * export const handle = async (method: string, headers: Headers, rawBody: Uint8Array) => {
@@ -76,7 +76,7 @@ interface Reception {
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource } = parseOptions(options);
-  const { process } = options;
+  const { afterResponse } = options;
   const reporter = createReporter(options);
 
   // Not async: the only promise is the one of `respondInTime`.
@@ -91,13 +91,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (rejection !== undefined) return Promise.resolve(reject(reception, rejection));
       const header = checkHeader(getHeader(headers, "service-signature"), { nowMs, toleranceSeconds });
       if ("reason" in header) return Promise.resolve(reject(reception, header.reason, header.skewSeconds));
-      return respondInTime(reception, verifyAndAccept(reception, header, limits, nowMs));
+      return respondInTime(reception, verifyAndHandle(reception, header, limits, nowMs));
     } catch (error) {
       return Promise.resolve(failUnexpectedly(reception, error));
     }
   }
 
-  async function verifyAndAccept(
+  async function verifyAndHandle(
     reception: Reception,
     header: FreshHeader,
     limits: ReadLimits,
@@ -137,7 +137,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
     const delivery = new VerifiedDelivery(reception.request.headers, body, nowMs);
     startHandling(reception, result, delivery);
-    let accepted = acceptOnce(options, result.event, delivery);
+    let accepted = handleOnce(options, result.event, delivery);
     if (accepted instanceof Promise) accepted = await accepted;
     return respondToEvent(reception, result, delivery, accepted);
   }
@@ -166,7 +166,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     reception: Reception,
     { event }: Verified,
     delivery: VerifiedDelivery,
-    result: AcceptResult,
+    result: HandlingResult,
   ): ReceiverResponse {
     const { id, type } = event;
     const getFacts = reception.getFacts as () => VerifiedFacts;
@@ -183,12 +183,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
     const response: ReceiverResponse =
       outcome === "in-progress" ? unavailable : { status: 204, headers: {}, event };
-    if (process !== undefined && (outcome === "verified" || outcome === "stored")) {
+    if (afterResponse !== undefined && (outcome === "verified" || outcome === "stored")) {
       response.afterResponse = async () => {
         try {
-          await process(event, delivery);
+          await afterResponse(event, delivery);
         } catch (error) {
-          reporter.processFailed({ id, type }, error);
+          reporter.afterResponseFailed({ id, type }, error);
         }
       };
     }
@@ -266,7 +266,7 @@ export function createAdapterReceiver(options: ReceiverOptions): Receiver {
   if (!hasHandler(options)) {
     const { log = console.error } = options;
     log(
-      "webhook-verify: there is no accept, process or inbox, so every event is acknowledged and then lost.",
+      "webhook-verify: there is no handler, afterResponse or inbox, so every event is acknowledged and then lost.",
     );
   }
   return receive;

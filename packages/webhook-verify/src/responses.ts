@@ -8,7 +8,7 @@ export interface ReceiverResponse {
   headers: Readonly<Record<string, string>>;
   /** The verified event, if there is one. */
   event?: WebhookEvent;
-  /** Runs `process`. Call it when the response has been sent. Never rejects. */
+  /** Runs `afterResponse`. Call it when the response has been sent. Never rejects. */
   afterResponse?: () => Promise<void>;
 }
 

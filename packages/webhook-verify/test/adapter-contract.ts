@@ -29,7 +29,7 @@ export interface Adapter {
   fix?: RegExp;
   /** Other code reads the body, and passes the bytes on. */
   readsBody?: false;
-  /** Nothing can run after the response, so `process` is rejected. */
+  /** Nothing can run after the response, so `afterResponse` is rejected. */
   isFrozenAfterResponse?: true;
 }
 
@@ -101,7 +101,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
     const log: string[] = [];
     const server = await start({
       secret,
-      accept: (event) => void events.push(event),
+      handler: (event) => void events.push(event),
       onOutcome: (outcome) => outcomes.push(outcome),
       log: (line) => log.push(line),
       ...options,
@@ -112,7 +112,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
   }
 
   describe(`${name} receiver`, () => {
-    it("responds 204 and passes the typed event to accept", async () => {
+    it("responds 204 and passes the typed event to handler", async () => {
       const { deliver, events } = await serve();
       expect(await deliver(signedDelivery(balanceChanged()))).toMatchObject({ status: 204, text: "" });
       expect(events).toEqual([balanceChanged()]);
@@ -129,7 +129,11 @@ export function describeAdapter(name: string, adapter: Adapter): void {
 
     it("logs a wrong secret and a wrong clock once each without onOutcome, with the seconds", async () => {
       const log: string[] = [];
-      const { url, close } = await adapter.start({ secret, accept: () => {}, log: (line) => log.push(line) });
+      const { url, close } = await adapter.start({
+        secret,
+        handler: () => {},
+        log: (line) => log.push(line),
+      });
       onTestFinished(async () => void (await close()));
       const nowSeconds = Math.floor(Date.now() / 1000);
       for (let count = 0; count < 3; count++) {
@@ -223,7 +227,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect((await deliver({ body, headers })).status).toBe(204);
     });
 
-    it("calls accept once when duplicates arrive", async () => {
+    it("calls handler once when duplicates arrive", async () => {
       const { deliver, events } = await serve({ dedupe: memoryDedupe() });
       const delivery = signedDelivery(balanceChanged());
       expect([(await deliver(delivery)).status, (await deliver(delivery)).status]).toEqual([204, 204]);
@@ -270,16 +274,16 @@ export function describeAdapter(name: string, adapter: Adapter): void {
       expect((await deliver({ body, headers: { ...headers, "content-encoding": "gzip" } })).status).toBe(415);
     });
 
-    it("responds 503 with Retry-After when accept rejects", async () => {
-      const { deliver } = await serve({ accept: () => Promise.reject(new Error("database down")) });
+    it("responds 503 with Retry-After when handler rejects", async () => {
+      const { deliver } = await serve({ handler: () => Promise.reject(new Error("database down")) });
       const response = await deliver(signedDelivery(balanceChanged()));
       expect([response.status, response.headers["retry-after"]]).toEqual([503, "60"]);
     });
 
     if (adapter.isFrozenAfterResponse) {
-      it("throws for process, which cannot run after the response", async () => {
-        await expect((async () => adapter.start({ secret, process: () => {} }))()).rejects.toThrow(
-          /accept or inbox instead of process/,
+      it("throws for afterResponse, which cannot run after the response", async () => {
+        await expect((async () => adapter.start({ secret, afterResponse: () => {} }))()).rejects.toThrow(
+          /handler or inbox instead of afterResponse/,
         );
       });
     } else {
@@ -294,7 +298,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
           responded = resolve;
         });
         const { deliver } = await serve({
-          process: async (event) => {
+          afterResponse: async (event) => {
             await response; // never resolves if the response waits for process
             order.push(event.id);
             processed();
@@ -314,11 +318,11 @@ export function describeAdapter(name: string, adapter: Adapter): void {
           processed = resolve;
         });
         const { url } = await serve({
-          accept: async () => {
+          handler: async () => {
             disconnect.abort();
             await new Promise((resolve) => setImmediate(resolve));
           },
-          process: () => processed(),
+          afterResponse: () => processed(),
         });
         const { body, headers } = signedDelivery(balanceChanged());
         await fetch(url, { method: "POST", body, headers, signal: disconnect.signal }).catch(() => {});

@@ -20,10 +20,10 @@ const programs = {
     onEvents({ "balance.changed": ({ data }) => console.log(data.balance) });`,
   "unknown event type": `
     import { onEvents } from "@loyalty-cards/webhook-verify";
-    onEvents({ "balance.change": () => {}, other: () => {} });`,
+    onEvents({ "balance.change": () => {}, otherTypes: () => {} });`,
   misspelt: `
     import { onEvents } from "@loyalty-cards/webhook-verify";
-    onEvents({ "balance.changed": ({ data }) => console.log(data.blance), other: () => {} });`,
+    onEvents({ "balance.changed": ({ data }) => console.log(data.blance), otherTypes: () => {} });`,
   "unknown property": `
     import { isKnownEvent, type UnknownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";
     export function read(event: WebhookEvent, unknown: UnknownEvent) {
@@ -35,13 +35,13 @@ const programs = {
   "anything returned": `
     import { createReceiver, onEvents } from "@loyalty-cards/webhook-verify";
     const balances = new Map<string, number>();
-    const accept = onEvents({ "balance.changed": ({ data }) => balances.set(data.passId, data.balance), other: async () => 7 });
-    createReceiver({ secret: "s", accept });
-    createReceiver({ secret: "s", accept: ({ id }) => balances.delete(id), process: ({ id }) => balances.set(id, 1) });`,
+    const handler = onEvents({ "balance.changed": ({ data }) => balances.set(data.passId, data.balance), otherTypes: async () => 7 });
+    createReceiver({ secret: "s", handler });
+    createReceiver({ secret: "s", handler: ({ id }) => balances.delete(id), afterResponse: ({ id }) => balances.set(id, 1) });`,
   hover: `
     import type { KnownEvents } from "@loyalty-cards/webhook-verify";
     import { onEvents } from "@loyalty-cards/webhook-verify";
-    onEvents({ "balance.changed": (event) => event, other: () => {} });
+    onEvents({ "balance.changed": (event) => event, otherTypes: () => {} });
     export declare const events: KnownEvents;`,
 };
 

@@ -103,22 +103,22 @@ function afterResponse(handler: Handler, delayMs: number): Handler {
 }
 
 export const correctShops: [name: string, createOptions: (shop: Shop) => Partial<ReceiverOptions>][] = [
-  ["a handler that awaits its effect", (shop) => ({ accept: createHandler(shop) })],
+  ["a handler that awaits its effect", (shop) => ({ handler: createHandler(shop) })],
   [
     "a handler that works one event after the other, 150 ms after the response",
-    (shop) => ({ accept: afterResponse(createHandler(shop), 150) }),
+    (shop) => ({ handler: afterResponse(createHandler(shop), 150) }),
   ],
   [
     "a handler that works 400 ms after the response, in parallel",
     (shop) => {
       const handler = createHandler(shop);
-      return { accept: (event, delivery) => void pause(400).then(() => handler(event, delivery)) };
+      return { handler: (event, delivery) => void pause(400).then(() => handler(event, delivery)) };
     },
   ],
   [
     "a handler that only stores the balance and does not count effects",
     ({ getCard }) => ({
-      accept: handleBalances(({ createdAt, data }) => {
+      handler: handleBalances(({ createdAt, data }) => {
         const card = getCard(data.passId);
         if (card.newest !== undefined && createdAt <= card.newest) return;
         card.balance = data.balance;
@@ -132,7 +132,7 @@ export const correctShops: [name: string, createOptions: (shop: Shop) => Partial
       const handler = createHandler(shop);
       const rejected = new Set<string>();
       return {
-        accept(event, delivery) {
+        handler(event, delivery) {
           const isOfEffects = /"passId":"card_doctor_/.test(JSON.stringify(event.data));
           if (isOfEffects && Number(event.id.split("_").at(-1)) % 3 === 0 && !rejected.has(event.id)) {
             rejected.add(event.id);
@@ -151,16 +151,16 @@ export const wrongShops: [
   createOptions: (shop: Shop) => Partial<ReceiverOptions>,
   findings: string[],
 ][] = [
-  ["ignores balances", () => ({ accept: () => {} }), ["fail effect-missing"]],
+  ["ignores balances", () => ({ handler: () => {} }), ["fail effect-missing"]],
   [
     "fails after the response",
-    () => ({ process: () => Promise.reject(new Error("column does not exist")) }),
+    () => ({ afterResponse: () => Promise.reject(new Error("column does not exist")) }),
     ["fail effect-missing"],
   ],
   [
     "adds the change to the balance",
     ({ seen, getCard }) => ({
-      accept: handleBalances(({ id, createdAt, data }) => {
+      handler: handleBalances(({ id, createdAt, data }) => {
         const card = getCard(data.passId);
         if (!seen.has(id)) store(card, (card.balance ?? 0) + data.change, createdAt);
         seen.add(id);
@@ -171,7 +171,7 @@ export const wrongShops: [
   [
     "stores the balance and fails before the other effect",
     ({ getCard }) => ({
-      accept: handleBalances(
+      handler: handleBalances(
         ({ data }) => void Object.assign(getCard(data.passId), { balance: data.balance, effects: 0 }),
       ),
     }),
@@ -180,7 +180,7 @@ export const wrongShops: [
   [
     "does not deduplicate",
     ({ getCard }) => ({
-      accept: handleBalances(({ createdAt, data }) => {
+      handler: handleBalances(({ createdAt, data }) => {
         const card = getCard(data.passId);
         if (createdAt >= (card.newest ?? "")) store(card, data.balance, createdAt);
       }),
@@ -190,7 +190,7 @@ export const wrongShops: [
   [
     "does not deduplicate, and works after the response",
     ({ getCard }) => ({
-      accept: afterResponse(
+      handler: afterResponse(
         handleBalances(({ createdAt, data }) => {
           const card = getCard(data.passId);
           if (createdAt >= (card.newest ?? "")) store(card, data.balance, createdAt);
@@ -203,7 +203,7 @@ export const wrongShops: [
   [
     "deduplicates by the delivery id",
     (shop) => ({
-      accept: createHandler(shop, {
+      handler: createHandler(shop, {
         getId: (_event, { id }) => id ?? "",
         isNewer: (createdAt, newest = "") => createdAt >= newest,
       }),
@@ -213,7 +213,7 @@ export const wrongShops: [
   [
     "looks for the event id, and stores it after the effect",
     ({ seen, getCard }) => ({
-      accept: handleBalances(async ({ id, createdAt, data }) => {
+      handler: handleBalances(async ({ id, createdAt, data }) => {
         if (seen.has(id)) return;
         await pause(20);
         const card = getCard(data.passId);
@@ -232,21 +232,22 @@ export const wrongShops: [
       });
       const isFirst = (id: string) => !seen.has(id) && seen.add(id) !== undefined;
       return {
-        accept: (event, delivery) => (isFirst(`accept ${event.id}`) ? apply(event, delivery) : undefined),
-        process: (event, delivery) => (isFirst(`process ${event.id}`) ? apply(event, delivery) : undefined),
+        handler: (event, delivery) => (isFirst(`handler ${event.id}`) ? apply(event, delivery) : undefined),
+        afterResponse: (event, delivery) =>
+          isFirst(`afterResponse ${event.id}`) ? apply(event, delivery) : undefined,
       };
     },
     ["fail effect-duplicate", "fail effect-concurrent-duplicate"],
   ],
   [
     "stores every balance",
-    (shop) => ({ accept: createHandler(shop, { isNewer: () => true }) }),
+    (shop) => ({ handler: createHandler(shop, { isNewer: () => true }) }),
     ["fail effect-order"],
   ],
   [
     "takes the time of arrival for the time of the event",
     (shop) => ({
-      accept: createHandler(shop, {
+      handler: createHandler(shop, {
         isNewer: (_createdAt, newest) => newest === undefined || new Date().toISOString() > newest,
       }),
     }),
@@ -255,7 +256,7 @@ export const wrongShops: [
   [
     "compares createdAt in whole seconds",
     (shop) => ({
-      accept: createHandler(shop, {
+      handler: createHandler(shop, {
         isNewer: (createdAt, newest = "") => createdAt.slice(0, 19) >= newest.slice(0, 19),
       }),
     }),
@@ -264,7 +265,7 @@ export const wrongShops: [
   [
     "keeps the highest balance",
     (shop) => ({
-      accept: createHandler(shop, {
+      handler: createHandler(shop, {
         isNewer: () => true,
         apply: (card, balance, createdAt) => store(card, Math.max(balance, card.balance ?? 0), createdAt),
       }),
@@ -274,7 +275,7 @@ export const wrongShops: [
   [
     "reads the newest createdAt, and stores the balance some time later",
     ({ seen, getCard }) => ({
-      accept: handleBalances(async ({ id, createdAt, data }) => {
+      handler: handleBalances(async ({ id, createdAt, data }) => {
         if (seen.has(id)) return;
         seen.add(id);
         const { newest = "" } = getCard(data.passId);
@@ -289,7 +290,7 @@ export const wrongShops: [
     (shop) => {
       let newestOfAll = "";
       return {
-        accept: createHandler(shop, {
+        handler: createHandler(shop, {
           isNewer(createdAt) {
             if (createdAt <= newestOfAll) return false;
             newestOfAll = createdAt;
@@ -305,7 +306,7 @@ export const wrongShops: [
     (shop) => {
       const handler = createHandler(shop);
       return {
-        accept(event, delivery) {
+        handler(event, delivery) {
           if (!isKnownEvent(event) || event.type !== "card.added") return handler(event, delivery);
           shop.getCard(event.data.passId).newest = event.createdAt;
         },

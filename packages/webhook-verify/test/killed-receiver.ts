@@ -58,8 +58,8 @@ function createEffect({ id, createdAt, data }: BalanceChanged): Line {
   };
 }
 
-const accept =
-  (handle: (event: BalanceChanged) => void | Promise<void>): NonNullable<ReceiverOptions["accept"]> =>
+const createHandler =
+  (handle: (event: BalanceChanged) => void | Promise<void>): NonNullable<ReceiverOptions["handler"]> =>
   (event) =>
     isKnownEvent(event) && event.type === "balance.changed" ? handle(event) : undefined;
 
@@ -89,7 +89,7 @@ function createInbox(isMarkedFirst: boolean): Partial<ReceiverOptions> {
     if (!known.taken.has(event.id) && !known.effect.has(event.id)) work(event);
   }
   return {
-    accept: accept((event) => {
+    handler: createHandler((event) => {
       if (known.stored.has(event.id)) return;
       write({ kind: "stored", event });
       work(event);
@@ -98,7 +98,7 @@ function createInbox(isMarkedFirst: boolean): Partial<ReceiverOptions> {
 }
 
 const kinds: Record<string, () => Partial<ReceiverOptions>> = {
-  transaction: () => ({ accept: accept(applyOnce) }),
+  transaction: () => ({ handler: createHandler(applyOnce) }),
   inbox: () => createInbox(false),
   "inbox that takes first": () => createInbox(true),
   "queue in memory": () => {
@@ -106,14 +106,14 @@ const kinds: Record<string, () => Partial<ReceiverOptions>> = {
       await pause(workMs);
       applyOnce(event);
     });
-    return { accept: accept((event) => void (isFirstHere(event) && work(event))) };
+    return { handler: createHandler((event) => void (isFirstHere(event) && work(event))) };
   },
   "dedupe in memory": () => ({
     dedupe: memoryDedupe(),
-    accept: accept((event) => write(createEffect(event))),
+    handler: createHandler((event) => write(createEffect(event))),
   }),
   "marked before the effect": () => ({
-    accept: accept(async (event) => {
+    handler: createHandler(async (event) => {
       if (known.processed.has(event.id)) return;
       write({ kind: "processed", id: event.id });
       await pause(workMs);
@@ -121,7 +121,7 @@ const kinds: Record<string, () => Partial<ReceiverOptions>> = {
     }),
   }),
   "marked after the effect": () => ({
-    accept: accept(async (event) => {
+    handler: createHandler(async (event) => {
       if (known.processed.has(event.id) || !isFirstHere(event)) return;
       write(createEffect(event));
       await pause(workMs);
@@ -130,13 +130,13 @@ const kinds: Record<string, () => Partial<ReceiverOptions>> = {
   }),
   "order in memory": () => {
     for (const card of cards.values()) card.newest = "";
-    return { accept: accept(applyOnce) };
+    return { handler: createHandler(applyOnce) };
   },
   "everything in memory": () => {
     cards.clear();
     return {
       dedupe: memoryDedupe(),
-      accept: accept((event) => apply(createEffect(event))),
+      handler: createHandler((event) => apply(createEffect(event))),
     };
   },
 };

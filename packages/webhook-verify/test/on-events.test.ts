@@ -22,60 +22,69 @@ it("calls the handler of a known event with the delivery", async () => {
   const seen: unknown[] = [];
   const dispatch = onEvents({
     "balance.changed": (event, via) => void seen.push(event, via),
-    other: () => {},
+    otherTypes: () => {},
   });
   await dispatch(balanceChanged(), delivery);
   expect(seen).toEqual([balanceChanged(), delivery]);
 });
 
-it("calls `other` for a known event without a handler", async () => {
+it("calls `otherTypes` for a known event without a handler", async () => {
   const { seen, handler } = createHandlers();
-  await onEvents({ other: handler("other"), unknown: handler("unknown") })(createEvent("ping"), delivery);
-  expect(seen).toEqual(["other:ping"]);
+  await onEvents({ otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") })(
+    createEvent("ping"),
+    delivery,
+  );
+  expect(seen).toEqual(["otherTypes:ping"]);
 });
 
-it("calls `unknown` for an unknown event, else `other`", async () => {
+it("calls `unexpectedData` for an unknown event, else `otherTypes`", async () => {
   const { seen, handler } = createHandlers();
-  await onEvents({ other: handler("other"), unknown: handler("unknown") })(
+  await onEvents({ otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") })(
     createEvent("card.renamed"),
     delivery,
   );
-  await onEvents({ other: handler("other") })(createEvent("card.renamed"), delivery);
-  expect(seen).toEqual(["unknown:card.renamed", "other:card.renamed"]);
+  await onEvents({ otherTypes: handler("otherTypes") })(createEvent("card.renamed"), delivery);
+  expect(seen).toEqual(["unexpectedData:card.renamed", "otherTypes:card.renamed"]);
 });
 
 it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
-  "calls `unknown` for the type %s",
+  "calls `unexpectedData` for the type %s",
   async (type) => {
     const { seen, handler } = createHandlers();
-    await onEvents({ other: handler("other"), unknown: handler("unknown") })(createEvent(type), delivery);
-    expect(seen).toEqual([`unknown:${type}`]);
+    await onEvents({ otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") })(
+      createEvent(type),
+      delivery,
+    );
+    expect(seen).toEqual([`unexpectedData:${type}`]);
   },
 );
 
-it("calls `unknown`, else `other`, and never the handler of the type when data differs", async () => {
+it("calls `unexpectedData`, else `otherTypes`, and never the handler of the type when data differs", async () => {
   const { seen, handler } = createHandlers();
   const known = { "balance.changed": handler("balance") };
   const differing = createEvent("balance.changed", { balance: "120" });
-  await onEvents({ ...known, other: handler("other"), unknown: handler("unknown") })(differing, delivery);
-  await onEvents({ ...known, other: handler("other") })(differing, delivery);
-  expect(seen).toEqual(["unknown:balance.changed", "other:balance.changed"]);
+  await onEvents({ ...known, otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") })(
+    differing,
+    delivery,
+  );
+  await onEvents({ ...known, otherTypes: handler("otherTypes") })(differing, delivery);
+  expect(seen).toEqual(["unexpectedData:balance.changed", "otherTypes:balance.changed"]);
 });
 
-it("rejects with the paths and the fix when data differs and there is neither `unknown` nor `other`", async () => {
+it("rejects with the paths and the fix when data differs and there is neither `unexpectedData` nor `otherTypes`", async () => {
   const { seen, handler } = createHandlers();
   const handlers: object = { "balance.changed": handler("balance") };
   const dispatch = onEvents(handlers as Parameters<typeof onEvents>[0]);
   const differing = createEvent("balance.changed", { ...balanceChanged().data, balance: "+48600100200" });
   await expect(dispatch(differing, delivery)).rejects.toThrow(
-    'The data of balance.changed differs from the contract at /data/balance: pass onEvents a handler "unknown" or "other"',
+    'The data of balance.changed differs from the contract at /data/balance: pass onEvents a handler "unexpectedData" or "otherTypes"',
   );
   await dispatch(createEvent("card.renamed"), delivery); // newer than this version, and without a handler
   expect(seen).toEqual([]);
 });
 
 it("throws for a handler of an unknown event type", () => {
-  const handlers = { "balance.change": () => {}, other: () => {} } as Parameters<typeof onEvents>[0];
+  const handlers = { "balance.change": () => {}, otherTypes: () => {} } as Parameters<typeof onEvents>[0];
   expect(() => onEvents(handlers)).toThrow('"balance.change", which is not an event type');
 });
 
@@ -87,19 +96,20 @@ it.each([
   ["tier.change", "tier.changed"],
   ["card.add", "card.added"],
   ["pings", "ping"],
-  ["others", "other"],
+  ["othertype", "otherTypes"],
 ])("throws for a handler of %s, suggests %s, and lists the names", (name, meant) => {
-  const create = () => onEvents({ [name]: () => {}, other: () => {} } as Parameters<typeof onEvents>[0]);
+  const create = () => onEvents({ [name]: () => {}, otherTypes: () => {} } as Parameters<typeof onEvents>[0]);
   expect(create).toThrow(TypeError);
   expect(create).toThrow(`Did you mean "${meant}"?`);
   expect(create).toThrow(
-    "The names are card.added, card.removed, balance.changed, tier.changed, consent.changed, ping, unknown, other",
+    "The names are card.added, card.removed, balance.changed, tier.changed, consent.changed, ping, unexpectedData, otherTypes",
   );
 });
 
 it("suggests nothing for a name that resembles none, and handles a long one", () => {
   for (const name of ["invoice.paid", "", "__proto", "b".repeat(1_000_000)]) {
-    const create = () => onEvents({ [name]: () => {}, other: () => {} } as Parameters<typeof onEvents>[0]);
+    const create = () =>
+      onEvents({ [name]: () => {}, otherTypes: () => {} } as Parameters<typeof onEvents>[0]);
     expect(create).toThrow("The names are card.added");
     expect(create).not.toThrow("Did you mean");
   }
@@ -111,8 +121,8 @@ it.each([
   ["string", "save"],
   ["object", { handle() {} }],
 ])("throws with the name of a handler that is %s", (given, handler) => {
-  for (const name of ["balance.changed", "unknown", "other"]) {
-    const handlers = { other: () => {}, [name]: handler } as unknown as Parameters<typeof onEvents>[0];
+  for (const name of ["balance.changed", "unexpectedData", "otherTypes"]) {
+    const handlers = { otherTypes: () => {}, [name]: handler } as unknown as Parameters<typeof onEvents>[0];
     expect(() => onEvents(handlers)).toThrow(TypeError);
     expect(() => onEvents(handlers)).toThrow(`the handler of "${name}" must be a function; it is ${given}`);
   }
@@ -134,7 +144,7 @@ it("awaits and ignores the result of a handler", async () => {
       isDone = true;
       return 7;
     },
-    other: () => "ignored",
+    otherTypes: () => "ignored",
   });
   expect(await dispatch(balanceChanged(), delivery)).toBeUndefined();
   await dispatch(createEvent("ping"), delivery);
@@ -142,6 +152,6 @@ it("awaits and ignores the result of a handler", async () => {
 });
 
 it("rejects when a handler rejects", async () => {
-  const dispatch = onEvents({ other: () => Promise.reject(new Error("database down")) });
+  const dispatch = onEvents({ otherTypes: () => Promise.reject(new Error("database down")) });
   await expect(dispatch(createEvent("ping"), delivery)).rejects.toThrow("database down");
 });

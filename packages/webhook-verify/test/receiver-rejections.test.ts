@@ -32,7 +32,7 @@ describe("a rejected delivery", () => {
   it.each(rejections)(
     "responds to %s with %i, and reports %s to onOutcome only",
     async (_name, status, reason, request) => {
-      const { receive, outcomes } = createTestReceiver({ maxBodyBytes: 1000, accept: () => {} });
+      const { receive, outcomes } = createTestReceiver({ maxBodyBytes: 1000, handler: () => {} });
       const response = await receive(request());
       expect(response.status).toBe(status);
       expect(Object.keys(response)).toEqual(["status", "headers"]);
@@ -73,7 +73,7 @@ describe("a rejected delivery", () => {
         loaded.open();
         return secret;
       },
-      accept: ({ id }) => void accepted.push(id),
+      handler: ({ id }) => void accepted.push(id),
     });
     const { body, headers } = signedDelivery(balanceChanged());
     const rawBody = async () => {
@@ -140,7 +140,7 @@ describe("a `now` that fails while the receiver runs", () => {
     const accepted: unknown[] = [];
     const { receive, log, outcomes } = createTestReceiver({
       now: () => clock() as number,
-      accept: (event) => void accepted.push(event),
+      handler: (event) => void accepted.push(event),
     });
     // Years old: to a comparison with NaN it is fresh.
     const stale = signedDelivery(balanceChanged(), { timestamp: 1 });
@@ -166,7 +166,7 @@ describe("a rejected delivery without onOutcome", () => {
     const log: string[] = [];
     const receive = createReceiver({
       secret,
-      accept: () => {},
+      handler: () => {},
       log: (line) => log.push(line),
       monotonicNow: clock.now,
       ...options,
@@ -232,14 +232,14 @@ describe("a rejected delivery without onOutcome", () => {
     },
   );
 
-  it("is logged when its body does not arrive in time, and when accept takes too long", async () => {
-    const { receive, log } = createLogging({ now, timeoutMs: 20, accept: () => new Promise(() => {}) });
+  it("is logged when its body does not arrive in time, and when handler takes too long", async () => {
+    const { receive, log } = createLogging({ now, timeoutMs: 20, handler: () => new Promise(() => {}) });
     const never = () => new Promise<never>(() => {});
     expect((await receive(post(signed(nowSeconds), { rawBody: never }))).status).toBe(408);
     expect((await receive(post(signed(nowSeconds)))).status).toBe(503);
     expect(log).toEqual([
       expect.stringMatching(/rejected: timeout; the body did not arrive within timeoutMs/),
-      expect.stringMatching(/accept or the inbox took longer than timeoutMs; responded 503/),
+      expect.stringMatching(/handler or the inbox took longer than timeoutMs; responded 503/),
     ]);
   });
 

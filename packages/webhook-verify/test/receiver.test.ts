@@ -11,10 +11,10 @@ import { createGate, createTestReceiver, post } from "./receiver-setup.ts";
 import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
 
 describe("a valid delivery", () => {
-  it("responds 204 after accept has resolved", async () => {
+  it("responds 204 after handler has resolved", async () => {
     const seen: string[] = [];
     const { receive, outcomes } = createTestReceiver({
-      accept: (event) => void seen.push(event.id),
+      handler: (event) => void seen.push(event.id),
       now: () => 1_767_225_600_999,
     });
     const response = await receive(post(signedDelivery(balanceChanged(), { timestamp: 1_767_225_600 })));
@@ -29,7 +29,7 @@ describe("a valid delivery", () => {
 
   it("calls process after the response", async () => {
     const seen: string[] = [];
-    const { receive } = createTestReceiver({ process: (event) => void seen.push(event.id) });
+    const { receive } = createTestReceiver({ afterResponse: (event) => void seen.push(event.id) });
     const response = await receive(post(signedDelivery(balanceChanged())));
     expect([response.status, seen]).toEqual([204, []]);
     await response.afterResponse?.();
@@ -39,7 +39,7 @@ describe("a valid delivery", () => {
   it("leaves no timer when it has responded", async () => {
     const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const { opened, open } = createGate();
-    const { receive } = createTestReceiver({ timeoutMs: 60_000, accept: () => opened });
+    const { receive } = createTestReceiver({ timeoutMs: 60_000, handler: () => opened });
     const before = countTimers();
     const response = receive(post(signedDelivery(balanceChanged())));
     expect(countTimers()).toBe(before + 1);
@@ -48,12 +48,12 @@ describe("a valid delivery", () => {
     expect(countTimers()).toBe(before);
   });
 
-  it("passes the id, the bytes and the time of the delivery to accept", async () => {
+  it("passes the id, the bytes and the time of the delivery to handler", async () => {
     const seen: unknown[] = [];
     const nowMs = Date.now();
     const { receive } = createTestReceiver({
       now: () => nowMs,
-      accept: (_event, { id, rawBody, receivedAt, signal }) =>
+      handler: (_event, { id, rawBody, receivedAt, signal }) =>
         void seen.push([id, new TextDecoder().decode(rawBody), receivedAt.getTime(), signal.aborted]),
     });
     const delivery = signedDelivery(balanceChanged());
@@ -68,7 +68,7 @@ describe("a valid delivery", () => {
 
   it("accepts an event of an unknown type", async () => {
     const seen: string[] = [];
-    const { receive } = createTestReceiver({ accept: (event) => void seen.push(event.type) });
+    const { receive } = createTestReceiver({ handler: (event) => void seen.push(event.type) });
     const event = { id: "evt_1", type: "card.renamed", createdAt: "2026-01-01T00:00:00.000Z" };
     expect((await receive(post(signedDelivery(event)))).status).toBe(204);
     expect(seen).toEqual(["card.renamed"]);
@@ -76,7 +76,7 @@ describe("a valid delivery", () => {
 
   it("uses the type in the signed body, and reports a header that names another", async () => {
     const seen: string[] = [];
-    const { receive, outcomes } = createTestReceiver({ accept: (event) => void seen.push(event.type) });
+    const { receive, outcomes } = createTestReceiver({ handler: (event) => void seen.push(event.type) });
     const delivery = signedDelivery(balanceChanged());
     delivery.headers["service-event"] = "card.added";
     expect((await receive(post(delivery))).status).toBe(204);
@@ -131,7 +131,7 @@ describe("a valid delivery", () => {
   });
 
   it("reads headers of any case, from a record and from Headers", async () => {
-    const { receive } = createTestReceiver({ accept: () => {} });
+    const { receive } = createTestReceiver({ handler: () => {} });
     const delivery = signedDelivery(balanceChanged());
     const upper = Object.fromEntries(
       Object.entries(delivery.headers).map(([name, value]) => [name.toUpperCase(), value]),
@@ -163,7 +163,7 @@ describe("a valid delivery whose data differs from the contract", () => {
   ])("accepts %s with %j, and reports the paths", async (type, data, paths) => {
     const seen: unknown[] = [];
     const { receive, outcomes } = createTestReceiver({
-      accept: (event) => void seen.push(event, isKnownEvent(event)),
+      handler: (event) => void seen.push(event, isKnownEvent(event)),
     });
     const event = other(type, data);
     expect((await receive(post(signedDelivery(event)))).status).toBe(204);
@@ -216,11 +216,11 @@ describe("a valid delivery whose data differs from the contract", () => {
     expect(outcomes.filter((outcome) => "unexpectedData" in outcome)).toHaveLength(6);
   });
 
-  it("responds 503 when onEvents has neither `unknown` nor `other`", async () => {
+  it("responds 503 when onEvents has neither `unexpectedData` nor `otherTypes`", async () => {
     const called: string[] = [];
     const handler = (event: { type: string }) => void called.push(event.type);
     const { receive, outcomes, log } = createTestReceiver({
-      accept: onEvents({
+      handler: onEvents({
         "card.added": handler,
         "card.removed": handler,
         "balance.changed": handler,
@@ -264,7 +264,7 @@ describe("a signed body that is not an event", () => {
     ],
   ])("responds 400 to %s, and logs why", async (_name, body, why) => {
     const accepted: unknown[] = [];
-    const { receive, log, outcomes } = createTestReceiver({ accept: (event) => void accepted.push(event) });
+    const { receive, log, outcomes } = createTestReceiver({ handler: (event) => void accepted.push(event) });
     const signature = signWebhookSync({ rawBody: body, secret });
     const headers = { "service-signature": signature };
     expect((await receive({ method: "POST", headers, rawBody: body })).status).toBe(400);
@@ -282,7 +282,7 @@ describe("a signed body that is not an event", () => {
 });
 
 it("logs the type and the id of an event on one line, and shortens them", async () => {
-  const { receive, log } = createTestReceiver({ accept: () => Promise.reject(new Error("down")) });
+  const { receive, log } = createTestReceiver({ handler: () => Promise.reject(new Error("down")) });
   const event = { id: "evt\n1 is fine\u2028\u202e", type: "x\r\n".repeat(5_000), createdAt: "x" };
   expect((await receive(post(signedDelivery(JSON.stringify(event))))).status).toBe(503);
   expect(log).toHaveLength(1);
@@ -349,7 +349,7 @@ describe("a listener that fails", () => {
     [
       "log throws",
       {
-        accept: () => Promise.reject(new Error("x")),
+        handler: () => Promise.reject(new Error("x")),
         log: () => {
           throw new Error("disk full");
         },
@@ -358,7 +358,7 @@ describe("a listener that fails", () => {
     [
       "log rejects",
       {
-        accept: () => Promise.reject(new Error("x")),
+        handler: () => Promise.reject(new Error("x")),
         log: async () => Promise.reject(new Error("disk full")),
       },
     ],
@@ -366,7 +366,9 @@ describe("a listener that fails", () => {
     "does not affect the delivery when %s",
     async (_name, options) => {
       const { receive, log } = createTestReceiver(options);
-      expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(options.accept ? 503 : 204);
+      expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(
+        options.handler ? 503 : 204,
+      );
       expect(log.join()).not.toContain("600100200");
     },
   );

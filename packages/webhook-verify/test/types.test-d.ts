@@ -108,13 +108,13 @@ test("onEvents types each handler, and reports a missing one", () => {
     "tier.changed": nothing,
     "consent.changed": nothing,
     ping: nothing,
-    unknown: (unknown) => void expectTypeOf(unknown).toEqualTypeOf<UnknownEvent>(),
+    unexpectedData: (unknown) => void expectTypeOf(unknown).toEqualTypeOf<UnknownEvent>(),
   });
-  onEvents({ "balance.changed": nothing, other: nothing });
-  // @ts-expect-error five handlers are missing, and there is no `other`
+  onEvents({ "balance.changed": nothing, otherTypes: nothing });
+  // @ts-expect-error five handlers are missing, and there is no `otherTypes`
   onEvents({ "balance.changed": nothing });
   // @ts-expect-error this event type does not exist
-  onEvents({ "balance.change": nothing, other: nothing });
+  onEvents({ "balance.change": nothing, otherTypes: nothing });
 });
 
 test("each adapter fits its framework", () => {
@@ -129,7 +129,7 @@ test("each adapter fits its framework", () => {
   expectTypeOf(koaReceiver({ secret: "s" })).toExtend<Middleware>();
 });
 
-test("a Lambda receiver handles every kind of event, and does not accept process", () => {
+test("a Lambda receiver handles every kind of event, and has no afterResponse", () => {
   const handler = lambdaReceiver({ secret: "s" });
   expectTypeOf(handler).toExtend<APIGatewayProxyHandlerV2>();
   expectTypeOf(handler).toExtend<ALBHandler>();
@@ -138,7 +138,7 @@ test("a Lambda receiver handles every kind of event, and does not accept process
   // The type of a REST API does not allow `headers: undefined`, so the result omits it.
   expectTypeOf(handler).toExtend<APIGatewayProxyHandler>();
   // @ts-expect-error a function is frozen after its response
-  lambdaReceiver({ secret: "s", process: () => {} });
+  lambdaReceiver({ secret: "s", afterResponse: () => {} });
 });
 
 test("the secret is required", () => {

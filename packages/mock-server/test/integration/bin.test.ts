@@ -72,7 +72,7 @@ describe("loyalty-cards-mock", () => {
   it("signs with the secret of the seed, after a reset too", async () => {
     const secret = "whsec_only_for_development";
     const events: WebhookEvent[] = [];
-    const receiver = createServer(nodeReceiver({ secret, accept: (event) => void events.push(event) }));
+    const receiver = createServer(nodeReceiver({ secret, handler: (event) => void events.push(event) }));
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void receiver.close());
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;

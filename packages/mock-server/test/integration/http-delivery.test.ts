@@ -35,7 +35,7 @@ it("delivers webhooks that a real receiver verifies, also after the clock moved 
   const receive = (...args: Parameters<ReturnType<typeof nodeReceiver>>) =>
     nodeReceiver({
       secret,
-      accept: (event) => {
+      handler: (event) => {
         if (failures-- > 0) throw new Error("not yet");
         seen.push(event.type);
       },

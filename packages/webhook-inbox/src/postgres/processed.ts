@@ -68,7 +68,7 @@ export async function ensureTables(client: PostgresClient): Promise<void> {
  *       if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
  *       await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
  *     }),
- *   other: () => {},
+ *   otherTypes: () => {},
  * });
  * ```
  */

@@ -60,7 +60,7 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
  * import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
  *
  * const inbox = sqliteInbox({ file: "inbox.db" });
- * inbox.work(onEvents({ "balance.changed": ({ data }) => console.log(data.balance), other: () => {} }));
+ * inbox.work(onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }));
  * export const receive = expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
  * process.once("SIGTERM", () => inbox.close());
  * ```

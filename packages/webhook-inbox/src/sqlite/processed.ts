@@ -80,7 +80,7 @@ export function markProcessed(database: SqliteDatabase, event: Pick<OrderedEvent
  *         if (!isNewest(database, `balance of ${passId}`, event)) return; // a newer balance is stored
  *         database.prepare("UPDATE users SET balance = ? WHERE card = ?").run(balance, passId);
  *       }),
- *     other: () => {},
+ *     otherTypes: () => {},
  *   }),
  * );
  * ```

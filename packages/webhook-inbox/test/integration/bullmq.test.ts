@@ -70,7 +70,7 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     const handled: [number, number | undefined][] = [];
     const handler = onEvents<QueueDelivery>({
       "balance.changed": ({ data }, { attempt }) => void handled.push([data.balance, attempt]),
-      other: () => {},
+      otherTypes: () => {},
     });
     work(queue, inboxHandler(handler, { onOutcome: recorded.onOutcome }));
     await recorded.until("done");

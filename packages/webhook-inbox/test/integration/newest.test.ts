@@ -76,7 +76,7 @@ describe.each(["in order", "in reverse order"] as const)("events that arrive %s"
             if (!inSqlite.isNewest(database, passId, event)) return;
             database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
           }),
-        other: () => {},
+        otherTypes: () => {},
       }),
     );
     const expected = await buyTwice(order, { inbox });
@@ -103,7 +103,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     "events that arrive %s keep the newer balance forty times",
     async (order) => {
       await pool.query("TRUNCATE balances");
-      const accept = onEvents({
+      const handler = onEvents({
         "balance.changed": (event) =>
           inPostgres.withPgTransaction(pool, async (transaction) => {
             if (!(await inPostgres.markProcessed(transaction, event))) return;
@@ -113,9 +113,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
               "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = $2";
             await transaction.query(upsert, [passId, balance]);
           }),
-        other: () => {},
+        otherTypes: () => {},
       });
-      const expected = await buyTwice(order, { accept });
+      const expected = await buyTwice(order, { handler });
       const { rows } = await pool.query("SELECT card, balance FROM balances");
       expect(new Map(rows.map(({ card, balance }) => [card, balance]))).toEqual(expected);
     },

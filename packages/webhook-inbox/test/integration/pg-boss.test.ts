@@ -35,7 +35,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     const handled: number[] = [];
     const handler = onEvents({
       "balance.changed": ({ data }) => void handled.push(data.balance),
-      other: () => {},
+      otherTypes: () => {},
     });
     await boss.work(
       queue,

@@ -39,7 +39,7 @@ describe.each(engines)("with %s", (_name, open) => {
     const balances: number[] = [];
     for (const balance of [1, 2, 3]) await put(inbox, balanceChanged(`evt_${balance}`, balance));
     inbox.work(
-      onEvents({ "balance.changed": ({ data }) => void balances.push(data.balance), other: () => {} }),
+      onEvents({ "balance.changed": ({ data }) => void balances.push(data.balance), otherTypes: () => {} }),
       { concurrency: 1 },
     );
     await put(inbox, balanceChanged("evt_4", 4));

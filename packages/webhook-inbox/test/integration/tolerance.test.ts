@@ -69,7 +69,7 @@ function receiving(inbox: Inbox) {
 }
 
 const uncalled = () => Promise.reject(new Error("called with unexpected data"));
-/** Handlers for every known event type, without `unknown` and `other`. */
+/** Handlers for every known event type, without `unexpectedData` and `otherTypes`. */
 const knownOnly: EventHandlers = {
   "card.added": uncalled,
   "card.removed": uncalled,
@@ -81,7 +81,7 @@ const knownOnly: EventHandlers = {
 
 function describeTolerance(name: string, open: () => Promise<Opened>): void {
   describe(name, () => {
-    it("stores events whose data differs from the contract, and passes them to `unknown`", async () => {
+    it("stores events whose data differs from the contract, and passes them to `unexpectedData`", async () => {
       const { inbox, work, recorded } = await open();
       const { deliver, recorded: received } = receiving(inbox);
       for (const [event] of unexpected) expect(await deliver(JSON.stringify(event))).toBe(204);
@@ -96,15 +96,15 @@ function describeTolerance(name: string, open: () => Promise<Opened>): void {
       await work(
         onEvents({
           ...knownOnly,
-          other: uncalled,
-          unknown: (event) => void unknown.push([event.id, isKnownEvent(event)]),
+          otherTypes: uncalled,
+          unexpectedData: (event) => void unknown.push([event.id, isKnownEvent(event)]),
         }),
       );
       await recorded.until("done", unexpected.length);
       expect(unknown.sort()).toEqual(unexpected.map(([event]) => [getId(event), false]).sort());
     });
 
-    it("dead-letters an event with unexpected data when onEvents has neither `unknown` nor `other`", async () => {
+    it("dead-letters an event with unexpected data when onEvents has neither `unexpectedData` nor `otherTypes`", async () => {
       const { inbox, work, recorded } = await open();
       const { deliver } = receiving(inbox);
       const [[event] = [{}]] = unexpected;

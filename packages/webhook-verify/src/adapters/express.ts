@@ -9,7 +9,7 @@ import { nodeHandler } from "./node-request.ts";
 declare global {
   namespace Express {
     interface Request {
-      /** The verified event, when the receiver has no `accept`, `process` or `inbox` and the next handler responds. */
+      /** The verified event, when the receiver has no `handler`, `afterResponse` or `inbox` and the next handler responds. */
       webhookEvent?: WebhookEvent;
     }
   }
@@ -19,11 +19,11 @@ const fix =
   'Mount app.post("/webhooks", expressReceiver({ … })) above app.use(express.json()), or exclude that path from it.';
 
 const missingHandler =
-  "a delivery was verified and then got the response 404: expressReceiver has neither accept, process nor inbox, and no handler after it responded. " +
-  'Write expressReceiver({ secret, accept: (event) => … }), or a handler after it: app.post("/webhooks", expressReceiver({ secret }), (req, res) => { …req.webhookEvent…; res.sendStatus(204); }).';
+  "a delivery was verified and then got the response 404: expressReceiver has neither handler, afterResponse nor inbox, and no handler after it responded. " +
+  'Write expressReceiver({ secret, handler: (event) => … }), or a handler after it: app.post("/webhooks", expressReceiver({ secret }), (req, res) => { …req.webhookEvent…; res.sendStatus(204); }).';
 
 /**
- * Creates a route handler. Without `accept`, `process` and `inbox` it sets `req.webhookEvent` and calls `next()`, and the next
+ * Creates a route handler. Without `handler`, `afterResponse` and `inbox` it sets `req.webhookEvent` and calls `next()`, and the next
  * handler responds. When no handler follows and the response is 404, that is logged.
  * @throws {TypeError} as createReceiver does.
  * @example
@@ -33,12 +33,12 @@ const missingHandler =
  * import express from "express";
  *
  * const balances = new Map<string, number>();
- * const accept = onEvents({
+ * const handler = onEvents({
  *   "balance.changed": ({ data }) => balances.set(data.passId, data.balance),
- *   other: () => {},
+ *   otherTypes: () => {},
  * });
  * const app = express();
- * app.post("/webhooks", expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", accept }));
+ * app.post("/webhooks", expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * app.use(express.json()); // after the webhook route
  * ```
  */
@@ -47,7 +47,7 @@ export function expressReceiver(options: ReceiverOptions): RequestHandler {
   if (hasHandler(options)) return (request, response) => handle(request, response);
   if (options.dedupe !== undefined) {
     throw new TypeError(
-      "dedupe needs accept, process or inbox: the receiver cannot know whether the next handler succeeds.",
+      "dedupe needs handler, afterResponse or inbox: the receiver cannot know whether the next handler succeeds.",
     );
   }
   const reporter = createReporter(options);

@@ -22,7 +22,7 @@ export interface FastifyReceiverOptions extends ReceiverOptions {
 const fix = "A hook of the parent read the body; register fastifyReceiver outside that scope.";
 
 /**
- * A plugin: `app.register(fastifyReceiver, { path: "/webhooks", secret, accept })`. It registers POST only, so that the
+ * A plugin: `app.register(fastifyReceiver, { path: "/webhooks", secret, handler })`. It registers POST only, so that the
  * application can have other methods on the same path; methods that it does not have respond 405.
  * @throws {TypeError} as createReceiver does, and for a missing path.
  * @example
@@ -32,11 +32,11 @@ const fix = "A hook of the parent read the body; register fastifyReceiver outsid
  * import fastify from "fastify";
  *
  * const app = fastify();
- * const accept = onEvents({
+ * const handler = onEvents({
  *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   other: () => {},
+ *   otherTypes: () => {},
  * });
- * app.register(fastifyReceiver, { path: "/webhooks", secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", accept });
+ * app.register(fastifyReceiver, { path: "/webhooks", secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
  * ```
  */
 export async function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {

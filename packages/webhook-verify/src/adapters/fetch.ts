@@ -9,7 +9,7 @@ const fix =
   "Pass the Request before anything reads its body, or give request.clone() to the code that reads it first.";
 
 /**
- * Creates a handler. When an argument has `waitUntil`, the platform stays alive for `process`, so
+ * Creates a handler. When an argument has `waitUntil`, the platform stays alive for `afterResponse`, so
  * `export default { fetch: fetchReceiver({ … }) }` works on Workers.
  * @throws {TypeError} as createReceiver does.
  * @example
@@ -18,11 +18,11 @@ const fix =
  * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
  * import { Hono } from "hono";
  *
- * const accept = onEvents({
+ * const handler = onEvents({
  *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   other: () => {},
+ *   otherTypes: () => {},
  * });
- * const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", accept });
+ * const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
  * export default new Hono().post("/webhooks", (context) => receive(context.req.raw));
  * ```
  */

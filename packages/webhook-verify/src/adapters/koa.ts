@@ -39,12 +39,12 @@ const fix =
  * import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
  * import Koa from "koa";
  *
- * const accept = onEvents({
+ * const handler = onEvents({
  *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   other: () => {},
+ *   otherTypes: () => {},
  * });
  * const router = new Router();
- * router.post("/webhooks", koaReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", accept }));
+ * router.post("/webhooks", koaReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * export const app = new Koa().use(router.routes()); // before bodyParser()
  * ```
  */

@@ -26,7 +26,7 @@ const fix = "Remove the middleware that parses the body (such as httpJsonBodyPar
 
 /**
  * Creates a handler: `export const handler = lambdaReceiver({ … })`.
- * @throws {TypeError} as createReceiver does, and for `process`.
+ * @throws {TypeError} as createReceiver does, and for `afterResponse`.
  * @example
  * ```ts
  * import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -34,16 +34,18 @@ const fix = "Remove the middleware that parses the body (such as httpJsonBodyPar
  *
  * export const handler = lambdaReceiver({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
- *   accept: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), other: () => {} }),
+ *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
  * });
  * ```
  */
 export function lambdaReceiver(
-  options: Omit<ReceiverOptions, "process">, // a function is frozen after its response
+  options: Omit<ReceiverOptions, "afterResponse">, // a function is frozen after its response
 ): (event: LambdaEvent) => Promise<LambdaResult> {
   const receive = createAdapterReceiver(options);
-  if ("process" in options) {
-    throw new TypeError("A function is frozen after its response: use accept or inbox instead of process.");
+  if ("afterResponse" in options) {
+    throw new TypeError(
+      "A function is frozen after its response: use handler or inbox instead of afterResponse.",
+    );
   }
   return async (invocation) => {
     const event = invocation ?? {}; // a function can be called with anything

@@ -24,13 +24,13 @@ const fix =
  * import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
  * import type { INestApplication } from "@nestjs/common";
  *
- * const accept = onEvents({
+ * const handler = onEvents({
  *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   other: () => {},
+ *   otherTypes: () => {},
  * });
  * // In main.ts, after NestFactory.create(AppModule) and before app.listen():
  * export const receiveWebhooks = (app: INestApplication) =>
- *   app.use("/webhooks", nestReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", accept }));
+ *   app.use("/webhooks", nestReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * ```
  */
 export function nestReceiver(

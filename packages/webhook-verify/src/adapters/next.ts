@@ -7,7 +7,7 @@ import { receiveRequest, runAfter, toResponse } from "./web-request.ts";
 
 /** The options of a receiver, and Next's `after`. */
 export interface NextRouteOptions extends ReceiverOptions {
-  /** `after` of `next/server`: it keeps a serverless function alive for `process`. */
+  /** `after` of `next/server`: it keeps a serverless function alive for `afterResponse`. */
   after?: (task: () => Promise<void>) => void;
 }
 
@@ -25,7 +25,7 @@ const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to 
  *
  * export const POST = nextRoute({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
- *   accept: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), other: () => {} }),
+ *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
  * });
  * ```
  */
@@ -61,7 +61,7 @@ function schedule(task: () => Promise<void>, after: NextRouteOptions["after"]): 
  * export const config = { api: { bodyParser: false } } satisfies typeof rawBodyConfig;
  * export default nextPagesHandler({
  *   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
- *   accept: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), other: () => {} }),
+ *   handler: onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} }),
  * });
  * ```
  */

@@ -15,11 +15,11 @@ const fix = "Pass the request to the receiver before anything reads its body.";
  * import { onEvents } from "@loyalty-cards/webhook-verify";
  * import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
  *
- * const accept = onEvents({
+ * const handler = onEvents({
  *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   other: () => {},
+ *   otherTypes: () => {},
  * });
- * const receive = nodeReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", accept });
+ * const receive = nodeReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
  * createServer((request, response) => {
  *   if (request.url === "/webhooks") return void receive(request, response);
  *   response.writeHead(404).end();

@@ -231,7 +231,7 @@ const adviceByStatus: Readonly<Record<number, string>> = {
   400: "The receiver did not find an event in the body: give it the bytes as they arrived, before any parser such as express.json() or bodyParser().",
   401: "The signature did not match. Check that the receiver has the secret of this endpoint, and that no parser such as express.json() reads or changes the body before it. The receiver's log names the reason.",
   403: "Something in front of the receiver rejects the request: exempt this path from CSRF protection, bot protection and logins. The signature authenticates a delivery.",
-  404: "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without accept, process or inbox needs a handler after it.",
+  404: "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without handler, afterResponse or inbox needs a handler after it.",
   405: "The path exists and does not accept POST: mount the receiver for POST, and check the path.",
   408: "The body did not reach the receiver: check for a parser that reads it first, or a proxy that delays it.",
   413: "A limit in front of the receiver is below a few hundred bytes: raise the proxy's or the parser's limit.",
@@ -240,7 +240,7 @@ const adviceByStatus: Readonly<Record<number, string>> = {
   429: "A rate limiter rejects the request: exempt this path from it.",
   500: "The receiver failed: read its log. Most often a parser such as express.json() or bodyParser() read the body before it, or it has no secret.",
   502: "The proxy did not reach the receiver: check that it runs, and the address and port that the proxy sends to.",
-  503: "The receiver could not store the event, or took too long: its log says what accept or the inbox threw. A proxy without a running receiver responds 503 too.",
+  503: "The receiver could not store the event, or took too long: its log says what handler or the inbox threw. A proxy without a running receiver responds 503 too.",
   504: "The receiver did not respond to the proxy in time: respond first and work afterwards, and check the address that the proxy sends to.",
 };
 

@@ -12,7 +12,7 @@ import { check } from "../doctor-run.ts";
 import { secret } from "../signed-delivery.ts";
 import { correctSteps, parsePairs, startReceiver } from "../wrong-receivers.ts";
 
-const options: ReceiverOptions = { secret, accept: () => {}, log: () => {} };
+const options: ReceiverOptions = { secret, handler: () => {}, log: () => {} };
 
 const respondAlways = (status: number) =>
   listening(
@@ -54,7 +54,7 @@ it.each<[string, () => Promise<RunningServer>, RegExp]>([
   [
     "an Express app without the route: 404",
     () => listening(createServer(express())),
-    /check the path.*accept, process or inbox/,
+    /check the path.*handler, afterResponse or inbox/,
   ],
   ["a path without POST: 405", () => respondAlways(405), /mount the receiver for POST/],
   ["CSRF protection: 403", () => respondAlways(403), /CSRF/],
@@ -62,10 +62,10 @@ it.each<[string, () => Promise<RunningServer>, RegExp]>([
   ["a rate limiter: 429", () => respondAlways(429), /rate limiter/],
   ["a proxy without a receiver: 502", () => respondAlways(502), /proxy did not reach the receiver/],
   [
-    "accept that fails: 503",
+    "handler that fails: 503",
     () =>
-      listening(createServer(nodeReceiver({ ...options, accept: () => Promise.reject(new Error("down")) }))),
-    /accept or the inbox/,
+      listening(createServer(nodeReceiver({ ...options, handler: () => Promise.reject(new Error("down")) }))),
+    /handler or the inbox/,
   ],
   ["an unexpected status: 418", () => respondAlways(418), /read the receiver's log/],
   ["a redirect", () => respondAlways(302), /does not follow redirects/],

@@ -154,7 +154,7 @@ describe.concurrent("the doctor", { timeout: 60_000 }, () => {
     const controller = new AbortController();
     const reason = new Error("enough");
     const running = checkEffects(
-      startShop(() => ({ accept: () => {} })),
+      startShop(() => ({ handler: () => {} })),
       onTestFinished,
       {
         effectTimeoutMs: 60_000,

@@ -17,7 +17,7 @@ import { check } from "../doctor-run.ts";
 import { secret } from "../signed-delivery.ts";
 import { startReceiver, wrongReceivers } from "../wrong-receivers.ts";
 
-const options: ReceiverOptions = { secret, accept: () => {}, dedupe: memoryDedupe(), timeoutMs: 1_500 };
+const options: ReceiverOptions = { secret, handler: () => {}, dedupe: memoryDedupe(), timeoutMs: 1_500 };
 
 // Concurrent: each run waits most of its time for the receiver's timeout of a stalled body.
 describe.concurrent("the doctor", () => {

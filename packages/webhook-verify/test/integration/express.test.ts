@@ -46,7 +46,7 @@ for (const [name, framework] of [
     });
   });
 
-  describe(`${name}, with neither accept, process nor inbox`, () => {
+  describe(`${name}, with neither handler, afterResponse nor inbox`, () => {
     async function serve() {
       const app = framework();
       app.post("/webhooks", expressReceiver({ secret }), (request, response) => {
@@ -74,7 +74,7 @@ for (const [name, framework] of [
         expect((await send(server.url, signedDelivery(balanceChanged(id)))).status).toBe(404);
       }
       const explained =
-        /expressReceiver has neither accept, process nor inbox, and no handler after it.* Write expressReceiver\(/;
+        /expressReceiver has neither handler, afterResponse nor inbox, and no handler after it.* Write expressReceiver\(/;
       await expect.poll(() => log).toEqual([expect.stringMatching(explained)]);
     });
 
@@ -95,7 +95,7 @@ for (const [name, framework] of [
     });
 
     it("throws for dedupe, because it cannot know whether the next handler succeeds", () => {
-      expect(() => expressReceiver({ secret, dedupe: memoryDedupe() })).toThrow(/dedupe needs accept/);
+      expect(() => expressReceiver({ secret, dedupe: memoryDedupe() })).toThrow(/dedupe needs handler/);
     });
 
     it("does not call the next handler for a forged delivery", async () => {

@@ -55,7 +55,7 @@ it.each([
 ])("does not change %s of the other Fastify routes", async (_name, prepare) => {
   const app = fastify();
   prepare(app);
-  await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
+  await app.register(fastifyReceiver, { path: "/webhooks", secret, handler: () => {} });
   app.post("/orders", async (request) => ({ got: request.body }));
   const { url, close } = await listening(app);
   onTestFinished(async () => void (await close()));
@@ -70,7 +70,7 @@ it.each(["garbage;;;=", ""])(
   "Fastify verifies the bytes also when the content type is malformed: %j",
   async (contentType) => {
     const app = fastify();
-    await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
+    await app.register(fastifyReceiver, { path: "/webhooks", secret, handler: () => {} });
     const { url, close } = await listening(app);
     onTestFinished(async () => void (await close()));
     const { body, headers } = signedDelivery(balanceChanged());
@@ -83,14 +83,14 @@ it.each(["garbage;;;=", ""])(
 it("verifies an injected delivery, and one over HTTP/2", async () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const app = fastify();
-  await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
+  await app.register(fastifyReceiver, { path: "/webhooks", secret, handler: () => {} });
   onTestFinished(async () => void (await app.close()));
   expect((await app.inject({ method: "POST", url: "/webhooks", payload: body, headers })).statusCode).toBe(
     204,
   );
 
   const http2 = fastify({ http2: true });
-  await http2.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {} });
+  await http2.register(fastifyReceiver, { path: "/webhooks", secret, handler: () => {} });
   const address = await http2.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(async () => void (await http2.close()));
   expect(await overHttp2(address, body, headers)).toBe(204);
@@ -98,7 +98,7 @@ it("verifies an injected delivery, and one over HTTP/2", async () => {
 });
 
 const receiver: FastifyPluginAsync = async (app) => {
-  await app.register(fastifyReceiver, { path: "/webhooks", secret, accept: () => {}, log: () => {} });
+  await app.register(fastifyReceiver, { path: "/webhooks", secret, handler: () => {}, log: () => {} });
 };
 
 it.each<[string, (app: FastifyInstance) => Promise<unknown>]>([
@@ -148,8 +148,8 @@ it("responds 405 under prefixes and with parameters, and 404 on other paths", as
   app.setNotFoundHandler((_request, reply) => reply.code(404).send("the application's own"));
   await app.register(
     async (shop) => {
-      await shop.register(fastifyReceiver, { path: "/:shop/webhooks", secret, accept: () => {} });
-      await shop.register(fastifyReceiver, { prefix: "/top", path: "/", secret, accept: () => {} });
+      await shop.register(fastifyReceiver, { path: "/:shop/webhooks", secret, handler: () => {} });
+      await shop.register(fastifyReceiver, { prefix: "/top", path: "/", secret, handler: () => {} });
     },
     { prefix: "/hooks" },
   );

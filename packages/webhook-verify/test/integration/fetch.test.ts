@@ -35,7 +35,7 @@ describeAdapter("fetch in Hono", {
 it("passes the work after the response to waitUntil", async () => {
   const seen: string[] = [];
   const kept: Promise<unknown>[] = [];
-  const receive = fetchReceiver({ secret, process: (event) => void seen.push(event.id) });
+  const receive = fetchReceiver({ secret, afterResponse: (event) => void seen.push(event.id) });
   const { body, headers } = signedDelivery(balanceChanged());
   const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
   const response = await receive(
@@ -49,7 +49,7 @@ it("passes the work after the response to waitUntil", async () => {
 });
 
 it("rejects a body over the limit at once, even of a cloned request", async () => {
-  const receive = fetchReceiver({ secret, accept: () => {}, maxBodyBytes: 10 });
+  const receive = fetchReceiver({ secret, handler: () => {}, maxBodyBytes: 10 });
   const { body, headers } = signedDelivery(balanceChanged());
   const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
   request.clone();
@@ -60,7 +60,7 @@ it.each([true, false])(
   "responds 500 when another reader has locked the body (with content-length: %s)",
   async (isAnnounced) => {
     const log: string[] = [];
-    const receive = fetchReceiver({ secret, accept: () => {}, log: (line) => log.push(line) });
+    const receive = fetchReceiver({ secret, handler: () => {}, log: (line) => log.push(line) });
     const { body, headers } = signedDelivery(balanceChanged());
     if (isAnnounced) headers["content-length"] = String(body.length);
     const request = new Request("https://shop.test/webhooks", { method: "POST", body, headers });
@@ -80,7 +80,7 @@ it("responds 413 when content-length is too low, and 400 when the body fails", a
       headers,
       duplex: "half",
     } as RequestInit);
-  const receive = fetchReceiver({ secret, accept: () => {}, maxBodyBytes: 10 });
+  const receive = fetchReceiver({ secret, handler: () => {}, maxBodyBytes: 10 });
   expect((await receive(request(body))).status).toBe(413);
   const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("reset")) });
   expect((await receive(request(broken))).status).toBe(400);

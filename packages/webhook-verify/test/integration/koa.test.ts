@@ -32,7 +32,7 @@ for (const [name, Framework] of [
 
 it("does not change the parser of other Koa routes", async () => {
   const app = new Koa();
-  app.use(new Router().post("/webhooks", koaReceiver({ secret, accept: () => {} })).routes());
+  app.use(new Router().post("/webhooks", koaReceiver({ secret, handler: () => {} })).routes());
   app.use(bodyParser());
   app.use((context) => {
     context.body = (context.request as KoaContext["request"]).body;

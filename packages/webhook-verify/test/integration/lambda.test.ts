@@ -26,12 +26,12 @@ it.each([
   ],
   ["a schedule", { source: "aws.events", "detail-type": "Scheduled Event" }],
 ] as [string, LambdaEvent][])("responds to %s without throwing", async (_name, event) => {
-  const receive = lambdaReceiver({ secret, accept: () => {} });
+  const receive = lambdaReceiver({ secret, handler: () => {} });
   expect([401, 405]).toContain((await receive(event)).statusCode);
 });
 
 it("does not decode a body over the limit", async () => {
-  const receive = lambdaReceiver({ secret, accept: () => {}, maxBodyBytes: 300 });
+  const receive = lambdaReceiver({ secret, handler: () => {}, maxBodyBytes: 300 });
   const event = (length: number) => {
     const raw = JSON.stringify(balanceChanged()).padEnd(length);
     const { body, headers } = signedDelivery(raw);
@@ -50,5 +50,5 @@ it("does not decode a body over the limit", async () => {
 it("responds 400 to invalid base64", async () => {
   const { headers } = signedDelivery(balanceChanged());
   const event = { httpMethod: "POST", headers, body: "%%%", isBase64Encoded: true };
-  expect((await lambdaReceiver({ secret, accept: () => {} })(event)).statusCode).toBe(400);
+  expect((await lambdaReceiver({ secret, handler: () => {} })(event)).statusCode).toBe(400);
 });

@@ -72,7 +72,7 @@ for (const [name, platform] of platforms) {
 
   describe(`NestJS on ${name}`, () => {
     async function serve(options: Partial<ReceiverOptions> = {}) {
-      const receive = nestReceiver({ secret, accept: () => {}, ...options });
+      const receive = nestReceiver({ secret, handler: () => {}, ...options });
       const server = await listening(await shop(platform(), { rawBody: true }, receive));
       onTestFinished(async () => void (await server.close()));
       return server.url;
@@ -80,7 +80,7 @@ for (const [name, platform] of platforms) {
 
     it("verifies the bytes of rawBody in a controller", async () => {
       const seen: string[] = [];
-      const url = await serve({ accept: ({ id }) => void seen.push(id) });
+      const url = await serve({ handler: ({ id }) => void seen.push(id) });
       const { body, headers } = signedDelivery(`${JSON.stringify(balanceChanged())}\n `);
       expect((await send(url, { body, headers })).status).toBe(204);
       expect((await send(url, { body: body.replace("120", "121"), headers })).status).toBe(401);
@@ -91,7 +91,7 @@ for (const [name, platform] of platforms) {
 
     it("does not change the parser of other routes", async () => {
       const app = await shop(platform());
-      app.use("/webhooks", nestReceiver({ secret, accept: () => {} }));
+      app.use("/webhooks", nestReceiver({ secret, handler: () => {} }));
       const { url, close } = await listening(app);
       onTestFinished(async () => void (await close()));
       expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(204);

@@ -36,7 +36,7 @@ it("passes the work after the response to `after` of next/server", async () => {
   const seen: string[] = [];
   const route = nextRoute({
     secret,
-    process: (event) => void seen.push(event.id),
+    afterResponse: (event) => void seen.push(event.id),
     after: (task) => tasks.push(task),
   });
   const { body, headers } = signedDelivery(balanceChanged());
@@ -54,7 +54,7 @@ it("calls process when `after` of next/server throws", async () => {
   const after = () => {
     throw new Error("outside a request scope");
   };
-  const route = nextRoute({ secret, process: (event) => processed(event.id), after });
+  const route = nextRoute({ secret, afterResponse: (event) => processed(event.id), after });
   const { body, headers } = signedDelivery(balanceChanged());
   expect((await route(new Request("https://shop.test/", { method: "POST", body, headers }))).status).toBe(
     204,

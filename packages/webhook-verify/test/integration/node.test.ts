@@ -7,10 +7,10 @@ import { describeAdapter, listening, send } from "../adapter-contract.ts";
 import { overHttp2 } from "../http2-request.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
-it("logs a warning without accept, process and inbox", () => {
+it("logs a warning without handler, afterResponse and inbox", () => {
   const log: string[] = [];
   nodeReceiver({ secret: "whsec_1", log: (line) => log.push(line) });
-  expect(log).toEqual([expect.stringMatching(/no accept, process or inbox/)]);
+  expect(log).toEqual([expect.stringMatching(/no handler, afterResponse or inbox/)]);
 });
 
 describeAdapter("node:http", {
@@ -18,7 +18,7 @@ describeAdapter("node:http", {
 });
 
 it("responds over HTTP/2", async () => {
-  const receive = nodeReceiver({ secret, accept: () => {}, maxBodyBytes: 1000 });
+  const receive = nodeReceiver({ secret, handler: () => {}, maxBodyBytes: 1000 });
   const server = createHttp2Server((request, response) => void receive(request as never, response as never));
   const { url, close } = await listening(server);
   const { body, headers } = signedDelivery(balanceChanged());
@@ -28,7 +28,7 @@ it("responds over HTTP/2", async () => {
 });
 
 it("does not fail when a response was sent before", async () => {
-  const receive = nodeReceiver({ secret, accept: () => {} });
+  const receive = nodeReceiver({ secret, handler: () => {} });
   const server = createServer((request, response) => {
     response.writeHead(503).end();
     void receive(request, response);
@@ -41,7 +41,7 @@ it("does not fail when a response was sent before", async () => {
 
 it("responds 500 after a middleware that decodes the body", async () => {
   const log: string[] = [];
-  const receive = nodeReceiver({ secret, accept: () => {}, log: (line) => log.push(line) });
+  const receive = nodeReceiver({ secret, handler: () => {}, log: (line) => log.push(line) });
   const server = createServer((request, response) => {
     request.setEncoding("utf8");
     void receive(request, response);

@@ -276,8 +276,10 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
       const listener = await adapter.listener({
         secret,
         timeoutMs: 2_000, // for uploads that stop
-        accept: ({ id }) => void accepted.add(id),
-        ...(name.startsWith("Lambda") ? {} : { process: ({ id }: { id: string }) => void processed.add(id) }),
+        handler: ({ id }) => void accepted.add(id),
+        ...(name.startsWith("Lambda")
+          ? {}
+          : { afterResponse: ({ id }: { id: string }) => void processed.add(id) }),
         monotonicNow: () => 0, // so that each reason is logged once
         log: (line) => {
           const reason = /^webhook-verify: rejected: ([a-z-]+)/.exec(line)?.[1];

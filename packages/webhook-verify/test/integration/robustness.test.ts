@@ -35,7 +35,7 @@ async function serve(
   const accepted: string[] = [];
   const listener = await adapter.listener({
     secret,
-    accept: ({ id }) => void accepted.push(id),
+    handler: ({ id }) => void accepted.push(id),
     log: (line) => void log.push(line),
     ...options,
   });
@@ -113,7 +113,7 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
     expect(calls).toBeGreaterThan(2);
   });
 
-  it("responds 503 when accept rejects with an unreadable error", async () => {
+  it("responds 503 when handler rejects with an unreadable error", async () => {
     const unreadable = new Error();
     for (const name of ["stack", "message", "name"]) {
       Object.defineProperty(unreadable, name, {
@@ -122,7 +122,7 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
         },
       });
     }
-    const { deliver, log } = await serve(adapter, version, { accept: () => Promise.reject(unreadable) });
+    const { deliver, log } = await serve(adapter, version, { handler: () => Promise.reject(unreadable) });
     expect(await getOutcome(deliver(signedDelivery(balanceChanged())))).toEqual([503, "60"]);
     expect(log).toEqual([expect.stringContaining("an unreadable error")]);
   });
@@ -137,7 +137,7 @@ describe.each(everyVersion.filter(([name]) => !name.startsWith("Lambda")))(
         failed = resolve;
       });
       const { deliver } = await serve(adapter, version, {
-        process: () => Promise.reject(Object.create(null)),
+        afterResponse: () => Promise.reject(Object.create(null)),
         log: () => {
           failed();
           throw new Error("full");

@@ -9,10 +9,10 @@ export const runtime = "edge";
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET_EDGE ?? "",
   dedupe: memoryDedupe(),
-  accept: onEvents({
+  handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
-    other: () => {},
+    otherTypes: () => {},
   }),
-  process: onEvents({ "balance.changed": ({ data }) => thank(data.passId), other: () => {} }),
+  afterResponse: onEvents({ "balance.changed": ({ data }) => thank(data.passId), otherTypes: () => {} }),
   after,
 });

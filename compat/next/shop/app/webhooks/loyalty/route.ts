@@ -7,10 +7,10 @@ import { saveBalance, thank } from "../../../back-office";
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
   dedupe: memoryDedupe(),
-  accept: onEvents({
+  handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
-    other: () => {},
+    otherTypes: () => {},
   }),
-  process: onEvents({ "balance.changed": ({ data }) => thank(data.passId), other: () => {} }),
+  afterResponse: onEvents({ "balance.changed": ({ data }) => thank(data.passId), otherTypes: () => {} }),
   after,
 });

@@ -4,7 +4,7 @@ import { saveBalance } from "../../../back-office";
 
 const receive = nextRoute({
   secret: "whsec_never_reached",
-  accept: (event) => saveBalance(event.id, 0),
+  handler: (event) => saveBalance(event.id, 0),
 });
 
 export async function POST(request: Request): Promise<Response> {

@@ -11,10 +11,10 @@ export const config = { api: { bodyParser: false } } satisfies typeof rawBodyCon
 export default nextPagesHandler({
   secret: () => process.env.LOYALTY_SIGNING_SECRET_PAGES ?? "",
   dedupe: memoryDedupe(),
-  accept: onEvents({
+  handler: onEvents({
     "balance.changed": ({ data }) => saveBalance(data.passId, data.balance),
-    other: () => {},
+    otherTypes: () => {},
   }),
-  process: onEvents({ "balance.changed": ({ data }) => thank(data.passId), other: () => {} }),
+  afterResponse: onEvents({ "balance.changed": ({ data }) => thank(data.passId), otherTypes: () => {} }),
 });
 // #endregion

@@ -4,5 +4,5 @@ import { saveBalance } from "../../../back-office";
 
 export default nextPagesHandler({
   secret: "whsec_never_reached",
-  accept: (event) => saveBalance(event.id, 0),
+  handler: (event) => saveBalance(event.id, 0),
 });

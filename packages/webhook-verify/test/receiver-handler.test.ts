@@ -1,25 +1,25 @@
-/** The receiver without a framework: accept, process, inbox and deduplication. */
+/** The receiver without a framework: handler, afterResponse, inbox and deduplication. */
 import { describe, expect, it } from "vitest";
 import { type DedupeStore, memoryDedupe } from "../src/index.ts";
 import { createGate, createTestReceiver, post } from "./receiver-setup.ts";
 import { balanceChanged, signedDelivery } from "./signed-delivery.ts";
 
 describe("accepting an event", () => {
-  it("responds 503 when accept rejects, so that the service delivers again", async () => {
+  it("responds 503 when handler rejects, so that the service delivers again", async () => {
     const { receive, outcomes } = createTestReceiver({
-      accept: () => Promise.reject(new Error("database down")),
+      handler: () => Promise.reject(new Error("database down")),
     });
     const response = await receive(post(signedDelivery(balanceChanged())));
     expect([response.status, response.headers]).toEqual([503, { "retry-after": "60" }]);
     expect(outcomes).toMatchObject([{ outcome: "failed", reason: "handler-error" }]);
   });
 
-  it("responds 503 when accept takes too long, and aborts its signal", async () => {
+  it("responds 503 when handler takes too long, and aborts its signal", async () => {
     let signal: AbortSignal | undefined;
     const { opened, open } = createGate();
     const { receive, outcomes } = createTestReceiver({
       timeoutMs: 100,
-      accept: (_event, delivery) => {
+      handler: (_event, delivery) => {
         signal = delivery.signal;
         return opened;
       },
@@ -36,7 +36,7 @@ describe("accepting an event", () => {
     const bodies: string[] = [];
     const processed: string[] = [];
     const { receive, outcomes } = createTestReceiver({
-      process: ({ id }) => void processed.push(id),
+      afterResponse: ({ id }) => void processed.push(id),
       inbox: {
         put: async (_event, { body }, { signal }) => {
           bodies.push(signal.aborted ? "too late" : Buffer.from(body).toString());
@@ -53,19 +53,21 @@ describe("accepting an event", () => {
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(["stored", "duplicate"]);
   });
 
-  it.each(["accept", "process"] as const)(
+  it.each(["handler", "afterResponse"] as const)(
     "logs the location of an error in %s and its consequence, and reports the error",
     async (name) => {
       const consequences = {
-        accept: "so the service delivers again",
-        process: "so the service does not deliver again",
+        handler: "so the service delivers again",
+        afterResponse: "so the service does not deliver again",
       };
       const error = new RangeError("+48600100200");
       const { receive, log, outcomes } = createTestReceiver({ [name]: () => Promise.reject(error) });
       const response = await receive(post(signedDelivery(balanceChanged())));
       await response.afterResponse?.();
       expect(log).toEqual([
-        expect.stringMatching(/balance\.changed evt_1 failed: RangeError at .*receiver-accept\.test\.ts:\d+/),
+        expect.stringMatching(
+          /balance\.changed evt_1 failed: RangeError at .*receiver-handler\.test\.ts:\d+/,
+        ),
       ]);
       expect(log.join()).toContain(consequences[name]);
       expect(log.join()).not.toContain("600100200");
@@ -75,13 +77,13 @@ describe("accepting an event", () => {
 
   it("logs no text of an error whose message looks like a stack", async () => {
     const error = new Error("duplicate key\n    at +48600100200 (customers:1:1)\n    at more");
-    const { receive, log } = createTestReceiver({ accept: () => Promise.reject(error) });
+    const { receive, log } = createTestReceiver({ handler: () => Promise.reject(error) });
     await receive(post(signedDelivery(balanceChanged())));
-    expect(log).toEqual([expect.stringMatching(/receiver-accept\.test\.ts:\d+/)]);
+    expect(log).toEqual([expect.stringMatching(/receiver-handler\.test\.ts:\d+/)]);
     expect(log.join()).not.toContain("600100200");
   });
 
-  it("logs an error of accept that follows the response", async () => {
+  it("logs an error of handler that follows the response", async () => {
     let fail: (error: Error) => void = () => {};
     const failing = new Promise<void>((_resolve, reject) => {
       fail = reject;
@@ -90,7 +92,7 @@ describe("accepting an event", () => {
     const log: string[] = [];
     const { receive } = createTestReceiver({
       timeoutMs: 10,
-      accept: () => failing,
+      handler: () => failing,
       log: (line) => {
         log.push(line);
         written.open();
@@ -103,14 +105,14 @@ describe("accepting an event", () => {
   });
 
   it.each([null, "text", undefined])("logs %s, thrown instead of an error", async (thrown) => {
-    const { receive, log } = createTestReceiver({ accept: () => Promise.reject(thrown) });
+    const { receive, log } = createTestReceiver({ handler: () => Promise.reject(thrown) });
     expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(503);
     expect(log).toEqual([expect.stringContaining("failed: a thrown ")]);
   });
 });
 
-describe("an inbox with accept", () => {
-  it("responds 204 only when accept has resolved, even if the inbox knows the event", async () => {
+describe("an inbox with handler", () => {
+  it("responds 204 only when handler has resolved, even if the inbox knows the event", async () => {
     const known = new Set<string>();
     const results = [() => Promise.reject(new Error("down")), () => Promise.resolve()];
     const { receive } = createTestReceiver({
@@ -121,7 +123,7 @@ describe("an inbox with accept", () => {
           return "stored";
         },
       },
-      accept: () => results.shift()?.(),
+      handler: () => results.shift()?.(),
     });
     const delivery = signedDelivery(balanceChanged());
     expect([(await receive(post(delivery))).status, (await receive(post(delivery))).status]).toEqual([
@@ -139,8 +141,8 @@ describe("accepting that ends after the response", () => {
     const { receive, outcomes } = createTestReceiver({
       timeoutMs: 100,
       dedupe: memoryDedupe(),
-      accept: () => opened,
-      process: (event) => {
+      handler: () => opened,
+      afterResponse: (event) => {
         processed.push(event.id);
         done.open();
       },
@@ -157,9 +159,9 @@ describe("accepting that ends after the response", () => {
 });
 
 describe("a duplicate", () => {
-  it("responds 204 for an accepted event, and does not call accept again", async () => {
+  it("responds 204 for an accepted event, and does not call handler again", async () => {
     let calls = 0;
-    const { receive, outcomes } = createTestReceiver({ dedupe: memoryDedupe(), accept: () => void calls++ });
+    const { receive, outcomes } = createTestReceiver({ dedupe: memoryDedupe(), handler: () => void calls++ });
     const delivery = signedDelivery(balanceChanged());
     const statuses = [(await receive(post(delivery))).status, (await receive(post(delivery))).status];
     expect([statuses, calls]).toEqual([[204, 204], 1]);
@@ -168,7 +170,7 @@ describe("a duplicate", () => {
 
   it("responds 503 while the first delivery can still fail", async () => {
     const { opened, open } = createGate();
-    const { receive } = createTestReceiver({ dedupe: memoryDedupe(), accept: () => opened });
+    const { receive } = createTestReceiver({ dedupe: memoryDedupe(), handler: () => opened });
     const delivery = signedDelivery(balanceChanged());
     const first = receive(post(delivery));
     expect((await receive(post(delivery))).status).toBe(503);
@@ -176,9 +178,9 @@ describe("a duplicate", () => {
     expect((await first).status).toBe(204);
   });
 
-  it("calls accept again when the first delivery failed", async () => {
+  it("calls handler again when the first delivery failed", async () => {
     const results = [() => Promise.reject(new Error("down")), () => Promise.resolve()];
-    const { receive } = createTestReceiver({ dedupe: memoryDedupe(), accept: () => results.shift()?.() });
+    const { receive } = createTestReceiver({ dedupe: memoryDedupe(), handler: () => results.shift()?.() });
     const delivery = signedDelivery(balanceChanged());
     expect((await receive(post(delivery))).status).toBe(503);
     expect((await receive(post(delivery))).status).toBe(204);
@@ -191,7 +193,7 @@ describe("a duplicate", () => {
     const finished = createGate();
     const { receive } = createTestReceiver({
       timeoutMs: 100,
-      accept: () => {
+      handler: () => {
         calls++;
         return opened;
       },
@@ -220,7 +222,7 @@ describe("a duplicate", () => {
     const statusWith = async (begin: DedupeStore["begin"]) => {
       const { receive } = createTestReceiver({
         dedupe: { begin, complete: down, abandon },
-        accept: () => {},
+        handler: () => {},
       });
       return (await receive(post(signedDelivery(balanceChanged())))).status;
     };
