@@ -5,6 +5,10 @@ import { defineConfig } from "vitest/config";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const msw = (entry: string) => here(`node_modules/msw-3/lib/${entry}.js`);
 const conditions = ["@loyalty-cards/source"];
+const fromSource = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
+};
 
 /** What `expect.poll` waits for is real work; the default of 1 s is too short for a busy machine. */
 const poll = { timeout: 30_000 };
@@ -33,7 +37,17 @@ export default defineConfig({
       built("site", 120_000, "../docs/test/browser"),
       built("next", 60_000),
       {
+        ...fromSource,
+        test: {
+          name: "generators",
+          dir: here("generators"),
+          include: ["*.test.mjs"],
+          testTimeout: 90_000,
+        },
+      },
+      {
         // Needs the Node 24 in node_modules.
+        ...fromSource,
         root: here(".."),
         resolve: {
           conditions,
@@ -42,7 +56,6 @@ export default defineConfig({
             { find: /^msw\/node$/, replacement: msw("node/index") },
           ],
         },
-        ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
         test: {
           name: "msw3",
           include: ["packages/mock-server/test/integration/adapters.test.ts", "examples/testing/*.test.ts"],

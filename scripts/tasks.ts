@@ -34,6 +34,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       "runtimes",
       "the built packages on Node 20, 22 and 24, Deno, Bun and workerd; the client against Steady and Prism",
     ),
+    generators: suite(
+      "generators",
+      "the OpenAPI document in swagger-parser and in the client generator of Hey API",
+    ),
     browser: suite("browser", "every page of the mock server in a headless Chromium"),
     site: suite("site", "the documentation site, after npm run docs, in a headless Chromium"),
     next: suite("next", "the packed packages and the Next example on the real Next, built by both bundlers"),

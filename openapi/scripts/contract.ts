@@ -109,10 +109,10 @@ interface ApiRequest {
 const methods = ["get", "post", "put", "patch", "delete"];
 
 function apiRequests(document: Json): { requests: ApiRequest[]; variables: Map<string, string> } {
-  const [server] = (document["servers"] ?? []) as { url: string; variables?: Json }[];
-  const prefix = (server?.url ?? "").replace("{base_url}", "");
+  const [server] = document["servers"] as [{ url: string }];
+  const { origin, pathname: prefix } = new URL(server.url);
   const variables = new Map<string, string>([
-    ["baseUrl", String(recordIn(server?.variables, "base_url")["default"] ?? "")],
+    ["baseUrl", origin],
     ["apiKey", "YOUR_API_KEY"],
   ]);
   const requests = Object.entries(recordIn(document, "paths")).flatMap(([path, item]) =>

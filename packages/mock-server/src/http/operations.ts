@@ -166,7 +166,5 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId): Route {
 }
 
 export function createDocument(baseUrl: string): unknown {
-  const [server] = openapi.servers;
-  const variables = { base_url: { ...server?.variables.base_url, default: baseUrl } };
-  return { ...openapi, servers: [{ ...server, variables }] };
+  return { ...openapi, servers: [{ url: `${baseUrl}/api/v1`, description: "This mock server." }] };
 }
