@@ -58,7 +58,7 @@ async function followGuideOnNext(): Promise<void> {
   writeFileSync(join(folder, "app/layout.tsx"), layout);
   writeFileSync(
     join(folder, "app/page.tsx"),
-    '"use client";\nimport { users } from "../server/loyalty";\nexport default () => <p>{users.length}</p>;\n',
+    '"use client";\nimport { listUsers } from "../server/loyalty";\nexport default () => <p>{listUsers().length}</p>;\n',
   );
   const build = spawnSync("bash", ["-ec", "npx next build"], {
     cwd: folder,

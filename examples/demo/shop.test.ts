@@ -18,17 +18,15 @@ async function openMock(options: MockServerOptions = {}): Promise<MockServer> {
   return mock;
 }
 
-async function openShop(options: MockServerOptions = {}, idempotencyNamespace = "production") {
-  return openShopWith(await openMock(options), idempotencyNamespace);
+async function openShop(options: MockServerOptions = {}) {
+  return openShopWith(await openMock(options));
 }
 
 /** A shop whose user table is empty. */
-async function openShopWith(mock: MockServer, idempotencyNamespace: string) {
+async function openShopWith(mock: MockServer) {
   const users = createUsers();
   const settings = { baseUrl: mock.url, apiKey: mock.service.apiKeys.website, templateId: "tpl_club" };
-  const shop = await listen(
-    createShop({ ...settings, idempotencyNamespace, signingSecret: "whsec_demo" }, users),
-  );
+  const shop = await listen(createShop({ ...settings, signingSecret: "whsec_demo" }, users));
   onTestFinished(shop.close);
   const send = async (form: Record<string, string>) => {
     const response = await fetch(`${shop.url}/sign-up`, { method: "POST", body: new URLSearchParams(form) });
@@ -38,7 +36,7 @@ async function openShopWith(mock: MockServer, idempotencyNamespace: string) {
       body: (response.ok || response.status === 422 ? JSON.parse(text) : {}) as SignUpResponse,
     };
   };
-  return { mock, users, send };
+  return { mock, users, url: shop.url, send };
 }
 
 async function getCards({ url }: MockServer): Promise<unknown[]> {
@@ -92,12 +90,9 @@ it("signs up while the service cannot issue a card, and shows no internal messag
 it("issues separate cards after the user table was lost, and in another shop on the same service", async () => {
   const mock = await openMock();
   const cardIds = [];
-  for (const [namespace, name] of [
-    ["production", "Anna"],
-    ["production", "Ben"], // the shop was started again, and its table was in memory
-    ["staging", "Cleo"],
-  ] as const) {
-    const { send } = await openShopWith(mock, namespace);
+  // The shop was started again, and its table was in memory; the third shop is staging.
+  for (const name of ["Anna", "Ben", "Cleo"]) {
+    const { send } = await openShopWith(mock);
     const { body } = await send({ name, email: `${name}@example.com`, phone: "" });
     expect(body.card.fieldValues).toMatchObject({ name });
     cardIds.push(body.card.id);
@@ -137,6 +132,22 @@ it("signs up while the service is down, and issues one card when the same visito
   const second = await send(anna);
   expect([second.status, second.body.userId]).toEqual([201, first.body.userId]);
   expect(await getCards(mock)).toHaveLength(1);
+});
+
+it("has the balance of an event that arrives before the card's id is stored", async () => {
+  const endpoint = { url: "http://127.0.0.1:1/", events: ["balance.changed"], secret: "whsec_demo" } as const;
+  const { mock, users, url, send } = await openShop({ endpoints: [endpoint] });
+  mock.service.webhooks.updateEndpoint(mock.service.endpoints[0]?.id ?? "", {
+    url: `${url}/webhooks/loyalty`,
+  });
+  const { id } = mock.service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
+  await send(anna);
+  const [card] = (await getCards(mock)) as { id: string }[];
+  mock.service.cards.purchase(card?.id ?? "", { points: 120 });
+  await mock.service.idle();
+  mock.service.faults.remove(id);
+  await send(anna);
+  expect(users.all().map(({ cardId = "" }) => users.getBalance(cardId))).toEqual([120]);
 });
 
 it.each([true, false])(

@@ -13,7 +13,6 @@ import type { Users } from "./users.ts";
 export interface ShopSettings {
   baseUrl: string; // LOYALTY_URL
   apiKey: string; // LOYALTY_API_KEY: stays on the server
-  idempotencyNamespace: string; // "production", "staging": one name for each user table
   templateId: string; // LOYALTY_TEMPLATE_ID
   signingSecret: string; // LOYALTY_SIGNING_SECRET
   log?: (line: string) => void; // receives the receiver's warnings; default console.error
@@ -38,8 +37,7 @@ function receiveWebhooks(
     dedupe: memoryDedupe(),
     handler: onEvents({
       "balance.changed": ({ data }) => {
-        const user = users.withCard(data.passId);
-        if (user !== undefined) user.balance = data.balance; // an older event can arrive later: an inbox handles order
+        users.saveBalance(data.passId, data.balance); // an older event can arrive later: an inbox handles order
       },
       otherTypes: () => {},
     }),

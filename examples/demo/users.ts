@@ -11,7 +11,6 @@ export interface User {
   cardId?: string;
   /** Part of the idempotency key. It is new after each 422, so that a stored refusal does not apply to the corrected form. */
   keySuffix?: string;
-  balance: number;
 }
 
 export interface Form {
@@ -28,11 +27,16 @@ export interface Users {
    */
   signUp(form: Form): Promise<User>;
   withCard(cardId: string): User | undefined;
+  /** Also for a card that no user has yet: an event can arrive before the card's id is stored with the user. */
+  saveBalance(cardId: string, balance: number): void;
+  /** 0 until a balance is saved. */
+  getBalance(cardId: string): number;
   all(): readonly User[];
 }
 
 export function createUsers(): Users {
   const users: User[] = [];
+  const balances = new Map<string, number>(); // by card id
   return {
     async signUp({ name = "", email = "", phone = "" }) {
       if (email !== "" && !email.includes("@"))
@@ -41,11 +45,13 @@ export function createUsers(): Users {
         email === "" ? user.email === "" && phone !== "" && user.phone === phone : user.email === email,
       );
       if (known !== undefined) return known;
-      const user: User = { id: crypto.randomUUID(), name, email, phone, balance: 0 };
+      const user: User = { id: crypto.randomUUID(), name, email, phone };
       users.push(user);
       return user;
     },
     withCard: (cardId) => users.find((user) => user.cardId === cardId),
+    saveBalance: (cardId, balance) => void balances.set(cardId, balance),
+    getBalance: (cardId) => balances.get(cardId) ?? 0,
     all: () => users,
   };
 }

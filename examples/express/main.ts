@@ -6,15 +6,14 @@ const { LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_TEMPLATE_ID, LOYALTY_SIGNING_SECRE
 const { app, inbox, issueMissing } = await openShop({
   url: LOYALTY_URL ?? "",
   key: LOYALTY_API_KEY ?? "",
-  namespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development",
   template: LOYALTY_TEMPLATE_ID ?? "",
   secret: LOYALTY_SIGNING_SECRET ?? "",
   file: process.env.SHOP_FILE ?? "shop.db",
 });
-const server = app.listen(Number(process.env.PORT ?? 3000), () => {
-  console.log(
-    `The shop listens on port ${process.env.PORT ?? 3000}; the console is at ${LOYALTY_CONSOLE_URL}`,
-  );
+const port = Number(process.env.PORT ?? 3000);
+const server = app.listen(port, (error) => {
+  if (error) throw error; // such as a port that is taken
+  console.log(`The shop listens on port ${port}; the console is at ${LOYALTY_CONSOLE_URL}`);
 });
 const everyMinute = setInterval(() => void issueMissing(), 60_000);
 

@@ -25,7 +25,6 @@ async function open({ mock: running, ...options }: MockServerOptions & { mock?: 
   const shop = await openShop({
     url: mock.url,
     key: mock.service.apiKeys.website,
-    namespace: "tests",
     template: mock.service.templateId,
     secret: mock.service.endpoints[0]?.secret ?? "",
     file: join(folder, "shop.db"),
@@ -121,6 +120,23 @@ it("signs up while the service fails and issues one card later", async () => {
   const [{ card }] = (await read("SELECT card FROM users")) as [{ card: string }];
   expect(service.cards.get(card).loyaltyBalance).toBe(0);
   expect(service.faults.list()).toEqual([]);
+});
+
+it("has the balance of an event that arrives before the card's id is stored", async () => {
+  const { signUp, read, mock, service, issueMissing } = await open();
+  // The card is issued, and the shop gets no response.
+  const { id } = service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
+  expect((await signUp()).status).toBe(202);
+  const response = await fetch(`${mock.url}/_mock/cards`);
+  const { items } = (await response.json()) as { items: { id: string }[] };
+  service.cards.purchase(items[0]?.id ?? "", { points: 120 });
+  await service.idle();
+  await expect.poll(() => read("SELECT balance FROM balances")).toMatchObject([{ balance: 120 }]);
+  service.faults.remove(id);
+  await issueMissing();
+  expect(await read("SELECT name, balance FROM users JOIN balances USING (card)")).toMatchObject([
+    { name: "Anna", balance: 120 },
+  ]);
 });
 
 it("issues separate cards to people who join after the database was lost", async () => {

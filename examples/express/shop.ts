@@ -17,13 +17,10 @@ interface User {
   key_suffix: string | null;
 }
 
-export async function openShop(
-  settings: Record<"url" | "key" | "namespace" | "template" | "secret" | "file", string>,
-) {
+export async function openShop(settings: Record<"url" | "key" | "template" | "secret" | "file", string>) {
   const loyalty = createIssuingClient({
     baseUrl: settings.url,
     apiKey: settings.key,
-    idempotencyNamespace: settings.namespace, // one name for each user table
     deadlineMs: 5_000, // the longest that a sign-up waits
   });
   const inbox = sqliteInbox({ file: settings.file }); // and the shop's own tables in the same file

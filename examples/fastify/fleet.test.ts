@@ -1,6 +1,9 @@
 /** The fleet against the mock service: a new secret during deliveries, a killed process, each event once, the end of an old secret. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
@@ -111,9 +114,28 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
     expect(await deliver("whsec_third")).toEqual([204, 204, 204]);
   }, 60_000);
 
+  const commandEnv = { ...process.env, DATABASE_URL: command.url, DATABASE_SCHEMA: command.schema };
+
+  it("says that its port is taken, and exits with 2", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const env = { ...commandEnv, PORT: String(port) };
+    const program = spawn(process.execPath, [...nodeFlags, "fleet.ts"], { cwd: here, env });
+    onTestFinished(() => void program.kill("SIGKILL"));
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(program.stdout),
+      text(program.stderr),
+      once(program, "exit"),
+    ]);
+    expect(stderr).toMatch(new RegExp(`^Error: .*EADDRINUSE.*:${port}$`, "m"));
+    expect([code, stdout]).toEqual([2, ""]);
+  }, 60_000);
+
   it("starts with one command and gets its secret from another", async () => {
     const { service, cardId, endpointAt, buy } = await openService();
-    const env = { ...process.env, DATABASE_URL: command.url, DATABASE_SCHEMA: command.schema, PORT: "0" };
+    const env = { ...commandEnv, PORT: "0" };
     const program = spawn(process.execPath, [...nodeFlags, "fleet.ts"], { cwd: here, env });
     const ended = once(program, "exit");
     program.stderr.pipe(process.stderr);

@@ -9,7 +9,8 @@ if (cluster.isPrimary) {
   let isStopping = false;
   for (let count = 0; count < 2; count++) cluster.fork();
   cluster.on("exit", (_worker, code) => {
-    if (!isStopping && code !== 2) cluster.fork();
+    if (code === 2) process.exitCode = 2;
+    else if (!isStopping) cluster.fork();
   });
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => {
@@ -29,7 +30,7 @@ if (cluster.isPrimary) {
     console.log(`receiving on ${await app.listen({ port: Number(PORT ?? 3000) })}`);
   } catch (error) {
     console.error(error);
-    process.exit(2); // wrong settings: starting again does not help
+    process.exit(2); // wrong settings, or the port is taken: starting again does not help
   }
 }
 // #endregion

@@ -30,7 +30,7 @@ npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loya
 
 # #region start-next
 npx loyalty-cards exec --port 4010 --forward http://localhost:3000/webhooks/loyalty -- \
-  npx next dev &
+  npx next dev --port 3000 &
 # #endregion
 
 # Without the mock service, which a test starts itself.
@@ -44,7 +44,7 @@ curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
 # #endregion
 
 # #region purchase
-card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*')
+card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*' | tail -n 1)
 curl http://localhost:4010/_mock/cards/$card/purchase \
   -H "Content-Type: application/json" -d '{ "points": 120 }'
 # #endregion

@@ -50,6 +50,44 @@ it.each(["express", "fastify"])(
   },
 );
 
+it.each(["express", "fastify"])(
+  "shows the balance of an event that arrives before the card's id is stored: %s",
+  async (framework) => {
+    const ports = await freePorts();
+    const { start, output } = openShell(ports);
+    await findLine(start(`start-${framework}`), /The shop is open/);
+    const control = `http://127.0.0.1:${ports.service}/_mock`;
+    // The card is issued, and the shop gets no response.
+    await post(`${control}/faults`, { phase: "after-commit", kind: "status", status: 503 });
+    const { user } = JSON.parse(await output("sign-up")) as SignedUp;
+    expect(user).not.toHaveProperty("cardId");
+    const { items } = (await (await fetch(`${control}/cards`)).json()) as { items: { id: string }[] };
+    await post(`${control}/cards/${items[0]?.id}/purchase`, { points: 120 });
+    await post(`${control}/wait`, { delivery: { type: "balance.changed", state: "delivered" } });
+
+    await fetch(`${control}/faults`, { method: "DELETE" });
+    await output("sign-up");
+    expect(JSON.parse(await output("users"))).toMatchObject([{ cardId: items[0]?.id, balance: 120 }]);
+  },
+);
+
+it("records the purchase on one card, also after a form that was corrected", async () => {
+  const ports = await freePorts();
+  const { start, output } = openShell(ports);
+  await findLine(start("start-express"), /The shop is open/);
+  await output("sign-up");
+  const signUp = (form: object) => post(`http://localhost:${ports.shop}/sign-up`, { name: "Ben", ...form });
+  expect((await signUp({ email: "ben@example.com", phone: "12" })).status).toBe(422);
+  expect(JSON.parse(await output("purchase"))).toMatchObject({ change: 120 });
+  expect((await signUp({ email: "ben@example.com", phone: "600100201" })).status).toBe(201);
+  expect(JSON.parse(await output("purchase"))).toMatchObject({ change: 120 });
+  await post(`http://127.0.0.1:${ports.service}/_mock/wait`, {
+    delivery: { type: "balance.changed", state: "delivered" },
+    count: 2,
+  });
+  expect(JSON.parse(await output("users"))).toMatchObject([{ balance: 120 }, { balance: 120 }]);
+});
+
 /** The shop of the guide in a separate process, with an empty user table, on a running service. */
 async function openShop(mock: Awaited<ReturnType<typeof startMockServer>>) {
   const ports = await freePorts();

@@ -13,7 +13,6 @@ interface User {
   id: string;
   name: string;
   email: string;
-  balance: number;
   cardId?: string;
   keySuffix?: string;
 }
@@ -24,19 +23,18 @@ export interface Form {
   phone?: string;
 }
 
-// Use a database instead.
-// This array is a global variable, because Next loads a module more than once.
-const memory = globalThis as { users?: User[] };
+// Use two tables of a database instead.
+// These are global variables, because Next loads a module more than once.
+const memory = globalThis as { users?: User[]; balances?: Map<string, number> };
 memory.users ??= [];
-export const users = memory.users;
+memory.balances ??= new Map();
+const { users, balances } = memory; // the balances by the id of the card
 
 let client: IssuingClient | undefined;
 
 /** Created at the first request, because a build has no LOYALTY_URL and no LOYALTY_API_KEY. */
 function loyalty(): IssuingClient {
   client ??= createIssuingClient({
-    // Another name for each user table.
-    idempotencyNamespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development",
     deadlineMs: 5_000, // the longest time that a visitor waits
   });
   return client;
@@ -46,7 +44,7 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
   // A real shop asks an existing user for the password.
   let user = users.find((each) => email !== "" && each.email === email);
   if (user === undefined) {
-    user = { id: crypto.randomUUID(), name, email, balance: 0 };
+    user = { id: crypto.randomUUID(), name, email };
     users.push(user); // before the card: its key is derived from the user's id
   }
   try {
@@ -77,14 +75,17 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
   }
 }
 
+export const listUsers = () =>
+  users.map((user) => ({ ...user, balance: balances.get(user.cardId ?? "") ?? 0 }));
+
 export const webhooks = {
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
   dedupe: memoryDedupe(),
   handler: onEvents({
     "balance.changed": ({ data }) => {
-      const user = users.find(({ cardId }) => cardId === data.passId);
-      // An older event can arrive later.
-      if (user !== undefined) user.balance = data.balance;
+      // The event can arrive before signUp has stored the card's id,
+      // and an older event can arrive later.
+      balances.set(data.passId, data.balance);
     },
     otherTypes: () => {}, // every other event
   }),

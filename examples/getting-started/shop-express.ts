@@ -3,7 +3,7 @@
 // shop-express.ts
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
-import { signUp, users, webhooks } from "./loyalty.ts";
+import { listUsers, signUp, webhooks } from "./loyalty.ts";
 
 const app = express();
 app.post("/webhooks/loyalty", expressReceiver(webhooks)); // above express.json()
@@ -16,9 +16,12 @@ app.post("/sign-up", async (request, response) => {
 
 // For this guide only: a real shop shows each user only their own data.
 app.get("/users", (_request, response) => {
-  response.json(users);
+  response.json(listUsers());
 });
 
 const port = Number(process.env.PORT ?? 3000);
-app.listen(port, () => console.log(`The shop is open on port ${port}.`));
+app.listen(port, (error) => {
+  if (error) throw error; // such as a port that is taken
+  console.log(`The shop is open on port ${port}.`);
+});
 // #endregion

@@ -3,7 +3,7 @@
 // shop-fastify.ts
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
-import { type Form, signUp, users, webhooks } from "./loyalty.ts";
+import { type Form, listUsers, signUp, webhooks } from "./loyalty.ts";
 
 const app = fastify();
 app.register(fastifyReceiver, { path: "/webhooks/loyalty", ...webhooks });
@@ -14,8 +14,9 @@ app.post<{ Body?: Form }>("/sign-up", async (request, reply) => {
 });
 
 // For this guide only: a real shop shows each user only their own data.
-app.get("/users", async () => users);
+app.get("/users", async () => listUsers());
 
 const port = Number(process.env.PORT ?? 3000);
-app.listen({ port }).then(() => console.log(`The shop is open on port ${port}.`));
+await app.listen({ port }); // fails if the port is taken
+console.log(`The shop is open on port ${port}.`);
 // #endregion

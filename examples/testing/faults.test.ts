@@ -14,7 +14,6 @@ async function openShop() {
       baseUrl: url,
       apiKey: service.apiKeys.website,
       templateId: service.templateId,
-      idempotencyNamespace: "tests",
     },
   };
 }

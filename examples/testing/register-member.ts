@@ -7,8 +7,6 @@ export interface LoyaltySettings {
   baseUrl: string;
   apiKey: string;
   templateId: string;
-  /** A name for each user table: "production", "staging", "tests". */
-  idempotencyNamespace: string;
 }
 
 export async function registerMember(

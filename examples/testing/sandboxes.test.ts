@@ -17,7 +17,6 @@ it.concurrent.each(["one", "another", "a third"])("%s test sees its own cards", 
     baseUrl: server.url,
     apiKey: service.apiKeys.website,
     templateId: service.templateId,
-    idempotencyNamespace: "tests",
   };
   const cardId = await registerMember(settings, { id: crypto.randomUUID(), phone: "+48 600 100 200" });
 

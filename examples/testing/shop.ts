@@ -52,7 +52,6 @@ export const it = test.extend<{ shop: Shop }>({
     const loyalty = createIssuingClient({
       baseUrl: service.baseUrl,
       apiKey: service.apiKeys.website,
-      idempotencyNamespace: "tests",
     });
 
     const network = setupServer(...mockHandlers(service));

@@ -18,7 +18,6 @@ const settings = {
   baseUrl: service.baseUrl,
   apiKey: service.apiKeys.website,
   templateId: service.templateId,
-  idempotencyNamespace: "tests",
 };
 
 it("issues one card to a form that is submitted twice", async () => {

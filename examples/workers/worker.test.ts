@@ -1,9 +1,13 @@
 /** The Worker in workerd, with deliveries of the mock service. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -113,6 +117,20 @@ it("stores the newest balance when events arrive concurrently and out of order",
   expect(new Set(await Promise.all(shuffled.map((event) => deliver(event))))).toEqual(new Set([204]));
   expect(await readCard("card_order")).toEqual({ balance: 19 });
 });
+
+it("says that its port is taken, and exits with 1", async () => {
+  const program = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), "start.ts"], {
+    cwd: fileURLToPath(new URL(".", import.meta.url)),
+    env: { ...process.env, PORT: String(port) }, // of the Worker of these tests
+  });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(program.stdout),
+    text(program.stderr),
+    once(program, "exit"),
+  ]);
+  expect(stderr).toContain(`Address already in use (127.0.0.1:${port}).`);
+  expect([code, stdout]).toEqual([1, ""]);
+}, 60_000);
 
 it("still has the events after a restart", async () => {
   expect(await deliver(createEvent("evt_restart", "card_restart", 0, 7))).toBe(204);

@@ -3,5 +3,5 @@
 // server/loyalty.ts
 import "server-only"; // the build fails if code for the browser imports this file
 
-export { type Form, signUp, users, webhooks } from "../loyalty";
+export { type Form, listUsers, signUp, webhooks } from "../loyalty";
 // #endregion

@@ -2,11 +2,7 @@
 // #region issue
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 
-const loyalty = createIssuingClient({
-  baseUrl: process.env.LOYALTY_URL ?? "",
-  apiKey: process.env.LOYALTY_API_KEY ?? "", // a Website key: stays on the server
-  idempotencyNamespace: process.env.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "development", // another one for each user table
-});
+const loyalty = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY, which stays on the server
 
 export function issueCardTo(user: { id: string; phone: string; name: string }) {
   return loyalty.issueCard(

@@ -70,14 +70,13 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
   it("stores and processes events with pg-boss", async () => {
     const { secret, cardId, listen, buy } = await shop();
     const pool = createPool();
-    await pool.query("CREATE TABLE users (card text, balance float)");
-    await pool.query("INSERT INTO users VALUES ($1, 0)", [cardId]);
+    await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance float NOT NULL)");
     const boss = new PgBoss({ connectionString: url, schema });
     await boss.start();
     listen(express().post("/webhooks/loyalty", await throughPgBoss(secret, boss, pool)));
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);
-    const balances = async () => (await pool.query("SELECT balance FROM users")).rows;
-    await expect.poll(balances, { timeout: 15_000 }).toEqual([{ balance: 12 }]);
+    const balances = async () => (await pool.query("SELECT card, balance FROM balances")).rows;
+    await expect.poll(balances, { timeout: 15_000 }).toEqual([{ card: cardId, balance: 12 }]);
     await boss.stop({ graceful: false, close: true, wait: true });
   });
 });

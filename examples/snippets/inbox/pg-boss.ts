@@ -27,7 +27,10 @@ export async function receiveWebhooks(secret: string, boss: PgBoss, pool: pg.Poo
             if (!(await markProcessed(transaction, event))) return; // processed before
             const { passId, balance } = event.data;
             if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
-            await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
+            await transaction.query(
+              "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance",
+              [passId, balance],
+            );
           }),
         otherTypes: () => {},
       }),

@@ -21,10 +21,7 @@ it("counts calls and retries", async () => {
   const fetch = (input: string | URL | Request, init?: RequestInit) =>
     service.fetch(new Request(input, init));
   const { baseUrl, apiKeys } = service;
-  const loyalty = watchedClient(
-    { baseUrl, apiKey: apiKeys.website, idempotencyNamespace: "tests", fetch },
-    meter,
-  );
+  const loyalty = watchedClient({ baseUrl, apiKey: apiKeys.website, fetch }, meter);
   await expect(loyalty.getCard("card_of_nobody")).rejects.toMatchObject({ code: "not-found" });
   expect(added).toEqual([
     ["loyalty.retries", 1, { operation: "getCard", reason: "503" }],

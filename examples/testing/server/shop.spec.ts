@@ -9,7 +9,6 @@ const { LOYALTY_URL = "", LOYALTY_API_KEY = "", LOYALTY_TEMPLATE_ID = "" } = pro
 const loyalty = createIssuingClient({
   baseUrl: LOYALTY_URL,
   apiKey: LOYALTY_API_KEY,
-  idempotencyNamespace: "tests",
 });
 
 /** Calls the control API, which does what the shop's staff do in the console. */
