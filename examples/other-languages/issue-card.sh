@@ -1,10 +1,9 @@
 # Issues a card: LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_TEMPLATE_ID and USER_ID are in the environment.
 
 # #region issue
-curl --fail-with-body --silent --show-error --max-time 10 --retry 3 \
+curl --config - --fail-with-body --silent --show-error --max-time 10 --retry 3 \
   --write-out '\n' \
   "$LOYALTY_URL/api/v1/templates/$LOYALTY_TEMPLATE_ID/passes" \
-  --header "Authorization: Bearer $LOYALTY_API_KEY" \
   --header "Content-Type: application/json" \
   --header "Idempotency-Key: shop-production-user-$USER_ID" \
   --data '{
@@ -14,5 +13,7 @@ curl --fail-with-body --silent --show-error --max-time 10 --retry 3 \
       "name": "Anna Kowalska",
       "consents": { "privacy": { "version": "2026-01" } }
     }
-  }'
+  }' <<END
+header = "Authorization: Bearer $LOYALTY_API_KEY"
+END
 # #endregion
