@@ -92,6 +92,14 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
         "kills receivers 200 times while 5 000 events arrive, and counts the effects; add EVENTS KILLS ENGINE…",
       commands: [script("packages/webhook-inbox/test/crash.ts")],
     },
+    "crash-postgres": {
+      description:
+        "kills and restarts PostgreSQL 25 times while receivers on pg-boss 10, pg-boss 12 and BullMQ work, and counts the effects",
+      commands: [
+        "POSTGRES_CRASHES=25 npx vitest run --project integration packages/webhook-inbox/test/integration/postgres-crash.test.ts",
+      ],
+      needs: "compat",
+    },
     fuzz: {
       description: "a million random inputs for the verifier, 100 000 random requests for the servers",
       commands: [`RANDOM_INPUTS=1000000 RANDOM_REQUESTS=100000 npx vitest run ${fuzzTests}`],

@@ -4,6 +4,8 @@
 export interface PgBossLike {
   /** Version 10 takes the jobs, versions 11 and 12 the queue and the jobs. */
   insert(...jobs: never[]): Promise<unknown>;
+  complete(...job: never[]): Promise<unknown>;
+  fail(...job: never[]): Promise<unknown>;
   getQueue(name: string): Promise<unknown>;
   getDb(): { executeSql(text: string, values: unknown[]): Promise<unknown> };
 }

@@ -7,6 +7,7 @@ import { createBatching } from "./batching.ts";
 import { parseEvent, parseJobData, toJobData } from "./event.ts";
 import { defaultRetentionSeconds, validateRetention } from "./options.ts";
 import { checkArchive, createArchive, type PgBossConfig } from "./pg-boss-archive.ts";
+import { guardJobEnds, listenForErrors } from "./pg-boss-guard.ts";
 import { createInsert, createInsert10, type Job, type PgBossLike } from "./pg-boss-insert.ts";
 import {
   createPut,
@@ -39,7 +40,9 @@ export interface PgBossInboxOptions extends ReportOptions {
 export interface PgBossInbox extends Inbox, InspectableInbox {}
 
 /**
- * Checks the queue, and returns an inbox. `boss` must have been started.
+ * Checks the queue, and returns an inbox. `boss` must have been started. Call it also in a process that only calls `boss.work`: it
+ * keeps pg-boss 10 from ending the process when PostgreSQL restarts. Its own errors are reported as `unavailable` if `boss` has no
+ * `error` listener.
  * @throws {TypeError} for a retention shorter than the service's retries, for a queue that could merge two events, and for a
  * pg-boss 10 that deletes dead letters within a day of archiving them.
  * @throws when pg-boss cannot be reached, or does not have the queue.
@@ -65,6 +68,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
     options.retentionSeconds ?? defaultRetentionSeconds,
   );
   const report = createReport(options);
+  listenForErrors(boss, report);
   const found = await getQueue(boss, queue);
   const isVersion10 = !("deleteAfterSeconds" in found);
   const { retryLimit = isVersion10 ? 16 : 20 } = options;
@@ -81,6 +85,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
       ...(archiveCompletedAfterSeconds !== undefined && { archiveSeconds: archiveCompletedAfterSeconds }),
     });
     archive?.restoreHourly();
+    await guardJobEnds(boss, queue, report);
   }
 
   const settings = { queue, schema, retryLimit, retentionSeconds };

@@ -1,9 +1,11 @@
 /** The engines under test, each with its own tables and functions that read the effects at the end. */
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import pg from "pg";
 import PgBoss from "pg-boss";
@@ -20,6 +22,8 @@ export interface Engine {
   name: string;
   /** Environment of the receiver's process. */
   settings: Record<string, string>;
+  /** The program of Node.js that runs the receiver; by default the one that runs the tests. */
+  node?: string;
   /** The event id of every committed effect; an event with two effects is listed twice. */
   effects(): Promise<string[]>;
   balances(): Promise<Map<string, number>>;
@@ -30,7 +34,8 @@ export interface Engine {
   remove(): Promise<void>;
 }
 
-const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
+const sharedDatabaseUrl =
+  process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const tables = [
   "CREATE TABLE effects (event_id text)", // without a primary key, so that a second effect is visible
@@ -60,9 +65,10 @@ export async function sqlite(): Promise<Engine> {
   };
 }
 
-async function inPostgres(name: string) {
+async function inPostgres(name: string, databaseUrl = sharedDatabaseUrl) {
   const schema = `crash_${randomUUID().replaceAll("-", "")}`;
   const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 2 });
+  pool.on("error", () => {}); // some tests also stop PostgreSQL
   await pool.query(`CREATE SCHEMA ${schema}`);
   for (const table of tables) await pool.query(table);
   await ensureInPostgres(pool);
@@ -84,14 +90,33 @@ async function inPostgres(name: string) {
   } satisfies Engine;
 }
 
-export async function pgBoss(): Promise<Engine> {
-  const engine = await inPostgres("pg-boss");
+export async function pgBoss(url = sharedDatabaseUrl): Promise<Engine> {
+  const engine = await inPostgres("pg-boss", url);
   const { schema } = engine.settings;
-  const boss = new PgBoss({ connectionString: databaseUrl, schema, supervise: false, schedule: false });
+  const boss = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
   await boss.start();
   await boss.createQueue("events", { name: "events", expireInSeconds: 2 }); // then the jobs of a killed worker are retried
   await boss.stop({ graceful: false, close: true, wait: true });
   return engine;
+}
+
+const ofCompat = (path: string) => new URL(`../../../compat/node_modules/${path}`, import.meta.url);
+const node24 = fileURLToPath(ofCompat("node-24/bin/node"));
+const pgBoss12Module = ofCompat("pg-boss-12/dist/index.js");
+/** pg-boss 12 needs Node.js 22.12, so its receivers run on the Node.js 24 that `npm run compat` installs. */
+export const hasPgBoss12 = existsSync(node24) && existsSync(pgBoss12Module);
+
+export async function pgBoss12(url = sharedDatabaseUrl): Promise<Engine> {
+  const engine = await inPostgres("pg-boss", url);
+  const { schema } = engine.settings;
+  const settings = { ...engine.settings, pgBossModule: pgBoss12Module.href };
+  const program = `const { PgBoss } = await import(${JSON.stringify(settings.pgBossModule)});
+    const boss = new PgBoss(${JSON.stringify({ connectionString: url, schema, supervise: false, schedule: false })});
+    await boss.start();
+    await boss.createQueue("events", { expireInSeconds: 2 });
+    await boss.stop({ graceful: false });`;
+  await promisify(execFile)(node24, ["--input-type=module", "--eval", program]);
+  return { ...engine, settings, node: node24 };
 }
 
 /** BullMQ on a separate Redis that loses no acknowledged write when it is killed. */
@@ -122,8 +147,8 @@ export async function bullmqOnOwnRedis(): Promise<Engine> {
   };
 }
 
-export async function bullmq(): Promise<Engine> {
-  const engine = await inPostgres("bullmq");
+export async function bullmq(url = sharedDatabaseUrl): Promise<Engine> {
+  const engine = await inPostgres("bullmq", url);
   const prefix = `crash-${randomUUID()}`;
   return {
     ...engine,

@@ -1,6 +1,6 @@
 /** A separate PostgreSQL cluster for a test, which can stop it. */
 import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -26,6 +26,10 @@ export interface Cluster {
   start(): Promise<void>;
   /** Like a power failure: without closing connections. */
   stop(): Promise<void>;
+  /** Kills the server, which closes no connection itself, and starts it again. */
+  crash(): Promise<void>;
+  /** As a system update does: it terminates the connections, and starts again. */
+  restart(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -45,6 +49,22 @@ export async function createCluster(port: number): Promise<Cluster> {
     },
     async stop() {
       await call("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop");
+    },
+    async crash() {
+      const [pid] = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
+      process.kill(Number(pid), "SIGKILL");
+      for (;;) {
+        try {
+          return await cluster.start();
+        } catch (error) {
+          // For a moment the killed process still exists, and its children hold the shared memory.
+          if (!/already exists|is still in use/.test(readFileSync(join(folder, "log"), "utf8"))) throw error;
+        }
+      }
+    },
+    async restart() {
+      await call("pg_ctl", "-D", data, "-w", "-m", "fast", "stop");
+      await cluster.start();
     },
     async remove() {
       await cluster.stop().catch(() => {}); // it may be stopped already

@@ -7,11 +7,19 @@ import * as inSqlite from "@loyalty-cards/webhook-inbox/sqlite";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { Queue, Worker } from "bullmq";
 import pg from "pg";
-import PgBoss from "pg-boss";
 
-const { engine, port, secret, file, runsFile, databaseUrl, schema, redisUrl, prefix } = JSON.parse(
-  process.argv[2],
-);
+const {
+  engine,
+  port,
+  secret,
+  file,
+  runsFile,
+  databaseUrl,
+  schema,
+  pgBossModule = "pg-boss",
+  redisUrl,
+  prefix,
+} = JSON.parse(process.argv[2]);
 const quiet = { log: () => {} };
 const recorded = { stored: 0, duplicate: 0, "not-stored": 0 };
 const onOutcome = ({ outcome }) => {
@@ -60,7 +68,14 @@ const engines = {
     return inbox;
   },
   async "pg-boss"() {
-    const boss = new PgBoss({ connectionString: databaseUrl, schema, max: 4, maintenanceIntervalSeconds: 1 });
+    const module = await import(pgBossModule);
+    const PgBoss = module.PgBoss ?? module.default; // pg-boss 12 exports it by name
+    const intervals = {
+      maintenanceIntervalSeconds: 1,
+      superviseIntervalSeconds: 1,
+      monitorIntervalSeconds: 1,
+    };
+    const boss = new PgBoss({ connectionString: databaseUrl, schema, max: 4, ...intervals });
     boss.on("error", () => {});
     await boss.start();
     const inbox = await pgBossInbox(boss, { queue: "events", retryLimit: 1_000, onOutcome, ...quiet });

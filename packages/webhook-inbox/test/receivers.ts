@@ -15,6 +15,10 @@ export interface ReceiverProcess {
   url: string;
   /** Resolves when a handler has ended in this process. */
   done: Promise<void>;
+  /** Resolves when the next handler ends in this process. */
+  nextDone(): Promise<void>;
+  /** Whether the process has ended by itself. */
+  hasEnded(): boolean;
   recorded(): Promise<{ stored: number; duplicate: number }>;
 }
 
@@ -44,7 +48,7 @@ export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
     ...engine.settings,
   };
   program ??= bundle(); // only here: a file that starts no receiver would write the bundle while another one runs it
-  const child = spawn(process.execPath, [await program, JSON.stringify(settings)], {
+  const child = spawn(engine.node ?? process.execPath, [await program, JSON.stringify(settings)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(
@@ -55,11 +59,15 @@ export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
       }),
   );
   const lines = createInterface({ input: child.stdout });
-  const done = new Promise<void>((resolve) => {
-    lines.on("line", (line) => {
-      if (line === "done") resolve();
+  const nextDone = () =>
+    new Promise<void>((resolve) => {
+      lines.on("line", function onLine(line) {
+        if (line !== "done") return;
+        lines.off("line", onLine);
+        resolve();
+      });
     });
-  });
+  const done = nextDone();
   const port = await new Promise<string>((resolve, reject) => {
     lines.once("line", resolve);
     child.once("error", reject);
@@ -68,7 +76,8 @@ export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
   const url = `http://127.0.0.1:${port}/`;
   const recorded = async () =>
     ((await (await fetch(url)).json()) as { recorded: { stored: number; duplicate: number } }).recorded;
-  return { url, done, recorded };
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  return { url, done, nextDone, hasEnded, recorded };
 }
 
 /** Sends a signed delivery. @returns the status of the response */

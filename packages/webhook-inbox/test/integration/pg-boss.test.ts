@@ -279,6 +279,8 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       const queue = await ownQueue();
       const ownDatabase: PgBossLike = {
         insert: (...args) => boss.insert(...(args as unknown as Parameters<typeof boss.insert>)),
+        complete: (...args) => boss.complete(...(args as unknown as Parameters<typeof boss.complete>)),
+        fail: (...args) => boss.fail(...(args as unknown as Parameters<typeof boss.fail>)),
         getQueue: (name) => boss.getQueue(name),
         getDb: () => ({ executeSql: boss.getDb().executeSql }),
       };

@@ -1,0 +1,58 @@
+/** Keeps the process running when PostgreSQL restarts: handles the errors of pg-boss that otherwise end it. */
+import { randomUUID } from "node:crypto";
+import { EventEmitter } from "node:events";
+import type { PgBossLike } from "./pg-boss-insert.ts";
+import type { Report } from "./reports.ts";
+
+/** Node.js ends a process in which nothing listens for the errors of pg-boss, such as a connection that was closed. */
+export function listenForErrors(boss: PgBossLike, report: Report): void {
+  if (!(boss instanceof EventEmitter) || boss.listenerCount("error") > 0) return;
+  boss.on("error", (error) => report({ outcome: "unavailable", error }));
+}
+
+/** The queues of each `db` whose `executeSql` was replaced. */
+const guardedQueues = new WeakMap<object, Map<string, Report>>();
+
+/**
+ * Only for pg-boss 10: its worker does not await the statements that complete and fail jobs, so when one of them is rejected, Node.js
+ * ends the process. Both then report `unavailable` and change no job: it is retried after `expireInSeconds`, as with pg-boss 11
+ * and 12, which await them. The worker is private; its `db` is the only way in.
+ */
+export async function guardJobEnds(boss: PgBossLike, queue: string, report: Report): Promise<void> {
+  const db = boss.getDb();
+  const queues = guardedQueues.get(db);
+  if (queues !== undefined) {
+    queues.set(queue, report);
+    return;
+  }
+  const guarded = new Map([[queue, report]]);
+  guardedQueues.set(db, guarded);
+  const statements = new Set([
+    await readStatement(boss.complete, queue),
+    await readStatement(boss.fail, queue),
+  ]);
+  const { executeSql } = db;
+  db.executeSql = async (text, values) => {
+    try {
+      return await executeSql.call(db, text, values);
+    } catch (error) {
+      const reportTo = statements.has(text) ? guarded.get(values[0] as string) : undefined;
+      if (reportTo === undefined) throw error;
+      reportTo({ outcome: "unavailable", error });
+      return { rows: [{ count: "0" }] }; // no job was changed
+    }
+  };
+}
+
+/** The text of a statement that only pg-boss knows: it passes it to a `db` that does not run it. */
+async function readStatement(end: PgBossLike["complete"], queue: string): Promise<string> {
+  let statement = "";
+  const db = {
+    async executeSql(text: string) {
+      statement = text;
+      return { rows: [{ count: "0" }] };
+    },
+  };
+  await end(...([queue, randomUUID(), null, { db }] as never[]));
+  return statement;
+}

@@ -1,0 +1,114 @@
+/** PostgreSQL is killed and restarted while receivers store and process events: no process ends, and each effect happens once. */
+import { setTimeout as pause } from "node:timers/promises";
+import PgBoss from "pg-boss";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { inboxHandler, pgBossInbox } from "../../src/index.ts";
+import { bullmq, type Engine, hasPgBoss12, pgBoss, pgBoss12 } from "../engines.ts";
+import { balanceChanged, put } from "../events.ts";
+import { recordOutcomes } from "../outcomes.ts";
+import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
+import { freePort } from "../own-redis.ts";
+import { deliver, startReceiver } from "../receivers.ts";
+import { hasRedis } from "../servers.ts";
+
+/** `npm run compat -- crash-postgres` sets 25. */
+const crashes = Number(process.env["POSTGRES_CRASHES"] ?? 3);
+const eventsPerCrash = 60;
+
+describe.each<[name: string, make: (url: string) => Promise<Engine>, isRunnable: boolean]>([
+  ["pg-boss 10", pgBoss, hasPostgresPrograms],
+  ["pg-boss 12", pgBoss12, hasPostgresPrograms && hasPgBoss12],
+  ["BullMQ", bullmq, hasPostgresPrograms && (await hasRedis())],
+])("on %s", (name, make, isRunnable) => {
+  it.skipIf(!isRunnable)(
+    `writes each effect once, and no process ends, while PostgreSQL crashes ${crashes} times`,
+    { timeout: 120_000 + crashes * 15_000 },
+    async () => {
+      const cluster = await createCluster(await freePort());
+      onTestFinished(() => cluster.remove());
+      const engine = await make(cluster.url);
+      const receivers = await Promise.all([startReceiver(engine), startReceiver(engine)]);
+      const statuses = new Map<number | undefined, number>();
+      let isOver = false;
+      onTestFinished(() => {
+        isOver = true;
+      });
+
+      /** As the service and its network: until the response is 2xx, some events twice, to any receiver. */
+      async function send(id: string, balance: number): Promise<void> {
+        const event = balanceChanged(id, balance, new Date(balance).toISOString());
+        for (let status: number | undefined; status !== 204 && !isOver; ) {
+          const receiver = receivers[Math.floor(Math.random() * receivers.length)] ?? receivers[0];
+          status = await deliver(receiver.url, event).catch(() => undefined); // if it ends, the test fails below
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          if (status !== 204) await pause(50); // so that the receivers have time for their work
+        }
+        if (Math.random() < 0.2) await deliver(receivers[0].url, event).catch(() => undefined);
+      }
+
+      const sent: Promise<void>[] = [];
+      const ways = ["crash", "restart"] as const;
+      for (let crash = 0; crash < crashes; crash++) {
+        const isBusy = Promise.race(receivers.map((receiver) => receiver.nextDone()));
+        for (let index = 0; index < eventsPerCrash; index++)
+          sent.push(send(`evt_${sent.length}`, sent.length + 1));
+        await isBusy;
+        await pause(Math.random() * 20); // before, during or after the statement that ends the jobs
+        await cluster[ways[crash % ways.length] ?? "crash"]();
+        expect(receivers.map((receiver) => receiver.hasEnded())).toEqual([false, false]);
+      }
+      await Promise.all(sent);
+      const ids = sent.map((_, index) => `evt_${index}`).sort();
+      await expect
+        .poll(async () => new Set(await engine.effects()).size, { timeout: 90_000 })
+        .toBe(ids.length);
+      expect((await engine.effects()).sort()).toEqual(ids);
+      expect(await engine.balances()).toEqual(new Map([["card_1", ids.length]]));
+      expect(receivers.map((receiver) => receiver.hasEnded())).toEqual([false, false]);
+      if (crashes > 3)
+        console.error(
+          `${name}: ${crashes} crashes, ${ids.length} events, responses: ${JSON.stringify(Object.fromEntries(statuses))}, none lost, none doubled`,
+        );
+    },
+  );
+});
+
+describe.skipIf(!hasPostgresPrograms)(
+  "with pg-boss 10, which does not await the statement that ends a job",
+  () => {
+    it.each([
+      { ends: "completes", failure: undefined },
+      { ends: "fails", failure: new Error("no connection") },
+    ])(
+      "reports `unavailable` when PostgreSQL is stopped before a handler $ends, and runs it again",
+      async ({ failure }) => {
+        const cluster = await createCluster(await freePort());
+        onTestFinished(() => cluster.remove());
+        const boss = new PgBoss({
+          connectionString: cluster.url,
+          schedule: false,
+          maintenanceIntervalSeconds: 1,
+        });
+        await boss.start();
+        onTestFinished(() => boss.stop({ graceful: false, close: true, wait: true }));
+        await boss.createQueue("events", { name: "events", expireInSeconds: 1 });
+        const recorded = recordOutcomes();
+        const quiet = { onOutcome: recorded.onOutcome, log: () => {} };
+        const inbox = await pgBossInbox(boss, { queue: "events", ...quiet });
+        await put(inbox, balanceChanged("evt_1"));
+        let attempts = 0;
+        const handler = inboxHandler(async () => {
+          attempts += 1;
+          if (attempts > 1) return;
+          await cluster.stop();
+          if (failure !== undefined) throw failure;
+        }, quiet);
+        await boss.work("events", { pollingIntervalSeconds: 0.5 }, handler);
+        await recorded.until("unavailable");
+        await cluster.start();
+        await expect.poll(async () => (await inbox.list({ state: "done" })).length).toBe(1);
+        expect(attempts).toBe(2);
+      },
+    );
+  },
+);
