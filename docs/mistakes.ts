@@ -8,6 +8,7 @@ import { runInNewContext } from "node:vm";
 import {
   cardLinks,
   createIssuingClient,
+  type IssueCardOptions,
   type IssueCardRequest,
   ProblemError,
 } from "@loyalty-cards/issuing-client";
@@ -42,10 +43,10 @@ const createClient = ({ url, service }: MockServer, apiKey = service.apiKeys.web
 
 /** Issues a card with the wrong values and returns the message of the error. */
 async function issueWrongly(
-  change: Partial<IssueCardRequest> & { apiKey?: string; template?: string; options?: object } = {},
+  change: Partial<IssueCardRequest> & { apiKey?: string; template?: string; options?: IssueCardOptions } = {},
 ): Promise<string> {
   const mock = await startMockServer({ templates: [{ id: "tpl_bakery", name: "Bakery" }] });
-  const { apiKey, template = "tpl_bakery", customer = { consents }, options = {} } = change;
+  const { apiKey, template = "tpl_bakery", customer = { consents }, options = { userId: 1 } } = change;
   try {
     return await catchMessage(() => createClient(mock, apiKey).issueCard(template, { customer }, options));
   } finally {
@@ -103,7 +104,11 @@ async function runInBrowser(): Promise<string> {
 
 async function forgetAwait(): Promise<string> {
   const mock = await startMockServer();
-  const card = createClient(mock).issueCard(mock.service.templateId, { customer: { consents } });
+  const card = createClient(mock).issueCard(
+    mock.service.templateId,
+    { customer: { consents } },
+    { userId: 1 },
+  );
   try {
     // @ts-expect-error TypeScript reports it too
     return await catchMessage(() => cardLinks(card));
@@ -131,7 +136,7 @@ export const mistakes: Record<string, () => Promise<string>> = {
   "clock-off": () => receiveAndLog({ now: () => (timestamp + 600) * 1000 }),
   // @ts-expect-error TypeScript reports it too
   "number-as-phone": () => issueWrongly({ customer: { phone: 48600100200, consents } }),
-  "undefined-user-id": () => issueWrongly({ options: { userId: undefined } }),
+  "undefined-user-id": () => issueWrongly({ options: { userId: undefined as never } }),
 };
 
 const quotation =

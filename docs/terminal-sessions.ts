@@ -79,7 +79,7 @@ async function runDev(url: string): Promise<string> {
         const baseUrl = /LOYALTY_URL=(\S+)/.exec(output)?.[1] ?? "";
         const loyalty = createIssuingClient({ baseUrl, apiKey: "mock_website_key" });
         const request = { customer: { name: "Anna", consents: { privacy: { version: "1" } } } };
-        const { id } = await loyalty.issueCard("tpl_mock", request);
+        const { id } = await loyalty.issueCard("tpl_mock", request, { userId: 1 });
         await fetch(`${baseUrl}/_mock/cards/${id}/purchase`, {
           method: "POST",
           headers: { "content-type": "application/json" },

@@ -9,7 +9,7 @@ const request = {
 export async function runFaultMatrix({ createIssuingClient, rows, bases, run }) {
   // The first call includes compiling and connecting, which must not count against a time limit.
   await createIssuingClient({ baseUrl: bases.http, apiKey: "k" })
-    .issueCard("tpl_1", request)
+    .issueCard("tpl_1", request, { userId: 1 })
     .catch(() => {});
   return Promise.all(
     rows.map((row, index) =>

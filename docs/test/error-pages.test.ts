@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   createIssuingClient,
   defineTemplate,
+  type IssueCardOptions,
   type IssuingClientOptions,
   type IssuingError,
   type IssuingErrorCode,
@@ -42,8 +43,12 @@ async function openService(faults: readonly FaultInput[] = []) {
   onTestFinished(close);
   for (const fault of faults) service.faults.add(fault);
   const options = { baseUrl: url, apiKey: service.apiKeys.website, maxRetries: 0 };
-  const issue = (changes: Partial<IssuingClientOptions> = {}, template = service.templateId, call = {}) =>
-    createIssuingClient({ ...options, ...changes }).issueCard(template, { customer }, call);
+  const issue = (
+    changes: Partial<IssuingClientOptions> = {},
+    template = service.templateId,
+    call: Pick<IssueCardOptions, "firstAttemptAt"> = {},
+  ) =>
+    createIssuingClient({ ...options, ...changes }).issueCard(template, { customer }, { userId: 1, ...call });
   return { service, options, issue };
 }
 
@@ -63,7 +68,7 @@ const failures: Record<IssuingErrorCode, readonly (() => Promise<unknown>)[]> = 
     async () => {
       const { options, service } = await openService();
       const request = { customer: { ...customer, phone: "12" } };
-      return createIssuingClient(options).issueCard(service.templateId, request);
+      return createIssuingClient(options).issueCard(service.templateId, request, { userId: 1 });
     },
     async () => {
       const { options } = await openService();
@@ -71,7 +76,11 @@ const failures: Record<IssuingErrorCode, readonly (() => Promise<unknown>)[]> = 
       const template = defineTemplate<{ name: string }>("tpl", {
         "~standard": { version: 1, vendor: "test", validate },
       });
-      return createIssuingClient(options).issueCard(template, { fieldValues: { name: "" }, customer });
+      return createIssuingClient(options).issueCard(
+        template,
+        { fieldValues: { name: "" }, customer },
+        { userId: 1 },
+      );
     },
   ],
   "not-found": [async () => (await openService()).issue({}, "tpl_typo")],

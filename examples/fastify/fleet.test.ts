@@ -21,7 +21,7 @@ async function openService() {
   onTestFinished(close);
   const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
   const customer = { consents: { privacy: { version: "1" } } };
-  const { id: cardId } = await loyalty.issueCard(service.templateId, { customer });
+  const { id: cardId } = await loyalty.issueCard(service.templateId, { customer }, { userId: 1 });
   const endpointAt = (address: string) =>
     service.webhooks.createEndpoint({ url: `${address}/webhooks/loyalty`, events: ["balance.changed"] });
   return { service, cardId, endpointAt, buy: () => service.cards.purchase(cardId, { points: 1 }) };

@@ -34,7 +34,9 @@ const client = createIssuingClient(
 );
 const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
 
-export const name: Promise<string> = client.issueCard(club, request).then((card) => card.fieldValues.name);
+export const name: Promise<string> = client
+  .issueCard(club, request, { userId: 1 })
+  .then((card) => card.fieldValues.name);
 export const results = issueCards(client, [{ userId: 1, line: 7, request }], {
   template: club,
   checkpoint: fileCheckpoint("checkpoint"),

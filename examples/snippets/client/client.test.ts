@@ -47,10 +47,14 @@ it("issues the card of the landing page, and the same one when the form is repea
 
 it("shows wallet buttons whose images and links exist", async () => {
   const { loyalty } = await open();
-  const card = await loyalty.issueCard(template.id, {
-    fieldValues: { name: "Anna" },
-    customer: { consents: { privacy: { version: "1" } } },
-  });
+  const card = await loyalty.issueCard(
+    template.id,
+    {
+      fieldValues: { name: "Anna" },
+      customer: { consents: { privacy: { version: "1" } } },
+    },
+    { userId: 1 },
+  );
   const addresses = [...showCard(card.publicUrl).matchAll(/(?:href|src)="([^"]+)"/g)].map(
     ([, address = ""]) => address,
   );
@@ -98,7 +102,7 @@ it("chooses the next action after each error", async () => {
   const request = { customer: { consents: { privacy: { version: "1" } } } };
   const down = createIssuingClient({ baseUrl: "http://127.0.0.1:1", apiKey: "k", maxRetries: 0 });
   const stranger = createIssuingClient({ baseUrl: url, apiKey: "k" });
-  expect(nextMoveAfter(await failure(loyalty.issueCard(template.id, request)))).toEqual({
+  expect(nextMoveAfter(await failure(loyalty.issueCard(template.id, request, { userId: 1 })))).toEqual({
     show: 'Please fill in "name".',
   });
   expect(nextMoveAfter(await failure(down.getCard("card_1")))).toEqual({ tryAgainLater: true });
@@ -110,7 +114,9 @@ it("chooses the next action after each error", async () => {
 it("names the message for each input of a form", async () => {
   const { loyalty } = await open();
   const request = { customer: { phone: "12", consents: { privacy: { version: "1" } } } };
-  const error = await loyalty.issueCard(template.id, request).catch((thrown: unknown) => thrown);
+  const error = await loyalty
+    .issueCard(template.id, request, { userId: 1 })
+    .catch((thrown: unknown) => thrown);
   expect([...toFieldMessages(error).keys()]).toEqual(["/fieldValues/name", "/customer/phone"]);
   expect(() => toFieldMessages(new RangeError("mine"))).toThrow("mine");
 });
@@ -119,7 +125,7 @@ it("plans the next call after a failed one", async () => {
   const { service, loyalty } = await open();
   const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
   const call = () =>
-    loyalty.issueCard(template.id, request, { maxRetries: 0 }).catch((thrown: unknown) => thrown);
+    loyalty.issueCard(template.id, request, { userId: 1, maxRetries: 0 }).catch((thrown: unknown) => thrown);
   service.faults.add({ phase: "before", kind: "status", status: 429, retryAfterSeconds: 90, times: 1 });
   expect(planNextCall(await call())).toEqual({ delaySeconds: 90 });
   service.faults.add({ phase: "before", kind: "status", status: 503, times: 1 });

@@ -33,7 +33,7 @@ async function shop() {
   });
   const loyalty = createIssuingClient({ baseUrl: mock.url, apiKey: mock.service.apiKeys.website });
   const customer = { consents: { privacy: { version: "1" } } };
-  const card = await loyalty.issueCard(mock.service.templateId, { customer });
+  const card = await loyalty.issueCard(mock.service.templateId, { customer }, { userId: 1 });
   return {
     secret: mock.service.endpoints[0]?.secret ?? "",
     cardId: card.id,

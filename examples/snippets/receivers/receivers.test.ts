@@ -48,9 +48,13 @@ async function serving(createListener: (secret: string, onBalance: OnBalance) =>
   });
   listener = await createListener(endpoint.secret, async (...balance) => void balances.push(balance));
   const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
-  const card = await loyalty.issueCard(service.templateId, {
-    customer: { consents: { privacy: { version: "1" } } },
-  });
+  const card = await loyalty.issueCard(
+    service.templateId,
+    {
+      customer: { consents: { privacy: { version: "1" } } },
+    },
+    { userId: 1 },
+  );
   service.cards.purchase(card.id, { points: 12 });
   await service.idle();
   return { balances, cardId: card.id, log: service.webhooks.deliveries() };

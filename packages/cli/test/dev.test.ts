@@ -142,9 +142,13 @@ describe("dev", () => {
     const text = await running.waitFor(/LOYALTY_SIGNING_SECRET.*\n\n/s);
     const baseUrl = /LOYALTY_URL=(.*)/.exec(text)?.[1] ?? "";
     const loyalty = createIssuingClient({ baseUrl, apiKey: "mock_website_key" });
-    const card = await loyalty.issueCard("tpl_mock", {
-      customer: { consents: { privacy: { version: "1" } } },
-    });
+    const card = await loyalty.issueCard(
+      "tpl_mock",
+      {
+        customer: { consents: { privacy: { version: "1" } } },
+      },
+      { userId: 1 },
+    );
     await fetch(`${baseUrl}/_mock/cards/${card.id}/purchase`, {
       method: "POST",
       headers: { "content-type": "application/json" },

@@ -34,7 +34,7 @@ export interface IssuingClient {
    * `maxRetries` of all callers. It ends when the last caller has left.
    * @param template the id of a template, with any fields, or a template of `defineTemplate`, with typed fields.
    * @param request the customer with the consents, and the values of the template's fields.
-   * @param options `userId`, from which the Idempotency-Key is derived, or `idempotencyKey`; default: a random key.
+   * @param options `userId`, from which the Idempotency-Key is derived, or your own `idempotencyKey`. One of the two is required.
    * @returns the card, with the fields of the template in `fieldValues`.
    * @throws {IssuingError} `validation` when the service or the template's schema rejects values; `not-found` for an unknown template;
    * `idempotency-mismatch` when a call with the same key and other content is running; `idempotency-expired` when `firstAttemptAt` is
@@ -58,7 +58,7 @@ export interface IssuingClient {
   issueCard<Fields = FieldValues>(
     template: string | Template<Fields>,
     request: IssueCardRequest<NoInfer<Fields>>,
-    options?: IssueCardOptions,
+    options: IssueCardOptions,
   ): Promise<Card<Fields>>;
   /**
    * Reads a card with its balance and level (spec 4.2).

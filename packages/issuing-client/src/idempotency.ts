@@ -97,9 +97,6 @@ export async function digest(text: string): Promise<string> {
     .replace(/=+$/, "");
 }
 
-/** Makes retries safe, but not a new call after a crash. */
-export const randomIdempotencyKey = () => crypto.randomUUID();
-
 /** @throws {IssuingError} `configuration`, without the key: it can be a secret that was pasted by mistake. */
 export function parseIdempotencyKey(key: unknown): string {
   if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
@@ -107,8 +104,8 @@ export function parseIdempotencyKey(key: unknown): string {
 }
 
 /**
- * Returns the key of a call: derived from `userId`, the caller's own, or random.
- * @throws {IssuingError} `configuration` when an option is present but undefined: a random key would issue a second card.
+ * Returns the key of a call: derived from `userId`, or the caller's own.
+ * @throws {IssuingError} `configuration` when both are set or neither is, and when an option is present but undefined.
  */
 export function resolveIdempotencyKey(
   templateId: string,
@@ -143,8 +140,9 @@ export function resolveIdempotencyKey(
       ...(keySuffix !== undefined && { keySuffix }),
     });
   }
-  if (!("firstAttemptAt" in options)) return randomIdempotencyKey();
-  throw configurationError("firstAttemptAt needs the userId or the idempotencyKey of that first attempt.");
+  throw configurationError(
+    "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",
+  );
 }
 
 /**

@@ -9,20 +9,33 @@ import type { Pipeline, RunningCall } from "./pipeline.ts";
 import { type OperationRequest, parseId, toJson } from "./request.ts";
 import { type FieldValues, parseFieldValues, readValidated, type Template, validate } from "./template.ts";
 
-/** Options of `issueCard`: the idempotency key, and what every method takes. */
-export interface IssueCardOptions extends CallOptions {
-  /**
-   * Your own user's id. The Idempotency-Key is derived from it, the template's id and the client's `idempotencyNamespace`.
-   * It is an error when the member is present but undefined.
-   */
-  userId?: UserId;
-  /** Your own key, instead of `userId`. Default: a random key, which makes retries safe, but not a new call after a crash. */
-  idempotencyKey?: string;
-  /** Part of the derived key. Change it to issue another card to the same user, or to send a corrected form after a stored 422. */
-  keySuffix?: string;
+/** What every call of `issueCard` takes. */
+interface IssueCardCallOptions extends CallOptions {
   /** When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. */
   firstAttemptAt?: Date | number;
 }
+
+interface OptionsWithUserId extends IssueCardCallOptions {
+  /** Your own user's id. The Idempotency-Key is derived from it, the template's id and the client's `idempotencyNamespace`. */
+  userId: UserId;
+  /** Part of the derived key. Change it to issue another card to the same user, or to send a corrected form after a stored 422. */
+  keySuffix?: string;
+  idempotencyKey?: never;
+}
+
+interface OptionsWithIdempotencyKey extends IssueCardCallOptions {
+  /** Your own key, instead of `userId`: 1 to 255 visible ASCII characters, without spaces. */
+  idempotencyKey: string;
+  userId?: never;
+  keySuffix?: never;
+}
+
+/**
+ * Options of `issueCard`: `userId` or `idempotencyKey`, and what every method takes. One of the two is required, because a call with
+ * a random key would issue another card each time. `userId`, `idempotencyKey`, `keySuffix` and `firstAttemptAt` must not be present
+ * but undefined.
+ */
+export type IssueCardOptions = OptionsWithUserId | OptionsWithIdempotencyKey;
 
 /** Creates the method `issueCard` of a client. */
 export function createIssueCard(pipeline: Pipeline, settings: Settings) {
@@ -32,7 +45,7 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
   return async function issueCard<Fields = FieldValues>(
     template: string | Template<Fields>,
     request: IssueCardRequest<NoInfer<Fields>>,
-    callOptions?: IssueCardOptions,
+    callOptions: IssueCardOptions,
   ): Promise<Card<Fields>> {
     // Everything is read before the first await, so later changes by the caller have no effect.
     const options = parseObject("options", callOptions);

@@ -5,7 +5,7 @@ import { Call, type OperationName } from "./call.ts";
 import { type Caller, parseCallOptions, type ResponseMeta } from "./call-options.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { copyError, deadlineError, IssuingError, ProblemError } from "./errors.ts";
-import { parseIdempotencyKey, randomIdempotencyKey } from "./idempotency.ts";
+import { parseIdempotencyKey } from "./idempotency.ts";
 import type { Settings } from "./options.ts";
 import { createProblemError, getRequestId } from "./problem-error.ts";
 import { type OperationRequest, toPath, toTransportRequest } from "./request.ts";
@@ -111,7 +111,7 @@ export function createPipeline(settings: Settings) {
       let idempotencyKey: string | undefined;
       if (method === "POST") {
         const key = headers["idempotency-key"];
-        idempotencyKey = key === undefined ? randomIdempotencyKey() : parseIdempotencyKey(key);
+        idempotencyKey = key === undefined ? crypto.randomUUID() : parseIdempotencyKey(key);
         headers["idempotency-key"] = idempotencyKey;
       }
       const caller = parseCallOptions({ signal }, limits, clock);

@@ -28,10 +28,9 @@ export interface Template<Fields> {
  * import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
  *
  * const coffeeClub = defineTemplate<{ name: string; points?: number }>("tpl_coffee");
- * const card = await createIssuingClient().issueCard(coffeeClub, {
- *   fieldValues: { name: "Anna" },
- *   customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
- * });
+ * const customer = { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } };
+ * const request = { fieldValues: { name: "Anna" }, customer };
+ * const card = await createIssuingClient().issueCard(coffeeClub, request, { userId: 42 });
  * console.log(card.fieldValues.name.length); // a string
  * ```
  */

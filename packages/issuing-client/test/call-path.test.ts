@@ -28,7 +28,10 @@ async function recordFrames(call: (client: IssuingClient) => Promise<unknown>, s
 
 it.each([
   ["issueCard for a user", (client: IssuingClient) => client.issueCard(template.id, signUp, { userId: 1 })],
-  ["issueCard", (client: IssuingClient) => client.issueCard(template.id, signUp)],
+  [
+    "issueCard with a key",
+    (client: IssuingClient) => client.issueCard(template.id, signUp, { idempotencyKey: "order-1" }),
+  ],
   ["getCard", (client: IssuingClient) => client.getCard("card_1")],
   ["setConsent", (client: IssuingClient) => client.setConsent("card_1", { marketing: true })],
 ])(

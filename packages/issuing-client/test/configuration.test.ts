@@ -170,7 +170,6 @@ describe("environment variables", () => {
 
 it("treats null as absent options and as an absent query", async () => {
   const calls: ((client: ReturnType<typeof createIssuingClient>) => Promise<unknown>)[] = [
-    (c) => c.issueCard("t", signUp, null as never),
     (c) => c.getCard("c", null as never),
     (c) => c.listOperations("c", null as never, null as never),
     (c) => c.getConsent("c", null as never),
@@ -197,11 +196,15 @@ const throwing = defineTemplate("t", {
 
 describe("the arguments of a method", () => {
   const calls: [string, (client: ReturnType<typeof createIssuingClient>) => Promise<unknown>, RegExp][] = [
-    ["an empty template id", (c) => c.issueCard("", signUp), /template id is missing/],
-    ["a template id that is a dot segment", (c) => c.issueCard("..", signUp), /not an id/],
-    ["no template", (c) => c.issueCard(undefined as never, signUp), /template id is missing/],
-    ["no request", (c) => c.issueCard("t", undefined as never), /request\.customer is missing/],
-    ["no customer", (c) => c.issueCard("t", {} as never), /request\.customer is missing/],
+    ["an empty template id", (c) => c.issueCard("", signUp, { userId: 1 }), /template id is missing/],
+    ["a template id that is a dot segment", (c) => c.issueCard("..", signUp, { userId: 1 }), /not an id/],
+    ["no template", (c) => c.issueCard(undefined as never, signUp, { userId: 1 }), /template id is missing/],
+    [
+      "no request",
+      (c) => c.issueCard("t", undefined as never, { userId: 1 }),
+      /request\.customer is missing/,
+    ],
+    ["no customer", (c) => c.issueCard("t", {} as never, { userId: 1 }), /request\.customer is missing/],
     ...[
       ["no consents", undefined],
       ["consents of null", null],
@@ -220,12 +223,18 @@ describe("the arguments of a method", () => {
     ]),
     ...[true, false, null, "2026-01"].map((marketing): (typeof calls)[number] => [
       `a marketing consent of ${marketing}`,
-      (c) => c.issueCard("t", { customer: { consents: { privacy: { version: "1" }, marketing } } } as never),
+      (c) =>
+        c.issueCard("t", { customer: { consents: { privacy: { version: "1" }, marketing } } } as never, {
+          userId: 1,
+        }),
       /customer\.consents\.marketing must be an object.* leave it out when the user did not opt in/,
     ]),
     ...(["phone", "email", "name"] as const).map((contact): (typeof calls)[number] => [
       `a ${contact} that is a number`,
-      (c) => c.issueCard("t", { customer: { ...signUp.customer, [contact]: 48600100200 } } as never),
+      (c) =>
+        c.issueCard("t", { customer: { ...signUp.customer, [contact]: 48600100200 } } as never, {
+          userId: 1,
+        }),
       new RegExp(`customer\\.${contact} must be a string, not a number: keep it as text`),
     ]),
     ["an empty card id", (c) => c.getCard(""), /card id is missing/],
@@ -266,35 +275,39 @@ describe("the arguments of a method", () => {
       (c) => c.issueCard("t", signUp, { idempotencyKey: "a".repeat(256) }),
       /1 to 255/,
     ],
-    ["a user id and a key", (c) => c.issueCard("t", signUp, { userId: 1, idempotencyKey: "a" }), /not both/],
+    [
+      "a user id and a key",
+      (c) => c.issueCard("t", signUp, { userId: 1, idempotencyKey: "a" } as never),
+      /not both/,
+    ],
     [
       "a first attempt that is not a date",
-      (c) => c.issueCard("t", signUp, { firstAttemptAt: new Date("x") }),
+      (c) => c.issueCard("t", signUp, { userId: 1, firstAttemptAt: new Date("x") }),
       /firstAttemptAt/,
     ],
     [
       "a field value of NaN",
-      (c) => c.issueCard("t", { ...signUp, fieldValues: { points: Number.NaN } }),
+      (c) => c.issueCard("t", { ...signUp, fieldValues: { points: Number.NaN } }, { userId: 1 }),
       /fieldValues\.points must be/,
     ],
     [
       "a field value that is an object",
-      (c) => c.issueCard("t", { ...signUp, fieldValues: { at: new Date() as never } }),
+      (c) => c.issueCard("t", { ...signUp, fieldValues: { at: new Date() as never } }, { userId: 1 }),
       /fieldValues\.at/,
     ],
     [
       "field values that are not a plain object",
-      (c) => c.issueCard("t", { ...signUp, fieldValues: new Map() as never }),
+      (c) => c.issueCard("t", { ...signUp, fieldValues: new Map() as never }, { userId: 1 }),
       /plain object/,
     ],
     [
       "field values that are a list",
-      (c) => c.issueCard("t", { ...signUp, fieldValues: ["a"] as never }),
+      (c) => c.issueCard("t", { ...signUp, fieldValues: ["a"] as never }, { userId: 1 }),
       /plain object/,
     ],
     [
       "a customer with a bigint",
-      (c) => c.issueCard("t", { customer: { ...signUp.customer, n: 1n } as never }),
+      (c) => c.issueCard("t", { customer: { ...signUp.customer, n: 1n } as never }, { userId: 1 }),
       /customer cannot be serialized as JSON/,
     ],
     ["a card id that is not well-formed text", (c) => c.getCard("a\ud800"), /not well-formed/],
@@ -308,7 +321,7 @@ describe("the arguments of a method", () => {
       (c) => c.getCard("c", { headers: { "transfer-encoding": "chunked" } }),
       /must not have/,
     ],
-    ["a schema that throws", (c) => c.issueCard(throwing, signUp as never), /schema threw/],
+    ["a schema that throws", (c) => c.issueCard(throwing, signUp as never, { userId: 1 }), /schema threw/],
     [
       "a header that cannot be sent",
       (c) => c.getCard("c", { headers: { "x-a": "b\nhunter2" } }),

@@ -16,7 +16,7 @@ const programs = {
   "misspelt members": `${open}
     const card = await client.getCard("card_1");
     card.loyaltyBalanse;
-    (await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents } })).fieldValues.nam;
+    (await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents } }, { userId: 1 })).fieldValues.nam;
     (await client.listOperations("card_1")).map((operation) => operation.blance);
     (await client.getConsent("card_1")).marketingConcent;
     (await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } })).data?.loyaltyTeir;`,
@@ -28,7 +28,7 @@ const programs = {
   hover: `${open}
     import type { Card, ConsentChange, ConsentState, Customer, Operation } from "@loyalty-cards/issuing-client";
     const card = await client.getCard("card_1");
-    const clubCard = await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents } });
+    const clubCard = await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents } }, { userId: 1 });
     const operations = await client.listOperations("card_1");
     const consent = await client.getConsent("card_1");
     export declare const named: {
@@ -39,40 +39,52 @@ const programs = {
 /** Calls of `issueCard` with one mistake each, and the message that names it. */
 const mistakes: Record<string, [call: string, named: RegExp]> = {
   "a misspelt member of the customer": [
-    `client.issueCard("tpl_club", { customer: { phon: "600100200", consents } });`,
+    `client.issueCard("tpl_club", { customer: { phon: "600100200", consents } }, { userId: 1 });`,
     /'phon' does not exist in type 'Customer'\. Did you mean to write 'phone'\?/,
   ],
   "a misspelt member of the customer with a defined template": [
-    `client.issueCard(club, { fieldValues: { name: "" }, customer: { phon: "600100200", consents } });`,
+    `client.issueCard(club, { fieldValues: { name: "" }, customer: { phon: "600100200", consents } }, { userId: 1 });`,
     /'phon' does not exist in type 'Customer'\. Did you mean to write 'phone'\?/,
   ],
   "a required field that is missing": [
-    `client.issueCard(club, { fieldValues: { points: 1 }, customer: { consents } });`,
+    `client.issueCard(club, { fieldValues: { points: 1 }, customer: { consents } }, { userId: 1 });`,
     /Property 'name' is missing/,
   ],
   "required fields that are all missing": [
-    `client.issueCard(club, { customer: { consents } });`,
+    `client.issueCard(club, { customer: { consents } }, { userId: 1 });`,
     /Property 'fieldValues' is missing/,
   ],
   "a misspelt field": [
-    `client.issueCard(club, { fieldValues: { name: "", pionts: 1 }, customer: { consents } });`,
+    `client.issueCard(club, { fieldValues: { name: "", pionts: 1 }, customer: { consents } }, { userId: 1 });`,
     /'pionts' does not exist .* Did you mean to write 'points'\?/,
   ],
   "a phone that is a number": [
-    `client.issueCard("tpl_club", { customer: { phone: 600100200, consents } });`,
+    `client.issueCard("tpl_club", { customer: { phone: 600100200, consents } }, { userId: 1 });`,
     /Type 'number' is not assignable to type 'string'\.\n.* property 'phone' .* type 'Customer'/,
   ],
   "a phone that is a number in a request variable": [
-    `const request = { customer: { phone: 600100200, consents } }; client.issueCard("tpl_club", request);`,
+    `const request = { customer: { phone: 600100200, consents } }; client.issueCard("tpl_club", request, { userId: 1 });`,
     /'customer\.phone' are incompatible/,
   ],
   "consents that are missing": [
-    `client.issueCard("tpl_club", { customer: { phone: "600100200" } });`,
+    `client.issueCard("tpl_club", { customer: { phone: "600100200" } }, { userId: 1 });`,
     /Property 'consents' is missing .* required in type 'Customer'/,
   ],
   "consents that are missing with a defined template": [
-    `client.issueCard(club, { fieldValues: { name: "" }, customer: { phone: "600100200" } });`,
+    `client.issueCard(club, { fieldValues: { name: "" }, customer: { phone: "600100200" } }, { userId: 1 });`,
     /Property 'consents' is missing .* required in type 'Customer'/,
+  ],
+  "options that are missing": [
+    `client.issueCard("tpl_club", { customer: { consents } });`,
+    /Expected 3 arguments, but got 2\.\nAn argument for 'options' was not provided/,
+  ],
+  "a userId that is missing": [
+    `client.issueCard("tpl_club", { customer: { consents } }, {});`,
+    /'\{\}' is not assignable to parameter of type 'IssueCardOptions'/,
+  ],
+  "a userId and an idempotencyKey": [
+    `client.issueCard("tpl_club", { customer: { consents } }, { userId: 1, idempotencyKey: "order-1" });`,
+    /Types of property 'idempotencyKey' are incompatible/,
   ],
   "a misspelt option": [
     `client.issueCard("tpl_club", { customer: { consents } }, { userID: 1 });`,

@@ -9,7 +9,7 @@ import { openWebsite } from "./website.ts";
 describe("the message of a 404", () => {
   it("names the unknown template", async () => {
     const { client } = openWebsite();
-    const error = await catchIssuingError(client.issueCard("tpl_typo", signUp));
+    const error = await catchIssuingError(client.issueCard("tpl_typo", signUp, { userId: 1 }));
     expect(readText(error)).toBe(
       'The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Are the id and baseUrl correct?',
     );
@@ -45,7 +45,7 @@ describe("a 422 of the service", () => {
   it("lists the rejected fields with a sentence for each, and names them in the message", async () => {
     const { client } = openWebsite();
     const error = await catchIssuingError(
-      client.issueCard(template.id, { fieldValues: {}, customer: wrong }),
+      client.issueCard(template.id, { fieldValues: {}, customer: wrong }, { userId: 1 }),
     );
     expect(error.fields).toEqual([
       { pointer: "/fieldValues/name", detail: expect.stringContaining("Name") },
@@ -70,7 +70,7 @@ describe("a 422 of the service", () => {
   it("reads pointers in the form of a URI fragment, as RFC 9457 writes them", async () => {
     const errors = [{ pointer: "#/fieldValues/imi%C4%99", detail: "Please fill in the name." }];
     const { client } = scripted([json({ errors }, 422)]);
-    const error = await catchIssuingError(client.issueCard(template.id, signUp));
+    const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
     expect(error.fields).toEqual([{ pointer: "/fieldValues/imię", detail: "Please fill in the name." }]);
     expect(error.message).toContain(": /fieldValues/imię. userMessage");
   });
@@ -87,7 +87,7 @@ describe("a 422 of the service", () => {
     ["a pointer that is too long", { errors: [{ pointer: `/${"x".repeat(300)}` }] }],
   ])("has no fields when its body has %s", async (_name, body) => {
     const { client } = scripted([json(body, 422)]);
-    const error = await catchIssuingError(client.issueCard(template.id, signUp));
+    const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
     expect(error.fields).toEqual([]);
     expect(readText(error)).toBe("The service responded 422 to issueCard: userMessage says what to correct.");
   });
@@ -95,7 +95,7 @@ describe("a 422 of the service", () => {
   it("keeps at most 50 fields, and names at most 10 in the message", async () => {
     const errors = Array.from({ length: 5_000 }, (_, index) => ({ pointer: `/fieldValues/f${index}` }));
     const { client } = scripted([json({ errors }, 422)]);
-    const { fields, message } = await catchIssuingError(client.issueCard(template.id, signUp));
+    const { fields, message } = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
     expect(fields).toHaveLength(50);
     expect(message.match(/\/fieldValues\//g)).toHaveLength(10);
   });
@@ -104,7 +104,7 @@ describe("a 422 of the service", () => {
     const details = ["  ", "x".repeat(1_001), 7, "x".repeat(1_000)];
     const errors = details.map((detail) => ({ pointer: "/customer/phone", detail }));
     const { client } = scripted([json({ errors }, 422)]);
-    const { fields } = await catchIssuingError(client.issueCard(template.id, signUp));
+    const { fields } = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
     expect(fields.map(({ detail }) => detail)).toEqual([undefined, undefined, undefined, details[3]]);
   });
 
@@ -118,7 +118,7 @@ describe("a 422 of the service", () => {
     ];
     const errors = pointers.map((pointer) => ({ pointer, detail: "Anna, +48600100200" }));
     const { client } = scripted([json({ errors }, 422)]);
-    const error = await catchIssuingError(client.issueCard(template.id, signUp));
+    const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
     expect(error.fields).toHaveLength(pointers.length);
     const printed = inspect(error) + JSON.stringify(error) + error.stack;
     expect(printed).toContain(": /fieldValues/name. userMessage");
@@ -135,7 +135,7 @@ describe("values that do not match the schema of a template", () => {
   it("are listed like rejected fields of the service, with the schema's messages", async () => {
     const { client, requests } = scripted([]);
     const fieldValues = { name: "", "a/b~c": 7 as never };
-    const error = await catchIssuingError(client.issueCard(club, { ...signUp, fieldValues }));
+    const error = await catchIssuingError(client.issueCard(club, { ...signUp, fieldValues }, { userId: 1 }));
     expect(error.fields).toEqual([
       { pointer: "/fieldValues/name", detail: "Please fill in your name." },
       { pointer: "/fieldValues/a~1b~0c", detail: expect.any(String) },
@@ -149,7 +149,7 @@ describe("values that do not match the schema of a template", () => {
     const schema = { "~standard": { version: 1, vendor: "test", validate } } as const;
     const { client } = scripted([]);
     const error = await catchIssuingError(
-      client.issueCard(defineTemplate(template.id, schema), signUp as never),
+      client.issueCard(defineTemplate(template.id, schema), signUp as never, { userId: 1 }),
     );
     expect(error.fields).toEqual([{ pointer: "/fieldValues", detail: "Anna is taken" }]);
     expect(inspect(error) + JSON.stringify(error)).not.toContain("Anna");
@@ -158,6 +158,6 @@ describe("values that do not match the schema of a template", () => {
 
 it("sets fields to an empty list in other errors", async () => {
   const { client } = scripted([json({ errors: [{ pointer: "/customer/phone" }] }, 503)], { maxRetries: 0 });
-  expect((await catchIssuingError(client.issueCard(template.id, signUp))).fields).toEqual([]);
+  expect((await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }))).fields).toEqual([]);
   expect((await catchIssuingError(client.getCard(""))).fields).toEqual([]);
 });

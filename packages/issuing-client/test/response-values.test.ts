@@ -31,7 +31,9 @@ describe.each(ways)("over %s", (_name, decorate) => {
       cardId: "card_1",
     };
     await expect(clientFor(body).getCard("card_1")).rejects.toMatchObject(expected);
-    await expect(clientFor(body, 201).issueCard("tpl_club", signUp)).rejects.toMatchObject(expected);
+    await expect(clientFor(body, 201).issueCard("tpl_club", signUp, { userId: 1 })).rejects.toMatchObject(
+      expected,
+    );
   });
 
   it.each([
@@ -40,7 +42,7 @@ describe.each(ways)("over %s", (_name, decorate) => {
     ["has no valid member except its id", { id: "req_1", status: 200, data: card }],
     ["is a wrapper", { id: "req_1", data: card }],
   ])("has no cardId in the error when the response %s", async (_name, body) => {
-    const failed = clientFor(body, 201).issueCard("tpl_club", signUp);
+    const failed = clientFor(body, 201).issueCard("tpl_club", signUp, { userId: 1 });
     const error = await failed.catch((thrown) => thrown);
     expect(error.code).toBe("invalid-response");
     expect("cardId" in error).toBe(false);

@@ -128,7 +128,7 @@ const withSchema = (validate: (secrets: Secrets) => unknown): Required<FailingCa
   return (client, secrets, options) => {
     const schema = { "~standard": { version: 1, vendor: "test", validate: () => validate(secrets) } };
     const template = defineTemplate("tpl_club", schema as never);
-    return client.issueCard(template, toRequest(secrets) as never, options);
+    return client.issueCard(template, toRequest(secrets) as never, { ...options, userId: secrets.userId });
   };
 };
 
@@ -233,15 +233,19 @@ const failingCalls: Record<string, FailingCall> = {
   },
   "a field value of a wrong type": {
     code: "configuration",
-    call: (client, { name }, options) =>
-      client.issueCard("tpl_club", { ...toRequest(plain), fieldValues: { name: [name] as never } }, options),
+    call: (client, { name, userId }, options) =>
+      client.issueCard(
+        "tpl_club",
+        { ...toRequest(plain), fieldValues: { name: [name] as never } },
+        { ...options, userId },
+      ),
   },
   "a body with a circular reference": {
     code: "configuration",
     call(client, secrets, options) {
       const customer: Record<string, unknown> = { ...toRequest(secrets).customer };
       customer["self"] = customer;
-      return client.issueCard("tpl_club", { customer } as never, options);
+      return client.issueCard("tpl_club", { customer } as never, { ...options, userId: secrets.userId });
     },
   },
   "a schema that quotes the value": {

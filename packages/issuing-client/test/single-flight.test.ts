@@ -67,13 +67,13 @@ it("rejects another body or template with the same key before it is sent", async
   expect(requests).toHaveLength(1);
 });
 
-it("sends separate requests for other users and for calls without a key", async () => {
+it("sends separate requests for other users and other keys", async () => {
   const { client, requests } = scripted([json(card, 201), json(card, 201), json(card, 201), json(card, 201)]);
   await Promise.all([
     client.issueCard(template.id, signUp, { userId: 1 }),
     client.issueCard(template.id, signUp, { userId: 2 }),
-    client.issueCard(template.id, signUp),
-    client.issueCard(template.id, signUp),
+    client.issueCard(template.id, signUp, { idempotencyKey: "order-1" }),
+    client.issueCard(template.id, signUp, { idempotencyKey: "order-2" }),
   ]);
   expect(requests).toHaveLength(4);
 });

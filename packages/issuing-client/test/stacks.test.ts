@@ -31,7 +31,8 @@ const club = defineTemplate(
   z.object({ name: z.string().refine(async (name) => name !== "taken") }),
 );
 const methods: Record<string, Call> = {
-  issueCard: (client, options) => client.issueCard(template.id, signUp, options),
+  "issueCard with a key": (client, options) =>
+    client.issueCard(template.id, signUp, { idempotencyKey: "order-1", ...options }),
   "issueCard for a user": (client, options) =>
     client.issueCard(template.id, signUp, { userId: 1, ...options }),
   "issueCard with a schema": (client, options) => client.issueCard(club, signUp, { userId: 1, ...options }),
@@ -83,7 +84,11 @@ describe.each(Object.entries(failures))("the stack after %s", (_name, failure) =
 
 const issueMistakes: [string, IssuingErrorCode, Call][] = [
   ["an empty user id", "configuration", (client) => client.issueCard("t", signUp, { userId: "" })],
-  ["no privacy version", "configuration", (client) => client.issueCard("t", { customer: {} as never })],
+  [
+    "no privacy version",
+    "configuration",
+    (client) => client.issueCard("t", { customer: {} as never }, { userId: 1 }),
+  ],
   [
     "an expired key",
     "idempotency-expired",
@@ -106,12 +111,14 @@ const issueMistakes: [string, IssuingErrorCode, Call][] = [
           }),
         ),
         signUp,
+        { userId: 1 },
       ),
   ],
   [
     "a schema that takes too long",
     "deadline",
-    (client) => client.issueCard(defineTemplate("t", z.any().refine(never)), signUp, { deadlineMs: 20 }),
+    (client) =>
+      client.issueCard(defineTemplate("t", z.any().refine(never)), signUp, { userId: 1, deadlineMs: 20 }),
   ],
   [
     "a schema that returns invalid fields",

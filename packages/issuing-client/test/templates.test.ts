@@ -14,14 +14,16 @@ const { customer } = signUp;
 describe("a template with a schema", () => {
   it("sends the values that the schema returns", async () => {
     const { client, requests } = scripted([json(card, 201)]);
-    await client.issueCard(club, { customer, fieldValues: { name: "  Anna " } });
+    await client.issueCard(club, { customer, fieldValues: { name: "  Anna " } }, { userId: 1 });
     expect(await requests[0]?.json()).toMatchObject({ fieldValues: { name: "Anna" } });
   });
 
   it("rejects other values before the request, naming the fields without their values", async () => {
     const { client, requests } = scripted([]);
     const fieldValues = { name: 600100200 as never, points: "hunter2" as never };
-    const error = await client.issueCard(club, { customer, fieldValues }).catch((thrown) => thrown);
+    const error = await client
+      .issueCard(club, { customer, fieldValues }, { userId: 1 })
+      .catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "validation", outcome: "not-sent", attempts: 0 });
     expect(readText(error)).toBe(
       "Field values do not match the template's schema: /fieldValues/name, /fieldValues/points.",
@@ -32,7 +34,9 @@ describe("a template with a schema", () => {
 
   it("validates missing fieldValues as an empty object", async () => {
     const { client } = scripted([]);
-    await expect(client.issueCard(club, { customer } as never)).rejects.toMatchObject({ code: "validation" });
+    await expect(client.issueCard(club, { customer } as never, { userId: 1 })).rejects.toMatchObject({
+      code: "validation",
+    });
   });
 });
 
@@ -47,6 +51,7 @@ it("sends empty field values when the schema returns none", async () => {
   await client.issueCard(
     templateReturning(() => undefined),
     { customer, fieldValues: {} as never },
+    { userId: 1 },
   );
   expect(await requests[0]?.json()).toEqual({ customer, fieldValues: {} });
 });
@@ -58,7 +63,7 @@ it("passes the given values to the schema, null included", async () => {
     seen.push(given);
     return {};
   });
-  await client.issueCard(template, { customer, fieldValues: null as never });
+  await client.issueCard(template, { customer, fieldValues: null as never }, { userId: 1 });
   expect(seen).toEqual([null]);
 });
 
@@ -66,9 +71,13 @@ it("accepts a schema of another library", async () => {
   const schema = v.object({ name: v.pipe(v.string(), v.trim(), v.minLength(1)) });
   const valibotClub = defineTemplate("tpl_club", schema);
   const { client, requests } = scripted([json(card, 201)]);
-  await client.issueCard(valibotClub, { customer, fieldValues: { name: " Anna " } });
+  await client.issueCard(valibotClub, { customer, fieldValues: { name: " Anna " } }, { userId: 1 });
   expect(await requests[0]?.json()).toMatchObject({ fieldValues: { name: "Anna" } });
-  const refused = client.issueCard(valibotClub, { customer, fieldValues: { name: 600100200 as never } });
+  const refused = client.issueCard(
+    valibotClub,
+    { customer, fieldValues: { name: 600100200 as never } },
+    { userId: 1 },
+  );
   await expect(refused).rejects.toMatchObject({
     code: "validation",
     message: expect.not.stringContaining("600100200"),

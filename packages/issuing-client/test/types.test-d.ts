@@ -11,6 +11,7 @@ import {
   createIssuingClient,
   defineTemplate,
   type FieldValues,
+  type IssueCardOptions,
   type IssueCardRequest,
   type IssuingErrorCode,
   isIssuingError,
@@ -64,68 +65,109 @@ test("types responses and requests like the OpenAPI document, member by member",
 });
 
 test("accepts and returns any fields with the id of a template", async () => {
-  const card = await client.issueCard("tpl_club", { customer, fieldValues: { name: "Anna", points: 1 } });
+  const card = await client.issueCard(
+    "tpl_club",
+    { customer, fieldValues: { name: "Anna", points: 1 } },
+    { userId: 1 },
+  );
   expectTypeOf(card.fieldValues).toExtend<FieldValues>();
-  await client.issueCard("tpl_club", { customer });
+  await client.issueCard("tpl_club", { customer }, { userId: 1 });
 });
 
 test("rejects field values that JSON would change", async () => {
   // @ts-expect-error a field is a string or a number
-  await client.issueCard("tpl_club", { customer, fieldValues: { when: new Date() } });
+  await client.issueCard("tpl_club", { customer, fieldValues: { when: new Date() } }, { userId: 1 });
   // @ts-expect-error a field is a string or a number
-  await client.issueCard("tpl_club", { customer, fieldValues: { name: { first: "A" } } });
+  await client.issueCard("tpl_club", { customer, fieldValues: { name: { first: "A" } } }, { userId: 1 });
 });
 
 test("types the fields of a defined template, in requests and cards", async () => {
   const club = defineTemplate<{ name: string; points?: number }>("tpl_club");
-  const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } });
+  const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } }, { userId: 1 });
   expectTypeOf(card.fieldValues.name).toEqualTypeOf<string>();
   expectTypeOf(card.fieldValues.points).toEqualTypeOf<number | undefined>();
   // @ts-expect-error a required field is missing
-  await client.issueCard(club, { customer, fieldValues: {} });
+  await client.issueCard(club, { customer, fieldValues: {} }, { userId: 1 });
   // @ts-expect-error fieldValues are missing
-  await client.issueCard(club, { customer });
+  await client.issueCard(club, { customer }, { userId: 1 });
   // @ts-expect-error a field of another type
-  await client.issueCard(club, { customer, fieldValues: { name: 1 } });
+  await client.issueCard(club, { customer, fieldValues: { name: 1 } }, { userId: 1 });
 });
 
 test("types the fields of a template that is an id or a defined template", async () => {
   const either = {} as string | Template<{ name: string }>;
-  const card = await client.issueCard(either, { customer, fieldValues: { name: "Anna" } });
+  const card = await client.issueCard(either, { customer, fieldValues: { name: "Anna" } }, { userId: 1 });
   expectTypeOf(card).toEqualTypeOf<Card<{ name: string }>>();
   // @ts-expect-error a required field is missing
-  await client.issueCard(either, { customer, fieldValues: {} });
+  await client.issueCard(either, { customer, fieldValues: {} }, { userId: 1 });
 });
 
 test("infers the fields of a template from its schema", async () => {
   const club = defineTemplate("tpl_club", z.object({ name: z.string() }));
-  const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } });
+  const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } }, { userId: 1 });
   expectTypeOf(card.fieldValues.name).toEqualTypeOf<string>();
 });
 
 test("requires the privacy version, and accepts undefined and null contacts", async () => {
   // @ts-expect-error consents are required
-  await client.issueCard("t", { customer: {} });
+  await client.issueCard("t", { customer: {} }, { userId: 1 });
   // @ts-expect-error the version is required
-  await client.issueCard("t", { customer: { consents: { privacy: {} } } });
-  await client.issueCard("t", { customer: { ...customer, phone: undefined, email: undefined } });
-  await client.issueCard("t", { customer: { ...customer, phone: null, email: null, name: null } });
+  await client.issueCard("t", { customer: { consents: { privacy: {} } } }, { userId: 1 });
+  await client.issueCard(
+    "t",
+    { customer: { ...customer, phone: undefined, email: undefined } },
+    { userId: 1 },
+  );
+  await client.issueCard(
+    "t",
+    { customer: { ...customer, phone: null, email: null, name: null } },
+    { userId: 1 },
+  );
   // @ts-expect-error a number loses leading zeros and the plus sign
-  await client.issueCard("t", { customer: { ...customer, phone: 48600100200 } });
+  await client.issueCard("t", { customer: { ...customer, phone: 48600100200 } }, { userId: 1 });
+});
+
+test("requires userId or idempotencyKey, and not both", async () => {
+  const request = { customer };
+  await client.issueCard("t", request, { userId: 1 });
+  await client.issueCard("t", request, { userId: 1n, keySuffix: "second" });
+  await client.issueCard("t", request, { idempotencyKey: "order-1", firstAttemptAt: 0 });
+  const either: IssueCardOptions = Math.random() < 0.5 ? { userId: 1 } : { idempotencyKey: "order-1" };
+  await client.issueCard("t", request, either);
+  // @ts-expect-error without options each call would issue another card
+  await client.issueCard("t", request);
+  // @ts-expect-error undefined
+  await client.issueCard("t", request, undefined);
+  // @ts-expect-error neither
+  await client.issueCard("t", request, {});
+  // @ts-expect-error neither
+  await client.issueCard("t", request, { deadlineMs: 5_000 });
+  // @ts-expect-error neither
+  await client.issueCard("t", request, { signal: undefined });
+  // @ts-expect-error both
+  await client.issueCard("t", request, { userId: 1, idempotencyKey: "order-1" });
+  // @ts-expect-error both, one of them undefined
+  await client.issueCard("t", request, { userId: undefined, idempotencyKey: "order-1" });
+  // @ts-expect-error the suffix is part of a key that is derived from a user's id
+  await client.issueCard("t", request, { idempotencyKey: "order-1", keySuffix: "second" });
+  // @ts-expect-error the suffix is part of a key that is derived from a user's id
+  await client.issueCard("t", request, { keySuffix: "second" });
 });
 
 test("rejects undefined for userId, idempotencyKey, firstAttemptAt and keySuffix", async () => {
   const request = { customer };
-  const user = {} as { id: number | undefined };
+  const user = {} as { id: string | undefined };
   // @ts-expect-error a user without an id is not saved yet
   await client.issueCard("t", request, { userId: user.id });
+  // @ts-expect-error a key that may be undefined
+  await client.issueCard("t", request, { idempotencyKey: user.id });
   // @ts-expect-error undefined
   await client.issueCard("t", request, { idempotencyKey: undefined });
   // @ts-expect-error undefined
   await client.issueCard("t", request, { userId: 1, firstAttemptAt: undefined });
   // @ts-expect-error undefined
   await client.issueCard("t", request, { userId: 1, keySuffix: undefined });
-  await client.issueCard("t", request, { signal: undefined });
+  await client.issueCard("t", request, { userId: 1, signal: undefined });
 });
 
 test("rejects misspelt options", () => {

@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
+  type CallOptions,
   type Card,
   createIssuingClient,
   fetchTransport,
-  type IssueCardOptions,
   type IssuingClientOptions,
   type IssuingError,
   type ProblemError,
@@ -54,8 +54,7 @@ describe.each(["node:http", "fetch"] as const)("over %s", (over) => {
       ...(over === "fetch" && { transport: fetchTransport() }),
       ...options,
     });
-    const issue = (own: IssueCardOptions = {}) =>
-      client.issueCard(template.id, signUp, { ...oneKey, ...own });
+    const issue = (own: CallOptions = {}) => client.issueCard(template.id, signUp, { ...oneKey, ...own });
     const receivedCount = (count: number) => until(() => received.length === count);
     const respond = (index: number, status = 201, body: unknown = card, headers = {}) =>
       void received[index]?.response

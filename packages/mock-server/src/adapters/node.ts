@@ -63,10 +63,8 @@ export interface MockServer {
  *
  * const { url, service, close } = await startMockServer();
  * const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
- * await loyalty.issueCard(service.templateId, {
- *   fieldValues: { name: "Anna" },
- *   customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
- * });
+ * const customer = { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } };
+ * await loyalty.issueCard(service.templateId, { fieldValues: { name: "Anna" }, customer }, { userId: 42 });
  * await close();
  * ```
  */
