@@ -138,7 +138,8 @@ export interface IssuingClient {
 
 /**
  * Creates a client of the service at `baseUrl`. Create one for the whole program: its calls share connections and the retry budget.
- * Without `baseUrl` and `apiKey` it reads the environment variables `LOYALTY_URL` and `LOYALTY_API_KEY`.
+ * Without `baseUrl`, `apiKey` and `idempotencyNamespace` it reads the environment variables `LOYALTY_URL`, `LOYALTY_API_KEY` and
+ * `LOYALTY_IDEMPOTENCY_NAMESPACE`.
  * @throws {IssuingError} `configuration`, naming the option and the fix.
  * @example
  * ```ts

@@ -12,7 +12,10 @@ export interface IdempotencyKeyInput {
   userId: UserId;
   /** Part of the key. Change it to get a new key for the same user. Default: none. */
   keySuffix?: string;
-  /** The `idempotencyNamespace` of the client, which separates user tables with the same ids. Default `""`: none. */
+  /**
+   * The `idempotencyNamespace` of the client, which separates user tables with the same ids. Default `""`: none. The environment is not
+   * read: a program that sets `LOYALTY_IDEMPOTENCY_NAMESPACE` for the client passes the same namespace.
+   */
   namespace?: string;
 }
 
@@ -30,7 +33,7 @@ const earliestMs = Date.UTC(2001, 0, 1);
 
 /**
  * Derives the Idempotency-Key (spec 4.1), the same in every process and runtime, and without personal data. `issueCard` calls it when
- * `userId` is set.
+ * `userId` is set, with the namespace of the client.
  * @param input the template's id, your own user's id, and optionally `keySuffix` and `namespace`.
  * @returns `lc1_` and 43 characters of base64url.
  * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `keySuffix` or `namespace` that is

@@ -20,7 +20,8 @@ export interface IssuingClientOptions {
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /**
    * Part of every key that is derived from a `userId`. Set it when several user tables use one service, such as staging and
-   * production: without it, user 1 of one gets the card of user 1 of the other. Default `""`: none.
+   * production: without it, user 1 of one gets the card of user 1 of the other. Default: the environment variable
+   * `LOYALTY_IDEMPOTENCY_NAMESPACE`, else `""`, which is none.
    */
   idempotencyNamespace?: string;
   /** Short for `transport: fetchTransport(fetch)`. */
@@ -83,7 +84,7 @@ export function parseOptions(options: IssuingClientOptions): Settings {
       typeof apiKey === "function"
         ? async () => parseApiKey(await callApiKeyFunction(apiKey))
         : parseApiKey(apiKey),
-    idempotencyNamespace: parseKeyPart("idempotencyNamespace", options),
+    idempotencyNamespace: getNamespace(options),
     transport: selectTransport({ fetch, transport }),
     userAgent: formatUserAgent(options.userAgent),
     limits: parseLimits(options, defaultLimits),
@@ -102,12 +103,21 @@ export function selectTransport({ fetch, transport }: IssuingClientOptions): Tra
 export const getBaseUrl = ({ baseUrl = readEnvironment("LOYALTY_URL") }: IssuingClientOptions) =>
   String(baseUrl ?? "");
 
+/** @throws {IssuingError} `configuration` for a blank namespace, and for an option that is present but undefined. */
+function getNamespace(options: IssuingClientOptions): string {
+  if ("idempotencyNamespace" in options) return parseKeyPart("idempotencyNamespace", options);
+  const name = "LOYALTY_IDEMPOTENCY_NAMESPACE";
+  return parseKeyPart(name, { [name]: readEnvironment(name) ?? "" });
+}
+
 function parseBaseUrl(text: string, allowInsecureHttp: boolean): string {
   if (text.trim() === "") {
     throw configurationError(
       "baseUrl is missing or empty. Set the environment variable LOYALTY_URL, or the option.",
     );
   }
+  // "localhost:4010" is a URL too, with the scheme "localhost:".
+  if (!/^https?:/i.test(text) && !text.includes("://")) throw configurationError(formatMissingScheme(text));
   if (!URL.canParse(text)) {
     throw configurationError(
       'baseUrl is not a URL: set the address of the service, such as "https://cards.example.com".',
@@ -129,6 +139,14 @@ function parseBaseUrl(text: string, allowInsecureHttp: boolean): string {
   if (address.endsWith("/api/v1"))
     throw configurationError("baseUrl must not end in /api/v1: the client appends it.");
   return address;
+}
+
+/** Only a loopback address is quoted: other text can be an API key that was set by mistake. */
+function formatMissingScheme(text: string): string {
+  const url = URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
+  return url !== undefined && isLoopback(url.hostname)
+    ? `baseUrl has no scheme: write "http://${url.host}".`
+    : 'baseUrl has no scheme: write https:// before the host, as in "https://cards.example.com".';
 }
 
 function formatUserAgent(program: unknown): string {

@@ -53,7 +53,23 @@ describe("the options of createIssuingClient", () => {
     ],
     ["a baseUrl of null", { baseUrl: null }, /baseUrl is missing or empty/],
     ["an apiKey of null", { apiKey: null }, /apiKey is missing or empty/],
-    ["a baseUrl without scheme", { baseUrl: "cards.example.com" }, /baseUrl is not a URL/],
+    ["a baseUrl that is not a URL", { baseUrl: "https://" }, /baseUrl is not a URL/],
+    ...["cards.example.com", "cards.example.com:443", "192.0.2.1:443", "cards"].map(
+      (baseUrl): [string, object, RegExp] => [
+        `a baseUrl without scheme, ${baseUrl}`,
+        { baseUrl },
+        /baseUrl has no scheme: write https:\/\/ before the host, as in "https:\/\/cards\.example\.com"/,
+      ],
+    ),
+    ...["localhost:4115", "LOCALHOST:4115", "127.0.0.1:4115", "[::1]:4115"].map(
+      (baseUrl): [string, object, RegExp] => [
+        `the loopback address ${baseUrl} without scheme`,
+        { baseUrl },
+        new RegExp(
+          `baseUrl has no scheme: write "http://${baseUrl.replace(/[[\]]/g, "\\$&").toLowerCase()}"`,
+        ),
+      ],
+    ),
     ["a baseUrl with another scheme", { baseUrl: "ftp://cards.example.com" }, /must begin with https/],
     ["an http:// baseUrl of another machine", { baseUrl: "http://cards.example.com" }, /allowInsecureHttp/],
     [
@@ -80,6 +96,11 @@ describe("the options of createIssuingClient", () => {
     ["an onEvent that is not a function", { onEvent: {} }, /onEvent must be a function/],
   ])("rejects %s with the reason", (_name, options, message) => {
     expect(getRejection(make(options))).toMatch(message);
+  });
+
+  it("rejects an API key as baseUrl without printing it", () => {
+    for (const baseUrl of ["hunter2", "hunter2:1", "user:hunter2@localhost", "hunter2.live.eyJ"])
+      expect(getRejection(make({ baseUrl }))).not.toContain("hunter2");
   });
 
   it("rejects options that are not an object", () => {

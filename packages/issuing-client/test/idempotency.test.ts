@@ -1,7 +1,7 @@
 /** Idempotency keys: stable, without personal data, and different for different inputs. */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createIssuingClient,
   deriveIdempotencyKey,
@@ -156,6 +156,31 @@ describe("the namespace and the keySuffix of a call", () => {
     expect(await readKey({ userId: 1, keySuffix: "2" }, { idempotencyNamespace })).toBe(
       await derive(1, { keySuffix: "2", namespace: idempotencyNamespace }),
     );
+  });
+
+  it("has the namespace of the environment variable unless the option is set", async () => {
+    vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", "staging");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await readKey({ userId: 1 })).toBe(await derive(1, { namespace: "staging" }));
+    expect(await readKey({ userId: 1 }, { idempotencyNamespace: "production" })).toBe(
+      await derive(1, { namespace: "production" }),
+    );
+    expect(await readKey({ userId: 1 }, { idempotencyNamespace: "" })).toBe(await derive(1));
+  });
+
+  it("counts an empty environment variable as none, and rejects a blank one by its name", async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", "");
+    expect(await readKey({ userId: 1 })).toBe(await derive(1));
+    vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", " ");
+    expect(() => scripted([])).toThrow(/LOYALTY_IDEMPOTENCY_NAMESPACE is present but/);
+  });
+
+  it("is not part of a key that deriveIdempotencyKey derives without a namespace", async () => {
+    const key = await derive(1);
+    vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", "staging");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await derive(1)).toBe(key);
   });
 
   it("does not change the caller's own key", async () => {

@@ -215,7 +215,7 @@ describe("telemetry that fails", () => {
 
   it("leaves it to the client to reject an invalid address", () => {
     expect(() => createIssuingClient(withOpenTelemetry({ baseUrl: "nowhere", apiKey }))).toThrow(
-      /baseUrl is not a URL/,
+      /baseUrl has no scheme/,
     );
   });
 });
