@@ -1,5 +1,6 @@
 /** Exit codes, and errors that end a command with one of them. */
 import { basename } from "node:path";
+import { type Part, Text } from "./printable.ts";
 
 /** They are stable: scripts depend on them. */
 export const exitCodes = {
@@ -23,10 +24,12 @@ export const exitCodeDescriptions: Readonly<Record<keyof typeof exitCodes, strin
 /** Ends the command. The message says what is wrong and what to change, without keys and personal data. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
+  readonly text: Text;
   readonly exitCode: number;
 
-  constructor(message: string, exitCode: number = exitCodes.usage) {
-    super(message);
+  constructor(message: Part, exitCode: number = exitCodes.usage) {
+    super(String(message));
+    this.text = Text.from(message);
     this.exitCode = exitCode;
   }
 }

@@ -3,7 +3,7 @@ import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing
 import { type Command, InvalidArgumentError } from "commander";
 import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
 import { Printer } from "./printer.ts";
-import { createAsk } from "./question.ts";
+import { type Ask, createAsk } from "./question.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Options that every command takes. */
@@ -19,14 +19,15 @@ export interface GlobalOptions {
 
 /** What the action of a command receives. */
 export interface Context {
-  terminal: Terminal;
+  /** Without the streams of the output, which only the printer writes to. */
+  terminal: Omit<Terminal, "stdout" | "stderr">;
   print: Printer;
   environment: Environment;
   /** Where the variables of `environment` come from. */
   sources: Sources;
   globals: GlobalOptions;
   /** Asks the person at the terminal, and resolves with whether the reply is yes; undefined when no question can be asked. */
-  ask: ((question: string) => Promise<boolean>) | undefined;
+  ask: Ask | undefined;
   /** The time limit of one request. */
   timeoutMs: number;
   /** A client of the configured service. */
@@ -65,11 +66,12 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   const sources = readSources(terminal);
   const timeoutMs = (globals.timeout ?? 10) * 1000;
   const canAsk = globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
-  const ask = canAsk ? createAsk(terminal) : undefined;
+  const print = new Printer(terminal, globals);
+  const ask = canAsk ? createAsk(terminal, print) : undefined;
   const settings = { baseUrl: globals.baseUrl, timeoutMs, sources, ask };
   return {
     terminal,
-    print: new Printer(terminal, globals),
+    print,
     environment: mergeSources(sources),
     sources,
     globals,

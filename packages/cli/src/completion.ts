@@ -1,5 +1,6 @@
 /** Completion: the words that can follow on a command line, and the scripts that connect them with a shell. */
 import type { Argument, Command, Option } from "commander";
+import { type Text, text } from "./printable.ts";
 
 export interface Candidates {
   words: { value: string; description: string }[];
@@ -80,9 +81,9 @@ const filter = ({ words, hasFiles }: Candidates, start: string): Candidates => (
 });
 
 /** A line per candidate, a tab before its description; `:files` stands for file names. */
-export function formatCandidates({ words, hasFiles }: Candidates): string {
-  const lines = words.map(({ value, description }) => `${value}\t${description}\n`);
-  return lines.join("") + (hasFiles ? ":files\n" : "");
+export function formatCandidates({ words, hasFiles }: Candidates): Text[] {
+  const lines = words.map(({ value, description }) => text`${value}\t${description.replaceAll("\n", " ")}`);
+  return hasFiles ? [...lines, text`:files`] : lines;
 }
 
 /** Each script calls the hidden command `complete`. */

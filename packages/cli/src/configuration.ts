@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
 import { CommandError } from "./command-error.ts";
+import type { Ask } from "./question.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The variables that commands read, from the environment or `.env`. */
@@ -120,7 +121,7 @@ export interface ClientSettings {
   timeoutMs: number;
   sources: Sources;
   /** Asks the person at the terminal; undefined when no question can be asked. */
-  ask: ((question: string) => Promise<boolean>) | undefined;
+  ask: Ask | undefined;
 }
 
 /** @throws {CommandError} when the address or the key is missing, or the key is not meant for the address; `configuration` errors of the client for invalid ones. */
@@ -134,7 +135,7 @@ export async function createClient(
   const mismatch = more.apiKey === undefined ? describeMismatch(option, sources) : undefined;
   if (mismatch !== undefined) {
     const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl;
-    const isAllowed = await ask?.(`${mismatch}. Send the key to ${host}? [y/N] `);
+    const isAllowed = await ask?.(`${mismatch}. Send the key to ${host}?`);
     if (!isAllowed) throw new CommandError(`${mismatch}: the key was not sent to ${host}. ${mismatchAdvice}`);
   }
   const namespace = environment.LOYALTY_IDEMPOTENCY_NAMESPACE;

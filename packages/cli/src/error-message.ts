@@ -1,6 +1,7 @@
 /** What a command prints about an error of the client: what is wrong, what to do, and the exit code. */
 import type { IssuingError, ProblemError } from "@loyalty-cards/issuing-client";
 import { exitCodes } from "./command-error.ts";
+import { Text } from "./printable.ts";
 
 /** The options that set a member of the request. */
 const optionsByPointer: Readonly<Record<string, string>> = {
@@ -13,11 +14,11 @@ const optionsByPointer: Readonly<Record<string, string>> = {
 };
 
 /** The message has no text of the service, because that text can quote a customer. */
-export function formatError(error: IssuingError): string {
+export function formatError(error: IssuingError): Text {
   const { code } = error;
   const { text, link } = splitMessage(error);
   const lines = [code === "validation" ? nameOptions(text) : text, describeNext(error), link];
-  return lines.filter((line) => line !== undefined).join("\n");
+  return Text.lines(lines.filter((line) => line !== undefined));
 }
 
 function describeNext(error: IssuingError): string | undefined {

@@ -13,7 +13,8 @@ import { addImportCommands } from "./commands/import.ts";
 import { addTriggerCommand } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhook.ts";
 import { variables } from "./configuration.ts";
-import { formatTable } from "./printer.ts";
+import { formatTable, type Part, Text, text } from "./printable.ts";
+import { Printer } from "./printer.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Adds commands to the tree. Libraries that a command needs are loaded when it runs. */
@@ -40,14 +41,14 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     // Help and the version are printed already, as are errors of usage.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.complete : exitCodes.usage;
     const { message, exitCode } = await readError(error);
-    terminal.stderr.write(`loyalty-cards: ${message}\n`);
+    new Printer(terminal).error(text`loyalty-cards: ${message}`);
     return exitCode;
   }
 }
 
 /** The whole tree; also for completion and `capabilities`. */
 export function createProgram(cli: Cli, args: readonly string[] = []): Command {
-  const { stdout, stderr } = cli.terminal;
+  const print = new Printer(cli.terminal);
   const program = new Command("loyalty-cards")
     .description("Loyalty cards: issue them, and develop and test with a service on this machine.")
     .helpOption("-h, --help", "print this help")
@@ -59,9 +60,9 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
     .option("--timeout <seconds>", "time limit of one request (default: 10)", parseWhole(1, 3_600))
     .configureHelp({ helpWidth: 80, showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, "loyalty-cards: ")),
+      writeOut: (help) => print.data(undefined, () => Text.multiline(help.trimEnd())),
+      writeErr: (help) => print.error(Text.multiline(help.trimEnd())),
+      outputError: (message) => print.error(formatUsageError(message)),
     })
     .showSuggestionAfterError()
     .showHelpAfterError("See --help.")
@@ -89,12 +90,26 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
   return program;
 }
 
-async function readError(error: unknown): Promise<{ message: string; exitCode: number }> {
-  if (error instanceof CommandError) return error;
+/** The message quotes what was typed; its only line break of commander is before a suggestion. */
+function formatUsageError(message: string): Text {
+  const [, problem = message, suggestion] =
+    /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?\n$/s.exec(message) ?? [];
+  const lines = [text`loyalty-cards: ${problem}`, ...(suggestion === undefined ? [] : [suggestion])];
+  return Text.lines(lines);
+}
+
+async function readError(error: unknown): Promise<{ message: Part; exitCode: number }> {
+  if (error instanceof CommandError) return { message: error.text, exitCode: error.exitCode };
   const refused = describeSystemError(error);
   if (refused !== undefined) return { message: refused, exitCode: exitCodes.usage };
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
-  if (!isIssuingError(error)) throw error; // a defect: Node.js prints the stack
+  if (!isIssuingError(error)) return describeDefect(error);
   const { formatError, toExitCode } = await import("./error-message.ts");
   return { message: formatError(error), exitCode: toExitCode(error) };
 }
+
+/** Not thrown, because Node.js would print its message as it is. */
+const describeDefect = (error: unknown) => ({
+  message: Text.multiline(String((error as Error)?.stack ?? error)),
+  exitCode: exitCodes.failed,
+});

@@ -1,5 +1,6 @@
-/** What a command prints: data on stdout, as text or JSON, and messages for people on stderr. */
-import { stripVTControlCharacters, styleText } from "node:util";
+/** What a command prints: data on stdout, as text or JSON, and messages for people on stderr. Nothing else writes to the streams. */
+
+import { formatJson, type Part, Text, text } from "./printable.ts";
 import type { OutputStream, Terminal } from "./terminal.ts";
 
 export interface PrintOptions {
@@ -9,8 +10,6 @@ export interface PrintOptions {
   color?: boolean;
 }
 
-type Style = Parameters<typeof styleText>[0];
-
 export class Printer {
   readonly isJson: boolean;
   readonly #terminal: Terminal;
@@ -18,7 +17,7 @@ export class Printer {
   readonly #hasColor: (stream: OutputStream) => boolean;
   #statusLines = 0;
 
-  constructor(terminal: Terminal, { json = false, quiet = false, color = true }: PrintOptions) {
+  constructor(terminal: Terminal, { json = false, quiet = false, color = true }: PrintOptions = {}) {
     this.#terminal = terminal;
     this.isJson = json;
     this.#isQuiet = quiet;
@@ -32,6 +31,11 @@ export class Printer {
     return this.#terminal.stderr.columns || 80; // a terminal without a size has 0
   }
 
+  /** The width of data; unlimited when it goes to a file or a pipe. */
+  get dataColumns(): number {
+    return this.#terminal.stdout.isTTY ? this.columns : Number.POSITIVE_INFINITY;
+  }
+
   /** Whether a status line can be replaced. */
   get isLive(): boolean {
     const { stderr, env } = this.#terminal;
@@ -39,44 +43,39 @@ export class Printer {
   }
 
   /** Data: with `--json` the value as one line of JSON, otherwise the text. */
-  data(value: unknown, text: () => string): void {
-    this.#write(this.#terminal.stdout, this.isJson ? JSON.stringify(value) : text());
+  data(value: unknown, format: () => Part): void {
+    this.#write(this.#terminal.stdout, text`${this.isJson ? formatJson(value) : format()}\n`);
   }
 
   /** A message for people; not with `--quiet`. */
-  info(text: string): void {
-    if (!this.#isQuiet) this.#write(this.#terminal.stderr, text);
+  info(message: Part): void {
+    if (!this.#isQuiet) this.error(message);
   }
 
   /** Also with `--quiet`. */
-  error(text: string): void {
-    this.#write(this.#terminal.stderr, text);
+  error(message: Part): void {
+    this.#write(this.#terminal.stderr, text`${message}\n`);
+  }
+
+  /** A question, which the reply follows on the same line. */
+  question(message: Part): void {
+    this.#write(this.#terminal.stderr, text`${message} `);
   }
 
   /** Replaces the last status on a terminal; `undefined` removes it. Without a terminal it prints nothing. */
-  status(text: string | undefined): void {
+  status(message: Part | undefined): void {
     if (!this.isLive) return;
     this.#clearStatus();
-    if (text === undefined) return;
+    if (message === undefined) return;
     // A line that wraps could not be removed.
-    const lines = text.split("\n").map((line) => truncate(line, this.columns - 1));
-    const { stderr } = this.#terminal;
-    stderr.write(this.#toLines(stderr, lines.join("\n")));
-    this.#statusLines = lines.length;
+    const status = Text.from(message).truncate(this.columns - 1);
+    this.#write(this.#terminal.stderr, text`${status}\n`);
+    this.#statusLines = status.toString().split("\n").length;
   }
 
-  /** Styles are removed where the text is printed without colors. */
-  style(style: Style, text: string): string {
-    return styleText(style, text, { validateStream: false });
-  }
-
-  #write(stream: OutputStream, text: string): void {
+  #write(stream: OutputStream, written: Text): void {
     this.#clearStatus();
-    stream.write(this.#toLines(stream, text));
-  }
-
-  #toLines(stream: OutputStream, text: string): string {
-    return `${this.#hasColor(stream) ? text : stripVTControlCharacters(text)}\n`;
+    stream.write(written.format(!this.#hasColor(stream)));
   }
 
   #clearStatus(): void {
@@ -85,34 +84,4 @@ export class Printer {
       this.#terminal.stderr.write(`\r${"\u001b[1A\u001b[2K".repeat(this.#statusLines)}`);
     this.#statusLines = 0;
   }
-}
-
-function truncate(line: string, width: number): string {
-  const plain = stripVTControlCharacters(line);
-  return plain.length <= width ? line : `${plain.slice(0, Math.max(0, width - 1))}…`;
-}
-
-/** Columns of equal width, two spaces apart. Columns of numbers are aligned to the right. */
-export function formatTable(
-  rows: readonly (readonly (string | number)[])[],
-  header?: readonly string[],
-): string {
-  const all = header === undefined ? rows : [header, ...rows];
-  const count = Math.max(0, ...all.map((row) => row.length));
-  const columns = Array.from({ length: count }, (_, column) => ({
-    width: Math.max(...all.map((row) => stripVTControlCharacters(String(row[column] ?? "")).length)),
-    isNumber: rows.length > 0 && rows.every((row) => typeof row[column] === "number"),
-  }));
-  return all
-    .map((row) =>
-      columns
-        .map(({ width, isNumber }, column) => {
-          const text = String(row[column] ?? "");
-          const padding = " ".repeat(width - stripVTControlCharacters(text).length);
-          return isNumber ? padding + text : text + padding;
-        })
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
 }

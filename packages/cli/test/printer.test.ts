@@ -1,6 +1,7 @@
 /** What commands print on terminals and into files: colors, status lines, tables. */
 import { describe, expect, it } from "vitest";
-import { formatTable, Printer, type PrintOptions } from "../src/printer.ts";
+import { formatTable, style, Text, text } from "../src/printable.ts";
+import { Printer, type PrintOptions } from "../src/printer.ts";
 import type { Terminal } from "../src/terminal.ts";
 
 function openPrinter(options: PrintOptions = {}, env: Terminal["env"] = {}, isTTY = true, columns = 20) {
@@ -29,7 +30,7 @@ describe("colors", () => {
     ["TERM=dumb", {}, { TERM: "dumb" }, true, false],
   ])("are printed or not for %s", (_name, options, env, isTTY, hasColor) => {
     const { print, output } = openPrinter(options, env, isTTY);
-    print.data(undefined, () => print.style("green", "ok"));
+    print.data(undefined, () => style("green", "ok"));
     expect(output.stdout).toBe(`${hasColor ? green : "ok"}\n`);
   });
 
@@ -68,7 +69,7 @@ describe("the status", () => {
 
   it("is removed before the next line, and shortened to the width", () => {
     const { print, output } = openPrinter();
-    print.status("one\ntwenty characters and more");
+    print.status(text`one\ntwenty characters and more`);
     print.info("done");
     expect(output.stderr).toBe("one\ntwenty characters …\n\r\u001b[1A\u001b[2K\u001b[1A\u001b[2Kdone\n");
   });
@@ -85,15 +86,44 @@ describe("a table", () => {
     expect(
       formatTable(
         [
-          ["\u001b[32ma\u001b[39m", 5, "x"],
+          [style("green", "a"), 5, "x"],
           ["bcd", 120, ""],
         ],
         ["Name", "Count", "Id"],
-      ),
+      ).toString(),
     ).toBe("Name  Count  Id\n\u001b[32ma\u001b[39m         5  x\nbcd     120");
   });
 
   it("is empty without rows", () => {
-    expect(formatTable([])).toBe("");
+    expect(formatTable([]).toString()).toBe("");
+  });
+});
+
+describe("a text", () => {
+  it("keeps its own line breaks and styles, and escapes the control characters of its values", () => {
+    const name = "\u001b[31mAnna\n\r\t\u0000\u007f\u009b\u2028\u202e\u2066\u200f";
+    const escaped = "\\u001b[31mAnna\\u000a\\u000d\\u0009\\u0000\\u007f\\u009b\\u2028\\u202e\\u2066\\u200f";
+    expect(text`Name:\n${name}`.toString()).toBe(`Name:\n${escaped}`);
+    expect(style("bold", name).toString()).toBe(`\u001b[1m${escaped}\u001b[22m`);
+    expect(Text.join([name, text`a`], "\n").toString()).toBe(`${escaped}\\u000aa`);
+    expect(text`${text`${name}`}`.toString()).toBe(escaped);
+  });
+
+  it("keeps letters of all scripts and emoji as they are", () => {
+    const name = "Zażółć Ånna 山田 क्‍ष عائشة می‌خواهم 👩‍👩‍👧 \u{1f1f5}\u{1f1f1} Müller\u00a0";
+    expect(text`${name}`.toString()).toBe(name);
+  });
+
+  it.each([false, true])("is escaped by each method of the printer (json: %s)", (json) => {
+    const { print, output } = openPrinter({ json }, {}, false);
+    const name = "\u001b]52;c;Zm9v\u0007\n\u009b\u202e";
+    print.data({ [name]: [name] }, () => name);
+    print.info(name);
+    print.error(name);
+    print.question(name);
+    const written = output.stdout + output.stderr;
+    expect(written.match(/[^\P{Cc}\n]|\u202e/gu)).toBeNull();
+    expect(output.stdout.split("\n")).toHaveLength(2);
+    if (json) expect(JSON.parse(output.stdout)).toEqual({ [name]: [name] });
   });
 });

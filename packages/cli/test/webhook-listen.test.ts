@@ -226,7 +226,7 @@ describe("webhook listen", () => {
     expect(accepted).toHaveLength(1);
   });
 
-  it("shows events of a stranger's sender without their control characters", async () => {
+  it("escapes the control characters of an event", async () => {
     const { url } = await startReceiver();
     const body = '{"id":"evt_\\u001b[31m","type":"pi\\nng","createdAt":"x"}';
     const running = start(["webhook", "listen", "--port", "0", "--to", url], {
@@ -234,7 +234,7 @@ describe("webhook listen", () => {
     });
     const tunnel = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.waitFor(/Receiver/))?.[0] ?? "";
     await post(tunnel, body, sign(body));
-    expect(await running.waitFor(/evt_/)).toMatch(/✓ pi\ufffdng {2}evt_\ufffd\[31m\n/);
+    expect(await running.waitFor(/evt_/)).toMatch(/✓ pi\\u000ang {2}evt_\\u001b\[31m\n/);
   });
 
   it("gives advice once for each reason", async () => {

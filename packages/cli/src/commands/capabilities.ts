@@ -4,7 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { addExamples, type Cli, setAction } from "../command.ts";
 import { exitCodeDescriptions, exitCodes } from "../command-error.ts";
 import { variables } from "../configuration.ts";
-import { formatTable } from "../printer.ts";
+import { formatTable } from "../printable.ts";
 
 interface Value {
   name: string;

@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import { addExamples, type Cli, type Context, collect, parseWhole, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
-import { formatTable } from "../printer.ts";
+import { formatTable, style, Text, text } from "../printable.ts";
 
 export function addCardCommands(program: Command, cli: Cli): void {
   addIssue(program, cli);
@@ -101,13 +101,13 @@ async function printRequest(
   const idempotencyKey = sent.headers.get("idempotency-key");
   const { method, url } = sent;
   print.data({ method, url, idempotencyKey, body }, () =>
-    [
+    Text.lines([
       `${method} ${url}`,
       `Idempotency-Key: ${idempotencyKey}`,
       "Content-Type: application/json",
       "",
-      JSON.stringify(body, null, 2),
-    ].join("\n"),
+      Text.multiline(JSON.stringify(body, null, 2)),
+    ]),
   );
   print.info("Nothing was sent.");
 }
@@ -129,14 +129,14 @@ function addCard(program: Command, cli: Cli): void {
     const { renderUnicodeCompact } = await import("uqr");
     const code = renderUnicodeCompact(found.publicUrl, { border: 2 });
     // The characters are the light modules.
-    const lines = code.split("\n").map((line) => print.style(["whiteBright", "bgBlack"], line));
-    print.data(found, () => `${formatCard(found)}\n\n${lines.join("\n")}`);
+    const lines = code.split("\n").map((line) => style(["whiteBright", "bgBlack"], line));
+    print.data(found, () => text`${formatCard(found)}\n\n${Text.lines(lines)}`);
     return undefined;
   });
 }
 
 /** A member is absent when the service does not send it. */
-function formatCard(card: Card): string {
+function formatCard(card: Card): Text {
   const rows: [string, unknown][] = [
     ["Card", card.id],
     ["Page", card.publicUrl],

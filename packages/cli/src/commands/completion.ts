@@ -1,6 +1,8 @@
 /** `completion`: the script for a shell; and `complete`, which that script calls. */
 import { Argument, type Command } from "commander";
 import { addExamples, type Cli, setAction } from "../command.ts";
+import { Text } from "../printable.ts";
+import { Printer } from "../printer.ts";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
@@ -15,9 +17,10 @@ export function addCompletionCommand(program: Command, cli: Cli): void {
     "source <(loyalty-cards completion zsh)     # in ~/.zshrc, after compinit",
     "loyalty-cards completion fish | source     # in ~/.config/fish/config.fish",
   );
-  setAction(cli, completion, async (_context, _options, shell: (typeof shells)[number]) => {
+  setAction(cli, completion, async ({ print }, _options, shell: (typeof shells)[number]) => {
     const { completionScripts } = await import("../completion.ts");
-    cli.terminal.stdout.write(completionScripts[shell]);
+    const script = completionScripts[shell];
+    print.data(script, () => Text.multiline(script.trimEnd()));
     return undefined;
   });
 
@@ -28,6 +31,7 @@ export function addCompletionCommand(program: Command, cli: Cli): void {
     .action(async (words: string[]) => {
       const { findCandidates, formatCandidates } = await import("../completion.ts");
       const typed = words.map((word) => (word === '""' ? "" : word));
-      cli.terminal.stdout.write(formatCandidates(findCandidates(program, typed)));
+      const print = new Printer(cli.terminal);
+      for (const line of formatCandidates(findCandidates(program, typed))) print.data(undefined, () => line);
     });
 }

@@ -5,7 +5,7 @@ import type { Exchange, MockServer, Seed } from "@loyalty-cards/mock-server/node
 import { type Command, InvalidArgumentError } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
-import { formatTable } from "../printer.ts";
+import { formatJson, formatTable, style, Text, text } from "../printable.ts";
 import { knownTypes } from "../webhook/events.ts";
 import { defaultSecretVariable } from "../webhook/receiver.ts";
 
@@ -95,7 +95,7 @@ async function runDev(context: Context, options: ServerOptions): Promise<undefin
     watchParent(stop);
   });
   printReady(context, options, server, forwarded);
-  if (!print.isJson) print.info(await describeFirstCard(print, server));
+  if (!print.isJson) print.info(await describeFirstCard(server));
   for (const exchange of early) show(exchange);
   early = undefined;
   await stopped;
@@ -122,9 +122,9 @@ async function runExec(context: Context, options: ServerOptions, words: string[]
   }
 }
 
-async function createLine({ print }: Context): Promise<(exchange: Exchange) => string> {
+async function createLine({ print }: Context): Promise<(exchange: Exchange) => Text> {
   const { formatExchange } = await import("../webhook/exchange-line.ts");
-  return (exchange) => formatExchange(print, exchange, Date.now());
+  return (exchange) => formatExchange(print.columns, exchange, Date.now());
 }
 
 /** The endpoint of `--forward`. */
@@ -160,7 +160,7 @@ async function start(
       ...seed,
       port,
       ...(data !== undefined && { data: resolve(terminal.cwd, data) }),
-      log: (text) => print.info(text),
+      log: (message) => print.info(message),
       onExchange,
     });
     if (timeFactor !== undefined) server.service.clock.set({ mode: "scaled", factor: timeFactor });
@@ -214,20 +214,20 @@ function printReady(
   if (secret !== undefined && !isSecretKnown) lines.push(`${defaultSecretVariable}=${secret}`);
 
   const rows = [
-    ["Console", print.style("cyan", consoleUrl)],
-    ["Reference", print.style("cyan", `${url}/api/docs`)],
-    ["Guides", print.style("cyan", guidesUrl)],
+    ["Console", style("cyan", consoleUrl)],
+    ["Reference", style("cyan", `${url}/api/docs`)],
+    ["Guides", style("cyan", guidesUrl)],
     forwarded
       ? ["Webhooks", `${describeEvents(forwarded.events)} to ${forwarded.url}`]
-      : ["Webhooks", print.style("dim", "none; --forward http://localhost:3000/webhooks sends them there")],
+      : ["Webhooks", style("dim", "none; --forward http://localhost:3000/webhooks sends them there")],
     ...(data === undefined ? [] : [["Data", data]]),
     ...(timeFactor === undefined ? [] : [["Clock", `${timeFactor} times as fast as real time`]]),
   ];
   if (!print.isJson) {
     print.info(
-      `${print.style("bold", "Loyalty cards")}: the mock service runs. Ctrl-C stops it.\n\n${formatTable(rows, undefined)}\n`,
+      text`${style("bold", "Loyalty cards")}: the mock service runs. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
     );
-    print.info(print.style("dim", "# Paste into .env"));
+    print.info(style("dim", "# Paste into .env"));
   }
   print.data(
     {
@@ -238,17 +238,17 @@ function printReady(
       console: consoleUrl,
       ...(forwarded && { forwarded }),
     },
-    () => lines.join("\n"),
+    () => Text.lines(lines),
   );
   if (!print.isJson) {
     if (secret !== undefined && isSecretKnown)
-      print.info(print.style("dim", `# ${defaultSecretVariable} is the one that you have set.`));
+      print.info(style("dim", `# ${defaultSecretVariable} is the one that you have set.`));
     print.info("");
   }
 }
 
 /** A request to paste into another terminal. It needs nothing but curl, so that it works in an empty folder. */
-async function describeFirstCard({ style }: Context["print"], { url, service }: MockServer): Promise<string> {
+async function describeFirstCard({ url, service }: MockServer): Promise<Text> {
   const response = await fetch(`${url}/_mock/templates`);
   const { items } = (await response.json()) as { items: { id: string; fields: TemplateField[] }[] };
   const required = (items.find(({ id }) => id === service.templateId)?.fields ?? []).filter(
@@ -259,14 +259,15 @@ async function describeFirstCard({ style }: Context["print"], { url, service }: 
     customer: { name: "Anna", consents: { privacy: { version: "1" } } },
     ...(values.length > 0 && { fieldValues: Object.fromEntries(values) }),
   };
-  return [
+  return Text.lines([
     style("dim", "# Paste into another terminal: it issues a card"),
     `curl ${url}/api/v1/templates/${encodeURIComponent(service.templateId)}/passes \\`,
     `  -H "Authorization: Bearer ${service.apiKeys.website}" -H "Idempotency-Key: first" \\`,
     `  -H "Content-Type: application/json" \\`,
-    `  -d '${JSON.stringify(card).replaceAll("'", "'\\''")}'`,
-    `${style("dim", "# Open the card's publicUrl, and record a purchase in the console.")}\n`,
-  ].join("\n");
+    `  -d '${formatJson(card).replaceAll("'", "'\\''")}'`,
+    style("dim", "# Open the card's publicUrl, and record a purchase in the console."),
+    "",
+  ]);
 }
 
 const describeEvents = (events: readonly string[]) =>

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addExamples, type Cli, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import type { Printer } from "../printer.ts";
+import { style, Text, text } from "../printable.ts";
 import type { Check } from "../service-checks.ts";
 
 export function addDoctorCommand(program: Command, cli: Cli): void {
@@ -14,7 +14,7 @@ export function addDoctorCommand(program: Command, cli: Cli): void {
   setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {
     const { checkService } = await import("../service-checks.ts");
     const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
-    context.print.data({ checks }, () => formatChecks(context.print, checks));
+    context.print.data({ checks }, () => formatChecks(checks));
     const failures = checks.filter(({ status }) => status === "failed");
     return Math.max(exitCodes.complete, ...failures.map(({ exitCode = exitCodes.failed }) => exitCode));
   });
@@ -28,13 +28,12 @@ const marks = {
 } as const;
 
 /** A line per check, and its fix below. */
-function formatChecks(print: Printer, checks: readonly Check[]): string {
+function formatChecks(checks: readonly Check[]): Text {
   const width = Math.max(...checks.map(({ name }) => name.length));
-  return checks
-    .flatMap(({ name, status, detail, fix }) => {
-      const [style, mark] = marks[status];
-      const line = `${print.style(style, mark)} ${name.padEnd(width)}  ${detail}`;
-      return fix === undefined ? [line] : [line, `${" ".repeat(width + 4)}${fix}`];
-    })
-    .join("\n");
+  const lines = checks.flatMap(({ name, status, detail, fix }) => {
+    const [color, mark] = marks[status];
+    const line = text`${style(color, mark)} ${name.padEnd(width)}  ${detail}`;
+    return fix === undefined ? [line] : [line, `${" ".repeat(width + 4)}${fix}`];
+  });
+  return Text.lines(lines);
 }

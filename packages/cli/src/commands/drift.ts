@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { addExamples, type Cli, setAction } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readBaseUrl } from "../configuration.ts";
+import { Text } from "../printable.ts";
 
 interface DriftOptions {
   from?: string;
@@ -23,7 +24,7 @@ export function addDriftCommand(program: Command, cli: Cli): void {
     const { environment, globals, print, timeoutMs } = context;
     const found = await compareWithService(from ?? readBaseUrl(globals.baseUrl, environment), timeoutMs);
     const { differences, notes } = found;
-    print.data({ differences, notes }, () => [...formatDrift(found)].join("\n"));
+    print.data({ differences, notes }, () => Text.lines([...formatDrift(found)]));
     const failures = differences.filter(({ severity }) => failOn === "any" || severity === failOn);
     return failures.length > 0 ? exitCodes.failed : exitCodes.complete;
   });

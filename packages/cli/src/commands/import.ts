@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import type { ImportOptions } from "../import/import.ts";
+import { Text } from "../printable.ts";
 
 export function addImportCommands(program: Command, cli: Cli): void {
   const command = program
@@ -156,7 +157,8 @@ async function createExcessError({ args, commands }: Command): Promise<CommandEr
     commands.map((command) => command.name()),
   );
   const problem = `too many arguments for 'import'. Expected 1 argument but got ${args.length}.`;
-  return new CommandError(`${problem}\n${meant ? `(Did you mean import ${meant}?)\n` : ""}See --help.`);
+  const question = meant === undefined ? [] : [`(Did you mean import ${meant}?)`];
+  return new CommandError(Text.lines([problem, ...question, "See --help."]));
 }
 
 /** The command line as it was typed, to be typed again. */

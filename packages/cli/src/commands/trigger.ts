@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { addExamples, type Cli, type Context, collect, parseWhole, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
+import { style, text } from "../printable.ts";
 import { createExample, type ExampleEvent, knownTypes, setMember } from "../webhook/events.ts";
 import { createHeaders, readReceiverUrl, readSecret } from "../webhook/receiver.ts";
 import type { Rejection } from "../webhook/report.ts";
-import { wrapText } from "../webhook/text.ts";
 
 interface TriggerOptions {
   to?: string;
@@ -71,8 +71,8 @@ async function runTrigger(context: Context, options: TriggerOptions, type: strin
   const secret = readSecret(environment, options.secretEnv);
   const planned = planDeliveries(type, options);
   if (!knownTypes.includes(type)) {
-    const text = `the service has no event "${type}" (${knownTypes.join(", ")}). It is sent all the same, as a newer service may do.`;
-    print.info(wrapText(`${print.style("yellow", "warning:")} ${text}`, print.columns, ""));
+    const warning = `the service has no event "${type}" (${knownTypes.join(", ")}). It is sent all the same, as a newer service may do.`;
+    print.info(text`${style("yellow", "warning:")} ${warning}`.wrap(print.columns, ""));
   }
   const { signWebhook } = await import("@loyalty-cards/webhook-verify");
   const { sendDelivery } = await import("../webhook/send-delivery.ts");

@@ -1,5 +1,5 @@
 /** Checks a whole file: validates each row and sends nothing. */
-import { formatTable } from "../printer.ts";
+import { formatTable, type Part, Text } from "../printable.ts";
 import type { Mapping } from "./mapping.ts";
 import { formatCount, formatNumber } from "./progress.ts";
 import type { RecordSource } from "./records.ts";
@@ -63,25 +63,24 @@ export async function checkSource(
   return result;
 }
 
-/** `line:column`, and what is wrong. @param columns the width of the terminal; without one, lines are not wrapped. */
-export function formatProblem({ line, column, severity, message }: Problem, columns?: number): string {
+/** `line:column`, and what is wrong. @param columns the width of the terminal. */
+export function formatProblem({ line, column, severity, message }: Problem, columns: number): Text {
   const text = severity === "warning" ? `warning: ${message}` : message;
   const indent = " ".repeat(11);
   const lines = [`${line}:${column}`.padEnd(indent.length - 1)];
   for (const word of text.split(" ")) {
     const last = lines.length - 1;
-    if (`${lines[last]} ${word}`.length > (columns ?? Number.POSITIVE_INFINITY))
-      lines.push(`${indent}${word}`);
+    if (`${lines[last]} ${word}`.length > columns) lines.push(`${indent}${word}`);
     else lines[last] += ` ${word}`;
   }
-  return lines.join("\n");
+  return Text.lines(lines);
 }
 
-export function formatCheck(name: string, { rows, valid, problems, warnings, codes }: CheckResult): string {
+export function formatCheck(name: string, { rows, valid, problems, warnings, codes }: CheckResult): Text {
   const list = Object.entries(codes)
     .sort(([, one], [, other]) => other - one)
     .map(([code, count]) => [`  ${code}`, formatNumber(count)]);
-  const lines = [
+  const lines: Part[] = [
     `${name}: ${formatCount(rows, "row")}, ${formatNumber(valid)} valid, ${formatCount(problems, "problem")}, ${formatCount(warnings, "warning")}`,
   ];
   if (list.length > 0) lines.push(formatTable(list));
@@ -90,5 +89,5 @@ export function formatCheck(name: string, { rows, valid, problems, warnings, cod
       "Spreadsheets damage ids and phones: format these columns as text there, and",
       "export again. If the values are right, use --no-damage-check.",
     );
-  return lines.join("\n");
+  return Text.lines(lines);
 }

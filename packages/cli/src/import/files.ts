@@ -10,8 +10,8 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
+import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
-import type { Terminal } from "../terminal.ts";
 import { addedColumns, type Format, openRecords, type RecordSource } from "./records.ts";
 import { type Encoding, openText, type TextSource } from "./text.ts";
 
@@ -41,7 +41,7 @@ export interface ImportFiles {
   cards: string;
 }
 
-export function resolveInput({ cwd }: Terminal, file: string, { format }: FileOptions): Input {
+export function resolveInput({ cwd }: Context["terminal"], file: string, { format }: FileOptions): Input {
   const isNdjson = /\.(?:ndjson|jsonl)$/i.test(file);
   return {
     path: file === "-" ? file : resolve(cwd, file),
@@ -51,7 +51,7 @@ export function resolveInput({ cwd }: Terminal, file: string, { format }: FileOp
 }
 
 /** @throws {CommandError} for files that would overwrite each other, and for standard input without names for the others. */
-export function resolveFiles(terminal: Terminal, file: string, options: FileOptions): ImportFiles {
+export function resolveFiles(terminal: Context["terminal"], file: string, options: FileOptions): ImportFiles {
   const { checkpoint = `${file}.checkpoint`, rejected, cards } = options;
   if (file === "-" && (options.checkpoint === undefined || rejected === undefined || cards === undefined)) {
     throw new CommandError(
@@ -81,7 +81,7 @@ export interface Source {
 
 /** @throws {CommandError} for a file that does not exist or is not text. */
 export async function openSource(
-  terminal: Terminal,
+  terminal: Context["terminal"],
   { path, name, format, columns }: Input,
   { encoding, delimiter }: FileOptions,
 ): Promise<Source> {

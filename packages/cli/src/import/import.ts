@@ -4,7 +4,7 @@ import { basename, resolve } from "node:path";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
-import { formatTable } from "../printer.ts";
+import { formatTable } from "../printable.ts";
 import { type CheckResult, checkSource, formatCheck, formatProblem } from "./check.ts";
 import { readContacts } from "./duplicates.ts";
 import {
@@ -54,7 +54,7 @@ export async function checkFile(context: Context, options: ImportOptions, file: 
   const { print, terminal } = context;
   const input = resolveInput(terminal, file, options);
   const result = await check(context, options, input, (problem) =>
-    print.data(problem, () => formatProblem(problem, terminal.stdout.isTTY ? print.columns : undefined)),
+    print.data(problem, () => formatProblem(problem, print.dataColumns)),
   );
   const { first: _, ...summary } = result;
   print.data({ summary }, () => formatCheck(input.name, result));
@@ -217,7 +217,7 @@ async function checkBefore(
   let printed = 0;
   const onProblem = (problem: Problem) => {
     if (++printed <= maxPrintedProblems)
-      print.info(formatProblem(problem, print.isLive ? print.columns : undefined));
+      print.info(formatProblem(problem, print.isLive ? print.columns : Number.POSITIVE_INFINITY));
   };
   const result = await check(context, options, input, onProblem, rest);
   if (printed > maxPrintedProblems)

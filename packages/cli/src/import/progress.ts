@@ -1,9 +1,8 @@
 /** Progress of an import: two lines that are replaced on a terminal, or a line every ten seconds. */
-import { stripVTControlCharacters } from "node:util";
 import type { BulkProgress } from "@loyalty-cards/issuing-client/bulk";
 import { splitMessage } from "../error-message.ts";
+import { type Part, style, Text, text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
-import { wrapText } from "../webhook/text.ts";
 
 /** How often a line is printed without a terminal. */
 export const lineIntervalMs = 10_000;
@@ -18,7 +17,7 @@ export class ProgressDisplay {
 
   /** @param progress of the whole import. */
   update(progress: BulkProgress): void {
-    if (this.#print.isLive) this.#print.status(formatLive(progress, this.#print));
+    if (this.#print.isLive) this.#print.status(formatLive(progress, this.#print.columns));
     else if (progress.elapsedMs >= this.#nextLineAtMs) {
       this.#nextLineAtMs = progress.elapsedMs + lineIntervalMs;
       this.#print.info(formatLine(progress));
@@ -33,31 +32,31 @@ export class ProgressDisplay {
 const countDone = ({ issued, replayed, rejected, unknown }: BulkProgress) =>
   issued + replayed + rejected + unknown;
 
-function formatLive(progress: BulkProgress, print: Printer): string {
+function formatLive(progress: BulkProgress, columns: number): Text {
   const { total, rejected, unknown, perSecond, concurrency, pausedMs, pausedBy, etaMs } = progress;
   const done = countDone(progress);
   const share = total === undefined ? undefined : Math.min(1, done / Math.max(1, total));
   const counts = `${formatNumber(done)}${total === undefined ? " rows" : ` of ${formatNumber(total)}`}`;
-  const details = [
+  const [speed = "", ...details]: Part[] = [
     pausedMs !== undefined
-      ? print.style("yellow", `paused for ${formatDuration(pausedMs)}`)
+      ? style("yellow", `paused for ${formatDuration(pausedMs)}`)
       : `${formatNumber(perSecond)} per second, ${concurrency} at once`,
     ...(etaMs === undefined ? [] : [`${formatDuration(etaMs)} left`]),
-    rejected > 0 ? print.style("red", `${formatNumber(rejected)} rejected`) : "none rejected",
-    ...(unknown > 0 ? [print.style("yellow", `${formatNumber(unknown)} unknown`)] : []),
+    rejected > 0 ? style("red", `${formatNumber(rejected)} rejected`) : "none rejected",
+    ...(unknown > 0 ? [style("yellow", `${formatNumber(unknown)} unknown`)] : []),
   ];
   const indent = " ".repeat(9);
   const percent = share === undefined ? "" : `${String(Math.floor(share * 100)).padStart(3)} %  `;
-  const barWidth = Math.min(30, print.columns - 1 - `${indent} ${percent}${counts}`.length);
+  const barWidth = Math.min(30, columns - 1 - `${indent} ${percent}${counts}`.length);
   const bar = share === undefined || barWidth < 5 ? "" : `${formatBar(share, barWidth)} `;
-  const lines = [`Issuing  ${bar}${percent}${counts}`, `${indent}${details.shift()}`];
+  const lines = [text`Issuing  ${bar}${percent}${counts}`, text`${indent}${speed}`];
   for (const detail of details) {
-    const line = `${lines.at(-1)} · ${detail}`;
-    if (stripVTControlCharacters(line).length < print.columns) lines[lines.length - 1] = line;
-    else lines.push(`${indent}${detail}`);
+    const line = text`${lines.at(-1) ?? ""} · ${detail}`;
+    if (line.width < columns) lines[lines.length - 1] = line;
+    else lines.push(text`${indent}${detail}`);
   }
-  if (pausedBy !== undefined) lines.push(wrapText(splitMessage(pausedBy).text, print.columns - 1, indent));
-  return lines.join("\n");
+  if (pausedBy !== undefined) lines.push(Text.from(splitMessage(pausedBy).text).wrap(columns - 1, indent));
+  return Text.lines(lines);
 }
 
 const formatBar = (share: number, width: number) => "█".repeat(Math.round(share * width)).padEnd(width, "░");

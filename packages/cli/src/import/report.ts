@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import { formatTable } from "../printer.ts";
+import { formatTable, Text, text } from "../printable.ts";
 import type { ImportFiles } from "./files.ts";
 import { formatCount, formatDuration, formatNumber } from "./progress.ts";
 import type { ImportRow } from "./rows.ts";
@@ -19,7 +19,7 @@ export function printDryRun({ print }: Context, first: ImportRow | undefined): n
   const masked = JSON.parse(JSON.stringify(first.request, mask));
   print.data({ userId: mask("", first.userId), request: masked }, () => {
     const line = `The first row, line ${first.record.line}, with its values masked; nothing was sent:`;
-    return `${line}\n${JSON.stringify(masked, undefined, 2)}`;
+    return text`${line}\n${Text.multiline(JSON.stringify(masked, undefined, 2))}`;
   });
   return exitCodes.complete;
 }
@@ -40,7 +40,7 @@ export async function confirm(
   }
   const rest = total === undefined ? "the rest" : `the other ${formatNumber(total - all)}`;
   // Without a terminal the import has not started.
-  return (await ask?.(`Look at these cards in the service. Issue ${rest}? [y/N] `)) ?? false;
+  return (await ask?.(`Look at these cards in the service. Issue ${rest}?`)) ?? false;
 }
 
 const endings: Readonly<Record<RunResult["ended"], string>> = {
@@ -65,13 +65,13 @@ export function printResult(
       ["  rejected", formatNumber(result.rejected), files.rejected ?? ""],
       ...(result.unknown > 0 ? [["  unknown", formatNumber(result.unknown)]] : []),
     ];
-    return `${endings[ended]}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
+    return text`${endings[ended]}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
   });
   const isResumable = ended !== "complete" || result.unknown > 0;
-  if (isResumable) print.info(`To resume, run the same command again:\n  ${commandLine}`);
+  if (isResumable) print.info(text`To resume, run the same command again:\n  ${commandLine}`);
   else if (files.rejected !== undefined) {
     const again = isRetry ? commandLine : commandLine.replace(" import ", " import retry-rejected ");
-    print.info(`Correct the rows in ${files.rejected}, then:\n  ${again}`);
+    print.info(text`Correct the rows in ${files.rejected}, then:\n  ${again}`);
   }
   if (ended === "interrupted") return exitCodes.interrupted;
   if (isResumable) return exitCodes.stopped;

@@ -1,10 +1,11 @@
 /** Runs an import: ten rows first, a question, then the rest; and writes what became of each row. */
 import type { IssuingClient } from "@loyalty-cards/issuing-client";
 import type { BulkResult, Checkpoint, CheckpointSession } from "@loyalty-cards/issuing-client/bulk";
+import type { Context } from "../command.ts";
 import { CommandError, describeSystemError, exitCodes } from "../command-error.ts";
 import { describeRejection, splitMessage } from "../error-message.ts";
+import { Text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
-import type { Terminal } from "../terminal.ts";
 import { formatCount, formatNumber, ProgressDisplay } from "./progress.ts";
 import type { RecordSource } from "./records.ts";
 import type { ResultFiles } from "./result-files.ts";
@@ -17,7 +18,7 @@ export const minRowsForShare = 100;
 
 export interface RunOptions {
   client: IssuingClient;
-  terminal: Terminal;
+  terminal: Context["terminal"];
   print: Printer;
   source: RecordSource;
   reader: RowReader;
@@ -268,7 +269,7 @@ class SharedCheckpoint implements Checkpoint {
 
 /** Errors with an exit code. After rows were sent, the same command resumes. */
 export function toCommandError(error: unknown, hasSent = false): unknown {
-  if (error instanceof CommandError && hasSent) return new CommandError(error.message, exitCodes.stopped);
+  if (error instanceof CommandError && hasSent) return new CommandError(error.text, exitCodes.stopped);
   const refused = describeSystemError(error);
   if (refused !== undefined && hasSent) {
     const advice = "Correct this, and run the same command again: no row gets a second card.";
@@ -276,8 +277,8 @@ export function toCommandError(error: unknown, hasSent = false): unknown {
   }
   // By name, because the package can be installed twice.
   if (error instanceof Error && error.name === "CheckpointError") {
-    const { text, link = "" } = splitMessage(error);
-    return new CommandError(`${text}\n${link}`.trimEnd());
+    const { text, link } = splitMessage(error);
+    return new CommandError(link === undefined ? text : Text.lines([text, link]));
   }
   return error;
 }

@@ -3,10 +3,9 @@ import { setMaxListeners } from "node:events";
 import { checkReceiver, type Finding } from "@loyalty-cards/webhook-verify/doctor";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
-import type { Printer } from "../printer.ts";
+import { style, Text, text } from "../printable.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
 import { type ReceiverProcess, runShell, startReceiver } from "./receiver-process.ts";
-import { wrapText } from "./text.ts";
 
 export interface DoctorOptions {
   probe?: string;
@@ -47,8 +46,8 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
   function onFinding(finding: Finding): void {
     count += 1;
     if (!print.isJson && (verbose || finding.verdict !== "pass"))
-      print.data(finding, () => formatFinding(print, finding));
-    print.status(print.style("dim", `${count} checks done, the last one: ${finding.check}`));
+      print.data(finding, () => formatFinding(print.columns, finding));
+    print.status(style("dim", `${count} checks done, the last one: ${finding.check}`));
   }
   try {
     if (run !== undefined) {
@@ -70,7 +69,7 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
       onFinding,
     });
     print.status(undefined);
-    print.data(report, () => formatSummary(print, report.findings));
+    print.data(report, () => formatSummary(report.findings));
     return report.passed ? exitCodes.complete : exitCodes.failed;
   } catch (error) {
     print.status(undefined);
@@ -87,16 +86,16 @@ const marks = { pass: ["green", "✓"], fail: ["red", "✗"], warn: ["yellow", "
 const nameWidth = 22;
 
 /** The check, what the receiver did, and below it what was sent and what to change. */
-function formatFinding({ style, columns }: Printer, finding: Finding): string {
+function formatFinding(columns: number, finding: Finding): Text {
   const { check, verdict, clause, sent, observed, advice } = finding;
   const [color, mark] = marks[verdict];
-  const first = `${style(color, mark)} ${style("bold", check.padEnd(nameWidth))} ${observed}`;
+  const first = text`${style(color, mark)} ${style("bold", check.padEnd(nameWidth))} ${observed}`;
   if (verdict === "pass") return first;
   const details = [`Sent: ${sent} (spec ${clause}).`, ...(advice === undefined ? [] : [advice])];
-  return [first, ...details.map((text) => wrapText(text, columns, "    "))].join("\n");
+  return Text.lines([first, ...details.map((detail) => Text.from(detail).wrap(columns, "    "))]);
 }
 
-function formatSummary({ style }: Printer, findings: readonly Finding[]): string {
+function formatSummary(findings: readonly Finding[]): Text {
   const count = (verdict: Finding["verdict"]) =>
     findings.filter((finding) => finding.verdict === verdict).length;
   const [passed, failed, warnings] = [count("pass"), count("fail"), count("warn")];
@@ -105,5 +104,5 @@ function formatSummary({ style }: Printer, findings: readonly Finding[]): string
     ...(failed > 0 ? [style("red", `${failed} failed`)] : []),
     ...(warnings > 0 ? [style("yellow", `${warnings} ${warnings === 1 ? "warning" : "warnings"}`)] : []),
   ];
-  return `${findings.length} checks: ${parts.join(", ")}.`;
+  return text`${findings.length} checks: ${Text.join(parts, ", ")}.`;
 }

@@ -1,44 +1,42 @@
 /** One line per request and delivery attempt of the mock service, for a terminal of 80 columns. */
-import { formatDuration, toPrintable } from "@loyalty-cards/internal/format";
+import { formatDuration } from "@loyalty-cards/internal/format";
 import type { DeliveryExchange, Exchange, RequestExchange } from "@loyalty-cards/mock-server/node";
-import type { Printer } from "../printer.ts";
-import { formatTime, wrapText } from "./text.ts";
-
-type Style = Printer["style"];
+import { formatTime, style, Text, text } from "../printable.ts";
 
 /** Below the subject of the line. */
 const indentation = " ".repeat(24);
 
 /** `12:31:07  201    12 ms  ← POST /templates/tpl_mock/passes  card_8sT2kq`, `12:31:08  204     3 ms  → balance.changed  evt_0mm…`. */
-export function formatExchange({ style, columns }: Printer, exchange: Exchange, atMs: number): string {
+export function formatExchange(columns: number, exchange: Exchange, atMs: number): Text {
   const { status, durationMs } = exchange;
   const isSuccess = status !== undefined && status < (exchange.kind === "request" ? 400 : 300);
-  const prefix = [
+  const columnsBefore = [
     style("dim", formatTime(atMs)),
     style(isSuccess ? "green" : "red", String(status ?? "---")),
     style("dim", `${durationMs} ms`.padStart(7)),
-  ].join("  ");
-  return `${prefix}  ${exchange.kind === "request" ? formatRequest(style, exchange) : formatDelivery(style, exchange, columns)}`;
+  ];
+  const subject = exchange.kind === "request" ? formatRequest(exchange) : formatDelivery(exchange, columns);
+  return Text.join([...columnsBefore, subject], "  ");
 }
 
-function formatRequest(
-  style: Style,
-  { method, path = "(unreadable address)", fault, cardId }: RequestExchange,
-): string {
+/** A longer path is another kind of request. */
+const maxPathLength = 100;
+
+function formatRequest({ method, path = "(unreadable address)", fault, cardId }: RequestExchange): Text {
   const parts = [
-    `← ${method} ${toPrintable(path.replace(/^\/api\/v1/, ""))}`,
+    `← ${method} ${path.replace(/^\/api\/v1/, "").slice(0, maxPathLength)}`,
     cardId ?? "",
     fault ? `${fault} (injected fault)` : "",
   ];
   const [first = "", ...rest] = parts.filter((part) => part !== "");
-  return [first, ...rest.map((part) => style("dim", part))].join("  ");
+  return Text.join([first, ...rest.map((part) => style("dim", part))], "  ");
 }
 
-function formatDelivery(style: Style, exchange: DeliveryExchange, columns: number): string {
+function formatDelivery(exchange: DeliveryExchange, columns: number): Text {
   const { type, eventId, url, attempt, error, state, nextAttemptInMs } = exchange;
-  const first = `${style("cyan", "→")} ${style("bold", type)}  ${style("dim", eventId)}`;
+  const first = text`${style("cyan", "→")} ${style("bold", type)}  ${style("dim", eventId)}`;
   if (state === "delivered") return first;
   const next = nextAttemptInMs === undefined ? "no more" : `next in ${formatDuration(nextAttemptInMs)}`;
   const detail = `attempt ${attempt}, ${next}: ${error === undefined ? "" : `${error} `}${url}`;
-  return `${first}\n${style("yellow", wrapText(detail, columns, indentation))}`;
+  return text`${first}\n${style("yellow", Text.from(detail).wrap(columns, indentation))}`;
 }

@@ -1,14 +1,12 @@
 /** `webhook listen`: shows and records what a tunnel delivers to a local receiver. */
 import { resolve } from "node:path";
-import { toPrintable } from "@loyalty-cards/internal/format";
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
-import { formatTable, type Printer } from "../printer.ts";
+import { formatTable, formatTime, style, Text, text } from "../printable.ts";
 import { type ProxiedDelivery, startProxy } from "./proxy.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
 import { createRecorder } from "./recording.ts";
 import { describeNoResponse } from "./report.ts";
-import { formatTime, wrapText } from "./text.ts";
 
 export interface ListenOptions {
   to?: string;
@@ -40,11 +38,11 @@ export async function runListen(context: Context, options: ListenOptions): Promi
     } catch (error) {
       print.error(`The delivery cannot be recorded: ${(error as NodeJS.ErrnoException).code}.`);
     }
-    print.data(toJson(delivery, file), () => formatDelivery(print, delivery));
+    print.data(toJson(delivery, file), () => formatDelivery(delivery));
     const advice = findAdvice(delivery, to);
     if (advice === undefined || print.isJson || advised.has(advice)) return;
     advised.add(advice); // once is enough
-    print.info(print.style("yellow", wrapText(advice, print.columns, " ".repeat(24))));
+    print.info(style("yellow", Text.from(advice).wrap(print.columns, " ".repeat(24))));
   }
 
   const proxy = await startProxy({
@@ -67,14 +65,14 @@ export async function runListen(context: Context, options: ListenOptions): Promi
     });
   });
   const rows = [
-    ["Tunnel to", print.style("cyan", proxy.url)],
+    ["Tunnel to", style("cyan", proxy.url)],
     ["Receiver", to.href],
     ...(record === undefined ? [] : [["Recorded in", record]]),
   ];
   if (print.isJson) print.data({ kind: "ready", url: proxy.url, to: to.href }, () => "");
   else
     print.info(
-      `${print.style("bold", "Listening")} for deliveries. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
+      text`${style("bold", "Listening")} for deliveries. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
     );
   await stopped;
   await proxy.close();
@@ -97,20 +95,18 @@ function toJson({ receivedAt, event, rejected, result, status }: ProxiedDelivery
 }
 
 /** `12:31:07  204    12 ms  ✓ balance.changed  evt_0mm…`. */
-function formatDelivery(
-  { style }: Printer,
-  { receivedAt, event, rejected, result, status }: ProxiedDelivery,
-): string {
+function formatDelivery({ receivedAt, event, rejected, result, status }: ProxiedDelivery): Text {
   const duration = result === undefined ? "" : `${result.durationMs} ms`;
   const error = result !== undefined && "error" in result ? `  ${result.error}` : "";
-  return [
+  const columns = [
     style("dim", formatTime(Date.parse(receivedAt))),
     style(status < 300 ? "green" : "red", String(status)),
     style("dim", duration.padStart(7)),
     event === undefined
-      ? `${style("red", `✗ rejected: ${rejected}`)}${error}`
-      : `${style("green", "✓")} ${style("bold", toPrintable(String(event.type)))}  ${style("dim", toPrintable(event.id))}${error}`,
-  ].join("  ");
+      ? text`${style("red", `✗ rejected: ${rejected}`)}${error}`
+      : text`${style("green", "✓")} ${style("bold", String(event.type))}  ${style("dim", event.id)}${error}`,
+  ];
+  return Text.join(columns, "  ");
 }
 
 function findAdvice({ rejected, result }: ProxiedDelivery, to: URL): string | undefined {

@@ -1,8 +1,7 @@
 /** What a receiver should respond, whether it did, and one line per delivery with what to change. */
-import { toPrintable } from "@loyalty-cards/internal/format";
+import { style, Text, text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
 import type { DeliveryResult } from "./send-delivery.ts";
-import { wrapText } from "./text.ts";
 
 /** Why the receiver has to reject a delivery. */
 export type Rejection = "bad-signature" | "stale";
@@ -26,13 +25,13 @@ export function reportDelivery(print: Printer, delivery: SentDelivery, result: D
   const passed = advice === undefined;
   const expected = rejection === undefined ? "2xx" : "4xx";
   print.data({ type, id, notes, expected, ...outcome, durationMs, passed, ...(advice && { advice }) }, () => {
-    const { style } = print;
     const mark = passed ? style("green", "✓") : style("red", "✗");
     const code = style(passed ? "green" : "red", String(outcome.status ?? "---"));
     const time = style("dim", `${durationMs} ms`.padStart(7));
     const remarks = [...notes, ...(outcome.error === undefined ? [] : [outcome.error])].join(", ");
-    const line = `${mark} ${code} ${time}  ${style("bold", toPrintable(type))} ${toPrintable(id)} ${remarks && style("dim", remarks)}`;
-    return [line.trimEnd(), ...(advice ? [wrapText(advice, print.columns, "    ")] : [])].join("\n");
+    const line = text`${mark} ${code} ${time}  ${style("bold", type)} ${id} ${remarks && style("dim", remarks)}`;
+    const details = advice === undefined ? [] : [Text.from(advice).wrap(print.columns, "    ")];
+    return Text.lines([line.trimEnd(), ...details]);
   });
   return passed;
 }

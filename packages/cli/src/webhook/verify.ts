@@ -2,15 +2,13 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { formatErrorLink } from "@loyalty-cards/internal/error-link";
-import { toPrintable } from "@loyalty-cards/internal/format";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
-import type { Terminal } from "../terminal.ts";
+import { style, Text, text } from "../printable.ts";
 import { explainDelivery } from "./explain.ts";
 import { readSecret } from "./receiver.ts";
 import { findHeader, readRecordings } from "./recording.ts";
-import { wrapText } from "./text.ts";
 
 export interface VerifyOptions {
   body?: string;
@@ -30,34 +28,33 @@ export async function runVerify(context: Context, options: VerifyOptions, file?:
     atMs: parseAt(options.at) ?? (receivedAt === undefined ? Date.now() : Date.parse(receivedAt)),
     toleranceSeconds: options.tolerance,
   });
-  const { style } = print;
   if (verdict.verified) {
     const { event, signedAt, isKnown } = verdict;
     const { id, createdAt } = event;
     const type = String(event.type);
     print.data({ verified: true, event: { id, type, createdAt }, signedAt, isKnown }, () =>
-      [
-        `${style("green", "✓ verified")}  ${style("bold", toPrintable(type))} ${toPrintable(id)}, signed at ${signedAt}`,
+      Text.lines([
+        text`${style("green", "✓ verified")}  ${style("bold", type)} ${id}, signed at ${signedAt}`,
         ...(isKnown
           ? []
           : ["  Its type or its data is not in this version's contract; a receiver gets it as unknown."]),
-      ].join("\n"),
+      ]),
     );
     return exitCodes.complete;
   }
   const { reason, explanation, fix } = verdict;
   print.data(verdict, () =>
-    [
+    Text.lines([
       style("red", `✗ rejected: ${reason}`),
-      wrapText(explanation, print.columns, "  "),
-      wrapText(`${style("bold", "Fix:")} ${fix}`, print.columns, "  "),
+      Text.from(explanation).wrap(print.columns, "  "),
+      text`${style("bold", "Fix:")} ${fix}`.wrap(print.columns, "  "),
       ` ${formatErrorLink(`webhook-${reason}`)}`,
-    ].join("\n"),
+    ]),
   );
   return exitCodes.failed;
 }
 
-async function readCaptured(terminal: Terminal, options: VerifyOptions, file: string | undefined) {
+async function readCaptured(terminal: Context["terminal"], options: VerifyOptions, file: string | undefined) {
   if ((file === undefined) === (options.body === undefined))
     throw new CommandError("Pass either a recording or --body. See --help.");
   if (file !== undefined) {
@@ -72,7 +69,7 @@ async function readCaptured(terminal: Terminal, options: VerifyOptions, file: st
 }
 
 /** The bytes of a file, or of stdin for `-`. @throws {CommandError} when the file cannot be read. */
-export async function readBody({ stdin, cwd }: Terminal, file: string): Promise<Uint8Array> {
+export async function readBody({ stdin, cwd }: Context["terminal"], file: string): Promise<Uint8Array> {
   if (file === "-") {
     const chunks: Uint8Array[] = [];
     for await (const chunk of stdin) chunks.push(chunk);

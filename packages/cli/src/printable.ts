@@ -1,0 +1,127 @@
+/** Text that commands print. What comes from outside is escaped when it becomes part of a text, so that it cannot control the terminal. */
+import { stripVTControlCharacters, styleText } from "node:util";
+
+type Style = Parameters<typeof styleText>[0];
+
+/** A part of a text. Control characters of a string are escaped; those of a `Text` are our own. */
+export type Part = Text | string | number;
+
+/**
+ * Characters that a terminal obeys, or that hide or reorder what a person reads: C0 and C1 controls, line separators, and bidirectional
+ * controls. The joiners that scripts and emoji need are not among them.
+ */
+const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+const escapeControls = (value: string): string =>
+  value.replace(controls, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** One line of JSON. Its control characters are inside strings, where the escaped form has the same meaning. */
+export const formatJson = (value: unknown): string => escapeControls(JSON.stringify(value));
+
+/** Only the methods of this class create texts, so each line break and each style in a text was written by a command. */
+export class Text {
+  readonly #value: string;
+
+  private constructor(value: string) {
+    this.#value = value;
+  }
+
+  static from(part: Part): Text {
+    return part instanceof Text ? part : new Text(escapeControls(String(part)));
+  }
+
+  /** The tag of a template: its literal characters stay as they are, and its values are escaped. */
+  static template(literals: TemplateStringsArray, ...parts: readonly Part[]): Text {
+    return new Text(String.raw({ raw: literals }, ...parts.map(Text.from)));
+  }
+
+  static join(parts: readonly Part[], separator: Part): Text {
+    return new Text(parts.map(Text.from).join(Text.from(separator).#value));
+  }
+
+  /** Each part on a line of its own. */
+  static lines(parts: readonly Part[]): Text {
+    return new Text(parts.map(Text.from).join("\n"));
+  }
+
+  /** Text of a library that formats its own lines, such as a help or indented JSON. Its other control characters are escaped. */
+  static multiline(value: string): Text {
+    return Text.lines(value.split("\n"));
+  }
+
+  static style(style: Style, part: Part): Text {
+    return new Text(styleText(style, Text.from(part).#value, { validateStream: false }));
+  }
+
+  /** How many columns the text takes on one line. */
+  get width(): number {
+    return stripVTControlCharacters(this.#value).length;
+  }
+
+  /** @returns the text with lines of at most this width. Longer ones are cut and lose their style. */
+  truncate(width: number): Text {
+    const lines = this.#value.split("\n").map((line) => {
+      const plain = stripVTControlCharacters(line);
+      return plain.length <= width ? line : `${plain.slice(0, Math.max(0, width - 1))}…`;
+    });
+    return new Text(lines.join("\n"));
+  }
+
+  /** Breaks the text between words. Each line has the indentation and is at most `width` long; a longer word is not broken. */
+  wrap(width: number, indentation: string): Text {
+    const lines: Text[] = [];
+    for (const word of this.#value.split(" ")) {
+      const line = lines.at(-1);
+      const longer = line && new Text(`${line} ${word}`);
+      if (longer === undefined || longer.width > width) lines.push(new Text(indentation + word));
+      else lines[lines.length - 1] = longer;
+    }
+    return Text.lines(lines);
+  }
+
+  trimEnd(): Text {
+    return new Text(this.#value.trimEnd());
+  }
+
+  /** What a terminal gets, or with `isPlain` a stream without styles. */
+  format(isPlain: boolean): string {
+    return isPlain ? stripVTControlCharacters(this.#value) : this.#value;
+  }
+
+  toString(): string {
+    return this.#value;
+  }
+}
+
+/** Creates a text: ``text`Card ${card.id}` ``. */
+export const text = Text.template;
+
+/** Styles are removed where the text is printed without colors. */
+export const style = Text.style;
+
+/** Columns of equal width, two spaces apart. Columns of numbers are aligned to the right. */
+export function formatTable(rows: readonly (readonly Part[])[], header?: readonly string[]): Text {
+  const all = (header === undefined ? rows : [header, ...rows]).map((row) => row.map(Text.from));
+  const count = Math.max(0, ...all.map((row) => row.length));
+  const empty = Text.from("");
+  const columns = Array.from({ length: count }, (_, column) => ({
+    width: Math.max(...all.map((row) => (row[column] ?? empty).width)),
+    isNumber: rows.length > 0 && rows.every((row) => typeof row[column] === "number"),
+  }));
+  const lines = all.map((row) => {
+    const cells = columns.map(({ width, isNumber }, column) => {
+      const cell = row[column] ?? empty;
+      const padding = " ".repeat(width - cell.width);
+      return isNumber ? text`${padding}${cell}` : text`${cell}${padding}`;
+    });
+    return Text.join(cells, "  ").trimEnd();
+  });
+  return Text.lines(lines);
+}
+
+/** The time of day on this machine: `12:31:07`. */
+export function formatTime(atMs: number): string {
+  const date = new Date(atMs);
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+}
