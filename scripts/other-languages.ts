@@ -1,14 +1,15 @@
 /**
  * Runs the verifiers of examples/other-languages: each against every signature vector, and its receiver against deliveries of
- * the mock service. An interpreter that is not installed fails on Linux; with `--installed`, and on other systems, it is
+ * the mock service, large and slow requests, and a port that is taken. An interpreter that is not installed fails on Linux; with `--installed`, and on other systems, it is
  * reported as skipped.
  */
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -30,6 +31,8 @@ interface Language {
   build?: (folder: string) => readonly string[];
   vectors: (folder: string) => readonly string[];
   receiver: (port: number, folder: string) => readonly string[];
+  /** Which slow body the receiver ends itself: one that stops arriving, or also one that arrives byte by byte. */
+  endsBody?: "that stops" | "that drips";
 }
 
 const languages: readonly Language[] = [
@@ -40,6 +43,7 @@ const languages: readonly Language[] = [
     version: "--version",
     vectors: () => ["python3", "vectors.py", signatures],
     receiver: () => ["python3", "receiver.py"],
+    endsBody: "that drips",
   },
   {
     name: "PHP",
@@ -52,10 +56,11 @@ const languages: readonly Language[] = [
   {
     name: "Ruby",
     folder: "ruby",
-    programs: { ruby: "ruby", rackup: "ruby-rack and ruby-webrick" },
+    programs: { ruby: "ruby", puma: "puma" },
     version: "--version",
     vectors: () => ["ruby", "vectors.rb", signatures],
-    receiver: (port) => ["rackup", "--server", "webrick", "--host", "127.0.0.1", "--port", String(port)],
+    receiver: (port) => ["puma", "--config", "puma.rb", "--bind", `tcp://127.0.0.1:${port}`],
+    endsBody: "that stops",
   },
   {
     name: "Go",
@@ -65,6 +70,7 @@ const languages: readonly Language[] = [
     build: (folder) => ["go", "build", "-o", `${folder}/`, "./..."],
     vectors: (folder) => [join(folder, "vectors"), signatures],
     receiver: (_port, folder) => [join(folder, "receiver")],
+    endsBody: "that drips",
   },
 ];
 
@@ -101,13 +107,18 @@ export function findDisagreements(vectors: readonly Vector[], output: string): s
   return found;
 }
 
-async function findFreePort(): Promise<number> {
+/** Takes a free port. */
+async function takePort(): Promise<{ port: number; server: Server }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  const address = server.address();
+  return { port: (server.address() as AddressInfo).port, server };
+}
+
+async function findFreePort(): Promise<number> {
+  const { port, server } = await takePort();
   server.close();
   await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
+  return port;
 }
 
 /** Resolves when something listens on the port. */
@@ -126,19 +137,79 @@ async function waitForPort(port: number, child: ChildProcess): Promise<void> {
   throw new Error(`The receiver did not listen on port ${port}.`);
 }
 
-/** Issues a card with curl, twice, and records a purchase. @throws unless the receiver accepts exactly the signed events. */
+function startReceiver(language: Language, port: number, folder: string) {
+  const [program = "", ...args] = language.receiver(port, folder);
+  return spawn(program, args, {
+    cwd: join(examples, language.folder),
+    env: { ...env, LOYALTY_SIGNING_SECRET: "whsec_old,whsec_new", PORT: String(port) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+/** @throws unless the receiver says that its port is taken, and exits with another code than 0. */
+async function checkTakenPort(language: Language, folder: string): Promise<void> {
+  const { port, server } = await takePort();
+  const child = startReceiver(language, port, folder);
+  try {
+    const ended = once(child, "exit", { signal: AbortSignal.timeout(30_000) });
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    if (code === 0 || !/address already in use/i.test(stdout + stderr))
+      throw new Error(`With a port that is taken it exits with ${code}, and prints:\n${stdout}${stderr}`);
+  } finally {
+    child.kill("SIGKILL");
+    server.close();
+  }
+}
+
+/**
+ * Posts a body of zeros.
+ * @param seconds between two bytes; 0: all bytes at once, after a second in which a receiver may respond to the length alone.
+ * @returns the status of the response; "closed" when the connection was closed without one.
+ */
+async function postZeros(port: number, length: number, seconds: number): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  const head = ["POST /webhooks/loyalty HTTP/1.1", "host: localhost", `content-length: ${length}`];
+  socket.write([...head, "connection: close", "", ""].join("\r\n"));
+  let response = "";
+  socket.on("data", (chunk) => {
+    response += chunk;
+  });
+  socket.on("error", () => {}); // closed before all was sent
+  const closed = once(socket, "close", { signal: AbortSignal.timeout(20_000) });
+  const step = Buffer.alloc(seconds === 0 ? length : 1, "0");
+  const timer = setInterval(() => socket.write(step), (seconds || 1) * 1_000);
+  try {
+    await closed;
+    return /^HTTP\/1\.[01] (\d{3})/.exec(response)?.[1] ?? "closed";
+  } catch {
+    return "open after 20 s";
+  } finally {
+    clearInterval(timer);
+    socket.destroy();
+  }
+}
+
+/** @throws unless the receiver limits the length of a body, and the time in which it arrives. */
+async function checkLimits({ endsBody }: Language, port: number): Promise<void> {
+  const [large, slow] = await Promise.all([
+    postZeros(port, 2 ** 21, 0),
+    endsBody === undefined ? "closed" : postZeros(port, 100_000, endsBody === "that drips" ? 1 : 60),
+  ]);
+  if (large !== "413") throw new Error(`The response to 2 MiB is ${large}.`);
+  if (slow !== "408" && slow !== "closed") throw new Error(`The response to a slow body is ${slow}.`);
+}
+
+/**
+ * Issues a card with curl, twice, and records a purchase.
+ * @throws unless the receiver accepts exactly the signed events, and limits what it reads.
+ */
 async function checkReceiver(language: Language, folder: string): Promise<void> {
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}/webhooks/loyalty`;
   const mock = await startMockServer({
     endpoints: [{ url, events: ["balance.changed"], secret: "whsec_new" }],
   });
-  const [program = "", ...args] = language.receiver(port, folder);
-  const child = spawn(program, args, {
-    cwd: join(examples, language.folder),
-    env: { ...env, LOYALTY_SIGNING_SECRET: "whsec_old,whsec_new", PORT: String(port) },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = startReceiver(language, port, folder);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk) => {
@@ -158,6 +229,7 @@ async function checkReceiver(language: Language, folder: string): Promise<void> 
       body: JSON.stringify({ id: "evt_1", type: "ping", createdAt: "2026-01-01T00:00:00.000Z" }),
       headers: { "service-signature": `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}` },
     });
+    await checkLimits(language, port);
     child.kill("SIGKILL");
     await once(child, "close"); // then everything that it printed has arrived
     const isAsExpected =
@@ -196,6 +268,7 @@ async function check(language: Language, vectors: readonly Vector[]): Promise<st
     if (language.build !== undefined) runProgram(language.build(folder), language.folder);
     const disagreements = findDisagreements(vectors, runProgram(language.vectors(folder), language.folder));
     if (disagreements.length > 0) throw new Error(disagreements.join("\n  "));
+    await checkTakenPort(language, folder);
     await checkReceiver(language, folder);
     const [program = ""] = Object.keys(language.programs);
     return runProgram([program, language.version], language.folder).split("\n")[0] ?? "";

@@ -10,8 +10,12 @@ require __DIR__ . '/loyalty_webhook.php';
 // Two during a rotation, separated by a comma.
 $secrets = explode(',', getenv('LOYALTY_SIGNING_SECRET') ?: '');
 $header = $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null;
-// The bytes: not parsed, not decoded.
-$body = file_get_contents('php://input');
+// The bytes: not parsed, not decoded. At most 1 MiB.
+$body = file_get_contents('php://input', length: 1024 * 1024 + 1);
+if (strlen($body) > 1024 * 1024) {
+    http_response_code(413);
+    exit;
+}
 try {
     $event = verify($body, $header, $secrets);
     store($event);

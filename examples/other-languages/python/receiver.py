@@ -2,6 +2,8 @@
 
 # #region receiver
 import os
+import socket
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from loyalty_webhook import Rejected, verify
@@ -11,12 +13,27 @@ secrets = os.environ["LOYALTY_SIGNING_SECRET"].encode().split(b",")
 
 
 class Webhooks(BaseHTTPRequestHandler):
+    def handle(self):
+        # The request must arrive within ten seconds: then reading ends.
+        end = (self.connection.shutdown, [socket.SHUT_RD])
+        timer = threading.Timer(10, *end)
+        timer.start()
+        try:
+            super().handle()
+        finally:
+            timer.cancel()
+
     def do_POST(self):
-        length = int(self.headers.get("content-length") or 0)
+        try:
+            length = int(self.headers.get("content-length", ""))
+        except ValueError:
+            return self.respond(411)
         if not 0 <= length <= 1024 * 1024:
             return self.respond(413)
         # The bytes: not parsed, not decoded.
         body = self.rfile.read(length)
+        if len(body) < length:
+            return self.respond(408)
         lines = self.headers.get_all("service-signature", [])
         try:
             event = verify(body, ", ".join(lines), secrets)

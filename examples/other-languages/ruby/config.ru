@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Receives the webhooks in any Rack server: LOYALTY_SIGNING_SECRET=… rackup --port 3000
+# Receives the webhooks: LOYALTY_SIGNING_SECRET=… puma --config puma.rb --port 3000
 
 # #region receiver
 require_relative "loyalty_webhook"
@@ -12,7 +12,10 @@ secrets = ENV.fetch("LOYALTY_SIGNING_SECRET").split(",")
 store = ->(event) { warn "#{event["type"]} #{event["id"]}" }
 
 run(lambda do |env|
-  body = env["rack.input"].read # the bytes: not parsed, not decoded
+  # The bytes: not parsed, not decoded. At most 1 MiB.
+  body = env["rack.input"].read(1024 * 1024 + 1).to_s
+  next [413, {}, []] if body.bytesize > 1024 * 1024
+
   store.call(verify(body, env["HTTP_SERVICE_SIGNATURE"], secrets))
   [204, {}, []]
 rescue Rejected => e

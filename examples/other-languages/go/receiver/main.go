@@ -23,8 +23,12 @@ func main() {
 	http.HandleFunc("/webhooks/loyalty", func(w http.ResponseWriter, r *http.Request) {
 		// The bytes: not parsed, not decoded.
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-		if err != nil {
-			w.WriteHeader(http.StatusBadRequest)
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			return
+		} else if err != nil {
+			w.WriteHeader(http.StatusRequestTimeout)
 			return
 		}
 		header := strings.Join(r.Header.Values("Service-Signature"), ", ")
@@ -42,7 +46,11 @@ func main() {
 			w.WriteHeader(http.StatusNoContent)
 		}
 	})
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+	server := http.Server{
+		Addr:        "127.0.0.1:" + os.Getenv("PORT"),
+		ReadTimeout: 10 * time.Second, // for the whole request
+	}
+	log.Fatal(server.ListenAndServe())
 }
 
 func store(event *loyalty.Event) error {
