@@ -5,11 +5,8 @@ import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
 import { join } from "../join.ts";
 
-const { LOYALTY_URL = "", LOYALTY_API_KEY = "", LOYALTY_TEMPLATE_ID = "" } = process.env; // set by loyalty-cards-mock exec
-const loyalty = createIssuingClient({
-  baseUrl: LOYALTY_URL,
-  apiKey: LOYALTY_API_KEY,
-});
+const { LOYALTY_URL, LOYALTY_TEMPLATE_ID = "" } = process.env; // set by loyalty-cards-mock exec
+const loyalty = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY
 
 /** Calls the control API, which does what the shop's staff do in the console. */
 const control = async (path: string, body: unknown) => {
