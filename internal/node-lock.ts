@@ -1,21 +1,32 @@
-/** Locks a file for one process at a time. Each process writes an entry beside the file, and looks for entries of running ones. */
+/**
+ * Locks a file for one process at a time. Each process writes an entry beside the file, and looks for entries of running ones.
+ * Follows no symbolic link, and removes nothing that is not an entry.
+ */
 import { randomUUID } from "node:crypto";
 import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  futimesSync,
+  lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   rmdirSync,
   rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
+  writeSync,
 } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 export interface FileLock {
+  /** A path for a temporary file, which can be renamed to the locked file. What a killed process leaves there is removed with its entry. */
+  draft: string;
   /** Writes into the entry since when the file is used, and the address of a server, for the error message of others. */
   announce(url?: string): void;
   release(): void;
@@ -27,20 +38,32 @@ export class FileInUseError extends Error {}
 const attempts = 10;
 const heartbeatMs = 1_000;
 const silenceMs = 4_000;
+/** Process id, its start, the machine, and a random part; a draft has the name of its entry. */
+const entryName = /^\d+_\d*_[\w.-]+_[0-9a-f]{8}(\.tmp)?$/;
+/** Windows has neither, and no users in `Stats`. */
+export const noFollow = constants.O_NOFOLLOW ?? 0;
+export const isOthers = ({ uid }: { uid: bigint }) =>
+  process.geteuid !== undefined && uid !== BigInt(process.geteuid());
 
 /**
  * Writes its own entry, then looks for others: when two processes start at the same time, at least one sees the
  * other. Entries of processes that have ended are removed, so that nothing must be cleaned up after SIGKILL.
  * @param advice what to do, for the message of the error.
  * @throws {FileInUseError} that names the process that has the lock.
+ * @throws {Error} that names a path beside the file that something else than this lock made.
  */
 export async function lockFile(file: string, advice: string): Promise<FileLock> {
   const folder = `${file}.lock`;
   const own = `${process.pid}_${readStart(process.pid)?.ticks ?? ""}_${here}_${randomUUID().slice(0, 8)}`;
-  const entry = join(folder, own);
+  const path = join(folder, own);
   const since = new Date().toISOString();
+  /** The descriptor of the own entry, until it is released. */
+  let entry: number | undefined;
   const release = () => {
-    rmSync(entry, { force: true });
+    if (entry === undefined) return;
+    if (isSame(lstat(path), fstatSync(entry, { bigint: true }))) rmSync(path);
+    closeSync(entry);
+    entry = undefined;
     try {
       rmdirSync(folder);
     } catch {
@@ -48,11 +71,18 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
     }
   };
   for (let attempt = 1; ; attempt++) {
-    if (!createEntry(folder, entry)) continue;
-    const other = await findRunningOther(folder, own);
+    entry = createEntry(folder, path);
+    if (entry === undefined) continue;
+    let other: string | undefined;
+    try {
+      other = await findRunningOther(folder, own);
+    } catch (error) {
+      release();
+      throw error;
+    }
     if (other === undefined) break;
+    const { url, since: otherSince } = readEntry(join(folder, other)) ?? {};
     release();
-    const { url, since: otherSince } = readEntry(join(folder, other));
     if (otherSince !== undefined || attempt === attempts) {
       const where = url === undefined ? "" : `at ${url} `;
       const when = otherSince === undefined ? "which is starting" : `${where}since ${otherSince}`;
@@ -65,14 +95,19 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
   const heartbeat = setInterval(() => {
     const now = new Date();
     try {
-      utimesSync(entry, now, now);
+      if (entry !== undefined) futimesSync(entry, now, now);
     } catch {
-      // the entry was removed
+      // a network file system has lost the entry
     }
   }, heartbeatMs);
   heartbeat.unref();
   return {
-    announce: (url) => writeFileSync(entry, JSON.stringify({ url, since })),
+    draft: `${path}.tmp`,
+    announce(url) {
+      if (entry === undefined) return;
+      ftruncateSync(entry);
+      writeSync(entry, JSON.stringify({ url, since }), 0);
+    },
     release() {
       clearInterval(heartbeat);
       release();
@@ -80,27 +115,49 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
   };
 }
 
-/** Returns false when another process removed the folder in the meantime. */
-function createEntry(folder: string, entry: string): boolean {
+/** Returns undefined when another process removed the folder in the meantime. @returns the descriptor of the entry. */
+function createEntry(folder: string, path: string): number | undefined {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const found = lstat(folder);
+    if (found === undefined) return undefined;
+    if (!found.isDirectory()) throw notOurs(folder, "is not a folder, or is a symbolic link");
+    if (isOthers(found)) throw notOurs(folder, "belongs to another user");
+    if (noFollow !== 0 && (found.mode & 0o022n) !== 0n)
+      throw notOurs(folder, "can be written by other users");
   }
   try {
-    writeFileSync(entry, "", { flag: "wx", mode: 0o600 });
-    return true;
+    return openSync(path, "wx", 0o600); // "x" follows no link
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return false;
+    return undefined;
   }
 }
+
+export const lstat = (path: string) => lstatSync(path, { bigint: true, throwIfNoEntry: false });
+
+export const isSame = (one: BigIntStats | undefined, other: BigIntStats): boolean =>
+  one !== undefined && one.ino === other.ino && one.dev === other.dev;
+
+const notOurs = (path: string, why: string) =>
+  new Error(
+    `${path} ${why}, so it is no lock of this program, and was left as it is. Move it away, or use another file.`,
+  );
 
 async function findRunningOther(folder: string, own: string): Promise<string | undefined> {
   for (const name of readdirSync(folder)) {
     if (name === own) continue;
-    if (isRunning(name) ?? (await hasHeartbeat(join(folder, name)))) return name;
-    rmSync(join(folder, name), { force: true });
+    const path = join(folder, name);
+    const found = lstat(path);
+    if (found === undefined) continue; // its process has ended meanwhile
+    const isDraft = name.endsWith(".tmp");
+    if (!entryName.test(name) || !found.isFile() || isOthers(found)) throw notOurs(path, "is something else");
+    if (!isDraft && readEntry(path) === undefined) throw notOurs(path, "has other contents");
+    const entry = isDraft ? name.slice(0, -".tmp".length) : name;
+    if (isRunning(entry) ?? (await hasHeartbeat(join(folder, entry)))) return entry;
+    rmSync(path, { force: true });
   }
   return undefined;
 }
@@ -123,7 +180,7 @@ function isRunning(name: string): boolean | undefined {
 
 /** Whether a process updates the time of its entry. */
 async function hasHeartbeat(entry: string): Promise<boolean> {
-  const readTime = () => statSync(entry, { throwIfNoEntry: false })?.mtimeMs;
+  const readTime = () => lstat(entry)?.mtimeNs;
   const before = readTime();
   for (let waitedMs = 0; waitedMs < silenceMs; waitedMs += 100) {
     await pause(100);
@@ -157,10 +214,24 @@ function getPlace(): string {
   }
 }
 
-function readEntry(entry: string): { url?: string; since?: string } {
+/** Returns undefined for other contents than those of `announce`. */
+function readEntry(path: string): { url?: string; since?: string } | undefined {
+  let text: string;
   try {
-    return JSON.parse(readFileSync(entry, "utf8"));
+    const entry = openSync(path, constants.O_RDONLY | noFollow);
+    try {
+      text = readFileSync(entry, "utf8");
+    } finally {
+      closeSync(entry);
+    }
   } catch {
-    return {}; // the process is starting or has ended
+    return {}; // the process has ended
+  }
+  if (text === "") return {}; // the process is starting
+  try {
+    const content = JSON.parse(text);
+    return typeof content?.since === "string" ? content : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,6 +1,9 @@
 /** Data file: appends each change as a line of JSON, and rewrites the file when it has grown. */
 import {
+  type BigIntStats,
   closeSync,
+  constants,
+  fstatSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -10,7 +13,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type FileLock, lockFile } from "@loyalty-cards/internal/node-lock";
+import {
+  type FileLock,
+  isOthers,
+  isSame,
+  lockFile,
+  lstat,
+  noFollow,
+} from "@loyalty-cards/internal/node-lock";
 import {
   type ChangeLog,
   createAllRecords,
@@ -40,28 +50,43 @@ export async function lockAndReadDataFile(name: string): Promise<LockedDataFile>
   try {
     const file = resolveFile(name);
     lock = await lockFile(file, "Stop that server, or use another file.");
-    return { ...lock, saved: readDataFile(file), open: (core) => openDataFile(file, core) };
+    const { draft, announce, release } = lock;
+    const { identity, saved } = readDataFile(file);
+    return { saved, announce, release, open: (core) => openDataFile(file, identity, draft, core) };
   } catch (error) {
     lock?.release();
     throw new Error(`--data ${name} cannot be used: ${(error as Error).message}`, { cause: error });
   }
 }
 
-/** The same name for a file, whatever path leads to it. */
+/** The same name for a file, whatever path leads to it. A symbolic link is followed if this user made it. */
 function resolveFile(file: string): string {
+  const found = lstat(file);
+  if (found === undefined) return join(realpathSync(dirname(file)), basename(file));
+  if (found.isSymbolicLink() && isOthers(found)) throw new Error("it is a symbolic link of another user.");
   try {
     return realpathSync(file);
-  } catch {
-    return join(realpathSync(dirname(file)), basename(file));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    throw new Error("it is a symbolic link to a file that does not exist.");
   }
 }
 
-function readDataFile(file: string): Saved | undefined {
+/** `identity` and `saved` are undefined when the file does not exist. */
+function readDataFile(file: string): { identity?: BigIntStats; saved?: Saved } {
   let bytes: Buffer;
+  let identity: BigIntStats;
   try {
-    bytes = readFileSync(file);
+    const descriptor = openSync(file, constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0));
+    try {
+      identity = fstatSync(descriptor, { bigint: true });
+      if (!identity.isFile()) throw new Error("it is not a regular file."); // reading from a pipe would wait
+      bytes = readFileSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
     throw error;
   }
   const [first, ...others] = splitLines(bytes);
@@ -76,7 +101,7 @@ function readDataFile(file: string): Saved | undefined {
       );
     }
   }
-  return reader.getSaved();
+  return { identity, saved: reader.getSaved() };
 }
 
 /** Ignores an incomplete last line: the process was killed while it was written, and no response reported the change. */
@@ -109,7 +134,13 @@ export interface DataFile {
  * Writes the changes of each task in a microtask, so that they are in the file before a response or a webhook reports
  * them. Rewrites the file at the start, so that a folder that cannot be written is found then.
  */
-function openDataFile(file: string, { sandboxes, settings }: ServiceCore): DataFile {
+function openDataFile(
+  file: string,
+  identityBefore: BigIntStats | undefined,
+  draft: string,
+  { sandboxes, settings }: ServiceCore,
+): DataFile {
+  let identity = identityBefore;
   let descriptor: number | undefined;
   let [wholeBytes, grownBytes] = [0, 0];
   /** A write failed, so the end of the file is unknown. */
@@ -149,10 +180,9 @@ function openDataFile(file: string, { sandboxes, settings }: ServiceCore): DataF
     grownBytes += bytes.length;
   }
 
-  /** Writes a temporary file, syncs it, and renames it: a reader sees the old file or the new one. */
+  /** Writes a temporary file, syncs it, and renames it: a reader sees the old file or the new one. Replaces no file of others. */
   function rewrite(): void {
-    const draft = `${file}.tmp`;
-    const drafted = openSync(draft, "w", 0o600);
+    const drafted = openSync(draft, "wx", 0o600); // "x" follows no link
     try {
       let length = 0;
       for (const text of inChunks(createRecords())) {
@@ -161,6 +191,12 @@ function openDataFile(file: string, { sandboxes, settings }: ServiceCore): DataF
         length += bytes.length;
       }
       fsyncSync(drafted);
+      if (descriptor !== undefined) identity = fstatSync(descriptor, { bigint: true });
+      const found = lstat(file);
+      if (found !== undefined && (identity === undefined || !isSame(found, identity)))
+        throw new Error(
+          `${file} was replaced by another program. It is left as it is; restart the server to use it.`,
+        );
       if (descriptor !== undefined) closeSync(descriptor); // Windows cannot replace an open file
       descriptor = undefined;
       renameSync(draft, file);

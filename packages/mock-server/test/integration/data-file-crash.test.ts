@@ -1,6 +1,15 @@
 /** A data file after a crash: kills at any moment, incomplete writes, and a disk that is full. */
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { caller, signUp, template } from "../shop.ts";
 import { bundledBin } from "./command.ts";
@@ -18,14 +27,19 @@ it("keeps every card of a response when the server is killed, three times", { ti
   expectCardsSurviveKills(3),
 );
 
-it("ignores the temporary file that a killed server left", async () => {
+it("removes the temporary file that a killed server left", async () => {
   const data = temporaryData();
   const { issue, close } = await open({ data });
   const { body } = await issue(signUp());
+  const [entry = ""] = readdirSync(`${data}.lock`);
   await close();
-  writeFileSync(`${data}.tmp`, '{"format":"half');
+  mkdirSync(`${data}.lock`);
+  const [pid, ticks, ...rest] = entry.split("_");
+  const left = join(`${data}.lock`, `${[pid, `${ticks}0`, ...rest].join("_")}.tmp`);
+  writeFileSync(left, '{"format":"half');
   const { call } = await open({ data });
   expect((await call("GET", `/api/v1/passes/${body.id}`)).status).toBe(200);
+  expect(existsSync(left)).toBe(false);
 });
 
 it("ignores an incomplete last line, which was written before any response", async () => {

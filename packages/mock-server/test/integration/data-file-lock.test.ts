@@ -63,7 +63,7 @@ describe("a second server on the same file", () => {
     mkdirSync(`${data}.lock`);
     writeFileSync(
       join(`${data}.lock`, [pid, `${ticks}0`, ...rest].join("_")),
-      '{"url":"http://127.0.0.1:1"}',
+      '{"url":"http://127.0.0.1:1","since":"2026-01-01T00:00:00.000Z"}',
     );
     await open({ data });
     expect(readdirSync(`${data}.lock`)).toHaveLength(1);
@@ -72,7 +72,7 @@ describe("a second server on the same file", () => {
   it("refuses to start while a server in another container updates its lock", async () => {
     const data = temporaryData();
     mkdirSync(`${data}.lock`);
-    const entry = join(`${data}.lock`, "1_5_elsewhere_abc");
+    const entry = join(`${data}.lock`, "1_5_elsewhere_0123abcd");
     writeFileSync(entry, '{"url":"http://cards:4010","since":"2026-01-01T00:00:00.000Z"}');
     const beat = setInterval(() => utimesSync(entry, new Date(), Date.now() / 1000), 200);
     onTestFinished(() => clearInterval(beat));
