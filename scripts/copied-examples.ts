@@ -3,7 +3,10 @@
  * the tests of each folder, and the first guide on each framework. `copied-examples.ts [name …]`
  */
 import { type ExecFileSyncOptionsWithStringEncoding, execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { readRegion } from "../docs/snippets.ts";
@@ -49,9 +52,30 @@ async function followGuideOn(framework: Framework): Promise<string> {
   return folder;
 }
 
+/** Next would choose another port, which gets no webhooks. @throws unless the guide's command fails when its port is taken. */
+async function startNextOnTakenPort(folder: string): Promise<void> {
+  const server = createServer().listen(0);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const command = readRegion(commands, "commands.sh", "start-next")
+    .replace(/ &$/, "")
+    .replace("--port 4010 ", "")
+    .replaceAll("3000", String(port));
+  const { status, stdout, stderr } = spawnSync("bash", ["-ec", command], {
+    cwd: folder,
+    env: userEnvironment,
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  server.close();
+  if (status !== 1 || !stderr.includes("EADDRINUSE"))
+    throw new Error(`Next on a port that is taken: ${status} ${stdout}${stderr}`);
+}
+
 /** The Next shop builds without an API key, but not when a client component imports the server's file. */
 async function followGuideOnNext(): Promise<void> {
   const folder = await followGuideOn("next");
+  await startNextOnTakenPort(folder);
   run("npx next build", folder);
   const layout =
     "export default ({ children }: { children: React.ReactNode }) => <html lang='en'><body>{children}</body></html>;";
