@@ -16,9 +16,9 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "").replace(forbidden, "\uFFFD");
 }
 
-/** Text of an event on one line, cut after 100 characters: it cannot write log lines of its own. */
-export function toPrintable(text: string): string {
-  return text.slice(0, 100).replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
+/** Foreign text on one line, cut after `maxLength` characters: it cannot write log lines of its own, or control a terminal. */
+export function toPrintable(text: string, maxLength = 100): string {
+  return text.slice(0, maxLength).replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
 }
 
 /** Lower-case hexadecimal digits, two for each byte. */

@@ -1,4 +1,5 @@
 /** Calls listeners of the application, and describes errors without personal data. */
+import { toPrintable } from "./format.ts";
 
 /**
  * Calls the listener and ignores what it returns. `onError` receives what it throws, or what its promise rejects with.
@@ -28,22 +29,115 @@ function ignore(): void {}
 export function formatErrorKind(error: unknown): string {
   try {
     if (!(error instanceof Error)) return error === null ? "null" : typeof error;
-    return String(error.name);
+    return /^[\w$.]{1,60}$/.test(error.name) ? error.name : "Error";
   } catch {
     return "an unreadable error"; // a proxy, or a getter that throws
   }
 }
 
-/** The kind of an error and where it was thrown: its message may quote a customer and is neither logged nor stored. */
-export function formatErrorLocation(error: unknown): string {
+const safeMessage = Symbol.for("@loyalty-cards/safe-message");
+/** The errors of our packages whose messages contain no secret and no personal data, also those of another installed copy. */
+const safeBrands = [
+  safeMessage,
+  Symbol.for("@loyalty-cards/issuing-client/error"),
+  Symbol.for("@loyalty-cards/webhook-verify/error"),
+];
+
+/** Marks an error of ours whose message contains no secret and no personal data, so that {@link describeError} quotes it. */
+export function withSafeMessage<Failure extends Error>(error: Failure): Failure {
+  return Object.defineProperty(error, safeMessage, { value: true });
+}
+
+/**
+ * Describes an error on one line of a log: its name and code, where the application threw it, and its causes, such as
+ * `error 42P01 at src/events.ts:12:5` or `TypeError at src/join.ts:3:1 (cause: Error connect ECONNREFUSED)`.
+ * The message of an error that is not ours may quote a customer, so it is added only with `logErrorMessages`.
+ */
+export function describeError(error: unknown, { logErrorMessages = false } = {}): string {
   try {
-    if (!(error instanceof Error)) return `a thrown ${formatErrorKind(error)}`;
-    // Only after the message: a message of several lines can look like a stack.
-    const { stack = "", message, name } = error;
-    const frames = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : "";
-    const frame = /^\s+at (.+)$/m.exec(frames)?.[1];
-    return frame === undefined ? name : `${name} at ${frame}`;
+    if (!(error instanceof Error)) {
+      const text = logErrorMessages ? `: ${toPrintable(String(error), maxMessageLength)}` : "";
+      return `a thrown ${formatErrorKind(error)}${text}`;
+    }
+    const chain = listCauses(error);
+    const frame = chain.map(findFrame).find((place) => place !== undefined);
+    const where = frame === undefined ? "" : ` at ${frame}`;
+    const [own, ...causes] = chain.map((each) => {
+      const isQuoted =
+        logErrorMessages ||
+        safeBrands.some((brand) => (each as unknown as Record<symbol, unknown>)[brand] === true);
+      return {
+        head: formatNameAndCode(each),
+        message: isQuoted && each.message !== "" ? `: ${toPrintable(each.message, maxMessageLength)}` : "",
+      };
+    });
+    const why = causes.map(({ head, message }) => ` (cause: ${head}${message})`).join("");
+    return `${own?.head}${where}${own?.message}${why}`;
   } catch {
     return "an unreadable error";
   }
+}
+
+const maxMessageLength = 500;
+const maxCauses = 4;
+const maxStackLength = 10_000;
+
+function listCauses(error: Error): Error[] {
+  const chain = [error];
+  for (let { cause } = error; cause instanceof Error && chain.length <= maxCauses; { cause } = cause) {
+    if (chain.includes(cause)) break;
+    chain.push(cause);
+  }
+  return chain;
+}
+
+/** Of errors of the network also what failed, such as `connect`; never the address. */
+function formatNameAndCode(error: Error): string {
+  const { errors } = error as { errors?: unknown }; // of an AggregateError: one for each address of a host name
+  const { code, syscall } = {
+    ...pickCode(Array.isArray(errors) ? errors[0] : undefined),
+    ...pickCode(error),
+  };
+  return [formatErrorKind(error), syscall, code].filter((part) => part !== undefined).join(" ");
+}
+
+/** A code such as `ECONNREFUSED`, `42P01`, `P2002` or 11000. Other values might be data. */
+const codePattern = /^(?=.*[A-Za-z])[\w./-]{1,40}$|^\d{1,5}$/;
+
+function pickCode(error: unknown): { code?: string; syscall?: string } {
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
+  const isCode = (typeof code === "string" || typeof code === "number") && codePattern.test(String(code));
+  return {
+    ...(isCode && { code: String(code) }),
+    ...(typeof syscall === "string" && /^[a-z]{1,20}$/i.test(syscall) && { syscall }),
+  };
+}
+
+/** A frame of V8, JavaScriptCore in Bun, or Deno. The name of a function has no parenthesis; a path may have some. */
+const framePattern = /^\s+at (?:async )?(?:[^(\n]* \()?(\S.*:\d+:\d+)\)?$/gm;
+const isForeign =
+  /^(?:node|bun|ext|native|evalmachine):|<anonymous>|[\\/](?:node_modules|\.yarn|deno[\\/]npm)[\\/]/;
+
+/** The first frame of the application: outside of dependencies and of the runtime. */
+function findFrame({ stack = "", message }: Error): string | undefined {
+  // Only after the message: a message of several lines can look like a stack.
+  if (!stack.includes(message)) return undefined;
+  const frames = stack.slice(stack.indexOf(message) + message.length).slice(0, maxStackLength);
+  for (const [, place = ""] of frames.matchAll(framePattern)) {
+    if (!isForeign.test(place)) return toPrintable(shortenPlace(place), 200);
+  }
+  return undefined;
+}
+
+/** Relative to the working folder, else the file and its folder: the rest of the path is of the machine. */
+function shortenPlace(place: string): string {
+  const { process } = globalThis as { process?: { cwd?: () => string } };
+  const isUrl = place.startsWith("file://");
+  const path = (
+    isUrl ? decodeURI(new URL(place).pathname).replace(/^\/(?=[A-Za-z]:)/, "") : place
+  ).replaceAll("\\", "/");
+  const folder = `${process?.cwd?.().replaceAll("\\", "/").replace(/\/$/, "")}/`;
+  if (path.startsWith(folder)) return path.slice(folder.length);
+  const isAbsolute = /^(?:[\w+.-]+:)?\//.test(path);
+  return isAbsolute ? `…/${path.split("/").slice(-2).join("/")}` : path;
 }

@@ -338,7 +338,7 @@ export interface components {
             /** Identifier of the card. */
             passId: string;
             /** Identifier of the customer. */
-            customerId: string;
+            customerId?: string;
             /** The wallet; the mock service sends `apple` or `google`. The values are not specified, so any JSON value is possible. */
             wallet?: unknown;
         };
@@ -361,13 +361,13 @@ export interface components {
                 /** Identifier of the card. */
                 passId: string;
                 /** Identifier of the customer. */
-                customerId: string;
+                customerId?: string;
                 /** The new balance, in points or stamps. */
                 balance: number;
                 /** Signed change of the balance, in points or stamps. */
-                change: number;
+                change?: number;
                 /** The operation that changed the balance. */
-                operation: {
+                operation?: {
                     /** Identifier of the operation. */
                     id: string;
                     type: components["schemas"]["OperationType"];
@@ -393,7 +393,7 @@ export interface components {
                 /** Identifier of the card. */
                 passId: string;
                 /** Identifier of the customer. */
-                customerId: string;
+                customerId?: string;
                 /** The new tier; the mock service sends its name or null. The format is not specified. */
                 tier?: unknown;
                 /** The previous tier; the mock service sends its name or null. The format is not specified. */
@@ -417,7 +417,7 @@ export interface components {
             /** The current consent. */
             data: {
                 /** Identifier of the customer. */
-                customerId: string;
+                customerId?: string;
                 /** true if given, false if withdrawn. The format is not specified, so compare with `=== true`. */
                 marketingConsent?: unknown;
                 /** All cards of the customer. */

@@ -87,7 +87,7 @@ export const webhooks = {
       // and an older event can arrive later.
       balances.set(data.passId, data.balance);
     },
-    otherTypes: () => {}, // every other event
+    otherTypes: () => {}, // types that this shop does not use
   }),
 } satisfies ReceiverOptions;
 // #endregion

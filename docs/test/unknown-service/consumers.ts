@@ -17,6 +17,7 @@ import {
 } from "../../../packages/webhook-inbox/src/index.ts";
 import { fetchReceiver } from "../../../packages/webhook-verify/src/adapters/fetch.ts";
 import {
+  type EventHandlers,
   type Inbox,
   memoryDedupe,
   onEvents,
@@ -35,7 +36,9 @@ export interface Stored {
   /** The ids of the processed events, one entry per time. */
   handled: string[];
   /** The types of the events that went to the handler `unexpectedData`. */
-  unknown: string[];
+  unexpectedData: string[];
+  /** The types of the events that went to the handler `otherTypes`. */
+  otherTypes: string[];
   balances: Map<string, number>;
   tiers: Map<string, unknown>;
   consents: Map<string, unknown>;
@@ -62,10 +65,11 @@ export interface Engines {
   close(): Promise<void>;
 }
 
-function createHandler() {
+function createHandler({ log }: ConsumerOptions) {
   const stored: Stored = {
     handled: [],
-    unknown: [],
+    unexpectedData: [],
+    otherTypes: [],
     balances: new Map(),
     tiers: new Map(),
     consents: new Map(),
@@ -82,7 +86,7 @@ function createHandler() {
     return true;
   }
 
-  const handle = onEvents({
+  const handlers: EventHandlers = {
     "card.added": () => {},
     "card.removed": () => {},
     "balance.changed": (event) => {
@@ -94,14 +98,20 @@ function createHandler() {
       if (isNewest(`tier ${passId}`, event)) stored.tiers.set(passId, tier);
     },
     "consent.changed": (event) => {
-      const { customerId, marketingConsent } = event.data;
-      if (isNewest(`consent ${customerId}`, event)) stored.consents.set(customerId, marketingConsent);
+      const { passIds, marketingConsent } = event.data;
+      for (const passId of passIds) {
+        if (isNewest(`consent ${passId}`, event)) stored.consents.set(passId, marketingConsent);
+      }
     },
     ping: () => {},
     unexpectedData: ({ type }) => {
-      stored.unknown.push(type);
+      stored.unexpectedData.push(type);
     },
-  });
+    otherTypes: ({ type }) => {
+      stored.otherTypes.push(type);
+    },
+  };
+  const handle = onEvents(handlers, { log });
   return {
     stored,
     handle: async (event: WebhookEvent, delivery: Parameters<typeof handle>[1]) => {
@@ -112,9 +122,9 @@ function createHandler() {
 }
 
 function createDirectConsumer(options: ConsumerOptions): Consumer {
-  const { stored, handle } = createHandler();
+  const { stored, handle } = createHandler(options);
   return {
-    name: "accept",
+    name: "handler",
     stored,
     receive: fetchReceiver({ ...options, handler: handle, dedupe: memoryDedupe() }),
     settled: async () => {},
@@ -145,7 +155,7 @@ function createReceiver(options: ConsumerOptions, inbox: Inbox): Consumer["recei
 function openSqlite(options: ConsumerOptions): Consumer {
   const folder = mkdtempSync(join(tmpdir(), "unknown-service-"));
   const inbox = sqliteInbox({ file: join(folder, "inbox.db"), log: options.log });
-  const { stored, handle } = createHandler();
+  const { stored, handle } = createHandler(options);
   inbox.work(handle, { concurrency: 16, maxAttempts: 2, backoff: { initialDelayMs: 0 } });
   return {
     name: "SQLite",
@@ -182,7 +192,7 @@ async function openPgBoss(): Promise<{ open: Open; close(): Promise<void> }> {
     const queue = free.pop();
     if (queue === undefined) throw new Error(`There are queues for ${concurrentRuns} runs at once.`);
     const inbox = await pgBossInbox(boss, { queue, log: options.log });
-    const { stored, handle } = createHandler();
+    const { stored, handle } = createHandler(options);
     const work = inboxHandler(handle, { log: options.log });
     return {
       name: "pg-boss",
@@ -230,7 +240,7 @@ async function openBullmq(): Promise<{ open: Open; close(): Promise<void> }> {
     const queue = new Queue(name, { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
     queue.on("error", () => {});
     const inbox = await bullmqInbox(queue, { attempts: 1, log: () => {} }); // the log is about Redis's settings
-    const { stored, handle } = createHandler();
+    const { stored, handle } = createHandler(options);
     const worker = new Worker(name, inboxHandler(handle, { log: options.log }), {
       prefix,
       connection: { url: redisUrl },
@@ -270,7 +280,7 @@ export async function openEngines(): Promise<Engines> {
     }
   }
   return {
-    names: ["accept", "SQLite", ...servers.map(({ name }) => name)],
+    names: ["handler", "SQLite", ...servers.map(({ name }) => name)],
     open: async (options) => [
       createDirectConsumer(options),
       openSqlite(options),

@@ -145,7 +145,7 @@ export async function compare({ consumer, sent, service, hooks }: Comparison): P
   }
 
   const isComplete =
-    data.unknown.length === 0 &&
+    data.unexpectedData.length === 0 &&
     !data.hasGaps &&
     sent.every(({ statuses }) => statuses.get(consumer) === 204);
   if (!isComplete) return found; // the program knows that its data is incomplete
@@ -160,8 +160,8 @@ export async function compare({ consumer, sent, service, hooks }: Comparison): P
     if (!isDeepStrictEqual(tier, truth))
       found.push(`stored the tier ${inspect(tier)}; it is ${inspect(truth)}`);
   }
-  for (const [customerId, consent] of data.consents) {
-    const truth = newest.get(`consent.changed ${customerId}`)?.["marketingConsent"];
+  for (const [passId, consent] of data.consents) {
+    const truth = newest.get(`consent.changed ${passId}`)?.["marketingConsent"];
     if (!isDeepStrictEqual(consent, truth)) found.push(`stored the consent ${inspect(consent)}`);
   }
   return found;
@@ -173,12 +173,13 @@ function findCard(service: MockService, hooks: Required<Hooks>, id: string): Mem
     .find((card) => card["id"] === id);
 }
 
-/** The data of the newest event of each card or customer: the mock service creates them in order. */
+/** The data of the newest event of each type and card: the mock service creates them in order. */
 function getNewestData(sent: readonly Sent[]): Map<string, Members> {
   const newest = new Map<string, Members>();
   for (const { event } of sent) {
     const { type, data } = event;
-    newest.set(`${type} ${data?.["passId"] ?? data?.["customerId"]}`, data);
+    const { passId, passIds } = (data ?? {}) as { passId?: unknown; passIds?: unknown };
+    for (const id of Array.isArray(passIds) ? passIds : [passId]) newest.set(`${type} ${id}`, data);
   }
   return newest;
 }
@@ -205,10 +206,13 @@ export function findUndeclared(
     if (declared[step] !== end) found.push(`${step} ends in ${end} instead of ${declared[step]}`);
   }
   const refused: Record<string, number> = Object.assign({}, ...mutations.map((each) => each.refused));
-  const unknown = mutations.flatMap((mutation) => mutation.unknown ?? []).sort();
-  for (const { name, stored: data } of consumers) {
-    const types = [...new Set(data.unknown)].sort();
-    if (!isDeepStrictEqual(types, unknown)) found.push(`${name}: unknown got ${types} instead of ${unknown}`);
+  for (const route of ["unexpectedData", "otherTypes"] as const) {
+    const expected = mutations.flatMap((mutation) => mutation[route] ?? []).sort();
+    for (const { name, stored: data } of consumers) {
+      const types = [...new Set(data[route])].sort();
+      if (!isDeepStrictEqual(types, expected))
+        found.push(`${name}: ${route} got ${types} instead of ${expected}`);
+    }
   }
   for (const { event, statuses } of sent) {
     const expected = refused[String(event.type)] ?? refused["*"] ?? 204;

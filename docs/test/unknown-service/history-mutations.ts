@@ -233,7 +233,7 @@ export const historyMutations: readonly Mutation[] = [
         return [{ ...event, data: { ...data, passId: (passIds as unknown[])[0] ?? "card_1" } }];
       },
     },
-    { unknown: ["consent.changed"] },
+    { unexpectedData: ["consent.changed"] },
   ),
 
   changeCustomerMember("the id instead of the customer", "cus_1"),

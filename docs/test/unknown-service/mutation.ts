@@ -94,7 +94,9 @@ export interface Mutation {
   /** The calls of the story whose end differs from the mock service. */
   ends?: Partial<Record<Step, End>>;
   /** The types whose events go to the handler `unexpectedData`. */
-  unknown?: readonly string[];
+  unexpectedData?: readonly string[];
+  /** The types that are not of this version, whose events go to the handler `otherTypes`. */
+  otherTypes?: readonly string[];
   /** The status of the receivers for these types, or for all (`*`), instead of 204. */
   refused?: Readonly<Record<string, number>>;
   receiver?: Partial<ReceiverOptions>;
@@ -146,7 +148,7 @@ export const signUps: readonly Step[] = [
 /** The name in two concurrent sign-ups, so that a mutation can recognise them. */
 export const togetherName = "Two At Once";
 
-type Declared = Pick<Mutation, "ends" | "unknown" | "refused" | "receiver">;
+type Declared = Pick<Mutation, "ends" | "unexpectedData" | "otherTypes" | "refused" | "receiver">;
 
 /** Creates a mutation. @param declared the expected differences from the mock service. */
 export const mutation = (

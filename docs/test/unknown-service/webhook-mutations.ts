@@ -11,13 +11,13 @@ const changeMember = (
   types: readonly string[],
   name: string,
   value: unknown,
-  isUnknown = false,
+  isUnexpected = false,
 ): Mutation =>
   mutation(
     row,
     `${name} of ${types.join(" and ")} is ${JSON.stringify(value) ?? "absent"}`,
     changeEventData(types, (data) => ({ ...data, [name]: value })),
-    isUnknown ? { unknown: types } : {},
+    isUnexpected ? { unexpectedData: types } : {},
   );
 
 const changeIds = (name: string, id: (event: SentEvent, number: number) => unknown, status = 204): Mutation =>
@@ -90,14 +90,22 @@ export const webhookMutations: readonly Mutation[] = [
   changeMember("wallet", wallets, "wallet", undefined),
   changeMember("wallet", wallets, "wallet", ["apple", "google"]),
   changeMember("wallet", wallets, "wallet", 2),
-  changeMember("wallet", wallets, "passId", 42, true),
-  changeMember("wallet", ["card.added"], "customerId", null, true),
 
   changeMember("event-tier", ["tier.changed"], "tier", { id: 2, name: "Silver" }),
   changeMember("event-tier", ["tier.changed"], "tier", 2),
   changeMember("event-tier", ["tier.changed"], "previous", undefined),
   changeMember("event-tier", ["tier.changed"], "previous", "none"),
-  changeMember("event-tier", ["tier.changed"], "passId", undefined, true),
+
+  changeMember("event-members", wallets, "passId", 42, true),
+  changeMember("event-members", ["tier.changed"], "passId", undefined, true),
+  changeMember("event-members", ["consent.changed"], "passIds", undefined, true),
+  changeMember("event-members", ["consent.changed"], "passIds", [1], true),
+  changeMember("event-members", ["balance.changed"], "balance", undefined, true),
+  changeMember("event-members", ["balance.changed"], "balance", null, true),
+  changeMember("event-members", ["balance.changed"], "change", undefined),
+  changeMember("event-members", ["balance.changed"], "operation", "op_1"),
+  changeMember("event-members", [...wallets, "balance.changed", "tier.changed"], "customerId", null),
+  changeMember("event-members", ["consent.changed"], "customerId", undefined),
 
   changeIds("UUIDs", () => crypto.randomUUID()),
   changeIds("numbers as text", (_event, number) => String(number)),
@@ -231,7 +239,7 @@ export const webhookMutations: readonly Mutation[] = [
         { ...event, id: `${event.id}_new`, type: "card.expired", data: { passId: "card_1" } },
       ],
     },
-    { unknown: ["card.expired"] },
+    { otherTypes: ["card.expired"] },
   ),
   mutation(
     "several-endpoints",
@@ -314,9 +322,6 @@ export const webhookMutations: readonly Mutation[] = [
     "points-expiry",
     "expiry without an operation",
     changeEventData(["balance.changed"], (data) => ({ ...data, operation: null })),
-    {
-      unknown: ["balance.changed"],
-    },
   ),
   mutation(
     "points-expiry",
@@ -327,30 +332,27 @@ export const webhookMutations: readonly Mutation[] = [
           ? [event, { ...event, id: `${event.id}_x`, type: "points.expired" }]
           : [event],
     },
-    { unknown: ["points.expired"] },
+    { otherTypes: ["points.expired"] },
   ),
   mutation(
     "points-expiry",
     "balances as text",
     changeEventData(["balance.changed"], (data) => ({ ...data, balance: String(data["balance"]) })),
     {
-      unknown: ["balance.changed"],
+      unexpectedData: ["balance.changed"],
     },
   ),
   mutation(
     "points-expiry",
     "changes as text",
     changeEventData(["balance.changed"], (data) => ({ ...data, change: `+${data["change"]}` })),
-    {
-      unknown: ["balance.changed"],
-    },
   ),
   mutation(
     "points-expiry",
     "no data at all",
     changeEventData(all, () => undefined),
     {
-      unknown: all.filter((type) => type !== "ping").sort(),
+      unexpectedData: all.filter((type) => type !== "ping").sort(),
     },
   ),
   mutation(

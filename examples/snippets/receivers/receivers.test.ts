@@ -117,27 +117,41 @@ it("verifies a delivery without a receiver", async () => {
   expect(await handle(rawBody, signature, "whsec_2")).toEqual({ status: 401 });
 });
 
-it("rejects a needed event with unexpected data, and accepts an unknown event", async () => {
+it("sets an event with unexpected data aside, and stores a balance whatever the rest of the data is", async () => {
   const balances: [string, number][] = [];
-  const receive = createRoute("whsec_1", async (...balance) => void balances.push(balance));
+  const aside: unknown[] = [];
+  const receive = createRoute("whsec_1", {
+    storeBalance: async (...balance) => void balances.push(balance),
+    setAside: async ({ id }) => void aside.push(id),
+  });
+  let count = 0;
   const getStatus = async (event: object) => {
-    const body = JSON.stringify({ id: "evt_1", createdAt: "2026-01-01T00:00:00.000Z", ...event });
+    const body = JSON.stringify({ id: `evt_${++count}`, createdAt: "2026-01-01T00:00:00.000Z", ...event });
     const headers = { "service-signature": await signWebhook({ rawBody: body, secret: "whsec_1" }) };
     return (await receive(new Request("https://shop.example/", { method: "POST", headers, body }))).status;
   };
-  const data = {
-    passId: "card_1",
-    customerId: "cus_1",
-    balance: 1,
-    change: 1,
-    operation: { id: "op_1", type: "x" },
-  };
   expect([
-    await getStatus({ type: "balance.changed", data }),
-    await getStatus({ type: "balance.changed", data: { ...data, balance: "1" } }),
+    await getStatus({ type: "balance.changed", data: { passId: "card_1", balance: 1 } }),
+    await getStatus({
+      type: "balance.changed",
+      data: { passId: "card_1", balance: 2, change: "1", operation: null },
+    }),
+    await getStatus({ type: "balance.changed", data: { passId: "card_1", balance: "3" } }),
     await getStatus({ type: "card.renamed" }),
-    balances,
-  ]).toEqual([204, 503, 204, [["card_1", 1]]]);
+    [balances, aside],
+  ]).toEqual([
+    204,
+    204,
+    204,
+    204,
+    [
+      [
+        ["card_1", 1],
+        ["card_1", 2],
+      ],
+      ["evt_3"],
+    ],
+  ]);
 });
 
 it("lists the problems of a receiver", async () => {

@@ -1,17 +1,20 @@
-/** Rejects events with unexpected data if the shop needs them, so that they are not lost. */
+/** Sets events with unexpected data aside, instead of letting the service repeat them. */
 // #region unexpected-data
-import { onEvents } from "@loyalty-cards/webhook-verify";
+import { onEvents, type UnknownEvent } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 
-export function createRoute(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
+interface Shop {
+  storeBalance(cardId: string, balance: number): Promise<void>;
+  /** Stores the event for a person to look at. */
+  setAside(event: UnknownEvent): Promise<void>;
+}
+
+export function createRoute(secret: string, shop: Shop) {
   return fetchReceiver({
     secret,
     handler: onEvents({
-      "balance.changed": ({ data }) => onBalance(data.passId, data.balance),
-      unexpectedData: ({ id, type }) => {
-        // Also called for event types that this version does not know; the shop does not use them.
-        if (String(type) === "balance.changed") throw new Error(`${id} has unexpected data.`);
-      },
+      "balance.changed": ({ data }) => shop.storeBalance(data.passId, data.balance),
+      unexpectedData: (event) => shop.setAside(event),
       otherTypes: () => {},
     }),
   });

@@ -1,6 +1,6 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
 import { maxTimerMs } from "@loyalty-cards/internal/platform";
-import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
+import { describeError } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { parseEvent, parseJobData, toJobData, toJobId } from "./event.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention } from "./options.ts";
@@ -115,7 +115,7 @@ export async function bullmqInbox(
       try {
         return await withTimeout(timeoutMs, readHealth(queue));
       } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: formatErrorLocation(error) };
+        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error) };
       }
     },
     async list({ state, limit = 100 } = {}) {

@@ -1,7 +1,7 @@
 /** `pgBossInbox`: a durable inbox on pg-boss 10 (Node 20), 11 (Node 22) or 12 (Node 22.12), for a PostgreSQL that you already run. */
 
 import { createHash } from "node:crypto";
-import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
+import { describeError } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { createBatching } from "./batching.ts";
 import { parseEvent, parseJobData, toJobData } from "./event.ts";
@@ -151,7 +151,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
           ...oldestWaitingMs,
         };
       } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: formatErrorLocation(error) };
+        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error) };
       }
     },
     async list({ state, limit = 100 } = {}) {

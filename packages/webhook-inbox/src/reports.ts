@@ -1,6 +1,6 @@
 /** What an inbox reports: the outcome of each event, its health and entries, and a log line for each failure. */
 import { toPrintable } from "@loyalty-cards/internal/format";
-import { formatErrorKind, formatErrorLocation, notify } from "@loyalty-cards/internal/reporting";
+import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 
 /** The id and type of an event. */
@@ -91,11 +91,11 @@ export function createReport({ onOutcome, log = console.error }: ReportOptions):
 function formatFailure(outcome: InboxOutcome): string | undefined {
   switch (outcome.outcome) {
     case "failed":
-      return `${formatEvent(outcome.event)} failed in attempt ${outcome.attempt}: ${formatErrorLocation(outcome.error)}`;
+      return `${formatEvent(outcome.event)} failed in attempt ${outcome.attempt}: ${describeError(outcome.error)}`;
     case "dead":
-      return `${formatEvent(outcome.event)} is a dead letter after attempt ${outcome.attempt}: ${formatErrorLocation(outcome.error)}`;
+      return `${formatEvent(outcome.event)} is a dead letter after attempt ${outcome.attempt}: ${describeError(outcome.error)}`;
     case "unavailable":
-      return `the inbox cannot be reached: ${formatErrorLocation(outcome.error)}`;
+      return `the inbox cannot be reached: ${describeError(outcome.error)}`;
     default:
       return undefined; // the receiver logs what could not be stored
   }

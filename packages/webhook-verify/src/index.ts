@@ -29,6 +29,7 @@ export {
   type EventHandlers,
   type HandlersOfEveryEvent,
   type HandlersWithOtherTypes,
+  type OnEventsOptions,
   onEvents,
 } from "./on-events.ts";
 export type { ReceiverOptions } from "./options.ts";

@@ -1,12 +1,13 @@
 /** Calls the handler of an event by its type. The compiler reports types without a handler. */
 
+import { toPrintable } from "@loyalty-cards/internal/format";
+import { findNearestName } from "@loyalty-cards/internal/nearest-name";
+import { notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Delivery } from "./dedupe.ts";
 import {
   findUnexpectedData,
   getKnownTypes,
-  isKnownEvent,
   isKnownType,
-  type KnownEvent,
   type KnownEvents,
   type UnknownEvent,
   type WebhookEvent,
@@ -17,9 +18,12 @@ type Handler<Event, Arrival> = (event: Event, delivery: Arrival) => unknown;
 type Handlers<Arrival> = { [Type in keyof KnownEvents]: Handler<KnownEvents[Type], Arrival> };
 
 interface CommonHandlers<Arrival> {
-  /** Called for types that are newer than this version, and for known types whose `data` differs from the contract. */
+  /**
+   * Called in place of the handler of a type when `data` lacks what that handler needs. Without it, the function rejects: a receiver
+   * responds 503 and the service delivers again; an inbox retries, and then stores the event as a dead letter.
+   */
   unexpectedData?: Handler<UnknownEvent, Arrival>;
-  /** Called for every event that has no handler of its own. */
+  /** Called for the types without a handler of their own, newer ones included. */
   otherTypes?: Handler<WebhookEvent, Arrival>;
 }
 
@@ -32,26 +36,35 @@ export interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
 export interface HandlersWithOtherTypes<Arrival extends Delivery = Delivery>
   extends Partial<Handlers<Arrival>>,
     CommonHandlers<Arrival> {
-  /** Called for every event that has no handler of its own. */
+  /** Called for the types without a handler of their own, newer ones included. */
   otherTypes: Handler<WebhookEvent, Arrival>;
 }
 
 /**
- * A handler for each event type; or `otherTypes`, and handlers for some types. `unexpectedData` is called for types that are newer than this
- * version, and for events of a known type whose `data` differs from the contract.
+ * A handler for each event type; or `otherTypes`, and handlers for some types. `unexpectedData` is called for events of a handled
+ * type whose `data` lacks what the handler needs.
  */
 export type EventHandlers<Arrival extends Delivery = Delivery> =
   // In this order, the compiler error for a missing handler names the event type.
   HandlersWithOtherTypes<Arrival> | HandlersOfEveryEvent<Arrival>;
 
+/** Where to log. */
+export interface OnEventsOptions {
+  /** Called with one line for each type without a handler of its own. Default `console.error`. */
+  log?: (message: string) => void;
+}
+
+/** Types are logged once each; the service could send any number of new ones. */
+const maxLoggedTypes = 100;
+
 /**
- * Creates one function from handlers by event type, for `handler`, `afterResponse` or the worker of an inbox. Uses the type in the signed
- * body. The second argument is passed to the handler unchanged.
+ * Creates one function from handlers by event type, for `handler`, `afterResponse` or the worker of an inbox. Uses the type in the
+ * signed body. The second argument is passed to the handler unchanged.
  *
- * The handler of a type is called only when `data` has the declared members (spec 6.2). An event whose `data` differs
- * is passed to `unexpectedData`, else to `otherTypes`. Without both, the function rejects: a receiver responds 503 and the service delivers
- * again; an inbox retries, and then stores the event as a dead letter. Nothing is lost.
- * @throws {TypeError} for a handler of an unknown event type, and for a handler that is not a function.
+ * The handler of a type is called when `data` has what it needs: the members that are not optional in its type. Otherwise
+ * `unexpectedData` is called, and without it the function rejects, so that no event of a handled type is lost. A type without a
+ * handler goes to `otherTypes`, and is logged once.
+ * @throws {TypeError} for a handler of an unknown event type, for a handler that is not a function, and when there is none.
  * @example
  * ```ts
  * import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -59,22 +72,66 @@ export type EventHandlers<Arrival extends Delivery = Delivery> =
  * const balances = new Map<string, number>();
  * export const handler = onEvents({
  *   "balance.changed": ({ data }) => balances.set(data.passId, data.balance),
- *   otherTypes: () => {}, // every other event
+ *   otherTypes: () => {}, // types that this program does not use
  * });
  * ```
  */
 export function onEvents<Arrival extends Delivery = Delivery>(
   handlers: EventHandlers<Arrival>,
+  { log = console.error }: OnEventsOptions = {},
 ): (event: WebhookEvent, delivery: Arrival) => Promise<void> {
+  requireHandlers(handlers);
+  const loggedTypes = new Set<string>();
+
+  function logType({ id, type }: WebhookEvent): void {
+    if (loggedTypes.has(type) || loggedTypes.size === maxLoggedTypes) return;
+    loggedTypes.add(type);
+    const fate = handlers.otherTypes === undefined ? "it is ignored" : "otherTypes is called";
+    const advice = isKnownType(type)
+      ? "Add a handler if you need these events; if not, do not select the type in the console."
+      : "A newer version of this package may know the type.";
+    notify(
+      log,
+      `webhook-verify: onEvents has no handler for ${toPrintable(type)} (${toPrintable(id)}): ${fate}. ${advice} Further events of this type are not logged.`,
+    );
+  }
+
+  return async (event, delivery) => {
+    const handler = isKnownType(event.type)
+      ? (handlers[event.type] as Handler<WebhookEvent, Arrival> | undefined)
+      : undefined;
+    if (handler === undefined) {
+      logType(event);
+      await handlers.otherTypes?.(event, delivery);
+      return;
+    }
+    const unexpected = findUnexpectedData(event);
+    if (unexpected.length === 0) await handler(event, delivery);
+    else if (handlers.unexpectedData !== undefined) {
+      await handlers.unexpectedData(event as UnknownEvent, delivery);
+    } else {
+      throw withSafeMessage(
+        new Error(
+          `The data of ${event.type} lacks what its handler needs at ${unexpected.join(", ")}: update this package, or pass onEvents a handler "unexpectedData".`,
+        ),
+      );
+    }
+  };
+}
+
+/** @throws {TypeError} naming the handler to change. */
+function requireHandlers(handlers: unknown): void {
   if (typeof handlers !== "object" || handlers === null)
     throw new TypeError(
       'onEvents needs an object of handlers: { "balance.changed": (event) => …, otherTypes: () => {} }.',
     );
-  const handlerNames = [...getKnownTypes(), "unexpectedData", "otherTypes"];
+  const names = [...getKnownTypes(), "unexpectedData", "otherTypes"];
   for (const [name, handler] of Object.entries(handlers)) {
-    if (!handlerNames.includes(name)) {
+    if (!names.includes(name)) {
+      const nearest = findNearestName(name, names);
+      const hint = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
       throw new TypeError(
-        `onEvents has a handler for "${name}", which is not an event type of this version.${suggestion(name, handlerNames)} The names are ${handlerNames.join(", ")}; "unexpectedData" is called for newer types.`,
+        `onEvents has a handler for "${name.slice(0, 50)}", which is not an event type of this version.${hint} The names are ${names.join(", ")}; "otherTypes" is called for newer types.`,
       );
     }
     if (typeof handler === "function") continue;
@@ -83,46 +140,9 @@ export function onEvents<Arrival extends Delivery = Delivery>(
       `onEvents: the handler of "${name}" must be a function; it is ${type}. Omit "${name}", or check where the handler comes from.`,
     );
   }
-  return async (event, delivery) => {
-    if (isKnownEvent(event)) {
-      const handler = handlers[event.type] as Handler<KnownEvent, Arrival> | undefined;
-      await (handler ?? handlers.otherTypes)?.(event, delivery);
-      return;
-    }
-    const handler = handlers.unexpectedData ?? handlers.otherTypes;
-    if (handler !== undefined) await handler(event, delivery);
-    else if (isKnownType(event.type)) {
-      throw new Error(
-        `The data of ${String(event.type)} differs from the contract at ${findUnexpectedData(event).join(", ")}: pass onEvents a handler "unexpectedData" or "otherTypes" for such events.`,
-      );
-    }
-  };
-}
-
-/** Suggests a name for a misspelling such as `balance.change`, `balanceChanged` or `blance.changed`. */
-function suggestion(name: string, names: string[]): string {
-  const [nearest, distance] = names
-    .map((known) => [known, editDistance(letters(name), letters(known))] as const)
-    .reduce((best, each) => (each[1] < best[1] ? each : best));
-  return distance <= nearest.length / 3 ? ` Did you mean "${nearest}"?` : "";
-}
-
-const letters = (name: string) =>
-  name
-    .slice(0, 50)
-    .toLowerCase()
-    .replace(/[^a-z]/g, "");
-
-/** The number of letters to add, remove or replace (Levenshtein). */
-function editDistance(from: string, to: string): number {
-  let distances = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (const [row, letter] of [...from].entries()) {
-    const next = [row + 1];
-    for (let column = 0; column < to.length; column++) {
-      const replaced = (distances[column] as number) + (letter === to[column] ? 0 : 1);
-      next.push(Math.min(replaced, (distances[column + 1] as number) + 1, (next[column] as number) + 1));
-    }
-    distances = next;
+  if (Object.keys(handlers).every((name) => name === "unexpectedData")) {
+    throw new TypeError(
+      'onEvents has no handler for any event type: { "balance.changed": (event) => …, otherTypes: () => {} }.',
+    );
   }
-  return distances.at(-1) as number;
 }

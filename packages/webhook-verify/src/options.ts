@@ -1,4 +1,5 @@
 /** The options of a receiver: their defaults and validation. */
+import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { maxTimerMs } from "@loyalty-cards/internal/platform";
 import { readClock } from "./clock.ts";
 import type { DedupeStore, Delivery, Inbox } from "./dedupe.ts";
@@ -40,6 +41,11 @@ export interface ReceiverOptions {
   /** After this many milliseconds the response is 503 and the service delivers again. Default 8 000; the service waits 10 000. */
   timeoutMs?: number;
   /**
+   * Adds the messages of errors to the log lines about `handler`, `afterResponse`, the inbox and the `secret` function. Default false:
+   * these messages can contain personal data. Messages of this SDK's own errors contain none and are always logged.
+   */
+  logErrorMessages?: boolean;
+  /**
    * Called with the outcome of every delivery, for metrics. Contains no personal data. Without it, rejected deliveries are logged:
    * at most one line a minute for each reason, with the number of suppressed lines.
    */
@@ -48,10 +54,38 @@ export interface ReceiverOptions {
   log?: (message: string) => void;
 }
 
+/** The function that creates a receiver, for messages, and what its options have beside those of every receiver. */
+export interface ReceiverKind {
+  name: string;
+  ownOptions?: readonly string[];
+  /** The caller of the function can handle the event itself, so no handler is needed. */
+  returnsEvent?: true;
+  /** Default true. False where nothing may run between deliveries: a `secret` function is called with the first one. */
+  triesSecretAtStart?: boolean;
+}
+
+const optionTypes = {
+  secret: "",
+  secretMaxAgeSeconds: "",
+  toleranceSeconds: "",
+  maxBodyBytes: "",
+  now: "function",
+  monotonicNow: "function",
+  inbox: "",
+  handler: "function",
+  afterResponse: "function",
+  dedupe: "",
+  timeoutMs: "",
+  logErrorMessages: "",
+  onOutcome: "function",
+  log: "function",
+} satisfies Record<keyof ReceiverOptions, "function" | "">;
+
 /** Validates the options and applies the defaults. */
-export function parseOptions(options: ReceiverOptions) {
+export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
   if (typeof options !== "object" || options === null)
-    throw new TypeError("The receiver needs options: { secret, handler }.");
+    throw new TypeError(`${kind.name} needs options: { secret, handler }.`);
+  requireKnownOptions(options, kind);
   const { now = Date.now, maxBodyBytes = 1024 * 1024, timeoutMs = 8_000 } = options;
   const { secretMaxAgeSeconds = 300, monotonicNow = () => performance.now() } = options;
   const toleranceSeconds = parseTolerance(options.toleranceSeconds);
@@ -64,12 +98,61 @@ export function parseOptions(options: ReceiverOptions) {
     monotonicNow: () => readClock("monotonicNow", monotonicNow),
   });
   readClock("now", now); // reports an invalid clock here, not with the first delivery
+  requireHandler(options, kind);
   return { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource };
 }
+
+/** A misspelt name would be ignored, and the events or a limit with it. */
+function requireKnownOptions(options: ReceiverOptions, { name: kind, ownOptions = [] }: ReceiverKind): void {
+  const names = [...Object.keys(optionTypes), ...ownOptions];
+  for (const [name, value] of Object.entries(options)) {
+    if (!names.includes(name)) {
+      const nearest = findNearestName(name, names);
+      const hint = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
+      throw new TypeError(
+        `${kind} has no option ${JSON.stringify(name.slice(0, 50))}.${hint} Its options are ${names.join(", ")}.`,
+      );
+    }
+    const type: string = optionTypes[name as keyof ReceiverOptions] ?? "";
+    if (type === "" || typeof value === type || (value === undefined && !lostWithout.includes(name)))
+      continue;
+    throw new TypeError(
+      `${name} must be a function; it is ${value === null ? "null" : typeof value}. Omit it, or check where it comes from.`,
+    );
+  }
+}
+
+/** Undefined is an import or a property that does not exist; the events would be lost. */
+const lostWithout = ["handler", "afterResponse"];
 
 /** Whether something handles the events: otherwise they are lost after the response. */
 export const hasHandler = ({ handler, afterResponse, inbox }: ReceiverOptions): boolean =>
   (handler ?? afterResponse ?? inbox) !== undefined;
+
+function requireHandler(options: ReceiverOptions, { name, returnsEvent }: ReceiverKind): void {
+  const { inbox, dedupe } = options;
+  if ("inbox" in options && typeof inbox?.put !== "function")
+    throw new TypeError("inbox must have a method put. Omit it, or check where it comes from.");
+  if (
+    "dedupe" in options &&
+    !(["begin", "complete", "abandon"] as const).every((method) => typeof dedupe?.[method] === "function")
+  ) {
+    throw new TypeError(
+      "dedupe must have the methods begin, complete and abandon, as memoryDedupe() has. Omit it, or check where it comes from.",
+    );
+  }
+  if (hasHandler(options)) return;
+  if (returnsEvent === undefined) {
+    throw new TypeError(
+      `${name} has nothing that handles the events, so they would be lost: pass handler, afterResponse or inbox, such as { secret, handler: onEvents({ … }) }.`,
+    );
+  }
+  if (dedupe !== undefined) {
+    throw new TypeError(
+      "dedupe needs handler, afterResponse or inbox: the receiver cannot know whether the code after it succeeds.",
+    );
+  }
+}
 
 function requireLimit(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {
   if (Number.isFinite(value) && value > 0 && value <= max) return;

@@ -1,7 +1,7 @@
 /** Reports what happened to each delivery: outcomes for metrics, and log lines for what the operator has to fix. */
 import { formatErrorLink } from "@loyalty-cards/internal/error-link";
 import { toPrintable } from "@loyalty-cards/internal/format";
-import { formatErrorKind, formatErrorLocation, notify } from "@loyalty-cards/internal/reporting";
+import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
 import type { RawBodyErrorReason } from "./body.ts";
 import type { WebhookEvent } from "./event.ts";
 import { describeFailure, type VerificationErrorReason } from "./signature.ts";
@@ -16,8 +16,8 @@ export interface VerifiedFacts {
   /** The unsigned `Service-Event` header names another type than the body. */
   eventTypeMismatch: boolean;
   /**
-   * Where the `data` of a known type differs from the contract, as JSON Pointers such as `/data/balance`, without values. Absent
-   * when nothing differs. The event is delivered and stored all the same; `isKnownEvent` is false for it.
+   * Where the `data` of a known type lacks what a handler needs, as JSON Pointers such as `/data/balance`, without values. Absent
+   * when nothing is missing. The event is delivered and stored all the same; `isKnownEvent` is false for it.
    */
   unexpectedData?: readonly string[];
 }
@@ -54,6 +54,7 @@ export interface ReportOptions {
   onOutcome?: (outcome: ReceiverOutcome) => void;
   log?: (message: string) => void;
   monotonicNow?: () => number;
+  logErrorMessages?: boolean;
 }
 
 /** Anyone can cause a rejection, so each cause is logged at most once in this time. */
@@ -62,14 +63,13 @@ const logIntervalMs = 60_000;
 /** What the limited log lines are counted by. */
 type Cause = Rejection | Misconfiguration | "handler-timeout" | "no-handler";
 
-/** What to change, for each misconfiguration. Where the body was consumed, the adapter knows more. */
+/** What to change, for each misconfiguration. Where the body was consumed, the adapter knows more; before `no-secret` stands what failed. */
 const misconfigurationLines: Record<Misconfiguration, string> = {
   "already-consumed":
     "the body was parsed before the webhook receiver could read it, and a signature covers bytes, not objects.",
   "invalid-clock":
     "the `now` function did not return milliseconds. It must return a number, as Date.now does; for a Date that is date.getTime().",
-  "no-secret":
-    "the `secret` function threw, or did not return a usable secret. It must return the signing secret that the service showed once.",
+  "no-secret": "The function must return the signing secret that the service showed once.",
   "secret-timeout":
     "the `secret` function took longer than timeoutMs; responded 503, so the service delivers again. Make it fail sooner, or check why it is slow.",
 };
@@ -97,7 +97,8 @@ const addLink = (line: string, reason: Rejection | Misconfiguration | "handler-e
 
 export type Reporter = ReturnType<typeof createReporter>;
 
-export function createReporter({ onOutcome, log = console.error, monotonicNow }: ReportOptions) {
+export function createReporter(options: ReportOptions) {
+  const { onOutcome, log = console.error, monotonicNow } = options;
   /** Known types only, so at most six. */
   const typesWithUnexpectedData = new Set<string>();
   /** For each cause, when it was last logged and how many lines were suppressed since. */
@@ -130,7 +131,7 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
     }
   }
   function writeHandlerError(event: EventRef, error: unknown, consequence: string): void {
-    const line = `${toPrintable(event.type)} ${toPrintable(event.id)} failed: ${formatErrorLocation(error)}; ${consequence}`;
+    const line = `${toPrintable(event.type)} ${toPrintable(event.id)} failed: ${describeError(error, options)}; ${consequence}`;
     write(addLink(line, "handler-error"));
   }
   return {
@@ -140,7 +141,7 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
       try {
         emit({ ...getOutcome(), status, durationMs: performance.now() - startedMs });
       } catch (error) {
-        write(`the outcome could not be reported (${formatErrorLocation(error)}).`);
+        write(`the outcome could not be reported (${describeError(error, options)}).`);
       }
     },
     /** Without `onOutcome` a wrong secret would go unnoticed. An `invalid-payload` has a line of its own. */
@@ -162,7 +163,7 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
       if (typesWithUnexpectedData.has(type)) return;
       typesWithUnexpectedData.add(type);
       write(
-        `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. It is delivered all the same: isKnownEvent is false for it, and onEvents passes it to "unexpectedData", else to "otherTypes". Look for a newer version of this package. Further events of this type are reported in onOutcome only, as unexpectedData.`,
+        `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. isKnownEvent is false for it, and onEvents calls "unexpectedData", or rejects without it. Look for a newer version of this package. Further events of this type are reported in onOutcome only, as unexpectedData.`,
       );
     },
     logInvalidPayload(why: string): void {
@@ -180,12 +181,18 @@ export function createReporter({ onOutcome, log = console.error, monotonicNow }:
     },
     /** `consequence` says what was sent. */
     logUnexpectedError(error: unknown, consequence: string): void {
-      write(`the receiver failed: ${formatErrorLocation(error)}; ${consequence}`);
+      write(`the receiver failed: ${describeError(error, options)}; ${consequence}`);
     },
-    /** `fix` is what to change in this framework. */
-    logMisconfiguration(reason: Misconfiguration, fix?: string): void {
+    /** `detail` is what to change in this framework, or how the `secret` function failed. */
+    logMisconfiguration(reason: Misconfiguration, detail?: string): void {
       const line = misconfigurationLines[reason];
-      writeLimited(reason, addLink(fix === undefined ? line : `${line} ${fix}`, reason));
+      const sentences = reason === "no-secret" ? [detail, line] : [line, detail];
+      writeLimited(reason, addLink(sentences.filter((each) => each !== undefined).join(" "), reason));
+    },
+    /** A `secret` function failed before the first delivery. */
+    logSecretAtStart(failure: string): void {
+      const line = `${failure} ${misconfigurationLines["no-secret"]} Until it does, deliveries get the response 500.`;
+      write(addLink(line, "no-secret"));
     },
     /** A framework has no handler behind the receiver. */
     logMissingHandler(line: string): void {

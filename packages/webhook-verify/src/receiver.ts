@@ -12,7 +12,7 @@ import {
 import { isTimeMs } from "./clock.ts";
 import { type HandlingResult, handleOnce, VerifiedDelivery } from "./dedupe.ts";
 import { findUnexpectedData, parseEvent } from "./event.ts";
-import { hasHandler, parseOptions, type ReceiverOptions } from "./options.ts";
+import { parseOptions, type ReceiverKind, type ReceiverOptions } from "./options.ts";
 import {
   createReporter,
   type Misconfiguration,
@@ -26,6 +26,7 @@ import {
   rejectionResponses,
   unavailable,
 } from "./responses.ts";
+import { describeSecretFailure } from "./secrets.ts";
 import { checkBody, checkHeader, type FreshHeader, type Verified } from "./verify.ts";
 
 /** The parts of a request that a receiver needs. */
@@ -56,9 +57,10 @@ interface Reception {
 }
 
 /**
- * Creates a receiver that needs no framework.
- * @throws {TypeError} for a missing or empty secret, a tolerance or a limit that is not a number, a `now` that does not return
- * milliseconds.
+ * Creates a receiver that needs no framework. Without `handler`, `afterResponse` and `inbox`, handle the `event` of the response
+ * before you send it.
+ * @throws {TypeError} for an option with an unknown name, a handler that is not a function, a missing or empty secret, a tolerance or
+ * a limit that is not a number, a `now` that does not return milliseconds, and for `dedupe` without a handler.
  * @example
  * ```ts
  * import { createReceiver, onEvents } from "@loyalty-cards/webhook-verify";
@@ -75,9 +77,17 @@ interface Reception {
  * ```
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource } = parseOptions(options);
+  return createReceiverOf({ name: "createReceiver", returnsEvent: true }, options);
+}
+
+/** {@link createReceiver} for an adapter. */
+export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions): Receiver {
+  const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource } = parseOptions(options, kind);
   const { afterResponse } = options;
   const reporter = createReporter(options);
+  if (kind.triesSecretAtStart ?? true) {
+    secretSource.tryAtStart((error) => reporter.logSecretAtStart(describeSecretFailure(error, options)));
+  }
 
   // Not async: the only promise is the one of `respondInTime`.
   function receive(request: ReceivedRequest): Promise<ReceiverResponse> {
@@ -127,8 +137,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         const reloaded = await secretSource.reload(); // the secret may have been replaced
         if (reloaded !== undefined) result = await checkBody({ header, body, nowMs, keys: reloaded });
       }
-    } catch {
-      return failMisconfigured(reception, "no-secret");
+    } catch (error) {
+      return failMisconfigured(reception, "no-secret", describeSecretFailure(error, options));
     }
     if (result === "invalid-payload") reporter.logInvalidPayload(String(parseEvent(body)));
     if (typeof result === "string") return reject(reception, result);
@@ -254,21 +264,6 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return response;
   }
 
-  return receive;
-}
-
-/**
- * {@link createReceiver} for adapters that send every response themselves. Logs a warning when nothing handles the events:
- * they would be acknowledged and lost.
- */
-export function createAdapterReceiver(options: ReceiverOptions): Receiver {
-  const receive = createReceiver(options);
-  if (!hasHandler(options)) {
-    const { log = console.error } = options;
-    log(
-      "webhook-verify: there is no handler, afterResponse or inbox, so every event is acknowledged and then lost.",
-    );
-  }
   return receive;
 }
 

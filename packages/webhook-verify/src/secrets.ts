@@ -1,4 +1,5 @@
 /** Signing secrets: validation, rotation, and secrets that a function loads and that are refreshed before they expire. */
+import { describeError } from "@loyalty-cards/internal/reporting";
 import { toBytes } from "./body.ts";
 
 /** The signing secret as the console shows it, or with an id and an end, for a rotation. */
@@ -30,16 +31,34 @@ export interface SigningKey {
   webKey?: unknown;
 }
 
-const missing = "secret is missing or empty: is the environment variable set?";
+/** What is wrong with a secret, as the end of a sentence: it never contains the secret. */
+class InvalidSecretError extends TypeError {
+  override readonly name = "TypeError";
+  readonly problem: string;
+
+  constructor(problem: string) {
+    super(`secret is ${problem}`);
+    this.problem = problem;
+  }
+}
+
+const isSet = "is LOYALTY_SIGNING_SECRET set?";
+
+/** Why a `secret` function has no usable result, for a log. */
+export function describeSecretFailure(error: unknown, options: { logErrorMessages?: boolean }): string {
+  return error instanceof InvalidSecretError
+    ? `the secret function returned ${error.problem}`
+    : `the secret function threw ${describeError(error, options)}.`;
+}
 
 /** Validated strings. They cannot change, so each is imported once, however often it is passed. */
 const cachedKeys = new Map<string, SigningKey>();
 const maxCachedKeys = 100;
 
-/** @throws {TypeError} for a missing, empty or blank secret. With an empty key, anyone could sign. */
+/** @throws {InvalidSecretError} for a missing, empty or blank secret. With an empty key, anyone could sign. */
 export function toSigningKeys(secret: Secret | readonly Secret[] | null | undefined): readonly SigningKey[] {
   if (!Array.isArray(secret)) return [toSigningKey(secret as Secret | null | undefined)];
-  if (secret.length === 0) throw new TypeError(missing);
+  if (secret.length === 0) throw new InvalidSecretError("an empty list: pass at least one secret.");
   return secret.map(toSigningKey);
 }
 
@@ -57,12 +76,19 @@ function toSigningKey(secret: Secret | null | undefined): SigningKey {
 function createSigningKey(secret: Secret | null | undefined): SigningKey {
   const named = (secret as NamedSecret | null | undefined)?.key === undefined ? { key: secret } : secret;
   const { key: value, id, notAfter } = named as NamedSecret;
-  const bytes = toBytes(value ?? "");
-  if (bytes === undefined) throw new TypeError("secret must be a string or bytes.");
-  if (bytes.every(isBlank)) throw new TypeError(missing);
+  if (value === undefined || value === null) throw new InvalidSecretError(`${value}: ${isSet}`);
+  const bytes = toBytes(value);
+  if (bytes === undefined) {
+    const type = typeof value === "function" ? "a function" : `a value of type ${typeof value}`;
+    throw new InvalidSecretError(`${type}: it must be a string or bytes.`);
+  }
+  const kind = typeof value === "string" ? "string" : "array of bytes";
+  if (bytes.length === 0) throw new InvalidSecretError(`an empty ${kind}: ${isSet}`);
+  if (bytes.every(isBlank)) throw new InvalidSecretError(`white space only: ${isSet}`);
   const key = typeof value === "string" ? value : new Uint8Array(bytes); // a copy: the caller may change the buffer
   if (typeof key === "string" && key.trim() !== key) {
-    throw new TypeError("secret has white space around it: trim it.");
+    const place = key.trimStart() === key ? "ends" : "begins";
+    throw new InvalidSecretError(`a string that ${place} with white space: trim it.`);
   }
   const notAfterMs = notAfter?.getTime?.();
   if (notAfter !== undefined && !Number.isFinite(notAfterMs))
@@ -76,6 +102,11 @@ const isBlank = (byte: number) => byte <= 32;
 type Keys = readonly SigningKey[];
 
 export interface SecretSource {
+  /**
+   * Calls a `secret` function before the first delivery needs its result, to find out early that it fails. Never throws or rejects,
+   * and does not delay the program. Does nothing where timers cannot be started yet, such as in the global scope of Workers.
+   */
+  tryAtStart(onFailure: (error: unknown) => void): void;
   /** The current keys, without a promise when they are cached. Rejects when the function returned no usable secret. */
   current(): Keys | Promise<Keys>;
   /** Loads again after a mismatch. Undefined when it is too early, the secrets are fixed, or loading failed. */
@@ -100,13 +131,14 @@ const refreshShare = 0.8;
 export function createSecretSource(option: SecretOption, options: SecretSourceOptions): SecretSource {
   if (typeof option !== "function") {
     const keys = toSigningKeys(option);
-    return { current: () => keys, reload: async () => undefined };
+    return { tryAtStart: () => {}, current: () => keys, reload: async () => undefined };
   }
   const { maxAgeMs, monotonicNow } = options;
   /** The age counts from the start of the call: the secret may have been replaced while it ran. */
   let loaded: { keys: Keys; startedMs: number } | undefined;
   let pending: { keys: Promise<Keys>; startedMs: number } | undefined;
   let failedMs = Number.NEGATIVE_INFINITY;
+  let failure: unknown;
   let reloadedMs = Number.NEGATIVE_INFINITY;
 
   async function callFunction(startedMs: number): Promise<Keys> {
@@ -115,6 +147,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
       if (loaded === undefined || loaded.startedMs <= startedMs) loaded = { keys, startedMs };
       return keys;
     } catch (error) {
+      failure = error;
       failedMs = monotonicNow();
       throw error;
     }
@@ -135,7 +168,25 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
     return pending.keys;
   }
 
+  async function loadFirst(onFailure: (error: unknown) => void): Promise<void> {
+    if (loaded !== undefined || pending !== undefined || failedMs !== Number.NEGATIVE_INFINITY) return;
+    try {
+      await load(monotonicNow());
+    } catch (error) {
+      failedMs = Number.NEGATIVE_INFINITY; // the first delivery calls the function again
+      onFailure(error);
+    }
+  }
+
   return {
+    tryAtStart(onFailure) {
+      try {
+        const timer: unknown = setTimeout(() => void loadFirst(onFailure), 0);
+        (timer as { unref?: () => void }).unref?.(); // Node: a program that has nothing else to do may end
+      } catch {
+        // The first delivery calls the function.
+      }
+    },
     current() {
       const nowMs = monotonicNow();
       const hasJustFailed = nowMs - failedMs < failurePauseMs;
@@ -144,7 +195,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
         if (ageMs >= maxAgeMs * refreshShare && !hasJustFailed) load(nowMs).catch(() => {});
         return loaded.keys;
       }
-      if (hasJustFailed) throw new TypeError("The secret function failed less than a second ago.");
+      if (hasJustFailed) throw failure;
       return load(nowMs);
     },
     async reload() {

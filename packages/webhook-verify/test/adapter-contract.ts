@@ -31,6 +31,8 @@ export interface Adapter {
   readsBody?: false;
   /** Nothing can run after the response, so `afterResponse` is rejected. */
   isFrozenAfterResponse?: true;
+  /** Without a handler, the code after the receiver handles the event. */
+  forwardsEvents?: true;
 }
 
 export async function listening(
@@ -287,7 +289,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         );
       });
     } else {
-      it("calls process after the response was sent", async () => {
+      it("calls afterResponse after the response was sent", async () => {
         const order: string[] = [];
         let processed: () => void = () => {};
         const done = new Promise<void>((resolve) => {
@@ -299,7 +301,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         });
         const { deliver } = await serve({
           afterResponse: async (event) => {
-            await response; // never resolves if the response waits for process
+            await response; // never resolves if the response waits for it
             order.push(event.id);
             processed();
           },
@@ -311,7 +313,7 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         expect(order).toEqual(["responded", "evt_1"]);
       });
 
-      it("calls process when the sender disconnects before the response", async () => {
+      it("calls afterResponse when the sender disconnects before the response", async () => {
         const disconnect = new AbortController();
         let processed: () => void = () => {};
         const done = new Promise<void>((resolve) => {
@@ -335,11 +337,44 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         /now must return milliseconds/,
       );
       await expect((async () => adapter.start({ secret: "" }))()).rejects.toThrow(
-        /secret is missing or empty/,
+        /secret is an empty string: is LOYALTY_SIGNING_SECRET set\?/,
       );
       await expect((async () => adapter.start({ secret, toleranceSeconds: Number.NaN }))()).rejects.toThrow(
         /toleranceSeconds/,
       );
+    });
+
+    it("throws for an unknown option and for a handler that is not a function", async () => {
+      const start = async (options: object) => adapter.start({ secret, ...options });
+      await expect(start({ handlr: () => {} })).rejects.toThrow(
+        /^\w+ has no option "handlr"\. Did you mean handler\? Its options are secret, /,
+      );
+      await expect(start({ handler: () => {}, process: () => {} })).rejects.toThrow(
+        /no option "process"\. Its/,
+      );
+      for (const handler of [undefined, null, "save", Promise.resolve()]) {
+        await expect(start({ handler })).rejects.toThrow(/^handler must be a function; it is /);
+        await expect(start({ handler })).rejects.toThrow(TypeError);
+      }
+    });
+
+    if (!adapter.forwardsEvents) {
+      it("throws when nothing handles the events", async () => {
+        await expect((async () => adapter.start({ secret }))()).rejects.toThrow(
+          /^\w+ has nothing that handles the events, so they would be lost: pass handler, afterResponse or inbox/,
+        );
+      });
+    }
+
+    it(`${adapter.isFrozenAfterResponse ? "does not try" : "tries"} a secret function before the first delivery`, async () => {
+      let calls = 0;
+      const { deliver, log } = await serve({ secret: () => (calls++ === 0 ? "" : secret) });
+      await new Promise((resolve) => setTimeout(resolve, 0)); // after the timers that were started before
+      const line =
+        /the secret function returned an empty string: is LOYALTY_SIGNING_SECRET set\? The function must return .* Until it does, deliveries get the response 500/;
+      if (adapter.isFrozenAfterResponse) return expect([calls, log]).toEqual([0, []]);
+      expect([calls, log]).toEqual([1, [expect.stringMatching(line)]]);
+      expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204); // calls it again, at once
     });
 
     const { startWithBodyParsed, fix } = adapter;

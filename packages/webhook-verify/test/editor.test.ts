@@ -143,7 +143,7 @@ describe("an editor", () => {
         const text = ts.displayPartsToString(property.getDocumentationComment(checker));
         expect(text, `${path}.${property.name}`).toMatch(clause);
         shown[`${path}.${property.name}`] = text.replace(clause, "").replaceAll(/\s+/g, " ");
-        show(`${path}.${property.name}`, checker.getTypeOfSymbol(property));
+        show(`${path}.${property.name}`, checker.getNonNullableType(checker.getTypeOfSymbol(property)));
       }
     };
     const events = source("hover").statements.filter(ts.isVariableStatement)[0]?.declarationList

@@ -162,7 +162,7 @@ export const wrongShops: [
     ({ seen, getCard }) => ({
       handler: handleBalances(({ id, createdAt, data }) => {
         const card = getCard(data.passId);
-        if (!seen.has(id)) store(card, (card.balance ?? 0) + data.change, createdAt);
+        if (!seen.has(id)) store(card, (card.balance ?? 0) + Number(data.change), createdAt);
         seen.add(id);
       }),
     }),

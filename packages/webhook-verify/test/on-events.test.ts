@@ -9,6 +9,7 @@ const delivery: Delivery = {
   receivedAt: new Date(),
   signal: new AbortController().signal,
 };
+const quiet = { log: () => {} };
 const createEvent = (type: string, data: unknown = {}) =>
   ({ id: "evt_1", type, createdAt: "x", data }) as unknown as WebhookEvent;
 
@@ -30,57 +31,110 @@ it("calls the handler of a known event with the delivery", async () => {
 
 it("calls `otherTypes` for a known event without a handler", async () => {
   const { seen, handler } = createHandlers();
-  await onEvents({ otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") })(
-    createEvent("ping"),
-    delivery,
-  );
+  const handlers = { otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") };
+  await onEvents(handlers, quiet)(createEvent("ping"), delivery);
   expect(seen).toEqual(["otherTypes:ping"]);
 });
 
-it("calls `unexpectedData` for an unknown event, else `otherTypes`", async () => {
-  const { seen, handler } = createHandlers();
-  await onEvents({ otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") })(
-    createEvent("card.renamed"),
-    delivery,
-  );
-  await onEvents({ otherTypes: handler("otherTypes") })(createEvent("card.renamed"), delivery);
-  expect(seen).toEqual(["unexpectedData:card.renamed", "otherTypes:card.renamed"]);
-});
-
-it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
-  "calls `unexpectedData` for the type %s",
+it.each(["card.renamed", "constructor", "__proto__", "toString", "hasOwnProperty"])(
+  "calls `otherTypes` for the type %s, which is not of this version",
   async (type) => {
     const { seen, handler } = createHandlers();
-    await onEvents({ otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") })(
-      createEvent(type),
-      delivery,
+    const handlers = { ping: handler("ping"), unexpectedData: handler("unexpectedData") };
+    await onEvents({ ...handlers, otherTypes: handler("otherTypes") }, quiet)(createEvent(type), delivery);
+    expect(seen).toEqual([`otherTypes:${type}`]);
+  },
+);
+
+it.each([
+  ["balance.changed", { passId: "card_1", balance: 120 }],
+  ["balance.changed", { passId: "card_1", balance: 120, change: "+20", operation: null, customerId: 7 }],
+  ["card.added", { passId: "card_1", wallet: 1 }],
+  ["card.removed", { passId: "card_1", customerId: null }],
+  ["tier.changed", { passId: "card_1" }],
+  ["consent.changed", { passIds: [] }],
+  ["ping", undefined],
+])("calls the handler of %s with what it needs, whatever the rest of the data is: %j", async (type, data) => {
+  const { seen, handler } = createHandlers();
+  const handlers = { [type]: handler("own"), unexpectedData: handler("unexpectedData") };
+  await onEvents({ ...handlers, otherTypes: handler("otherTypes") })(createEvent(type, data), delivery);
+  expect(seen).toEqual([`own:${type}`]);
+});
+
+it.each([
+  ["balance.changed", { passId: "card_1", balance: "120" }, "/data/balance"],
+  ["balance.changed", { passId: "card_1" }, "/data/balance"],
+  ["balance.changed", null, "/data"],
+  ["card.added", {}, "/data/passId"],
+  ["card.removed", { passId: 7 }, "/data/passId"],
+  ["tier.changed", [], "/data"],
+  ["consent.changed", { customerId: "cus_1", passIds: ["a", 7] }, "/data/passIds/1"],
+])(
+  "rejects for %s with %j, also with `otherTypes`, unless there is `unexpectedData`",
+  async (type, data, path) => {
+    const { seen, handler } = createHandlers();
+    const handlers = { [type]: handler("own"), otherTypes: handler("otherTypes") };
+    const event = createEvent(type, data);
+    await expect(onEvents(handlers)(event, delivery)).rejects.toThrow(
+      `The data of ${type} lacks what its handler needs at ${path}: update this package, or pass onEvents a handler "unexpectedData".`,
     );
+    expect(seen).toEqual([]);
+    await onEvents({ ...handlers, unexpectedData: handler("unexpectedData") })(event, delivery);
     expect(seen).toEqual([`unexpectedData:${type}`]);
   },
 );
 
-it("calls `unexpectedData`, else `otherTypes`, and never the handler of the type when data differs", async () => {
+it("calls `otherTypes` for unexpected data of a type without a handler", async () => {
   const { seen, handler } = createHandlers();
-  const known = { "balance.changed": handler("balance") };
-  const differing = createEvent("balance.changed", { balance: "120" });
-  await onEvents({ ...known, otherTypes: handler("otherTypes"), unexpectedData: handler("unexpectedData") })(
-    differing,
-    delivery,
-  );
-  await onEvents({ ...known, otherTypes: handler("otherTypes") })(differing, delivery);
-  expect(seen).toEqual(["unexpectedData:balance.changed", "otherTypes:balance.changed"]);
+  const handlers = { unexpectedData: handler("unexpectedData"), otherTypes: handler("otherTypes") };
+  await onEvents(handlers, quiet)(createEvent("balance.changed", null), delivery);
+  expect(seen).toEqual(["otherTypes:balance.changed"]);
 });
 
-it("rejects with the paths and the fix when data differs and there is neither `unexpectedData` nor `otherTypes`", async () => {
+it("logs each type without a handler once, and at most 100 types", async () => {
+  const log: string[] = [];
+  const handlers = { "balance.changed": () => {}, otherTypes: () => {} };
+  const dispatch = onEvents(handlers, { log: (line) => log.push(line) });
+  for (const type of ["card.added", "card.renamed\u001b[2J", "card.added", "balance.changed"])
+    await dispatch(createEvent(type, balanceChanged().data), delivery);
+  expect(log).toEqual([
+    "webhook-verify: onEvents has no handler for card.added (evt_1): otherTypes is called. Add a handler if you need these events; if not, do not select the type in the console. Further events of this type are not logged.",
+    "webhook-verify: onEvents has no handler for card.renamed\ufffd[2J (evt_1): otherTypes is called. A newer version of this package may know the type. Further events of this type are not logged.",
+  ]);
+  for (let number = 0; number < 1_000; number++) await dispatch(createEvent(`new.${number}`), delivery);
+  expect(log).toHaveLength(100);
+});
+
+it("ignores and logs a newer type when every known type has a handler, so that the service does not repeat it", async () => {
+  const log: string[] = [];
   const { seen, handler } = createHandlers();
-  const handlers: object = { "balance.changed": handler("balance") };
-  const dispatch = onEvents(handlers as Parameters<typeof onEvents>[0]);
-  const differing = createEvent("balance.changed", { ...balanceChanged().data, balance: "+48600100200" });
-  await expect(dispatch(differing, delivery)).rejects.toThrow(
-    'The data of balance.changed differs from the contract at /data/balance: pass onEvents a handler "unexpectedData" or "otherTypes"',
+  const own = handler("own");
+  const dispatch = onEvents(
+    {
+      "card.added": own,
+      "card.removed": own,
+      "balance.changed": own,
+      "tier.changed": own,
+      "consent.changed": own,
+      ping: own,
+    },
+    { log: (line) => log.push(line) },
   );
-  await dispatch(createEvent("card.renamed"), delivery); // newer than this version, and without a handler
+  await dispatch(createEvent("card.renamed"), delivery);
+  await dispatch(createEvent("card.renamed"), delivery);
   expect(seen).toEqual([]);
+  expect(log).toEqual([expect.stringContaining("no handler for card.renamed (evt_1): it is ignored.")]);
+});
+
+it("throws when there is no handler for any type", () => {
+  for (const handlers of [{}, { unexpectedData: () => {} }]) {
+    const create = () => onEvents(handlers as unknown as Parameters<typeof onEvents>[0]);
+    expect(create).toThrow(
+      new TypeError(
+        'onEvents has no handler for any event type: { "balance.changed": (event) => …, otherTypes: () => {} }.',
+      ),
+    );
+  }
 });
 
 it("throws for a handler of an unknown event type", () => {

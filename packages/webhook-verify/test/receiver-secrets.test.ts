@@ -111,18 +111,100 @@ describe("a `secret` function", () => {
   });
 
   it.each([
-    ["rejects", () => Promise.reject(new Error("vault sealed"))],
-    ["returns nothing", () => undefined as unknown as Secret],
-    ["returns an empty secret", () => ""],
-  ])("causes a 500 and a log line when it %s", async (_name, lookUp) => {
+    [
+      "rejects",
+      () => Promise.reject(new Error("whsec_1 is sealed")),
+      /threw Error at \S+:\d+\. The function/,
+    ],
+    [
+      "returns nothing",
+      () => undefined as unknown as Secret,
+      /returned undefined: is LOYALTY_SIGNING_SECRET set/,
+    ],
+    ["returns an empty secret", () => "", /returned an empty string: is LOYALTY_SIGNING_SECRET set\?/],
+    ["returns no secrets", () => [], /returned an empty list: pass at least one/],
+    ["returns spaces", async () => "  ", /returned white space only: is LOYALTY_SIGNING_SECRET set\?/],
+    [
+      "returns a file as it is",
+      async () => `${secret}\n`,
+      /returned a string that ends with white space: trim it/,
+    ],
+    [
+      "returns a secret after a space",
+      () => [` ${secret}`],
+      /returned a string that begins with white space/,
+    ],
+  ])("causes a 500 and a log line when it %s", async (_name, lookUp, problem) => {
     const { receive, log, outcomes } = createTestReceiver({ secret: lookUp });
     expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(500);
     expect(log).toEqual([
-      expect.stringMatching(
-        /the `secret` function threw, or did not return a usable secret\. It must return/,
-      ),
+      expect.stringMatching(/^webhook-verify: the secret function .* must return the signing/),
     ]);
+    expect(log).toEqual([expect.stringMatching(problem)]);
+    expect(log.join()).not.toContain("whsec");
     expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "no-secret" }]);
+  });
+});
+
+describe("a `secret` function at the start", () => {
+  const laterTimers = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+  it("is called once, not before createReceiver has returned, and its result is used", async () => {
+    let calls = 0;
+    const { receive, log } = createTestReceiver({ secret: () => (calls++ < 9 ? secret : "") });
+    expect(calls).toBe(0);
+    await laterTimers();
+    expect([calls, log]).toEqual([1, []]);
+    expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(204);
+    expect(calls).toBe(1);
+  });
+
+  it("is not called for a try when a delivery came first", async () => {
+    let calls = 0;
+    const { receive } = createTestReceiver({ secret: () => (calls++ < 9 ? secret : "") });
+    await receive(post(signedDelivery(balanceChanged())));
+    await laterTimers();
+    expect(calls).toBe(1);
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("ada@example.com");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("ada@example.com"))],
+  ])(
+    "that %s causes one log line, and no rejection, and is called again for the first delivery",
+    async (_name, fail) => {
+      let calls = 0;
+      const { receive, log } = createTestReceiver({ secret: () => (calls++ === 0 ? fail() : secret) });
+      await laterTimers();
+      await new Promise(setImmediate);
+      expect(log).toEqual([
+        expect.stringMatching(
+          /the secret function threw Error at \S+:\d+\. .* Until it does, .* 500\..*webhook-no-secret/,
+        ),
+      ]);
+      expect(log.join()).not.toContain("ada");
+      expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(204);
+    },
+  );
+
+  it("is not called where timers cannot be started yet, as in the global scope of Workers", async () => {
+    const { setTimeout: start } = globalThis;
+    globalThis.setTimeout = (() => {
+      throw new Error("Disallowed operation called within global scope.");
+    }) as unknown as typeof start;
+    let created: ReturnType<typeof createTestReceiver>;
+    try {
+      created = createTestReceiver({ secret: () => secret });
+    } finally {
+      globalThis.setTimeout = start;
+    }
+    expect((await created.receive(post(signedDelivery(balanceChanged())))).status).toBe(204);
+    expect(created.log).toEqual([]);
   });
 });
 
@@ -224,7 +306,7 @@ describe("secretMaxAgeSeconds", () => {
     expect(await deliver("whsec_old")).toBe(204); // the failure in the background costs nothing yet
     clock.nowMs = 301_000;
     expect([await deliver("whsec_old"), await deliver(secret)]).toEqual([500, 500]);
-    expect(log.at(-1)).toContain("the `secret` function threw, or did not return a usable secret");
+    expect(log.at(-1)).toMatch(/the secret function (threw Error at|returned an empty string)/);
     expect(outcomes.at(-1)).toMatchObject({ outcome: "misconfigured", reason: "no-secret" });
     store.current = () => secret;
     clock.nowMs = 302_000;

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   createReceiver,
   isKnownEvent,
+  memoryDedupe,
   onEvents,
   type ReceiverOptions,
   signWebhookSync,
@@ -152,12 +153,14 @@ describe("a valid delivery whose data differs from the contract", () => {
     ["balance.changed", [], ["/data"]],
     ["balance.changed", "text", ["/data"]],
     ["balance.changed", { ...whole, balance: "120" }, ["/data/balance"]],
-    ["balance.changed", { ...whole, operation: { id: 7 } }, ["/data/operation/id", "/data/operation/type"]],
-    ["balance.changed", { ...whole, operation: null }, ["/data/operation"]],
-    ["balance.changed", { ...whole, change: null, passId: 1 }, ["/data/passId", "/data/change"]],
+    [
+      "balance.changed",
+      { ...whole, change: null, passId: 1, balance: null },
+      ["/data/passId", "/data/balance"],
+    ],
     ["card.added", { customerId: "cus_1" }, ["/data/passId"]],
-    ["card.removed", { passId: "card_1" }, ["/data/customerId"]],
-    ["tier.changed", {}, ["/data/passId", "/data/customerId"]],
+    ["card.removed", { passId: null }, ["/data/passId"]],
+    ["tier.changed", {}, ["/data/passId"]],
     ["consent.changed", { customerId: "cus_1" }, ["/data/passIds"]],
     ["consent.changed", { customerId: "cus_1", passIds: ["a", 7, 8] }, ["/data/passIds/1"]],
   ])("accepts %s with %j, and reports the paths", async (type, data, paths) => {
@@ -183,6 +186,9 @@ describe("a valid delivery whose data differs from the contract", () => {
   it.each<[string, unknown]>([
     ["balance.changed", whole],
     ["balance.changed", { ...whole, bonus: [1], operation: { ...whole.operation, by: null } }],
+    ["balance.changed", { ...whole, operation: { id: 7 }, change: undefined }],
+    ["balance.changed", { ...whole, operation: null, change: "+20", customerId: 7 }],
+    ["consent.changed", { passIds: ["card_1"] }],
     ["tier.changed", { passId: "card_1", customerId: "cus_1", tier: { name: "Gold" }, previous: 1 }],
     ["tier.changed", { passId: "card_1", customerId: "cus_1" }],
     ["card.added", { passId: "card_1", customerId: "cus_1", wallet: null }],
@@ -192,7 +198,7 @@ describe("a valid delivery whose data differs from the contract", () => {
     ["ping", null],
     ["ping", [7]],
     ["card.renamed", "text"],
-  ])("reports no difference for %s with %j, whose form is not specified", async (type, data) => {
+  ])("reports no difference for %s with %j, which has what a handler needs", async (type, data) => {
     const { receive, outcomes, log } = createTestReceiver();
     expect((await receive(post(signedDelivery(other(type, data))))).status).toBe(204);
     expect(outcomes[0]).not.toHaveProperty("unexpectedData");
@@ -216,25 +222,23 @@ describe("a valid delivery whose data differs from the contract", () => {
     expect(outcomes.filter((outcome) => "unexpectedData" in outcome)).toHaveLength(6);
   });
 
-  it("responds 503 when onEvents has neither `unexpectedData` nor `otherTypes`", async () => {
+  it("responds 503 when onEvents has a handler for the type and no `unexpectedData`", async () => {
     const called: string[] = [];
     const handler = (event: { type: string }) => void called.push(event.type);
     const { receive, outcomes, log } = createTestReceiver({
-      handler: onEvents({
-        "card.added": handler,
-        "card.removed": handler,
-        "balance.changed": handler,
-        "tier.changed": handler,
-        "consent.changed": handler,
-        ping: handler,
-      }),
+      handler: onEvents({ "balance.changed": handler, otherTypes: handler }),
     });
     const response = await receive(post(signedDelivery(other("balance.changed", null))));
     expect([response.status, response.headers, called]).toEqual([503, { "retry-after": "60" }, []]);
     expect(outcomes).toMatchObject([
       { outcome: "failed", reason: "handler-error", unexpectedData: ["/data"] },
     ]);
-    expect(log).toHaveLength(2);
+    expect(log).toEqual([
+      expect.stringMatching(/the data of balance\.changed evt_1 differs .* at \/data\./),
+      expect.stringMatching(
+        /balance\.changed evt_1 failed: Error at \S+: The data of balance\.changed lacks what its handler needs at \/data: update .*; responded 503/,
+      ),
+    ]);
     expect((await receive(post(signedDelivery(balanceChanged())))).status).toBe(204);
     expect(called).toEqual(["balance.changed"]);
   });
@@ -292,8 +296,8 @@ it("logs the type and the id of an event on one line, and shortens them", async 
 
 describe("createReceiver", () => {
   it.each([
-    ["a missing secret", { secret: undefined }, /missing or empty/],
-    ["an empty secret", { secret: "" }, /missing or empty/],
+    ["a missing secret", { secret: undefined }, /secret is undefined: is LOYALTY_SIGNING_SECRET set\?/],
+    ["an empty secret", { secret: "" }, /secret is an empty string: is LOYALTY_SIGNING_SECRET set\?/],
     [
       "a tolerance that is not a number",
       { secret, toleranceSeconds: Number("") / 0 },
@@ -320,7 +324,59 @@ describe("createReceiver", () => {
     ],
     ["a timeout of 0", { secret, timeoutMs: 0 }, /timeoutMs must be a positive number/],
     ["a timeout that is too long for a timer", { secret, timeoutMs: 2 ** 31 }, /at most 2147483647/],
-    ["a secret with a final line break", { secret: `${secret}\n` }, /white space/],
+    [
+      "a secret with a final line break",
+      { secret: `${secret}\n` },
+      /secret is a string that ends with white space/,
+    ],
+    ["a secret after a space", { secret: ` ${secret}` }, /secret is a string that begins with white space/],
+    ["a blank secret", { secret: " \t\n" }, /secret is white space only: is LOYALTY_SIGNING_SECRET set\?/],
+    ["no secrets in a list", { secret: [] }, /secret is an empty list/],
+    ["a secret without bytes", { secret: new Uint8Array() }, /secret is an empty array of bytes/],
+    [
+      "a promise of a secret",
+      { secret: Promise.resolve(secret) },
+      /secret is a value of type object: it must be/,
+    ],
+    [
+      "a misspelt handler",
+      { secret, handlr: () => {} },
+      /createReceiver has no option "handlr"\. Did you mean handler\? Its options are secret, /,
+    ],
+    [
+      "an earlier name of handler",
+      { secret, accept: () => {} },
+      /no option "accept"\. Its options are .*handler, afterResponse/,
+    ],
+    [
+      "a handler that is undefined",
+      { secret, handler: undefined },
+      /handler must be a function; it is undefined/,
+    ],
+    ["a handler that is null", { secret, handler: null }, /handler must be a function; it is null/],
+    [
+      "a result instead of a handler",
+      { secret, handler: Promise.resolve() },
+      /handler must be a function; it is object/,
+    ],
+    [
+      "an afterResponse that is text",
+      { secret, afterResponse: "save" },
+      /afterResponse must be a function; it is string/,
+    ],
+    ["an onOutcome that is no function", { secret, onOutcome: {} }, /onOutcome must be a function/],
+    ["a log that is no function", { secret, log: console }, /log must be a function/],
+    ["an inbox that is undefined", { secret, inbox: undefined }, /inbox must have a method put/],
+    [
+      "a dedupe store that is not one",
+      { secret, handler() {}, dedupe: new Set() },
+      /dedupe must have the methods begin, complete and abandon/,
+    ],
+    [
+      "a dedupe store without a handler",
+      { secret, dedupe: memoryDedupe() },
+      /dedupe needs handler, afterResponse or inbox/,
+    ],
     ["no options", undefined, /needs options/],
     ["null instead of options", null, /needs options/],
     ["a secret instead of options", secret, /needs options/],
@@ -328,6 +384,14 @@ describe("createReceiver", () => {
     const make = () => createReceiver(options as unknown as ReceiverOptions);
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
+  });
+
+  it("needs no handler, because the response has the event", async () => {
+    const receive = createReceiver({ secret });
+    expect(await receive(post(signedDelivery(balanceChanged())))).toMatchObject({
+      status: 204,
+      event: balanceChanged(),
+    });
   });
 
   it("accepts the longest timeout of a timer", () => {

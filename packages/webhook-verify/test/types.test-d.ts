@@ -37,7 +37,7 @@ const nothing = () => {};
 test("comparing `type` with a known name narrows to exactly that event", () => {
   if (event.type === "balance.changed") {
     expectTypeOf(event.data.balance).toEqualTypeOf<number>();
-    expectTypeOf(event.data.operation.id).toEqualTypeOf<string>();
+    expectTypeOf(event.data.operation?.id).toEqualTypeOf<unknown>();
   }
   if (event.type === "consent.changed") expectTypeOf(event.data.passIds).toEqualTypeOf<string[]>();
 });
@@ -60,15 +60,34 @@ type Contract = {
   [Type in keyof webhooks]: webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 };
 
-test("the events equal those of the OpenAPI document", () => {
-  expectTypeOf<KnownEvents>().toEqualTypeOf<Contract>();
+/** What the document requires is checked and has its type; the rest may be anything or absent, and can be read with `?.`. */
+type Checked<Data> = {
+  [Name in keyof Data]: object extends Pick<Data, Name>
+    ? NonNullable<Data[Name]> extends string | number
+      ? unknown
+      : unknown extends Data[Name]
+        ? unknown
+        : { [Member in keyof NonNullable<Data[Name]>]?: unknown } | null
+    : Data[Name];
+};
+type CheckedContract = {
+  [Type in keyof Contract]: {
+    [Name in keyof Contract[Type]]: Name extends "data"
+      ? Checked<Contract[Type][Name]>
+      : Contract[Type][Name];
+  };
+};
+
+test("the events have the members of the OpenAPI document, and the types of those that it requires", () => {
+  expectTypeOf<Omit<KnownEvents, "ping">>().toEqualTypeOf<Omit<CheckedContract, "ping">>();
+  expectTypeOf<KnownEvents["ping"]>().toEqualTypeOf<Contract["ping"]>();
 });
 
 test("an unknown property of an event is an error", () => {
   // @ts-expect-error blance
   if (event.type === "balance.changed") event.data.blance;
   // @ts-expect-error typ
-  if (event.type === "balance.changed") event.data.operation.typ;
+  if (event.type === "balance.changed") event.data.operation?.typ;
   // @ts-expect-error dta
   if (isKnownEvent(event)) event.dta;
 });

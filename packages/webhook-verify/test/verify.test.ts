@@ -203,13 +203,13 @@ describe("verifyWebhook throws before it reads the delivery for an option that w
 
   it.each([
     ["", /empty/],
-    ["  ", /empty/],
+    ["  ", /white space only/],
     [new Uint8Array(), /empty/],
-    [new TextEncoder().encode(" \t\r\n"), /empty/],
-    [[], /missing or empty/],
+    [new TextEncoder().encode(" \t\r\n"), /white space only/],
+    [[], /empty list/],
     [[secret, ""], /empty/],
-    [undefined, /missing/],
-    [null, /missing/],
+    [undefined, /secret is undefined/],
+    [null, /secret is null/],
     [{ key: "" }, /empty/],
     [{ key: secret, notAfter: new Date(Number.NaN) }, /notAfter/],
     [{ key: secret, notAfter: "2026-01-01T00:00:00.000Z" }, /notAfter .* pass a Date/],

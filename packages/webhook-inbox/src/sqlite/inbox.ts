@@ -1,5 +1,5 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
-import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
+import { describeError } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toText } from "../event.ts";
 import { defaultRetentionSeconds, validateRetention, validateTime } from "../options.ts";
@@ -120,7 +120,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
         const oldestWaitingMs = oldest === null ? {} : { oldestWaitingMs: Math.max(0, now() - oldest) };
         return { isReachable: true, waiting, dead, ...oldestWaitingMs };
       } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: formatErrorLocation(error) };
+        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error) };
       }
     },
     async list(listOptions = {}) {

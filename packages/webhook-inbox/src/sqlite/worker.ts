@@ -1,6 +1,6 @@
 /** The worker: leases events that are due, runs the handler for several at once, retries failures, and dead-letters after the last attempt. */
 import { maxTimerMs } from "@loyalty-cards/internal/platform";
-import { formatErrorLocation } from "@loyalty-cards/internal/reporting";
+import { describeError } from "@loyalty-cards/internal/reporting";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
 import { validateNumber } from "../options.ts";
@@ -142,7 +142,7 @@ export function startWorker(
       await record(() => store.release(leased, clock.nowMs()));
       return;
     }
-    const failure = formatErrorLocation(error);
+    const failure = describeError(error);
     if (attempt >= maxAttempts) {
       const hasLease = await record(() => store.dead(leased, clock.nowMs(), failure));
       return report(

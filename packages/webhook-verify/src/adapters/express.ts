@@ -3,7 +3,7 @@ import type { RequestHandler } from "express";
 import type { WebhookEvent } from "../event.ts";
 import { hasHandler, type ReceiverOptions } from "../options.ts";
 import { createReporter } from "../outcome.ts";
-import { createReceiver } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 import { nodeHandler } from "./node-request.ts";
 
 declare global {
@@ -43,13 +43,9 @@ const missingHandler =
  * ```
  */
 export function expressReceiver(options: ReceiverOptions): RequestHandler {
-  const handle = nodeHandler(createReceiver(options), options, fix);
+  const receive = createReceiverOf({ name: "expressReceiver", returnsEvent: true }, options);
+  const handle = nodeHandler(receive, options, fix);
   if (hasHandler(options)) return (request, response) => handle(request, response);
-  if (options.dedupe !== undefined) {
-    throw new TypeError(
-      "dedupe needs handler, afterResponse or inbox: the receiver cannot know whether the next handler succeeds.",
-    );
-  }
   const reporter = createReporter(options);
   return (request, response, next) => {
     const forwardEvent = (event: WebhookEvent) => {

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ReceiverOptions } from "../options.ts";
 import { createReporter } from "../outcome.ts";
-import { createAdapterReceiver } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 import {
   afterClose,
   headersFor,
@@ -39,9 +39,20 @@ const fix = "A hook of the parent read the body; register fastifyReceiver outsid
  * app.register(fastifyReceiver, { path: "/webhooks", secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
  * ```
  */
-export async function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
-  if (typeof options.path !== "string") throw new TypeError('path is missing: { path: "/webhooks", … }.');
-  const receive = createAdapterReceiver(options);
+export function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
+  if (typeof app?.addContentTypeParser !== "function") throw new TypeError(wrongUse); // at once: no plugin is awaited here
+  return register(app, options);
+}
+
+const wrongUse =
+  'fastifyReceiver is a plugin, not a route handler: write app.register(fastifyReceiver, { path: "/webhooks", secret, handler }).';
+
+/** What `app.register` itself reads from the options of a plugin. */
+const optionsOfFastify = ["path", "prefix", "logLevel", "logSerializers"];
+
+async function register(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
+  if (typeof options?.path !== "string") throw new TypeError('path is missing: { path: "/webhooks", … }.');
+  const receive = createReceiverOf({ name: "fastifyReceiver", ownOptions: optionsOfFastify }, options);
   const reporter = createReporter(options);
 
   // Not async: Fastify would wait for a second promise.

@@ -2,7 +2,7 @@
 
 import type { ReceiverOptions } from "../options.ts";
 import { createReporter } from "../outcome.ts";
-import { createAdapterReceiver } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 import { receiveRequest, runAfter, toResponse } from "./web-request.ts";
 
 const fix =
@@ -29,7 +29,7 @@ const fix =
 export function fetchReceiver(
   options: ReceiverOptions,
 ): (request: Request, ...platform: unknown[]) => Promise<Response> {
-  const receive = createAdapterReceiver(options);
+  const receive = createReceiverOf({ name: "fetchReceiver" }, options);
   const reporter = createReporter(options);
   return async (request, ...platform) => {
     const result = await receiveRequest(receive, request, fix);

@@ -2,7 +2,7 @@
 
 import type { ReceiverOptions } from "../options.ts";
 import { createReporter } from "../outcome.ts";
-import { createAdapterReceiver } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 import {
   afterClose,
   closeUnread,
@@ -49,7 +49,7 @@ const fix =
  * ```
  */
 export function koaReceiver(options: ReceiverOptions): (context: KoaContext) => Promise<void> {
-  const receive = createAdapterReceiver(options);
+  const receive = createReceiverOf({ name: "koaReceiver" }, options);
   const reporter = createReporter(options);
   return async (context) => {
     const { req: request, res: response } = context;

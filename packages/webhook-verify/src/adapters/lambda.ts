@@ -2,7 +2,7 @@
 
 import { decodeBase64, type RawBody, RawBodyError } from "../body.ts";
 import type { ReceiverOptions } from "../options.ts";
-import { createAdapterReceiver } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 
 /** The parts of the four kinds of event that a receiver needs. */
 export interface LambdaEvent {
@@ -41,12 +41,13 @@ const fix = "Remove the middleware that parses the body (such as httpJsonBodyPar
 export function lambdaReceiver(
   options: Omit<ReceiverOptions, "afterResponse">, // a function is frozen after its response
 ): (event: LambdaEvent) => Promise<LambdaResult> {
-  const receive = createAdapterReceiver(options);
-  if ("afterResponse" in options) {
+  if (typeof options === "object" && options !== null && "afterResponse" in options) {
     throw new TypeError(
       "A function is frozen after its response: use handler or inbox instead of afterResponse.",
     );
   }
+  // A function is frozen between deliveries too, possibly while a `secret` function waits for its secret.
+  const receive = createReceiverOf({ name: "lambdaReceiver", triesSecretAtStart: false }, options);
   return async (invocation) => {
     const event = invocation ?? {}; // a function can be called with anything
     const { status, headers } = await receive({

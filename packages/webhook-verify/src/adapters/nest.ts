@@ -1,7 +1,7 @@
 /** Receives deliveries in NestJS, on Express and on Fastify. */
 
 import type { ReceiverOptions } from "../options.ts";
-import { createAdapterReceiver } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 import { type NodeRequest, type NodeResponse, nodeHandler, type ParsedBody } from "./node-request.ts";
 
 /** Node's request in a middleware; the platform's in a controller, which is a wrapper in Fastify. */
@@ -36,7 +36,7 @@ const fix =
 export function nestReceiver(
   options: ReceiverOptions,
 ): (request: NestRequest, response: NestResponse) => Promise<void> {
-  const handle = nodeHandler(createAdapterReceiver(options), options, fix);
+  const handle = nodeHandler(createReceiverOf({ name: "nestReceiver" }, options), options, fix);
   return (request, response) => {
     if ("hijack" in response) response.hijack(); // Fastify must not send a second response
     return handle("raw" in request ? request.raw : request, "raw" in response ? response.raw : response, {

@@ -1,7 +1,7 @@
 /** Receives deliveries in Next.js: as a route of the App Router, or as an API route of the Pages Router. */
 
 import type { ReceiverOptions } from "../options.ts";
-import { createAdapterReceiver } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 import { type NodeRequest, type NodeResponse, nodeHandler } from "./node-request.ts";
 import { receiveRequest, runAfter, toResponse } from "./web-request.ts";
 
@@ -13,6 +13,12 @@ export interface NextRouteOptions extends ReceiverOptions {
 
 const routeFix = "Nothing may read the Request before nextRoute does.";
 const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to the API route's file.";
+
+/** `next build` loads every route, on a machine that need not have the secret. */
+const kind = () => ({
+  triesSecretAtStart:
+    typeof process === "undefined" || process.env?.["NEXT_PHASE"] !== "phase-production-build",
+});
 
 /**
  * Creates a route handler: `export const POST = nextRoute({ … })` in `app/…/route.ts`.
@@ -30,7 +36,7 @@ const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to 
  * ```
  */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
-  const receive = createAdapterReceiver(options);
+  const receive = createReceiverOf({ ...kind(), name: "nextRoute", ownOptions: ["after"] }, options);
   const { after } = options;
   return async (request) => {
     const result = await receiveRequest(receive, request, routeFix);
@@ -68,7 +74,11 @@ function schedule(task: () => Promise<void>, after: NextRouteOptions["after"]): 
 export function nextPagesHandler(
   options: ReceiverOptions,
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
-  const handle = nodeHandler(createAdapterReceiver(options), options, pagesFix);
+  const handle = nodeHandler(
+    createReceiverOf({ ...kind(), name: "nextPagesHandler" }, options),
+    options,
+    pagesFix,
+  );
   return (request, response) => handle(request, response);
 }
 

@@ -1,7 +1,7 @@
 /** Receives deliveries in a plain node:http server. */
 import type { ServerResponse } from "node:http";
 import type { ReceiverOptions } from "../options.ts";
-import { createAdapterReceiver } from "../receiver.ts";
+import { createReceiverOf } from "../receiver.ts";
 import { type NodeRequest, nodeHandler } from "./node-request.ts";
 
 const fix = "Pass the request to the receiver before anything reads its body.";
@@ -29,6 +29,6 @@ const fix = "Pass the request to the receiver before anything reads its body.";
 export function nodeReceiver(
   options: ReceiverOptions,
 ): (request: NodeRequest, response: ServerResponse) => Promise<void> {
-  const handle = nodeHandler(createAdapterReceiver(options), options, fix);
+  const handle = nodeHandler(createReceiverOf({ name: "nodeReceiver" }, options), options, fix);
   return (request, response) => handle(request, response);
 }

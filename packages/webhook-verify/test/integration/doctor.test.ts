@@ -121,7 +121,7 @@ describe("the doctor", () => {
 
   it("rejects an empty secret", async () => {
     await expect(checkReceiver({ url: "http://127.0.0.1/", secret: "" })).rejects.toThrow(
-      /secret is missing or empty/,
+      /secret is an empty string/,
     );
   });
 });

@@ -13,6 +13,7 @@ for (const [name, framework] of [
   ["Express 4", express4],
 ] as const) {
   describeAdapter(name, {
+    forwardsEvents: true,
     start: async (options) => {
       const app = framework();
       app.all("/webhooks", expressReceiver(options));
@@ -30,6 +31,7 @@ for (const [name, framework] of [
 
   describe(`${name}, behind express.raw`, () => {
     describeAdapter("bytes of express.raw", {
+      forwardsEvents: true,
       readsBody: false,
       start: async (options) => {
         const app = framework();

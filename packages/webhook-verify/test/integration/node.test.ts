@@ -7,12 +7,6 @@ import { describeAdapter, listening, send } from "../adapter-contract.ts";
 import { overHttp2 } from "../http2-request.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
 
-it("logs a warning without handler, afterResponse and inbox", () => {
-  const log: string[] = [];
-  nodeReceiver({ secret: "whsec_1", log: (line) => log.push(line) });
-  expect(log).toEqual([expect.stringMatching(/no handler, afterResponse or inbox/)]);
-});
-
 describeAdapter("node:http", {
   start: async (options) => listening(createServer(nodeReceiver(options))),
 });
