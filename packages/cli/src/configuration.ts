@@ -116,6 +116,13 @@ export function describeMismatch(option: string | undefined, sources: Sources): 
 /** What to do about it. */
 export const mismatchAdvice = "Set both in the environment or both in .env, or use --base-url.";
 
+/** `LOYALTY_IDEMPOTENCY_NAMESPACE`; `""` when it is not set, as in the client. @throws {CommandError} when it is blank. */
+export function readNamespace(environment: Environment): string {
+  const namespace = environment.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "";
+  if (namespace === "" || namespace.trim() !== "") return namespace;
+  throw new CommandError("LOYALTY_IDEMPOTENCY_NAMESPACE is blank: set a text, or remove it.");
+}
+
 export interface ClientSettings {
   baseUrl: string | undefined;
   timeoutMs: number;
@@ -138,12 +145,11 @@ export async function createClient(
     const isAllowed = await ask?.(`${mismatch}. Send the key to ${host}?`);
     if (!isAllowed) throw new CommandError(`${mismatch}: the key was not sent to ${host}. ${mismatchAdvice}`);
   }
-  const namespace = environment.LOYALTY_IDEMPOTENCY_NAMESPACE;
   return createIssuingClient({
     baseUrl,
     apiKey: more.apiKey ?? readApiKey(sources),
     userAgent: "cli",
-    ...(namespace && { idempotencyNamespace: namespace }),
+    idempotencyNamespace: readNamespace(environment),
     timeoutMs,
     ...more,
   });

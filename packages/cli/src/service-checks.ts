@@ -1,10 +1,11 @@
 /** The checks of `doctor`. Each one sends only requests that change nothing, and says how to fix what it finds. */
 import { randomUUID } from "node:crypto";
+import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import type { Context } from "./command.ts";
 import { CommandError, exitCodes } from "./command-error.ts";
 import { compareWithService } from "./commands/drift.ts";
-import { describeMismatch, mismatchAdvice, readApiKey, readBaseUrl } from "./configuration.ts";
+import { describeMismatch, mismatchAdvice, readApiKey, readBaseUrl, readNamespace } from "./configuration.ts";
 
 export interface Check {
   name: string;
@@ -27,7 +28,16 @@ const skipped = (detail: string): Result => ({ status: "skipped", detail });
 const toleranceSeconds = 300;
 const noticeableSeconds = 30;
 
-const names = ["address", "API key", "service", "clock", "contract", "key accepted", "template"] as const;
+const names = [
+  "address",
+  "API key",
+  "namespace",
+  "service",
+  "clock",
+  "contract",
+  "key accepted",
+  "template",
+] as const;
 
 /** @param templateId undefined when there is none to check. */
 export async function checkService(context: Context, templateId: string | undefined): Promise<Check[]> {
@@ -37,25 +47,25 @@ export async function checkService(context: Context, templateId: string | undefi
   const complete = (reason: string) => names.map((name) => ({ name, ...(results[name] ?? skipped(reason)) }));
 
   const [address, baseUrl] = await checkAddress(context);
+  results.address = address;
+  results.namespace = checkNamespace(context);
   const mismatch = describeMismatch(context.globals.baseUrl, context.sources);
   if (mismatch !== undefined) {
-    results.address = address;
     results["API key"] = { ...failed(mismatch, mismatchAdvice), exitCode: exitCodes.usage };
     return complete("nothing is sent to an address that the key may not be for");
   }
   const [key, apiKey] = checkKey(context);
-  results.address = address;
   results["API key"] = key;
   if (baseUrl === undefined) return complete("there is no valid address");
   const { result, dates } = await contactService(baseUrl, timeoutMs);
   results.service = result;
-  if (dates === undefined) return complete("the service is not reachable");
+  if (dates === undefined) return complete("the address is not that of a service that responds");
   results.clock = checkClock(dates);
   results.contract = await checkContract(baseUrl, timeoutMs);
   if (apiKey === undefined) return complete("there is no API key");
   let client: IssuingClient;
   try {
-    client = await context.createClient({ apiKey, maxRetries: 0 });
+    client = await context.createClient({ apiKey });
   } catch (error) {
     results["API key"] = toFailure(error); // such as a character that a header cannot contain
     return complete("there is no valid API key");
@@ -71,7 +81,7 @@ async function checkAddress(context: Context): Promise<[Result, string | undefin
   const { environment, globals, terminal } = context;
   try {
     const baseUrl = readBaseUrl(globals.baseUrl, environment);
-    await context.createClient({ apiKey: "checked-separately" }); // validates the address
+    await context.createClient({ apiKey: "checked-separately" }); // validates it
     const source = globals.baseUrl === undefined ? describeSource("LOYALTY_URL", terminal.env) : "--base-url";
     return [passed(`${baseUrl} (${source})`), baseUrl.replace(/\/+$/, "")];
   } catch (error) {
@@ -86,6 +96,21 @@ function checkKey({ environment, sources, terminal }: Context): [Result, string 
     return [passed(`present (${describeSource(name, terminal.env)})`), apiKey];
   } catch (error) {
     return [toFailure(error), undefined];
+  }
+}
+
+/** Two programs with different namespaces issue two cards to one user. */
+function checkNamespace({ environment, terminal }: Context): Result {
+  const name = "LOYALTY_IDEMPOTENCY_NAMESPACE";
+  try {
+    const namespace = readNamespace(environment);
+    return passed(
+      namespace === ""
+        ? `none (${name} is not set)`
+        : `${JSON.stringify(namespace)} (${describeSource(name, terminal.env)})`,
+    );
+  } catch (error) {
+    return toFailure(error);
   }
 }
 
@@ -125,28 +150,66 @@ const fixes: Readonly<Record<string, string>> = {
 
 /** Reads the reference, which needs no key (spec 4.6). */
 async function contactService(baseUrl: string, timeoutMs: number): Promise<Contact> {
-  const startedMs = Date.now();
   try {
-    const { status, headers } = await send(`${baseUrl}/api/docs/json`, timeoutMs);
+    const startedMs = Date.now();
+    const reference = await send(`${baseUrl}/api/docs/json`, timeoutMs);
     const endedMs = Date.now();
-    const service = Date.parse(headers.get("date") ?? "");
+    // A service can have its reference behind a login, or none at all.
+    const isSuspect = findOtherServer(reference) !== undefined;
+    const other = isSuspect ? findOtherServer(await readUnknownCard(baseUrl, timeoutMs)) : undefined;
+    if (other !== undefined) return { result: other };
+    const service = Date.parse(reference.headers.get("date") ?? "");
     // The service writes the date between both times, and drops the milliseconds.
     const dates = { service: service + 500, own: (startedMs + endedMs) / 2 };
-    const isRedirect = status >= 300 && status < 400;
-    const result = isRedirect
-      ? failed(
-          `it redirects (${status})`,
-          "Use the address that it redirects to: the client follows no redirects.",
-        )
-      : passed(`responds in ${endedMs - startedMs} ms`);
-    return { result, dates };
+    return { result: passed(`responds in ${endedMs - startedMs} ms`), dates };
   } catch (error) {
-    const code = getFetchFailure(error) ?? (error as Error).name;
-    const fix = /CERT|SELF_SIGNED|TLS/.test(code)
-      ? "Its certificate is not valid for this machine: set NODE_EXTRA_CA_CERTS for a private authority."
-      : (fixes[code] ?? "Do the address, a proxy and the firewall permit the connection?");
-    return { result: failed(`does not respond (${code})`, fix) };
+    return { result: describeNoResponse(getFetchFailure(error) ?? (error as Error).name, baseUrl) };
   }
+}
+
+/** A connection that never spoke HTTP: with another port or scheme it may. */
+const wrongProtocol = /^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_/;
+const closedCodes: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
+
+function describeNoResponse(code: string, baseUrl: string): Result {
+  const isHttps = baseUrl.startsWith("https:");
+  if (wrongProtocol.test(code)) {
+    const fix = isHttps
+      ? "Correct the port of the address. A service on this machine, such as that of `loyalty-cards dev`, has an address with http://."
+      : "Correct the port of the address: a program that is not a web server listens there.";
+    const detail = `the port does not speak ${isHttps ? "https" : "http"} (${code})`;
+    return { ...failed(detail, fix), exitCode: exitCodes.usage };
+  }
+  if (closedCodes.includes(code)) {
+    const fix = isHttps
+      ? "Does this port speak https? Otherwise see the log of the service."
+      : "If this port speaks https, write https:// in the address. Otherwise see the log of the service.";
+    return failed(`closes the connection without a response (${code})`, fix);
+  }
+  const fix = /CERT|SELF_SIGNED|UNABLE_TO_|TLS|ALERT/.test(code)
+    ? "Its certificate is not valid for this machine: set NODE_EXTRA_CA_CERTS for a private authority."
+    : (fixes[code] ?? "Do the address, a proxy and the firewall permit the connection?");
+  return failed(`does not respond (${code})`, fix);
+}
+
+/** What shows that the address is not that of the service. */
+function findOtherServer({ status, headers, url, hasProblem }: Received): Result | undefined {
+  if (status >= 300 && status < 400) {
+    const { origin } = new URL(url);
+    const location = headers.get("location") ?? "";
+    // Only the origin: the rest can contain a token.
+    const target = URL.canParse(location, url) ? new URL(location, url).origin : "another address";
+    const fix =
+      target === origin
+        ? "Is the path of the address correct, and does no proxy ask for a login? The client follows no redirects."
+        : `If that is your service, set the address to ${target}: the client follows no redirects.`;
+    return failed(`it redirects (${status}) to ${target}`, fix);
+  }
+  if (status !== 404 || hasProblem) return undefined;
+  return failed(
+    "another server responded at this address (404 without problem details)",
+    "Correct the address: it is the one before /api/v1.",
+  ); // spec 7
 }
 
 /** The code of a request of `send` that failed; undefined for another error. */
@@ -155,12 +218,48 @@ function getFetchFailure(error: unknown): string | undefined {
   return cause?.code ?? (name === "TimeoutError" ? name : undefined);
 }
 
-/** Without the key. */
-async function send(url: string, timeoutMs: number): Promise<Response> {
-  const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
-  await response.body?.cancel();
-  return response;
+/** A response to a request without the key. */
+interface Received {
+  status: number;
+  headers: Headers;
+  url: string;
+  /** Whether the body is problem details (RFC 9457). */
+  hasProblem: boolean;
 }
+
+/** A connection that was closed is tried again: the service may have restarted. */
+const maxAttempts = 3;
+const maxProblemBytes = 65_536;
+
+async function send(url: string, timeoutMs: number, attempt = 1): Promise<Received> {
+  try {
+    const { status, headers, body } = await fetch(url, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const isRead = status === 404 && body !== null;
+    if (!isRead) await body?.cancel();
+    const bytes = isRead ? await readBounded(body, maxProblemBytes) : undefined;
+    return { status, headers, url, hasProblem: isProblem(bytes) };
+  } catch (error) {
+    const isClosed = closedCodes.includes(getFetchFailure(error) ?? "");
+    if (!isClosed || attempt === maxAttempts) throw error;
+    return send(url, timeoutMs, attempt + 1);
+  }
+}
+
+function isProblem(bytes: Uint8Array | undefined): boolean {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes ?? []).toString("utf8"));
+    const members = ["type", "title", "status", "detail"];
+    return typeof value === "object" && value !== null && members.some((name) => name in value);
+  } catch {
+    return false;
+  }
+}
+
+const readUnknownCard = (baseUrl: string, timeoutMs: number) =>
+  send(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);
 
 function checkClock({ service, own }: { service: number; own: number }): Result {
   if (Number.isNaN(service)) return skipped("the service sends no Date header");
@@ -182,6 +281,9 @@ async function checkKeyIsAccepted(
   baseUrl: string,
   timeoutMs: number,
 ): Promise<Result> {
+  const withoutKey = await readUnknownCard(baseUrl, timeoutMs);
+  const other = findOtherServer(withoutKey);
+  if (other !== undefined) return other;
   const id = `doctor-${randomUUID()}`;
   const { response } = await client.api.GET("/passes/{id}", { params: { path: { id } } });
   const { status } = response;
@@ -191,7 +293,6 @@ async function checkKeyIsAccepted(
     return { ...failed(`the service responded ${status}`, fix), exitCode: exitCodes.keyRefused };
   }
   if (status >= 500) return failed(`the service responded ${status}`, "Run doctor again later.");
-  const withoutKey = await send(`${baseUrl}/api/v1/passes/${id}`, timeoutMs);
   if (withoutKey.status === status) {
     return warning(
       `the service responds ${status} with and without the key`,
@@ -242,7 +343,8 @@ async function checkTemplate(client: IssuingClient, templateId: string | undefin
 
 async function checkContract(baseUrl: string, timeoutMs: number): Promise<Result> {
   try {
-    const { differences } = await compareWithService(baseUrl, timeoutMs);
+    const compare = () => compareWithService(baseUrl, timeoutMs);
+    const { differences } = await compare().catch(compare); // the connection may have been closed
     if (differences.length === 0) return passed("no differences");
     const breaking = differences.filter(({ severity }) => severity === "breaking").length;
     if (breaking === 0) return passed(`compatible differences: ${differences.length}`);

@@ -1,4 +1,5 @@
 /** `issue`, `card`, `operations` and `consent`, against the mock service. */
+import { createIssuingClient, deriveIdempotencyKey } from "@loyalty-cards/issuing-client";
 import { encode } from "uqr";
 import { describe, expect, it } from "vitest";
 import { openMock, runCommand } from "./run-command.ts";
@@ -172,6 +173,39 @@ describe("operations", () => {
     expect(lines[1]).toMatch(/Z {2}redemption +-30 +90 {2}op_\w+$/);
     expect(lines[2]).toMatch(/Z {2}purchase +120 +120 {2}op_\w+$/);
     expect(await runJson("operations", id, "--limit", "1")).toMatchObject([{ type: "redemption" }]);
+  });
+});
+
+describe("the namespace", () => {
+  it("is that of LOYALTY_IDEMPOTENCY_NAMESPACE, so that the command and a program issue one card", async () => {
+    const { env, service } = await openMock();
+    const named = { ...env, LOYALTY_IDEMPOTENCY_NAMESPACE: "staging" };
+    const { stdout } = await runCommand([...issueAnna, "--json"], { env: named });
+    const loyalty = createIssuingClient({
+      baseUrl: env["LOYALTY_URL"] ?? "",
+      apiKey: service.apiKeys.website,
+      idempotencyNamespace: "staging",
+    });
+    const request = { customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } } };
+    const card = await loyalty.issueCard("tpl_bakery", request, { userId: "7" });
+    expect(JSON.parse(stdout).id).toBe(card.id);
+    const { stdout: other } = await runCommand([...issueAnna, "--json"], { env });
+    expect(JSON.parse(other).id).not.toBe(card.id);
+  });
+
+  it("has no other fallback than none, and must not be blank", async () => {
+    const { env } = await openMock();
+    const run = (namespace?: string) =>
+      runCommand([...issueAnna, "--dry-run", "--json"], {
+        env: { ...env, ...(namespace !== undefined && { LOYALTY_IDEMPOTENCY_NAMESPACE: namespace }) },
+      });
+    const [unset, empty, blank] = await Promise.all([run(), run(""), run(" ")]);
+    const key = await deriveIdempotencyKey({ templateId: "tpl_bakery", userId: "7" });
+    expect([JSON.parse(unset.stdout).idempotencyKey, JSON.parse(empty.stdout).idempotencyKey]).toEqual([
+      key,
+      key,
+    ]);
+    expect(blank).toMatchObject({ code: 2, stderr: expect.stringContaining("NAMESPACE is blank") });
   });
 });
 

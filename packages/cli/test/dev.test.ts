@@ -69,10 +69,23 @@ describe("dev", () => {
       LOYALTY_URL: url,
       LOYALTY_API_KEY: "mock_website_key",
       LOYALTY_TEMPLATE_ID: "tpl_mock",
+      LOYALTY_IDEMPOTENCY_NAMESPACE: "",
     });
     expect(stderr).toContain(`Console    ${url}/console\n`);
     expect(stderr).toMatch(/\nStopped\.\n$/);
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it("prints the namespace of the environment or .env, which programs need for the same keys", async () => {
+    const running = start(["dev", "--port", "0"], { env: { LOYALTY_IDEMPOTENCY_NAMESPACE: "my staging" } });
+    await running.waitFor(/LOYALTY_IDEMPOTENCY_NAMESPACE.*\n/);
+    running.interrupt();
+    const { stdout } = await running.exit;
+    expect(parseEnv(stdout)).toMatchObject({ LOYALTY_IDEMPOTENCY_NAMESPACE: "my staging" });
+    const cwd = createFolder();
+    writeFileSync(join(cwd, ".env"), "LOYALTY_IDEMPOTENCY_NAMESPACE=staging\n");
+    const { ready } = await startDev([], { cwd });
+    expect(ready).toMatchObject({ idempotencyNamespace: "staging" });
   });
 
   it("prints a request that issues a card, also with a template that has required fields, in 80 columns", async () => {

@@ -2,8 +2,9 @@
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Check } from "../src/service-checks.ts";
@@ -50,8 +51,11 @@ describe("doctor", () => {
     const { env, service } = await openMock();
     const before = JSON.stringify(service.snapshot());
     const { code, statuses, byName, stderr } = await runDoctor({ env });
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(statuses).toEqual(Array(7).fill("passed"));
+    expect([code, stderr]).toEqual([
+      0,
+      "doctor issues no card: it sends only requests that change nothing.\n",
+    ]);
+    expect(statuses).toEqual(Array(8).fill("passed"));
     expect(byName["template"]?.detail).toBe("tpl_bakery exists");
     expect(JSON.stringify(service.snapshot())).toBe(before);
   });
@@ -95,7 +99,7 @@ describe("doctor", () => {
 
   it.each([
     ["http://cards.example.com", /https/],
-    ["cards.example.com", /not a URL/],
+    ["cards.example.com", /no scheme/],
   ])("rejects the address %s without sending anything", async (address, detail) => {
     const { byName } = await runDoctor({ env: { LOYALTY_URL: address, LOYALTY_API_KEY: "lk_1" } });
     expect(byName["address"]?.detail + (byName["address"]?.fix ?? "")).toMatch(detail);
@@ -206,12 +210,147 @@ describe("doctor", () => {
     expect(paths.filter((path) => path.includes("tpl_bakery"))).toEqual([]);
   });
 
-  it("reports a redirect, which the client does not follow", async () => {
-    const env = await openServiceWith(() => 404);
-    const redirecting = await openService((_request, response) => {
-      response.writeHead(301, { location: env.LOYALTY_URL }).end();
+  it("names a redirect as the cause, with the origin of its target and nothing else of it", async () => {
+    const keys: unknown[] = [];
+    const env = await openService((request, response) => {
+      keys.push(request.headers.authorization);
+      response.writeHead(301, { location: "https://www.example.com/login?token=secret" }).end();
     });
-    expect((await runDoctor({ env: redirecting })).byName["service"]).toMatchObject({ status: "failed" });
+    const { code, byName, stdout } = await runDoctor({ env });
+    expect(code).toBe(1);
+    expect(byName["service"]).toEqual({
+      status: "failed",
+      detail: "it redirects (301) to https://www.example.com",
+      fix: "If that is your service, set the address to https://www.example.com: the client follows no redirects.",
+    });
+    expect(byName["key accepted"]?.status).toBe("skipped");
+    expect(stdout).not.toContain("token");
+    expect(keys).toEqual([undefined, undefined]);
+  });
+
+  it("asks about a path and a login when the target of a redirect has the same origin", async () => {
+    const env = await openService((_request, response) =>
+      response.writeHead(302, { location: "/login" }).end(),
+    );
+    expect((await runDoctor({ env })).byName["service"]).toMatchObject({
+      detail: `it redirects (302) to ${env.LOYALTY_URL}`,
+      fix: expect.stringContaining("path of the address"),
+    });
+  });
+
+  it("checks a service whose reference redirects to a login", async () => {
+    const { env, url } = await openMock();
+    const proxy = await openService(async (request, response) => {
+      if (request.url === "/api/docs/json") return void response.writeHead(302, { location: "/login" }).end();
+      const { authorization } = request.headers;
+      const { status } = await fetch(`${url}${request.url}`, {
+        headers: authorization ? { authorization } : {},
+      });
+      response
+        .writeHead(status, { "content-type": "application/problem+json" })
+        .end(JSON.stringify({ status }));
+    });
+    const { byName } = await runDoctor({ env: { ...proxy, LOYALTY_API_KEY: env["LOYALTY_API_KEY"] } });
+    expect([byName["service"]?.status, byName["key accepted"]?.status]).toEqual(["passed", "passed"]);
+  });
+
+  it.each([
+    ["everywhere", () => true],
+    ["at the paths of the API only", (path: string) => path !== "/api/docs/json"],
+  ])("says that another server responded for a 404 without problem details %s", async (_place, isMissing) => {
+    const env = await openService((request, response) => {
+      if (isMissing(request.url ?? ""))
+        response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not Found</h1>");
+      else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(openapi));
+    });
+    const { code, byName } = await runDoctor({ env });
+    expect(code).toBe(1);
+    expect(Object.values(byName).filter(({ status }) => status === "failed")).toEqual([
+      {
+        status: "failed",
+        detail: "another server responded at this address (404 without problem details)",
+        fix: "Correct the address: it is the one before /api/v1.",
+      },
+    ]);
+  });
+
+  it("tries a connection that was closed again, for each of its requests", async () => {
+    const { env, url } = await openMock();
+    const seen = new Set<string>();
+    const flaky = await openService(async (request, response) => {
+      const { authorization } = request.headers;
+      const kind = `${request.method} ${request.url?.replace(/doctor-[\w-]+/, "")} ${authorization}`;
+      const isFirst = !seen.has(kind);
+      seen.add(kind);
+      if (isFirst) return void request.socket.destroy();
+      const body = request.method === "POST" ? { body: await text(request) } : {};
+      const passed = await fetch(`${url}${request.url}`, {
+        method: request.method ?? "GET",
+        headers: { ...(authorization && { authorization }), "content-type": "application/json" },
+        ...body,
+      });
+      const { status, headers } = passed;
+      response.writeHead(status, { "content-type": headers.get("content-type") ?? "" });
+      response.end(await passed.text());
+    });
+    const { code, statuses } = await runDoctor({
+      env: { ...flaky, LOYALTY_API_KEY: env["LOYALTY_API_KEY"] },
+    });
+    expect([code, statuses]).toEqual([0, Array(8).fill("passed")]);
+    expect(seen.size).toBeGreaterThanOrEqual(5);
+  });
+
+  it("names a port that always closes the connection, and asks for the scheme", async () => {
+    const env = await openService((request) => request.socket.destroy());
+    expect((await runDoctor({ env })).byName["service"]).toEqual({
+      status: "failed",
+      detail: "closes the connection without a response (UND_ERR_SOCKET)",
+      fix: "If this port speaks https, write https:// in the address. Otherwise see the log of the service.",
+    });
+  });
+
+  it("names a port that does not speak https as a problem of the configuration", async () => {
+    const { LOYALTY_URL, ...others } = await openServiceWith(() => 404);
+    const { code, byName } = await runDoctor({
+      env: { ...others, LOYALTY_URL: LOYALTY_URL.replace("http:", "https:") },
+    });
+    expect(code).toBe(2);
+    expect(byName["service"]).toEqual({
+      status: "failed",
+      detail: expect.stringMatching(/^the port does not speak https \((EPROTO|ERR_SSL_\w+)\)$/),
+      fix: expect.stringMatching(/^Correct the port.*http:\/\//),
+      exitCode: 2,
+    });
+  });
+
+  it("names a port where no web server listens as a problem of the configuration", async () => {
+    const server = createTcpServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2\r\n"));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const env = { LOYALTY_URL: `http://127.0.0.1:${port}`, LOYALTY_API_KEY: "lk_1" };
+    const { code, byName } = await runDoctor({ env });
+    expect([code, byName["service"]?.detail]).toEqual([
+      2,
+      "the port does not speak http (HPE_INVALID_CONSTANT)",
+    ]);
+  });
+
+  it("shows the namespace and where it is set", async () => {
+    const { env } = await openMock();
+    expect((await runDoctor({ env })).byName["namespace"]?.detail).toBe(
+      "none (LOYALTY_IDEMPOTENCY_NAMESPACE is not set)",
+    );
+    const cwd = createFolder();
+    writeFileSync(join(cwd, ".env"), "LOYALTY_IDEMPOTENCY_NAMESPACE=staging\n");
+    expect((await runDoctor({ env, cwd })).byName["namespace"]?.detail).toBe(
+      '"staging" (LOYALTY_IDEMPOTENCY_NAMESPACE in .env)',
+    );
+    const blank = { ...env, LOYALTY_IDEMPOTENCY_NAMESPACE: " " };
+    expect((await runDoctor({ env: blank })).byName["namespace"]).toMatchObject({
+      status: "failed",
+      detail: "LOYALTY_IDEMPOTENCY_NAMESPACE is blank",
+    });
   });
 
   it("fails for a breaking difference of the contract", async () => {

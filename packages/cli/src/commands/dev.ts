@@ -5,6 +5,7 @@ import type { Exchange, MockServer, Seed } from "@loyalty-cards/mock-server/node
 import { type Command, InvalidArgumentError } from "commander";
 import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
+import { readNamespace } from "../configuration.ts";
 import { formatJson, formatTable, style, Text, text } from "../printable.ts";
 import { knownTypes } from "../webhook/events.ts";
 import { defaultSecretVariable } from "../webhook/receiver.ts";
@@ -113,8 +114,9 @@ async function runExec(context: Context, options: ServerOptions, words: string[]
   );
   const [program = "", ...args] = words;
   const secret = forwarded && { [defaultSecretVariable]: forwarded.secret }; // a data file can have older endpoints
+  const namespace = { LOYALTY_IDEMPOTENCY_NAMESPACE: readNamespace(context.environment) };
   try {
-    return await runCommand(server, program, args, { ...createEnvironment(server), ...secret });
+    return await runCommand(server, program, args, { ...createEnvironment(server), ...namespace, ...secret });
   } catch (error) {
     throw new CommandError(`The command cannot be run: ${(error as Error).message}.`, 127);
   } finally {
@@ -202,11 +204,13 @@ function printReady(
   forwarded: Forwarded | undefined,
 ): void {
   const { apiKeys, templateId, endpoints } = service;
+  const idempotencyNamespace = readNamespace(environment);
   const consoleUrl = `${url}/console`;
   const lines = [
     `LOYALTY_URL=${url}`,
     `LOYALTY_API_KEY=${apiKeys.website}`,
     `LOYALTY_TEMPLATE_ID=${templateId}`,
+    `LOYALTY_IDEMPOTENCY_NAMESPACE=${quoteVariable(idempotencyNamespace)}`,
     ...(forwarded ? [`LOYALTY_WEBHOOK_URL=${forwarded.url}`] : []),
   ];
   const secret = forwarded?.secret ?? endpoints[0]?.secret;
@@ -235,6 +239,7 @@ function printReady(
       baseUrl: url,
       apiKeys,
       templateId,
+      idempotencyNamespace,
       console: consoleUrl,
       ...(forwarded && { forwarded }),
     },
@@ -246,6 +251,9 @@ function printReady(
     print.info("");
   }
 }
+
+/** For .env and shells. */
+const quoteVariable = (value: string) => (/^[\w.:/-]*$/.test(value) ? value : `"${value}"`);
 
 /** A request to paste into another terminal. It needs nothing but curl, so that it works in an empty folder. */
 async function describeFirstCard({ url, service }: MockServer): Promise<Text> {

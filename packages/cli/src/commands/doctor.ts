@@ -12,6 +12,7 @@ export function addDoctorCommand(program: Command, cli: Cli): void {
     .option("--template <id>", "template to check (default: LOYALTY_TEMPLATE_ID)");
   addExamples(doctor, "loyalty-cards doctor", "loyalty-cards doctor --template tpl_bakery --json");
   setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {
+    context.print.info("doctor issues no card: it sends only requests that change nothing.");
     const { checkService } = await import("../service-checks.ts");
     const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
     context.print.data({ checks }, () => formatChecks(checks));
