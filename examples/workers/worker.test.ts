@@ -109,6 +109,12 @@ it("accepts a test event, rejects a forgery, and accepts a duplicate without eff
   expect(await readCard("card_duplicates")).toEqual({ balance: 5 });
 });
 
+it("responds 503 to a balance that is not a number, and accepts a type that it does not use", async () => {
+  const event = createEvent("evt_text", "card_text", 0, 5);
+  expect(await deliver({ ...event, data: { ...event.data, balance: "5" } })).toBe(503);
+  expect(await deliver({ ...event, id: "evt_later", type: "card.renamed" })).toBe(204);
+});
+
 it("stores the newest balance when events arrive concurrently and out of order", async () => {
   const events = Array.from({ length: 20 }, (_, second) =>
     createEvent(`evt_o${second}`, "card_order", second, second),

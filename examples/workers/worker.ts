@@ -30,9 +30,15 @@ async function put({ CARDS }: Env, event: WebhookEvent): Promise<"stored" | "dup
   return kept.length > 0 && kept.every((what) => what === "duplicate") ? "duplicate" : "stored";
 }
 
-/** A consent belongs to all cards of a customer, a ping to none. Events with unexpected data are logged. */
+/**
+ * A consent belongs to all cards of a customer, a ping and types that are not used to none.
+ * @throws for unexpected data: the response is 503, and the service delivers again.
+ */
 function getCardIds(event: WebhookEvent): string[] {
-  if (!isKnownEvent(event)) return [];
+  if (!isKnownEvent(event)) {
+    if (!["balance.changed", "tier.changed", "consent.changed"].includes(event.type)) return [];
+    throw new Error(`The event ${event.id} has unexpected data.`);
+  }
   if (event.type === "balance.changed" || event.type === "tier.changed") return [event.data.passId];
   return event.type === "consent.changed" ? event.data.passIds : [];
 }

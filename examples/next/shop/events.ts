@@ -16,7 +16,9 @@ export function workOnEvents(): Promise<void> {
         "tier.changed": (event, delivery) =>
           delivery.write((database) => {
             const { passId, tier } = event.data; // the specification does not define the type of a level
-            if (tier === null || typeof tier === "string") set(database, event, passId, "tier", tier);
+            if (tier !== null && typeof tier !== "string")
+              throw new TypeError(`The level in the event ${event.id} is not text.`); // kept as a dead letter
+            set(database, event, passId, "tier", tier);
           }),
         "consent.changed": (event, delivery) =>
           delivery.write((database) => {
