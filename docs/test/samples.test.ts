@@ -25,6 +25,11 @@ it("a sample has no fallback for the namespace of the idempotency keys, which th
   expect(findLines(/LOYALTY_IDEMPOTENCY_NAMESPACE\W*(\?\?|\|\||:-)/)).toEqual([]);
 });
 
+it("a sample ignores no event of a type that it handles: without unexpectedData such an event is delivered again", () => {
+  expect(findLines(/\bunexpectedData: (async )?\(.*\) => (\{\}|undefined|void 0)/)).toEqual([]);
+  expect(findLines(/\bif \(!isKnownEvent\(\w+\)\) return/)).toEqual([]);
+});
+
 it("a sample has no key and no secret in the arguments of a command, which other users of the machine see", () => {
   expect(findLines(/(^|\s)(-H|--header|-u|--user|--oauth2-bearer)[\s=].*(Bearer|KEY|SECRET|TOKEN)/)).toEqual(
     [],
