@@ -1,5 +1,5 @@
 /** The files of `@loyalty-cards/contract`: the document, a JSON Schema per event, the signature vectors, and request collections. */
-import { getProperty, isRecord, type Json, recordIn, resolved, resolvePointer } from "./served-document.ts";
+import { getProperty, isRecord, type Json, recordIn, resolved, resolvePointer } from "./document.ts";
 
 /** A vector of `openapi/vectors/signatures.json`. */
 interface Vector {

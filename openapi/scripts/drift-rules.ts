@@ -13,22 +13,43 @@ export const driftRules = {
   // Operations and events.
   "operation-removed": { severity: "breaking", reason: "The client calls this operation." },
   "event-removed": { severity: "breaking", reason: "Handlers of this event are no longer called." },
+  "base-path-changed": {
+    severity: "breaking",
+    reason: "The client sends its requests below /api/v1 of its baseUrl.",
+  },
+  "signature-changed": {
+    severity: "breaking",
+    reason: "Receivers reject a delivery without a v1 signature.",
+  },
   "authentication-changed": { severity: "breaking", reason: "The client sends Authorization: Bearer." },
   "media-type-changed": { severity: "breaking", reason: "The client sends and reads JSON." },
   "request-body-removed": { severity: "breaking", reason: "The client sends this body." },
   "request-body-added": { severity: "breaking", reason: "The client sends no body here." },
   "response-body-removed": { severity: "breaking", reason: "The client reads this body." },
   "success-status-changed": { severity: "compatible", reason: "The client accepts every 2xx status." },
+  "status-removed": {
+    severity: "breaking",
+    reason: "The client expects it: a success, or the status of an error that the specification names.",
+  },
   "status-added": { severity: "compatible", reason: "The client has an error code for every status." },
   "list-wrapper-changed": {
     severity: "compatible",
     reason: "listOperations reads the list in this form too.",
   },
-  // Parameters.
-  "parameter-added": { severity: "compatible", reason: "The client can omit it." },
-  "parameter-removed": { severity: "breaking", reason: "The client sends it and expects its effect." },
-  "parameter-required": { severity: "breaking", reason: "The client does not always send it." },
-  "parameter-optional": { severity: "compatible", reason: "The client can continue to send it." },
+  // Parameters of requests, and headers of deliveries.
+  "parameter-added": { severity: "compatible", reason: "The client can omit it; receivers ignore it." },
+  "parameter-removed": {
+    severity: "breaking",
+    reason: "The client sends it and expects its effect; receivers read it.",
+  },
+  "parameter-required": {
+    severity: { request: "breaking", response: "compatible" },
+    reason: "The client does not always send it; receivers get more than they expect.",
+  },
+  "parameter-optional": {
+    severity: { request: "compatible", response: "breaking" },
+    reason: "The client can continue to send it; receivers expect it.",
+  },
   "always-sent-required": { severity: "compatible", reason: "The client always sends it." },
   // Properties of objects.
   "property-added": {
@@ -84,7 +105,14 @@ export const driftRules = {
   },
   "limit-loosened": { severity: "compatible", reason: "Requests stay valid; no reader depends on a limit." },
   "format-changed": { severity: "breaking", reason: "The text has another format." },
-  "format-added": { severity: "compatible", reason: "A format describes the text and does not restrict it." },
+  "format-added": {
+    severity: { request: "breaking", response: "compatible" },
+    reason: "Texts in another format are rejected; readers get fewer values.",
+  },
+  "format-expected": {
+    severity: "compatible",
+    reason: "The service issued the ids, and rejects a malformed phone or email in any case.",
+  },
 } as const satisfies Record<
   string,
   { severity: DriftSeverity | Record<Direction, DriftSeverity>; reason: string }

@@ -5,9 +5,10 @@ import { dirname, join, posix } from "node:path";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { contractFiles } from "./contract.ts";
+import { getProperty, type Json, recordIn, UnusableDocumentError } from "./document.ts";
+import { fetchDocument } from "./document-reader.ts";
 import { compareContracts, formatDrift } from "./drift.ts";
 import { schemaTypes } from "./schema-types.ts";
-import { fetchDocument, getProperty, type Json, recordIn } from "./served-document.ts";
 import { completeControlDocument, controlValidators, requestValidators } from "./validators.ts";
 import { patchYaml } from "./yaml-patch.ts";
 
@@ -37,8 +38,12 @@ export async function generate(args: readonly string[], { folder, print }: Gener
   let yaml = before;
   if (values.from !== undefined) {
     const drift = compareContracts(parse(before), await fetchDocument(values.from));
-    yaml = patchYaml(before, drift.contract);
     for (const line of formatDrift(drift)) print(line);
+    if (Object.keys(recordIn(drift.contract, "webhooks")).length === 0)
+      throw new UnusableDocumentError(
+        "The service's document has none of the events, and openapi.yaml needs one.",
+      );
+    yaml = patchYaml(before, drift.contract);
   }
 
   const files = {

@@ -1,7 +1,7 @@
 /** Compiles schemas to functions at build time, so that the mock server compiles nothing when it starts. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
-import { type Json, recordIn } from "./served-document.ts";
+import { type Json, recordIn } from "./document.ts";
 
 const toBanner = (source: string) =>
   `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n`;

@@ -1,7 +1,7 @@
 /** Updates the YAML file of the contract, and preserves comments, order and unchanged lines. */
 import { isDeepStrictEqual } from "node:util";
 import { type Document, isMap, type Node, parse, parseDocument, visit } from "yaml";
-import { isRecord } from "./served-document.ts";
+import { isRecord } from "./document.ts";
 
 type Path = readonly string[];
 type Change = { path: Path; kind: "added" | "removed" | "changed"; value?: unknown };

@@ -343,18 +343,14 @@ async function checkTemplate(client: IssuingClient, templateId: string | undefin
 
 async function checkContract(baseUrl: string, timeoutMs: number): Promise<Result> {
   try {
-    const compare = () => compareWithService(baseUrl, timeoutMs);
-    const { differences } = await compare().catch(compare); // the connection may have been closed
+    const { differences } = await compareWithService(baseUrl, timeoutMs);
     if (differences.length === 0) return passed("no differences");
     const breaking = differences.filter(({ severity }) => severity === "breaking").length;
     if (breaking === 0) return passed(`compatible differences: ${differences.length}`);
     const fix = "`loyalty-cards drift` prints them with their reasons.";
     return failed(`breaking differences: ${breaking}`, fix);
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    return warning(
-      "the service serves no OpenAPI document at /api/docs/json",
-      "Is the path of the address correct?",
-    );
+    const { detail, fix } = toFailure(error);
+    return warning(detail, fix || "Is the path of the address correct?");
   }
 }

@@ -5,6 +5,7 @@ import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Check } from "../src/service-checks.ts";
@@ -366,10 +367,38 @@ describe("doctor", () => {
   it("warns about a service without a document", async () => {
     const { env, service } = await openMock();
     const { byName } = await runDoctor({ env: { ...env, LOYALTY_URL: `${env["LOYALTY_URL"]}/below` } });
-    expect(byName["contract"]?.status).toBe("warning");
+    expect(byName["contract"]).toEqual({
+      status: "warning",
+      detail: `${env["LOYALTY_URL"]}/below/api/docs/json responded 404`,
+      fix: "Pass the baseUrl of the client, without /api/v1.",
+    });
     expect(service.warnings()).toEqual([]);
   });
+
+  it("warns about a document that takes too much work to compare", async () => {
+    const env = await openService((_request, response) => response.end(JSON.stringify(doubled)));
+    expect((await runDoctor({ env })).byName["contract"]).toEqual({
+      status: "warning",
+      detail: "The document needs more than 500,000 steps of comparison",
+      fix: "Its schemas are too large, or refer to each other too often.",
+    });
+  });
 });
+
+const referTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+/** 30 schemas, each of which has the next one twice: 2^30 schemas for whoever reads them one by one. */
+const doublings = Object.fromEntries(
+  Array.from({ length: 30 }, (_, index) => [`A${index}`, { allOf: Array(2).fill(referTo(`A${index + 1}`)) }]),
+);
+const { Card, ...otherSchemas } = openapi.components.schemas;
+const withCard = (...allOf: object[]) => ({
+  ...openapi,
+  components: {
+    ...openapi.components,
+    schemas: { ...otherSchemas, ...doublings, A30: {}, Card: { allOf: [Card, ...allOf] } },
+  },
+});
+const doubled = withCard(referTo("A0"));
 
 const { "/passes/{id}/consent": _, ...otherPaths } = openapi.paths;
 const withoutConsent = { ...openapi, paths: otherPaths };
@@ -418,6 +447,26 @@ describe("drift", () => {
     ["a document of another service", { openapi: "3.1.0", paths: {} }],
   ])("exits with 2 for %s", async (_name, document) => {
     expect(await (await serve(document))()).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it.each([
+    ["takes too much work", JSON.stringify(doubled), /needs more than 500,000 steps/],
+    ["has an invalid reference", JSON.stringify(withCard(referTo("%zz"))), /refers to "#\/.*%zz"/],
+    ["is nested deeply", "[".repeat(100_000), /is nested more than 200 levels deep/],
+    ["is large after decompression", gzipSync(Buffer.alloc(2 ** 26, " ")), /is larger than 16 MiB/],
+  ])("exits with 2 and says that a document %s", async (_name, body, message) => {
+    const { LOYALTY_URL } = await openService((_request, response) => {
+      response.writeHead(200, typeof body === "string" ? {} : { "content-encoding": "gzip" }).end(body);
+    });
+    const { code, stdout, stderr } = await runCommand(["drift", "--from", LOYALTY_URL]);
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
+  });
+
+  it("escapes the control characters of a document", async () => {
+    const document = structuredClone(withAnotherProperty);
+    document.components.schemas.Card.properties["\u001b]52;c;x\u0007"] = {};
+    const { stdout } = await (await serve(document))();
+    expect(stdout).toContain("Card.\\u001b]52;c;x\\u0007: an optional property is added");
   });
 
   it("does not print a password in the address", async () => {

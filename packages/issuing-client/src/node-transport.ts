@@ -6,7 +6,6 @@ import {
   fetchTransport,
   type Transport,
   type TransportResponse,
-  toHeaders,
   tooLongError,
   UnreadableBodyError,
 } from "./transport.ts";
@@ -146,8 +145,7 @@ class NodeResponse implements TransportResponse {
   }
 
   headers(): Headers {
-    const { headers } = this.#message;
-    return toHeaders(Object.keys(headers).map((name) => [name, getHeader(headers, name) ?? ""]));
+    return toHeaders(this.#message.headers);
   }
 
   async text(maxBytes: number): Promise<string> {
@@ -178,6 +176,11 @@ function readMessage(message: NodeMessage, maxBytes: number): Promise<Uint8Array
 function getHeader(headers: NodeHeaders, name: string): string | null {
   const value = headers[name];
   return Array.isArray(value) ? value.join(", ") : (value ?? null);
+}
+
+function toHeaders(headers: NodeHeaders): Headers {
+  const pairs = Object.keys(headers).map((name): [string, string] => [name, getHeader(headers, name) ?? ""]);
+  return new Headers(pairs);
 }
 
 interface Zlib {

@@ -32,16 +32,20 @@ export function addDriftCommand(program: Command, cli: Cli): void {
 
 /** Compares the document that the service serves. @throws {CommandError} when it serves none. */
 export async function compareWithService(baseUrl: string, timeoutMs: number) {
-  const [{ compareContracts }, { fetchDocument, UnusableDocumentError }, { default: contract }] =
+  const [{ compareContracts }, { UnusableDocumentError }, { fetchDocument }, { default: contract }] =
     await Promise.all([
       import("@loyalty-cards/openapi/drift"),
-      import("@loyalty-cards/openapi/served-document"),
+      import("@loyalty-cards/openapi/document"),
+      import("@loyalty-cards/openapi/document-reader"),
       import("@loyalty-cards/openapi/openapi.json", { with: { type: "json" } }),
     ]);
+  const read = () => fetchDocument(baseUrl, { timeoutMs });
   try {
-    const served = await fetchDocument(baseUrl, (input) =>
-      fetch(input, { signal: AbortSignal.timeout(timeoutMs) }),
-    );
+    const served = await read().catch((error: Error) => {
+      const isClosed = error.cause instanceof Error && error.cause.name !== "TimeoutError";
+      if (isClosed) return read(); // by a service that restarts or limits its connections
+      throw error;
+    });
     return compareContracts(contract, served);
   } catch (error) {
     if (error instanceof UnusableDocumentError) throw new CommandError(error.message);
