@@ -78,6 +78,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
         "client, receiver and inboxes against every service that contradicts docs/assumptions.md (UNKNOWN_SERVICE_SEED=N, UNKNOWN_SERVICE_ONLY=NAME)",
       commands: ["UNKNOWN_SERVICE_SAMPLE=all npx vitest run --project slow docs/test/unknown-service"],
     },
+    "hostile-service": {
+      description:
+        "the client over each transport against 20 000 hostile responses, with and without undici (HOSTILE_SEED=N)",
+      commands: ["HOSTILE_RESPONSES=20000 npx vitest run --project integration hostile-service"],
+    },
     crash: {
       description: "kills 200 sign-ups at random points and counts the cards",
       commands: [script("packages/issuing-client/test/crash.ts")],

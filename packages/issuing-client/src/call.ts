@@ -56,6 +56,8 @@ export class Call {
   /** Aborted when the last caller has left: with the caller's reason, or with a {@link TimeLimitError} at its deadline. */
   readonly signal = new CallSignal();
   attempts = 0;
+  /** Whether the last attempt has ended with a response: the callers get it, although one may leave meanwhile. */
+  hasResponse = false;
   /** Callers that still wait. */
   callers: readonly Caller[];
   #outcome: Outcome = "not-sent";
@@ -113,6 +115,7 @@ export class Call {
     const { signal, endsAtMs } = caller;
     if (!this.callers.includes(caller)) this.callers = [...this.callers, caller];
     return waitWithin({ clock, endsAtMs: () => endsAtMs, signal }, result, (reason) => {
+      if (this.hasResponse) return result;
       if (this.callers.length > 1) {
         this.callers = this.callers.filter((other) => other !== caller);
         return undefined;

@@ -6,6 +6,7 @@ import {
   fetchTransport,
   type Transport,
   type TransportResponse,
+  toHeaders,
   tooLongError,
   UnreadableBodyError,
 } from "./transport.ts";
@@ -145,7 +146,8 @@ class NodeResponse implements TransportResponse {
   }
 
   headers(): Headers {
-    return toHeaders(this.#message.headers);
+    const { headers } = this.#message;
+    return toHeaders(Object.keys(headers).map((name) => [name, getHeader(headers, name) ?? ""]));
   }
 
   async text(maxBytes: number): Promise<string> {
@@ -176,11 +178,6 @@ function readMessage(message: NodeMessage, maxBytes: number): Promise<Uint8Array
 function getHeader(headers: NodeHeaders, name: string): string | null {
   const value = headers[name];
   return Array.isArray(value) ? value.join(", ") : (value ?? null);
-}
-
-function toHeaders(headers: NodeHeaders): Headers {
-  const pairs = Object.keys(headers).map((name): [string, string] => [name, getHeader(headers, name) ?? ""]);
-  return new Headers(pairs);
 }
 
 interface Zlib {

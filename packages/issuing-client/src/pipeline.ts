@@ -43,13 +43,13 @@ export function createPipeline(settings: Settings) {
       const result = await sendWithRetries(call, url, request, retryOptions);
       if (isFailure(result)) return result;
 
+      // The card may be issued: what listeners do, such as an abort, has no effect from here on.
+      call.hasResponse = true;
       notifyDeprecation(call, result);
       for (const { onResponse } of call.callers) {
-        if (onResponse !== undefined) notify(onResponse, toMeta(call, result));
+        if (onResponse !== undefined) notify(() => onResponse(toMeta(call, result)), undefined);
       }
-      // The listener may have aborted the call. A deadline that passed meanwhile does not matter any more.
-      const { aborted, reason } = call.signal;
-      return aborted && !(reason instanceof TimeLimitError) ? { error: reason } : result;
+      return result;
     } catch (error) {
       return { error };
     }

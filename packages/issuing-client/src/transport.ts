@@ -130,9 +130,10 @@ export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   return (url, { method, headers, body = null }) => {
     const controller = new AbortController();
     const { signal } = controller;
+    const abort = (reason: unknown) => controller.abort(reason);
     return {
-      response: sendByFetch(fetch, url, { method, headers, body, redirect: "manual", signal }),
-      abort: (reason) => controller.abort(reason),
+      response: sendByFetch(fetch, url, { method, headers, body, redirect: "manual", signal }, abort),
+      abort,
     };
   };
 }
@@ -141,16 +142,19 @@ async function sendByFetch(
   fetch: Fetch,
   url: string,
   init: Parameters<Fetch>[1],
+  abort: (reason: unknown) => void,
 ): Promise<TransportResponse> {
-  return new FetchResponse(await fetch(url, init));
+  return new FetchResponse(await fetch(url, init), abort);
 }
 
 class FetchResponse implements TransportResponse {
   readonly status: number;
   readonly #response: FetchedResponse;
+  readonly #abort: (reason: unknown) => void;
 
-  constructor(response: FetchedResponse) {
+  constructor(response: FetchedResponse, abort: (reason: unknown) => void) {
     this.#response = response;
+    this.#abort = abort;
     // Some runtimes hide the status of a redirect.
     this.status = response.type === "opaqueredirect" ? 300 : response.status;
   }
@@ -160,10 +164,19 @@ class FetchResponse implements TransportResponse {
   }
 
   headers(): Headers {
-    return new Headers([...this.#response.headers]);
+    return toHeaders(this.#response.headers);
   }
 
   async text(maxBytes: number): Promise<string> {
+    try {
+      return await this.#read(maxBytes);
+    } finally {
+      // fetch hides the body of a 204, 205 or 304, and what follows the end of a compressed one; both would keep the connection.
+      this.discard();
+    }
+  }
+
+  async #read(maxBytes: number): Promise<string> {
     const response = this.#response;
     if (response.body === null || this.#hasLengthWithin(maxBytes)) return response.text();
     const bytes = await readBounded(toChunks(response.body), maxBytes);
@@ -177,7 +190,24 @@ class FetchResponse implements TransportResponse {
     return length !== null && Number(length) <= maxBytes && this.header("content-encoding") === null;
   }
 
+  /** Cancelling the body is not enough: it can be hidden. */
   discard(): void {
-    this.#response.body?.cancel?.().catch(() => {});
+    this.#abort(discarded);
   }
+}
+
+/** One for all: the default reason, a DOMException, has a stack and is slow. */
+const discarded = new Error("The response was read or is not needed.");
+
+/** Leaves out names and values that `Headers` does not accept, but that parsers do. */
+export function toHeaders(pairs: Iterable<[string, string]>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of pairs) {
+    try {
+      headers.append(name, value);
+    } catch {
+      // The rest of the response is usable.
+    }
+  }
+  return headers;
 }

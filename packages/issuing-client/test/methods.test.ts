@@ -261,19 +261,49 @@ describe("the caller's objects and listeners", () => {
     ]);
   });
 
-  it("returns the card when onResponse or onEvent throws or rejects", async () => {
+  it("returns the card when onEvent throws or rejects", async () => {
     const listeners = [
       () => {
         throw new Error("metrics down");
       },
       async () => Promise.reject(new Error("metrics down")),
     ];
-    for (const listener of listeners) {
-      const { client } = scripted([json(card, 201)], { onEvent: listener });
-      expect((await client.issueCard(template.id, signUp, { userId: 1, onResponse: listener })).id).toBe(
-        "card_1",
-      );
+    for (const onEvent of listeners) {
+      const { client } = scripted([json(card, 201)], { onEvent });
+      expect((await client.issueCard(template.id, signUp, { userId: 1 })).id).toBe("card_1");
     }
+  });
+
+  const endings: Record<string, (setup: { controller: AbortController; block(): void }) => unknown> = {
+    throws: () => {
+      throw new Error("metrics down");
+    },
+    rejects: () => Promise.reject(new Error("metrics down")),
+    "never settles": () => new Promise(() => {}),
+    "aborts the call": ({ controller }) => controller.abort(new Error("left")),
+    "aborts the call in a microtask": ({ controller }) => queueMicrotask(() => controller.abort()),
+    "takes the rest of the deadline": ({ block }) => block(),
+  };
+
+  it.each(Object.entries(endings))(
+    "returns an issued card to each of two callers when onResponse of one %s",
+    async (_name, end) => {
+      const { client, clock, requests } = scripted([json(card, 201)]);
+      const controller = new AbortController();
+      const onResponse = () => end({ controller, block: () => clock.advance(60_000) }) as undefined;
+      const options = { userId: 1, signal: controller.signal, onResponse };
+      const calls = [options, { userId: 1 }].map((own) => client.issueCard(template.id, signUp, own));
+      expect((await Promise.all(calls)).map(({ id }) => id)).toEqual(["card_1", "card_1"]);
+      expect([requests.length, clock.pendingTimers]).toEqual([1, 0]);
+    },
+  );
+
+  it("returns an issued card when onResponse of the only caller aborts the call", async () => {
+    const { client, events } = scripted([json(card, 201)]);
+    const controller = new AbortController();
+    const options = { userId: 1, signal: controller.signal, onResponse: () => controller.abort() };
+    expect((await client.issueCard(template.id, signUp, options)).id).toBe("card_1");
+    expect(events.at(-1)).toMatchObject({ type: "response", status: 201 });
   });
 });
 

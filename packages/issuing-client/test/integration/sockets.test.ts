@@ -1,12 +1,13 @@
 /** Failures on real sockets, over node:http and fetch. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createIssuingClient,
   fetchTransport,
   type IssuingClientOptions,
+  isIssuingError,
   ProblemError,
 } from "../../src/index.ts";
 import { signUp, template } from "../scripted.ts";
@@ -34,6 +35,23 @@ async function serve(behaviours: readonly Behaviour[], options: Partial<IssuingC
   const client = createIssuingClient({ baseUrl, apiKey: "k", random: () => 0, ...options });
   const issue = () => client.issueCard(template.id, signUp, { userId: 1 });
   return { issue, client, keys, server, baseUrl };
+}
+
+/** A server that writes these bytes for each request and never closes a connection. */
+async function serveRaw(bytes: string, options: Partial<IssuingClientOptions>) {
+  const open = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket)).on("error", () => {});
+    socket.on("data", () => socket.write(bytes));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { open, client: createIssuingClient({ baseUrl, apiKey: "k", maxRetries: 0, ...options }) };
 }
 
 const failures: Record<string, Behaviour> = {
@@ -269,5 +287,46 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
     const { client } = await open([issued]);
     const { data } = await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
     expect(data).toMatchObject({ id: "card_1" });
+  });
+
+  it.each([200, 204, 205, 304, 307, 422, 503])(
+    "closes the connection of a %i whose body does not end",
+    async (status) => {
+      const bytes = `HTTP/1.1 ${status} X\r\ncontent-length: 100\r\n\r\n{`;
+      const { client, open: connections } = await serveRaw(bytes, { ...transport, timeoutMs: 300 });
+      await expect(client.getCard("card_1")).rejects.toSatisfy(isIssuingError);
+      await expect.poll(() => connections.size).toBe(0);
+    },
+  );
+
+  it.each(["bad name: x", ": x", "x-control: a\u0001b", "x-nul: a\u0000b"])(
+    "returns the card, or an IssuingError, when the response has the invalid header %j",
+    async (header) => {
+      const bytes = `HTTP/1.1 200 OK\r\n${header}\r\nx-good: 1\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      const { client } = await serveRaw(bytes, transport);
+      const received: unknown[] = [];
+      const onResponse = ({ headers }: { headers: Headers }) => received.push([...headers.keys()]);
+      const params = { path: { id: "card_1" } };
+      for (const call of [
+        client.getCard("card_1", { onResponse }),
+        client.api.GET("/passes/{id}", { params }),
+      ]) {
+        const end: unknown = await call.catch((error: unknown) => error);
+        expect(isIssuingError(end) ? end.code : end).toSatisfy(
+          (value) => value === "network" || JSON.stringify(value).includes("card_1"),
+        );
+      }
+      for (const names of received) expect(names).toEqual(["content-length", "x-good"]);
+    },
+  );
+
+  it.each([204, 205])("returns the result of client.api for a %i that has a body", async (status) => {
+    const bytes = `HTTP/1.1 ${status} X\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const { client } = await serveRaw(bytes, transport);
+    const { response } = await client.api.PUT("/passes/{id}/consent", {
+      params: { path: { id: "card_1" } },
+      body: { marketing: true },
+    });
+    expect([response.status, await response.text()]).toEqual([status, ""]);
   });
 });
