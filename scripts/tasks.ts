@@ -70,7 +70,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     },
     languages: {
       description:
-        "the verifiers in Python, PHP, Ruby and Go: signature vectors, deliveries; --installed skips what is missing",
+        "the verifiers in Python, PHP, Ruby and Go: signature vectors, deliveries, large and slow requests; --installed skips what is missing",
       commands: [script("scripts/other-languages.ts")],
     },
     "unknown-service": {

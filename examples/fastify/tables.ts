@@ -6,7 +6,7 @@ import type PgBoss from "pg-boss";
 /** A number that no other program locks in this database. */
 const lock = 20261120;
 
-/** A shop with migrations creates these there. */
+/** A shop with migrations creates these there. Members have the card's id as their key: an event can arrive before any other data of a member. */
 const tables = `
   CREATE TABLE IF NOT EXISTS signing_secrets (id serial PRIMARY KEY, key text UNIQUE NOT NULL, not_after timestamptz);
   CREATE TABLE IF NOT EXISTS members (card text PRIMARY KEY, balance float NOT NULL, purchases int NOT NULL)`;
