@@ -32,7 +32,10 @@ export async function startFaultServer() {
       received.bodies.add(Buffer.concat(chunks).toString());
       const elsewhere = `${base}/${run}/elsewhere`;
       if (behaviour !== undefined) behaviour({ request, response, elsewhere });
-      else response.writeHead(201, { "content-type": "application/json" }).end('{"id":"card_1"}');
+      else
+        response
+          .writeHead(201, { "content-type": "application/json" })
+          .end('{"id":"card_1","publicUrl":"https://cards.test/1"}');
     });
     request.on("error", () => {});
   });

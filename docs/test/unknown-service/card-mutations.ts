@@ -70,15 +70,15 @@ export const cardMutations: readonly Mutation[] = [
   })),
   withoutMember("card-members", "fieldValues"),
   withoutMember("card-members", "loyaltyBalance"),
-  mutation(
-    "card-members",
-    "publicUrl is absent",
-    { card: (card) => withMembers(card, { publicUrl: undefined }) },
-    { ends: { links: "configuration" } },
-  ),
+  withInvalidMember("card-members", "publicUrl", undefined),
   withoutMember("card-members", "customerId"),
   withInvalidMember("card-members", "id", null),
-  withInvalidMember("card-members", "id", 42),
+  mutation(
+    "card-members",
+    "ids are numbers",
+    { card: (card) => withMembers(card, { id: 42 }) },
+    { ends: expectEnd("invalid-response", ...cardSteps) },
+  ),
   withInvalidMember("card-members", "id", ""),
   withInvalidMember("card-members", "customerId", 7),
   withInvalidMember("card-members", "publicUrl", { href: "https://cards.test/1" }),
@@ -111,18 +111,17 @@ export const cardMutations: readonly Mutation[] = [
     })),
     { ends: expectEnd("invalid-response", "getCard") },
   ),
-  mutation(
-    "card-members",
-    "publicUrl is a path",
-    { card: (card) => withMembers(card, { publicUrl: `/cards/${card["id"]}` }) },
-    { ends: { links: "configuration" } },
-  ),
-  mutation(
-    "card-members",
-    "publicUrl is a script",
-    { card: (card) => withMembers(card, { publicUrl: "javascript:alert(1)" }) },
-    { ends: { links: "configuration" } },
-  ),
+  withInvalidMember("card-members", "publicUrl", "/cards/1"),
+  withInvalidMember("card-members", "publicUrl", "javascript:alert(1)"),
+  replaceCardBody("the card in snake case", (card) => {
+    const { id, publicUrl, loyaltyBalance } = card as Members;
+    return { id, public_url: publicUrl, loyalty_balance: loyaltyBalance };
+  }),
+  replaceCardBody("the card in `card`, beside an id and a status of the response", (card) => ({
+    id: "req_1",
+    status: "ok",
+    card,
+  })),
   replaceCardBody("the card in `data`", (card) => ({ data: card })),
   replaceCardBody("the card in `pass`", (card) => ({ pass: card })),
   replaceCardBody("the card in `data`, beside an id of the response", (card) => ({
@@ -145,6 +144,12 @@ export const cardMutations: readonly Mutation[] = [
     "card-members",
     "a card is issued with 204",
     changeResponses(["issueCard"], () => ({ status: 204, body: undefined })),
+    { ends: expectEnd("invalid-response", ...signUps) },
+  ),
+  mutation(
+    "card-members",
+    "a card is issued later, after 202 with a job",
+    changeResponses(["issueCard"], () => ({ status: 202, body: { id: "job_1", status: "pending" } })),
     { ends: expectEnd("invalid-response", ...signUps) },
   ),
   mutation("card-members", "ids of cards are UUIDs, and need escaping", () => {

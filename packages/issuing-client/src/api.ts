@@ -2,7 +2,7 @@
 import type { paths } from "@loyalty-cards/openapi";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
-import type { HttpResponse } from "./attempt.ts";
+import type { ExpectedBody, HttpResponse } from "./attempt.ts";
 import { parseHeaders } from "./call-options.ts";
 import { configurationError } from "./errors.ts";
 import { parseId } from "./request.ts";
@@ -15,29 +15,31 @@ export type Api = Client<paths>;
 export type SendForApi = (
   url: string,
   request: TransportRequest,
-  signal: AbortSignal,
+  options: { signal: AbortSignal; expectedBody: ExpectedBody },
 ) => Promise<HttpResponse>;
 
 /** Every request is sent by `send`, to an address below `baseUrl`. Options of a call and middleware cannot change that. */
 export function createApi(baseUrl: string, send: SendForApi): Api {
   const root = `${baseUrl}/api/v1`; // spec 9
 
-  const client = createClient<paths>({
-    baseUrl: root,
-    async fetch(request) {
-      const { method, url, signal } = request;
-      const { "content-type": contentType, ...others } = Object.fromEntries(request.headers);
-      const headers = parseHeaders(others);
-      if (contentType !== undefined) headers["content-type"] = contentType;
-      checkAddress(root, url); // again, because a middleware can replace the request
-      const body = request.body === null ? {} : { body: await request.text() };
-      return toResponse(await send(url, { method, headers, ...body }, signal));
-    },
-  });
+  const client = createClient<paths>({ baseUrl: root });
+
+  async function fetch(request: Request, expectedBody: ExpectedBody): Promise<Response> {
+    const { method, url, signal } = request;
+    const { "content-type": contentType, ...others } = Object.fromEntries(request.headers);
+    const headers = parseHeaders(others);
+    if (contentType !== undefined) headers["content-type"] = contentType;
+    checkAddress(root, url); // again, because a middleware can replace the request
+    const body = request.body === null ? {} : { body: await request.text() };
+    return toResponse(await send(url, { method, headers, ...body }, { signal, expectedBody }));
+  }
 
   const call = client.request as (method: string, path: string, init: CallInit) => Promise<unknown>;
-  const request = async (method: string, path: string, init?: CallInit) =>
-    call(method, path, withCheckedAddress(root, init));
+  const request = async (method: string, path: string, init?: CallInit) => {
+    const expectedBody = (init?.parseAs ?? "json") === "json" ? "json-or-empty" : "any";
+    const checked = withCheckedAddress(root, init);
+    return call(method, path, { ...checked, fetch: (sent: Request) => fetch(sent, expectedBody) });
+  };
   const api: Record<string, unknown> = { ...client, request };
   for (const method of ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"]) {
     api[method] = (path: string, init?: CallInit) => request(method, path, init);
@@ -48,6 +50,7 @@ export function createApi(baseUrl: string, send: SendForApi): Api {
 interface CallInit {
   baseUrl?: unknown;
   fetch?: unknown;
+  parseAs?: string;
   params?: { path?: Record<string, unknown> };
   pathSerializer?: (pathname: string, params: Record<string, unknown>) => string;
 }

@@ -9,18 +9,21 @@ import {
   type TransportResponse,
 } from "./transport.ts";
 
+/** The bodies of a success that can be used; another one is a failure, which is retried. */
+export type ExpectedBody = "json" | "json-or-empty" | "any";
+
 /** A response whose body was read. */
 export interface HttpResponse {
   status: number;
   head: Pick<TransportResponse, "header" | "headers">;
   text: string;
-  /** The body of a success, a new object for each caller; undefined when it is empty. */
+  /** The JSON of a success, a new object for each caller; undefined when the body is not JSON. */
   json(): unknown;
 }
 
 /** An attempt without a usable response. */
 export interface AttemptFailure {
-  code: "network" | "timeout" | "invalid-response";
+  code: "network" | "timeout" | "invalid-response" | "configuration";
   message: string;
   /** Whether the service may have received the request. */
   wasSent: boolean;
@@ -48,19 +51,27 @@ export async function attempt(
   const endsAtMs = () => startedAtMs + call.timeoutMs;
   try {
     const pending = transport(url, request);
-    return await waitWithin({ clock, endsAtMs, signal }, readResponse(pending, request.method), (reason) => {
-      pending.abort(reason);
-      return undefined;
-    });
+    return await waitWithin(
+      { clock, endsAtMs, signal },
+      readResponse(pending, url, call.expectedBody),
+      (reason) => {
+        pending.abort(reason);
+        return undefined;
+      },
+    );
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof TimeLimitError)) return networkFailure(error, false);
+    if (!(error instanceof TimeLimitError)) return networkFailure(error, false, url);
     const message = "The service did not respond in time.";
     return { code: "timeout", message, wasSent: true, retryable: true };
   }
 }
 
-async function readResponse({ response }: PendingRequest, method: string): Promise<AttemptResult> {
+async function readResponse(
+  { response }: PendingRequest,
+  url: string,
+  expectedBody: ExpectedBody,
+): Promise<AttemptResult> {
   let head: TransportResponse | undefined;
   try {
     head = await response;
@@ -73,26 +84,47 @@ async function readResponse({ response }: PendingRequest, method: string): Promi
         : invalidResponse(`the invalid status ${status}.`, true);
     }
     const text = await head.text(maxBodyBytes);
-    return status < 400 ? readSuccess(head, text, method) : { status, head, text, json: () => undefined };
+    if (status < 400) return readSuccess(head, text, expectedBody);
+    return { status, head, text: isUtf8(head, text) ? text : "", json: () => undefined };
   } catch (error) {
     // The status of an error is enough when its body cannot be read.
     if (head !== undefined && head.status >= 400)
       return { status: head.status, head, text: "", json: () => undefined };
     if (isUnreadableBodyError(error)) return invalidResponse(`${error.message}.`, error.retryable);
-    return networkFailure(error, head !== undefined);
+    return networkFailure(error, head !== undefined, url);
   }
 }
 
-function readSuccess(head: TransportResponse, text: string, method: string): AttemptResult {
+function readSuccess(head: TransportResponse, text: string, expectedBody: ExpectedBody): AttemptResult {
+  const { status } = head;
   let parsed = parseJson(text);
-  // The body of the response to a PUT is not specified (spec 4.5): the change was made in any case.
-  if (parsed === undefined && method !== "PUT") return invalidResponse("a body that is not JSON.", true);
+  if (parsed === undefined) {
+    if (isHtml(head, text))
+      return invalidResponse("an HTML page. Is baseUrl the address of the service?", true);
+    // A 202 can have any body: the reader of the method says that the work is not done.
+    const isUsable = expectedBody === "any" || (expectedBody === "json-or-empty" && text === "");
+    if (!isUsable && status !== 202) return invalidResponse("a body that is not JSON.", true);
+  }
+  if (!isUtf8(head, text)) return invalidResponse("a body whose charset is not UTF-8.", false);
   const json = () => {
     const value = parsed ?? parseJson(text);
     parsed = undefined;
     return value;
   };
-  return { status: head.status, head, text, json };
+  return { status, head, text, json };
+}
+
+/** Such as the page of a login or of a proxy. A body that only has the wrong type, such as `OK` as text/plain, is no page. */
+function isHtml(head: TransportResponse, text: string): boolean {
+  const start = text.slice(0, 2_000).trimStart();
+  if (start.startsWith("<") && /<(!doctype\s+html|html|head|body)\b/i.test(start)) return true;
+  return text !== "" && /^\s*text\/html\b/i.test(head.header("content-type") ?? "");
+}
+
+/** JSON is UTF-8 (RFC 8259, 8.1), as which every transport decodes. ASCII is the same text in the other charsets of the web. */
+function isUtf8(head: TransportResponse, text: string): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(head.header("content-type") ?? "")?.[1] ?? "utf-8";
+  return /^(utf-?8|us-ascii)$/i.test(charset) || /^[\t\n\r\x20-\x7e]*$/.test(text);
 }
 
 function parseJson(text: string): unknown {
@@ -110,24 +142,54 @@ function invalidResponse(what: string, retryable: boolean): AttemptFailure {
 
 /** Error codes of undici, Node.js, Bun and TLS libraries. */
 const knownCode =
-  /^(E[A-Z]{3,20}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_[A-Z_]+|HPE_[A-Z_]+|CERT_[A-Z_]+|(DEPTH|SELF|UNABLE)_[A-Z_]+|Connection[A-Za-z]+|FailedToOpenSocket)$/;
+  /^(E[A-Z]{3,20}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_[A-Z\d_]+|HPE_[A-Z_]+|CERT_[A-Z_]+|(DEPTH|SELF|UNABLE)_[A-Z_]+|Connection[A-Za-z]+|FailedToOpenSocket|Malformed_HTTP_Response)$/;
 
 /** The connection was not established (name not found, refused, untrusted certificate), so nothing was sent. */
 const notConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_[A-Z_]+|ERR_TLS_CERT_ALTNAME_INVALID|ERR_INVALID_PROTOCOL|(DEPTH|SELF|UNABLE)_[A-Z_]+|ConnectionRefused|FailedToOpenSocket)$/;
 
-/** Deno has no codes; its message names the phase. */
-const notConnectedInDeno = /client error \(Connect\)|dns error/;
+/** Deno has no codes, and Node.js none for a connection that ends during the TLS handshake; their messages name the phase. */
+const notConnectedByMessage =
+  /client error \(Connect\)|dns error|before secure TLS connection was established/;
 
-function networkFailure(error: unknown, hasStatus: boolean): AttemptFailure {
+/** The TLS handshake failed. Alerts that also end an established connection, such as an internal error, are not among them. */
+const handshakeFailed =
+  /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|UNSUPPORTED_PROTOCOL|(TLSV1|TLSV13|SSLV3)_ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|CERTIFICATE_REQUIRED|UNKNOWN_CA)|TLSV1_UNRECOGNIZED_NAME))$/;
+
+/** An alert is TLS, so the port speaks https. The second message is Deno's. */
+const tlsAlert = /alert/i;
+const notTlsInDeno = /corrupt message of type InvalidContentType/;
+
+/** undici 7 and Deno have no code. */
+const notHttp =
+  /HPE_INVALID_CONSTANT|Malformed_HTTP_Response|match the HTTP\/1\.1 protocol|invalid HTTP version/;
+
+function networkFailure(error: unknown, hasStatus: boolean, url: string): AttemptFailure {
   const { code, syscall, message } = readNetworkError(error);
+  const networkCode = code ?? "no code";
+  const isHandshake = url.startsWith("https:") && !hasStatus && handshakeFailed.test(code ?? "");
+  if ((isHandshake && !tlsAlert.test(`${code} ${message}`)) || notTlsInDeno.test(message)) {
+    // Nothing of the request was sent, and another attempt would fail in the same way.
+    return {
+      code: "configuration",
+      message: `The TLS handshake failed (${networkCode}): baseUrl begins with https://. Does this port speak https?`,
+      wasSent: false,
+      retryable: false,
+      networkCode,
+    };
+  }
   const isConnecting = syscall === undefined || syscall === "connect" || syscall === "getaddrinfo";
   const isNotConnected =
-    code === undefined ? notConnectedInDeno.test(message) : notConnected.test(code) && isConnecting;
-  const networkCode = code ?? "no code";
+    isHandshake ||
+    (code !== undefined && notConnected.test(code) && isConnecting) ||
+    notConnectedByMessage.test(message);
+  // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
+  const hint = notHttp.test(`${code} ${message}`)
+    ? ", the response is not HTTP. Does this port speak http?"
+    : ".";
   return {
     code: "network",
-    message: `The connection to the service failed (${networkCode}).`,
+    message: `The connection to the service failed (${networkCode})${hint}`,
     wasSent: hasStatus || !isNotConnected,
     retryable: true,
     networkCode,

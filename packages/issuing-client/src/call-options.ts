@@ -27,6 +27,8 @@ export interface ResponseMeta {
   /** The service's identifier of the request, when the response has one. */
   requestId?: string;
   idempotencyKey?: string;
+  /** true when the service says that the response is the one of an earlier request with the same key. Absent when it does not say. */
+  replayed?: boolean;
   durationMs: number;
 }
 

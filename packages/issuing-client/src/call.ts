@@ -1,5 +1,6 @@
 /** One call: its callers and deadline, its attempts and outcome, and its events. */
 import { notify } from "@loyalty-cards/internal/reporting";
+import type { ExpectedBody } from "./attempt.ts";
 import type { Caller } from "./call-options.ts";
 import { CallSignal, type Clock, TimeLimitError, waitWithin } from "./clock.ts";
 import {
@@ -29,6 +30,8 @@ type CallEvent =
   | { type: "attempt"; attempt: number; method: string }
   /** An attempt failed, and is retried after `delayMs`. */
   | { type: "retry"; attempt: number; reason: RetryReason; delayMs: number }
+  /** The returned card has other values than those sent for these fields, as the card of an earlier request with the same key has. */
+  | { type: "fields-differ"; fieldKeys: string[] }
   /** The service announced a change or the end of an operation (RFC 9745, RFC 8594). Once per operation. */
   | { type: "deprecation"; deprecation?: string; sunset?: string }
   | (CallEnd & { attempts: number; durationMs: number });
@@ -41,6 +44,7 @@ export type ClientEvent = CallEvent & { callId: number; operation: OperationName
 
 export interface CallSetup {
   operation: OperationName;
+  expectedBody: ExpectedBody;
   idempotencyKey: string | undefined;
   clock: Clock;
   onEvent: ((event: ClientEvent) => void) | undefined;
@@ -51,6 +55,7 @@ let lastCallId = 0;
 
 export class Call {
   readonly operation: OperationName;
+  readonly expectedBody: ExpectedBody;
   readonly idempotencyKey: string | undefined;
   readonly clock: Clock;
   /** Aborted when the last caller has left: with the caller's reason, or with a {@link TimeLimitError} at its deadline. */
@@ -67,8 +72,9 @@ export class Call {
   readonly #startedAtMs: number;
   readonly #onEvent: ((event: ClientEvent) => void) | undefined;
 
-  constructor({ operation, idempotencyKey, clock, onEvent }: CallSetup, caller: Caller) {
+  constructor({ operation, expectedBody, idempotencyKey, clock, onEvent }: CallSetup, caller: Caller) {
     this.operation = operation;
+    this.expectedBody = expectedBody;
     this.idempotencyKey = idempotencyKey;
     this.clock = clock;
     this.callers = [caller];
@@ -165,6 +171,13 @@ export class Call {
   notify(event: CallEvent): void {
     if (this.#onEvent === undefined) return;
     notify(this.#onEvent, { callId: this.#callId, operation: this.operation, ...event });
+  }
+
+  /** Once for all callers. */
+  notifyDifferentFields(getFieldKeys: () => string[]): void {
+    if (this.#isEndReported || this.#onEvent === undefined) return;
+    const fieldKeys = getFieldKeys();
+    if (fieldKeys.length > 0) this.notify({ type: "fields-differ", fieldKeys });
   }
 
   /** Reports the end of the call, once for all callers. */

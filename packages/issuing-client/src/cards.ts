@@ -71,36 +71,78 @@ export type IssueCardRequest<Fields = FieldValues> = {
       fieldValues: Fields;
     });
 
-/** Types of a card's members (spec 2.1). A member can be absent, but must not have another type: `"120"` cannot be added to. */
+const isAbsent = (value: unknown) => value === undefined;
+
+/** Values of a card's members (spec 2.1). A member must not have another type: `"120"` cannot be added to. */
 const memberTypes = Object.entries({
-  publicUrl: isString,
-  status: isString,
-  customerId: isString,
-  loyaltyBalance: Number.isFinite, // 1e999 is JSON, and becomes Infinity
-  loyaltyTier: (value) => value === null || isString(value),
-  issuedVia: isString,
-  fieldValues: isObject,
-} satisfies Record<Exclude<keyof Card, "id">, (value: unknown) => boolean>);
+  id: (value) => isString(value) && value !== "",
+  publicUrl: isHttpUrl,
+  status: (value) => isAbsent(value) || isString(value),
+  customerId: (value) => isAbsent(value) || isString(value),
+  loyaltyBalance: (value) => isAbsent(value) || Number.isFinite(value), // 1e999 is JSON, and becomes Infinity
+  loyaltyTier: (value) => isAbsent(value) || value === null || isString(value),
+  issuedVia: (value) => isAbsent(value) || isString(value),
+  fieldValues: (value) => isAbsent(value) || isObject(value),
+} satisfies Record<keyof Card, (value: unknown) => boolean>);
 
 /**
- * Validates a card.
- * @throws {IssuingError} `invalid-response` without an id, or with members of another type, which the message names. The error has the
- * `cardId` when at least one other member is valid, because an id alone can be the id of a wrapper object.
+ * Validates a card. An object that has an id and no `publicUrl` is not one: it can be a wrapper, or a job that issues the card later.
+ * @throws {IssuingError} `invalid-response`, which says what differs. It has the `cardId` when other members show that the id is a card's.
  */
-export function readCard<Fields>(call: Call, body: unknown): Card<Fields> {
-  if (!isObject(body) || !isString(body["id"]) || body["id"] === "")
-    throw call.invalidResponse("a card: it has no id");
-  const present = memberTypes.filter(([name]) => body[name] !== undefined);
-  // A card can have only its id. The id of a wrapper object, such as a request id, is not the card's.
-  if (present.length === 0 && Object.values(body).some(hasId))
-    throw call.invalidResponse("a card: the card is inside another object");
-  if (present.every(([name, isValid]) => isValid(body[name]))) return body as typeof body & Card<Fields>;
-  const invalid = present.filter(([name, isValid]) => !isValid(body[name])).map(([name]) => `/${name}`);
-  const cardId = invalid.length < present.length ? body["id"] : undefined;
-  throw call.invalidResponse(`a card: invalid type of ${invalid.join(", ")}`, cardId);
+export function readCard<Fields>(call: Call, body: unknown, status: number): Card<Fields> {
+  const members = isObject(body) ? body : {};
+  const invalid = memberTypes.filter(([name, isValid]) => !isValid(members[name])).map(([name]) => name);
+  if (invalid.length === 0) return members as typeof members & Card<Fields>;
+
+  const { id, publicUrl, public_url, loyaltyBalance } = members;
+  const hasPage = isHttpUrl(publicUrl) || isHttpUrl(public_url);
+  if (status === 202 && !hasPage) {
+    throw call.error(
+      "The service accepted the request (202) and has not issued the card yet: repeat the call later with the same key.",
+      { code: "invalid-response", outcome: "unknown", retryable: true },
+    );
+  }
+  const isCard = hasPage || Number.isFinite(loyaltyBalance);
+  const cardId = isString(id) || Number.isSafeInteger(id) ? String(id) : "";
+  const difference = describeDifference(members, invalid);
+  throw call.invalidResponse(`a card: ${difference}`, isCard && cardId !== "" ? cardId : undefined);
 }
 
-const hasId = (value: unknown) => isObject(value) && isString(value["id"]);
+function describeDifference(members: Record<string, unknown>, invalid: readonly string[]): string {
+  const { id, publicUrl, public_url } = members;
+  if (isString(public_url) && isAbsent(publicUrl))
+    return "its members are in snake_case, such as public_url instead of publicUrl";
+  if (Object.values(members).some(isCardLike)) return "the card is inside another object";
+  if (typeof id === "number") return "id is a number, not a string";
+  if (!isString(id) || id === "") return "it has no id";
+  if (isAbsent(publicUrl)) return "it has no publicUrl";
+  if (isString(publicUrl) && invalid.includes("publicUrl")) return "/publicUrl is not an http or https URL";
+  return `invalid type of ${invalid.map((name) => `/${name}`).join(", ")}`;
+}
+
+const isCardLike = (value: unknown) =>
+  isObject(value) && isString(value["id"]) && (isString(value["publicUrl"]) || isString(value["public_url"]));
+
+/** Only http and https, because users open the page and its links. */
+function isHttpUrl(value: unknown): value is string {
+  return isString(value) && /^https?:\/\//i.test(value) && URL.canParse(value);
+}
+
+/**
+ * Returns the keys of the fields that the card has with another value than the one that was sent. The service removes surrounding
+ * spaces (`customer-match` in the assumptions) and may return a number as text; neither counts.
+ */
+export function getDifferentFields(sent: Record<string, unknown>, card: { fieldValues?: unknown }): string[] {
+  const { fieldValues } = card;
+  if (!isObject(fieldValues)) return [];
+  const normalize = (value: unknown) => String(value).trim();
+  return Object.keys(sent).filter(
+    (key) =>
+      sent[key] !== undefined &&
+      Object.hasOwn(fieldValues, key) &&
+      normalize(sent[key]) !== normalize(fieldValues[key]),
+  );
+}
 
 function isString(value: unknown): value is string {
   return typeof value === "string";

@@ -1,6 +1,6 @@
 /** Issuing a card: the idempotency key, the body, and one shared request for concurrent calls with one key. */
 import { type Caller, type CallOptions, parseCallOptions, parseObject } from "./call-options.ts";
-import { type Card, type Customer, type IssueCardRequest, readCard } from "./cards.ts";
+import { type Card, type Customer, getDifferentFields, type IssueCardRequest, readCard } from "./cards.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { configurationError, deadlineError, IssuingError } from "./errors.ts";
 import { getRemainingRetentionMs, resolveIdempotencyKey, type UserId } from "./idempotency.ts";
@@ -54,12 +54,13 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     const draft = toDraft(template, request);
     const idempotencyKey = await resolveIdempotencyKey(draft.id, options, idempotencyNamespace);
 
-    let { body } = draft;
+    let { body, sentValues } = draft;
     if (draft.schema !== undefined) {
       const validation = validate(draft.schema, JSON.parse(draft.fieldValues));
       const result = await waitUntilDeadline(validation, caller, idempotencyKey);
       const fieldValues = readValidated(result, draft.fieldValues) ?? {};
       body = JSON.stringify({ ...JSON.parse(body), fieldValues });
+      sentValues = { ...fieldValues };
     }
     caller.signal?.throwIfAborted();
     const nowMs = clock.monotonicMs();
@@ -75,7 +76,11 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     } else if (!isSameRequest(running.request, operation)) {
       throw mismatchError(idempotencyKey);
     }
-    return pipeline.waitFor(running, caller, readCard<Fields>);
+    return pipeline.waitFor(running, caller, (call, response, status) => {
+      const card = readCard<Fields>(call, response, status);
+      call.notifyDifferentFields(() => getDifferentFields(sentValues, card));
+      return card;
+    });
   };
 
   /** Waits for a schema, within the time of the call. */
@@ -130,6 +135,8 @@ interface Draft {
   /** JSON. Without field values when a schema has to validate them first. */
   body: string;
   schema: Template<unknown>["schema"];
+  /** A copy of the field values, when no schema has to validate them. */
+  sentValues: Record<string, unknown>;
   /** JSON of the field values for the schema. */
   fieldValues: string;
 }
@@ -150,7 +157,13 @@ export function toDraft(template: string | Template<unknown>, request: IssueCard
   const values = schema === undefined ? parseFieldValues(fieldValues) : undefined;
   const json = toJson("customer", { customer, fieldValues: values });
   const body = contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json;
-  return { id, body, schema, fieldValues: schema === undefined ? "" : toJson("fieldValues", fieldValues) };
+  return {
+    id,
+    body,
+    schema,
+    sentValues: { ...values },
+    fieldValues: schema === undefined ? "" : toJson("fieldValues", fieldValues),
+  };
 }
 
 /**

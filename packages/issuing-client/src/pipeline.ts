@@ -1,6 +1,12 @@
 /** The path of one operation: starts the request, waits for the result, and returns the value or throws the error. */
 import { notify } from "@loyalty-cards/internal/reporting";
-import { type AttemptFailure, type AttemptResult, type HttpResponse, isFailure } from "./attempt.ts";
+import {
+  type AttemptFailure,
+  type AttemptResult,
+  type ExpectedBody,
+  type HttpResponse,
+  isFailure,
+} from "./attempt.ts";
 import { Call, type OperationName } from "./call.ts";
 import { type Caller, parseCallOptions, type ResponseMeta } from "./call-options.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
@@ -8,7 +14,7 @@ import { copyError, deadlineError, IssuingError, ProblemError } from "./errors.t
 import { parseIdempotencyKey } from "./idempotency.ts";
 import type { Settings } from "./options.ts";
 import { createProblemError, getRequestId } from "./problem-error.ts";
-import { type OperationRequest, toPath, toTransportRequest } from "./request.ts";
+import { getExpectedBody, type OperationRequest, toPath, toTransportRequest } from "./request.ts";
 import { createRetryBudget, sendWithRetries } from "./retry.ts";
 import type { TransportRequest } from "./transport.ts";
 
@@ -24,7 +30,7 @@ export interface RunningCall {
 }
 
 /** Returns the value of a success. @throws {IssuingError} `invalid-response`. */
-export type Read<Value> = (call: Call, body: unknown) => Value;
+export type Read<Value> = (call: Call, body: unknown, status: number) => Value;
 
 export type Pipeline = ReturnType<typeof createPipeline>;
 
@@ -74,7 +80,8 @@ export function createPipeline(settings: Settings) {
   /** Starts one operation for its first caller, whose headers are sent. */
   function start(request: OperationRequest, caller: Caller): RunningCall {
     const { operation, idempotencyKey } = request;
-    const call = new Call({ operation, idempotencyKey, clock, onEvent }, caller);
+    const expectedBody = getExpectedBody(operation);
+    const call = new Call({ operation, expectedBody, idempotencyKey, clock, onEvent }, caller);
     const result = send(call, baseUrl + toPath(request), toTransportRequest(request, caller.headers));
     return { call, request, result };
   }
@@ -93,7 +100,7 @@ export function createPipeline(settings: Settings) {
     }
     return finish(call, settled, (response) => {
       if (response.status >= 400) throw createProblemError(call, response, request);
-      return read(call, response.json());
+      return read(call, response.json(), response.status);
     });
   }
 
@@ -106,7 +113,11 @@ export function createPipeline(settings: Settings) {
       waitFor(start(request, caller), caller, read),
 
     /** Sends a request of `client.api`. Every POST has an idempotency key, because it could not be retried without one. */
-    async sendForApi(url: string, request: TransportRequest, signal: AbortSignal): Promise<HttpResponse> {
+    async sendForApi(
+      url: string,
+      request: TransportRequest,
+      { signal, expectedBody }: { signal: AbortSignal; expectedBody: ExpectedBody },
+    ): Promise<HttpResponse> {
       const { method, headers } = request;
       let idempotencyKey: string | undefined;
       if (method === "POST") {
@@ -115,7 +126,7 @@ export function createPipeline(settings: Settings) {
         headers["idempotency-key"] = idempotencyKey;
       }
       const caller = parseCallOptions({ signal }, limits, clock);
-      const call = new Call({ operation: "api", idempotencyKey, clock, onEvent }, caller);
+      const call = new Call({ operation: "api", expectedBody, idempotencyKey, clock, onEvent }, caller);
       return finish(call, await call.waitFor(send(call, url, request), caller), (response) => response);
     },
   };
@@ -149,16 +160,21 @@ function toFailureError(call: Call, { code, message, retryable, networkCode }: A
   return call.error(message, { code, retryable, outcome: call.outcome, cause });
 }
 
+/** The specification names no header for a replay; these two are common. */
+const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
+
 /** A new object for each caller. */
 function toMeta(call: Call, { status, head }: HttpResponse): ResponseMeta {
   const { attempts, idempotencyKey, durationMs } = call;
   const requestId = getRequestId(head);
+  const isReplayed = replayHeaders.some((name) => head.header(name)?.trim().toLowerCase() === "true");
   return {
     status,
     headers: new Headers(head.headers()),
     attempts,
     durationMs,
     ...(requestId !== undefined && { requestId }),
+    ...(isReplayed && { replayed: true }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   };
 }

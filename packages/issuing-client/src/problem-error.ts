@@ -50,9 +50,10 @@ export function createProblemError(
   );
 }
 
-/** The specification does not name the header of the request's identifier; these two are common. */
+/** The specification does not name the header of the request's identifier; these two are common. Other text is not passed on. */
 export function getRequestId(head: HttpResponse["head"]): string | undefined {
-  return head.header("x-request-id") ?? head.header("request-id") ?? undefined;
+  const id = head.header("x-request-id") ?? head.header("request-id");
+  return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined;
 }
 
 /** @returns problem details for any body: an error page or an empty body has only `type` and `status`. */

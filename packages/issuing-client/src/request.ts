@@ -1,5 +1,6 @@
 /** Requests of the five operations: method, path, headers and body, and validation of the ids in a path. */
 import type { paths } from "@loyalty-cards/openapi";
+import type { ExpectedBody } from "./attempt.ts";
 import type { OperationName } from "./call.ts";
 import { configurationError, isPromise } from "./errors.ts";
 import type { TransportRequest } from "./transport.ts";
@@ -7,15 +8,20 @@ import type { TransportRequest } from "./transport.ts";
 interface Endpoint {
   method: "GET" | "POST" | "PUT";
   path: keyof paths;
+  expectedBody: ExpectedBody;
 }
 
 const endpoints = {
-  issueCard: { method: "POST", path: "/templates/{templateId}/passes" },
-  getCard: { method: "GET", path: "/passes/{id}" },
-  listOperations: { method: "GET", path: "/passes/{id}/operations" },
-  getConsent: { method: "GET", path: "/passes/{id}/consent" },
-  setConsent: { method: "PUT", path: "/passes/{id}/consent" },
+  issueCard: { method: "POST", path: "/templates/{templateId}/passes", expectedBody: "json" },
+  getCard: { method: "GET", path: "/passes/{id}", expectedBody: "json" },
+  listOperations: { method: "GET", path: "/passes/{id}/operations", expectedBody: "json" },
+  getConsent: { method: "GET", path: "/passes/{id}/consent", expectedBody: "json" },
+  // spec 4.5 does not show this body, and the change was made whatever it is.
+  setConsent: { method: "PUT", path: "/passes/{id}/consent", expectedBody: "any" },
 } as const satisfies Record<Exclude<OperationName, "api">, Endpoint>;
+
+export const getExpectedBody = (operation: OperationRequest["operation"]) =>
+  endpoints[operation].expectedBody;
 
 export interface OperationRequest {
   operation: keyof typeof endpoints;

@@ -17,14 +17,14 @@ export const retryPolicy = {
 
 const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** 408, 425, 429, and every 5xx (spec 4.1.4) except 501. */
+/** 408, 425, 429, and every 5xx (spec 7). */
 export function isRetryableStatus(status: number): boolean {
-  return retryableStatuses.has(status) || (status >= 500 && status !== 501);
+  return retryableStatuses.has(status) || status >= 500;
 }
 
 /** Whether sending a request twice has the effect of sending it once. */
 export function isIdempotent(method: string, headers: Readonly<Record<string, string>>): boolean {
-  return ["GET", "HEAD", "PUT"].includes(method) || Object.hasOwn(headers, "idempotency-key");
+  return ["GET", "HEAD", "PUT", "DELETE"].includes(method) || Object.hasOwn(headers, "idempotency-key");
 }
 
 /**

@@ -69,7 +69,7 @@ export function createBulkService({
       const response = respond(request, JSON.parse(String(init?.body)));
       if (response instanceof Error) throw response;
       request.status = response?.status ?? 201;
-      return response ?? json({ id: `card_of_${key}` }, 201);
+      return response ?? json({ id: `card_of_${key}`, publicUrl: "https://cards.test/1" }, 201);
     },
   });
 

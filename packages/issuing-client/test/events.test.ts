@@ -1,6 +1,8 @@
 /** Events of calls: attempts, retries, the end of a call, and deprecations. */
 import { describe, expect, it } from "vitest";
-import { card, issueScripted, json, networkError, scripted } from "./scripted.ts";
+import { z } from "zod";
+import { defineTemplate, type IssueCardRequest } from "../src/index.ts";
+import { card, issueScripted, json, networkError, scripted, signUp } from "./scripted.ts";
 
 const issued = () => json(card, 201);
 
@@ -88,4 +90,64 @@ it("emits no event without the headers", async () => {
   const { client, events } = scripted([json(card)]);
   await client.getCard("card_1");
   expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
+});
+
+describe("fields-differ", () => {
+  const stored = (fieldValues?: object) => json({ ...card, ...(fieldValues && { fieldValues }) }, 201);
+  const issue = (request: IssueCardRequest, response: Response) => {
+    const { client, events } = scripted([response]);
+    return client.issueCard("tpl_club", request, { userId: 1 }).then(() => events);
+  };
+  const { customer } = signUp;
+
+  it("names the fields whose values are those of another request, without the values, before the end", async () => {
+    const fieldValues = { name: "Anna", shop: 7, points: 0 };
+    const events = await issue(
+      { customer, fieldValues },
+      stored({ name: "Eve", shop: 8, points: 0, colour: "red" }),
+    );
+    expect(events.map(({ type }) => type)).toEqual(["attempt", "fields-differ", "response"]);
+    expect(events[1]).toEqual({
+      type: "fields-differ",
+      callId: events[0]?.callId,
+      operation: "issueCard",
+      fieldKeys: ["name", "shop"],
+    });
+  });
+
+  it.each([
+    ["equal values", { name: "Anna", shop: 7 }],
+    ["values without surrounding spaces, and a number as text", { name: " Anna ", shop: "7" }],
+    ["no values", undefined],
+    ["other fields", { colour: "red", points: 3 }],
+  ])("is not emitted for a card with %s", async (_name, returned) => {
+    const events = await issue({ customer, fieldValues: { name: "Anna", shop: 7 } }, stored(returned));
+    expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
+  });
+
+  it("is not emitted when no field values were sent", async () => {
+    const events = await issue({ customer }, stored({ name: "Eve" }));
+    expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
+  });
+
+  it("compares the values that the schema of the template returned", async () => {
+    const club = defineTemplate("tpl_club", z.object({ name: z.string().toUpperCase() }));
+    for (const [name, types] of [
+      ["ANNA", ["attempt", "response"]],
+      ["anna", ["attempt", "fields-differ", "response"]],
+    ] as const) {
+      const { client, events } = scripted([stored({ name })]);
+      await client.issueCard(club, { customer, fieldValues: { name: "anna" } }, { userId: 1 });
+      expect(events.map(({ type }) => type)).toEqual(types);
+    }
+  });
+
+  it("is emitted once for callers that share a request, for the values at the time of the call", async () => {
+    const { client, events } = scripted([stored({ name: "Eve" })]);
+    const fieldValues = { name: "Anna" };
+    const calls = [1, 2].map(() => client.issueCard("tpl_club", { customer, fieldValues }, { userId: 1 }));
+    fieldValues.name = "Eve";
+    await Promise.all(calls);
+    expect(events.filter(({ type }) => type === "fields-differ")).toMatchObject([{ fieldKeys: ["name"] }]);
+  });
 });

@@ -26,7 +26,7 @@ it.each([
   [425, "rejected", true],
   [429, "rate-limited", true],
   [500, "server", true],
-  [501, "server", false],
+  [501, "server", true],
   [503, "server", true],
 ] as [number, IssuingErrorCode, boolean][])(
   "maps the status %i to the code %s; retryable: %s",

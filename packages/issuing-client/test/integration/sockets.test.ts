@@ -202,7 +202,7 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
     it.each([
       [500, "server", true, 3],
       [429, "rate-limited", true, 3],
-      [501, "server", false, 1],
+      [501, "server", true, 3],
       [401, "unauthorized", false, 1],
       [404, "not-found", false, 1],
       [422, "validation", false, 1],

@@ -14,7 +14,9 @@ async function open(options: Partial<IssuingClientOptions>, statuses: number[] =
   const server = createServer((request, response) => {
     userAgents.push(request.headers["user-agent"]);
     response.writeHead(statuses.shift() ?? 200, { "content-type": "application/json" });
-    response.end(JSON.stringify({ id: "card_1", publicUrl: "u", items: [], marketingConsent: true }));
+    response.end(
+      JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", items: [], marketingConsent: true }),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
