@@ -43,7 +43,12 @@ export async function startFaultServer() {
   const [port, tlsPort, closedPort] = [await listen(server), await listen(tls), await unusedPort()];
   const base = `http://127.0.0.1:${port}`;
   return {
-    bases: { http: base, tls: `https://127.0.0.1:${tlsPort}`, refused: `http://127.0.0.1:${closedPort}` },
+    bases: {
+      http: base,
+      tls: `https://127.0.0.1:${tlsPort}`,
+      notTls: `https://127.0.0.1:${port}`,
+      refused: `http://127.0.0.1:${closedPort}`,
+    },
     requests,
     close() {
       for (const each of [server, tls]) {

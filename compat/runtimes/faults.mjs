@@ -248,6 +248,13 @@ export const faults = [
     expected: { code: "network", attempts: 3 },
   },
   {
+    name: "https:// with a port that speaks http",
+    base: "notTls",
+    script: [],
+    expected: { code: "configuration", outcome: "not-sent", attempts: 1 },
+    expectedByRuntime: { workerd: { code: "network", outcome: "unknown", attempts: 3 } },
+  },
+  {
     name: "an abort during the request",
     script: [noResponse],
     abortAfterMs: 100,

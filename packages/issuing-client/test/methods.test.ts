@@ -398,3 +398,15 @@ it("reads the API key from a function for each call", async () => {
     "Bearer second",
   ]);
 });
+
+it.each([
+  ["idempotent-replayed", "true", true],
+  ["idempotency-replayed", "True", true],
+  ["idempotent-replayed", "false", undefined],
+  ["x-other", "true", undefined],
+])("says whether the response is a replay: %s: %s", async (name, value, replayed) => {
+  const { client } = scripted([json(card, 201, { [name]: value })]);
+  const metas: ResponseMeta[] = [];
+  await client.issueCard(template.id, signUp, { userId: 1, onResponse: (meta) => void metas.push(meta) });
+  expect(metas[0]?.replayed).toBe(replayed);
+});

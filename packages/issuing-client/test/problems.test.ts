@@ -1,7 +1,13 @@
 /** ProblemError: code, problem details and the message for the user. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { IssuingError, type IssuingErrorCode, isIssuingError, ProblemError } from "../src/index.ts";
+import {
+  IssuingError,
+  type IssuingErrorCode,
+  isIssuingError,
+  ProblemError,
+  type ResponseMeta,
+} from "../src/index.ts";
 import { json, readText, scripted, signUp, template } from "./scripted.ts";
 
 async function getProblemError(response: Response): Promise<ProblemError> {
@@ -92,6 +98,28 @@ it("has the delay of Retry-After and the request id of the response", async () =
   const error = await getProblemError(json({}, 429, { "retry-after": "7", "x-request-id": "req_9" }));
   expect(error).toMatchObject({ retryAfterMs: 7000, requestId: "req_9" });
 });
+
+it.each(["req_9", "01HQ:a/b.c+d=", "Root=1-67891233-abcdef012345678912345678", "x".repeat(128)])(
+  "has the request id %s, in the error and in the metadata",
+  async (id) => {
+    const metas: ResponseMeta[] = [];
+    const { client } = scripted([json({}, 404, { "request-id": id })]);
+    const call = client.getCard("card_1", { onResponse: (meta) => void metas.push(meta) });
+    expect(await call.catch((error) => error)).toMatchObject({ requestId: id });
+    expect(metas).toMatchObject([{ requestId: id }]);
+  },
+);
+
+it.each(["", "a b", "req_1, req_2", "<script>", "x".repeat(129), "\u00e9", "a;b", '"a"'])(
+  "has no request id when the header is %j, which is not an id",
+  async (id) => {
+    const metas: ResponseMeta[] = [];
+    const { client } = scripted([json({}, 404, { "x-request-id": id })]);
+    const call = client.getCard("card_1", { onResponse: (meta) => void metas.push(meta) });
+    expect("requestId" in (await call.catch((error) => error))).toBe(false);
+    expect(metas[0]).not.toHaveProperty("requestId");
+  },
+);
 
 describe("isIssuingError", () => {
   it("returns true for errors of another copy of the package", async () => {

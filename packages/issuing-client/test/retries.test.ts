@@ -162,6 +162,34 @@ describe("the outcome of a call", () => {
       "unknown",
     ],
     [
+      "a TLS handshake with a port that speaks http, in Bun",
+      [Object.assign(new Error("EPROTO: The TLS handshake failed."), { code: "EPROTO" })],
+      "configuration",
+      "not-sent",
+    ],
+    [
+      "a TLS handshake with a port that speaks http, in Deno",
+      [
+        new TypeError("fetch failed", {
+          cause: new Error("client error (Connect): received corrupt message of type InvalidContentType"),
+        }),
+      ],
+      "configuration",
+      "not-sent",
+    ],
+    [
+      "TLS handshakes that the service refuses with an alert",
+      Array(3).fill(networkError("ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL")),
+      "network",
+      "not-sent",
+    ],
+    [
+      "alerts that also end an established connection",
+      Array(3).fill(networkError("ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR")),
+      "network",
+      "unknown",
+    ],
+    [
       "a host that becomes unreachable while the response is read",
       Array(3).fill(
         Object.assign(networkError("EHOSTUNREACH"), { cause: { code: "EHOSTUNREACH", syscall: "read" } }),
