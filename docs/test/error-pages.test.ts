@@ -89,7 +89,7 @@ const failures: Record<IssuingErrorCode, readonly (() => Promise<unknown>)[]> = 
   conflict: [status(409)],
   "rate-limited": [status(429)],
   rejected: [status(400), status(425), status(408)],
-  server: [status(503), status(501)],
+  server: [status(503)],
   network: [withOptions({ baseUrl: "http://127.0.0.1:1" }), withOptions({}, before({ kind: "reset" }))],
   timeout: [withOptions({ timeoutMs: 50 }, hang)],
   deadline: [

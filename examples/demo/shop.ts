@@ -1,10 +1,5 @@
 /** The shop of the demo on Express: a sign-up that never fails because of the loyalty service, and a webhook route. */
-import {
-  cardLinks,
-  createIssuingClient,
-  type IssuingClient,
-  isIssuingError,
-} from "@loyalty-cards/issuing-client";
+import { createIssuingClient, type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express, { type Express, type RequestHandler } from "express";
@@ -60,7 +55,7 @@ function signUp(loyalty: IssuingClient, templateId: string, users: Users): Reque
             { userId: user.id, ...(user.keySuffix && { keySuffix: user.keySuffix }) }, // sent twice within 24 hours: the same card
           );
       user.cardId = card.id; // save it in your database
-      response.status(201).json({ userId: user.id, card, links: cardLinks(card) });
+      response.status(201).json({ userId: user.id, card, links: loyalty.cardLinks(card) });
     } catch (error) {
       if (!isIssuingError(error)) throw error;
       if (error.code === "validation") {

@@ -1,5 +1,5 @@
 /** A shop's server: a sign-up that never fails because loyalty does, and webhooks that are never lost. */
-import { cardLinks, createIssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import { createIssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { onEvents } from "@loyalty-cards/webhook-verify";
@@ -81,7 +81,7 @@ export async function openShop(settings: Record<"url" | "key" | "template" | "se
       if (user === undefined) return void response.status(409).json({ message: conflict });
       try {
         const card = await issueCard(user);
-        response.status(201).json({ userId: user.id, links: cardLinks(card) });
+        response.status(201).json({ userId: user.id, links: loyalty.cardLinks(card) });
       } catch (error) {
         if (!isIssuingError(error)) throw error;
         const mustCorrect = error.code === "validation";

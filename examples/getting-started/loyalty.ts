@@ -1,12 +1,7 @@
 /** The shop of the guide "Getting started", without a framework: the sign-up, and the webhook handlers. */
 // #region loyalty
 // loyalty.ts
-import {
-  cardLinks,
-  createIssuingClient,
-  type IssuingClient,
-  isIssuingError,
-} from "@loyalty-cards/issuing-client";
+import { createIssuingClient, type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { memoryDedupe, onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 
 interface User {
@@ -61,7 +56,7 @@ export async function signUp({ name = "", email = "", phone = "" }: Form) {
           { userId: user.id, ...(user.keySuffix && { keySuffix: user.keySuffix }) },
         );
     user.cardId = card.id;
-    return { status: 201, body: { user, links: cardLinks(card) } };
+    return { status: 201, body: { user, links: loyalty().cardLinks(card) } };
   } catch (error) {
     if (!isIssuingError(error)) throw error;
     if (error.code === "validation") {

@@ -31,7 +31,7 @@ const replaceCardBody = (
   end = "invalid-response",
 ): Mutation =>
   mutation(
-    "card-members",
+    "card-required",
     name,
     changeResponses(cardOperations, ({ body }) => ({ body: wrap(body) })),
     { ends: expectEnd(end, ...cardSteps) },
@@ -70,16 +70,16 @@ export const cardMutations: readonly Mutation[] = [
   })),
   withoutMember("card-members", "fieldValues"),
   withoutMember("card-members", "loyaltyBalance"),
-  withInvalidMember("card-members", "publicUrl", undefined),
+  withInvalidMember("card-required", "publicUrl", undefined),
   withoutMember("card-members", "customerId"),
-  withInvalidMember("card-members", "id", null),
+  withInvalidMember("card-required", "id", null),
   mutation(
-    "card-members",
+    "card-required",
     "ids are numbers",
     { card: (card) => withMembers(card, { id: 42 }) },
     { ends: expectEnd("invalid-response", ...cardSteps) },
   ),
-  withInvalidMember("card-members", "id", ""),
+  withInvalidMember("card-required", "id", ""),
   withInvalidMember("card-members", "customerId", 7),
   withInvalidMember("card-members", "publicUrl", { href: "https://cards.test/1" }),
   changeCardResponses(
@@ -111,8 +111,8 @@ export const cardMutations: readonly Mutation[] = [
     })),
     { ends: expectEnd("invalid-response", "getCard") },
   ),
-  withInvalidMember("card-members", "publicUrl", "/cards/1"),
-  withInvalidMember("card-members", "publicUrl", "javascript:alert(1)"),
+  withInvalidMember("card-required", "publicUrl", "/cards/1"),
+  withInvalidMember("card-required", "publicUrl", "javascript:alert(1)"),
   replaceCardBody("the card in snake case", (card) => {
     const { id, publicUrl, loyaltyBalance } = card as Members;
     return { id, public_url: publicUrl, loyalty_balance: loyaltyBalance };
@@ -146,11 +146,24 @@ export const cardMutations: readonly Mutation[] = [
     changeResponses(["issueCard"], () => ({ status: 204, body: undefined })),
     { ends: expectEnd("invalid-response", ...signUps) },
   ),
-  mutation(
-    "card-members",
-    "a card is issued later, after 202 with a job",
-    changeResponses(["issueCard"], () => ({ status: 202, body: { id: "job_1", status: "pending" } })),
-    { ends: expectEnd("invalid-response", ...signUps) },
+  ...[{ id: "job_1", status: "pending" }, undefined].map((body) =>
+    mutation(
+      "card-later",
+      `a card is issued later, after 202 with ${body === undefined ? "no body" : "a job"}`,
+      changeResponses(["issueCard"], () => ({ status: 202, body })),
+      { ends: expectEnd("invalid-response", ...signUps) },
+    ),
+  ),
+  ...["iso-8859-2", "windows-1250"].map((charset) =>
+    mutation(
+      "response-charset",
+      `cards in ${charset}`,
+      changeResponses(cardOperations, ({ body }) => ({
+        headers: { "content-type": `application/json; charset=${charset}` },
+        body: withMembers(body, { shop: "\u0141\u00f3d\u017a" }),
+      })),
+      { ends: expectEnd("invalid-response", ...cardSteps) },
+    ),
   ),
   mutation("card-members", "ids of cards are UUIDs, and need escaping", () => {
     const outer = (id: unknown) => `${id}/ü ?#%2F`;

@@ -65,6 +65,14 @@ const failOnce = (when: "before" | "after", response: ApiResponse) => (): Hooks 
 };
 
 export const idempotencyMutations: readonly Mutation[] = [
+  ...["idempotent-replayed", "idempotency-replayed"].map((name) =>
+    mutation(
+      "replay-header",
+      `a replay is marked by ${name}`,
+      changeReplays(({ headers }) => ({ headers: { ...headers, [name]: "true" } })),
+    ),
+  ),
+
   mutation(
     "idempotency-replay",
     "a replay is 200",

@@ -30,7 +30,10 @@ type CallEvent =
   | { type: "attempt"; attempt: number; method: string }
   /** An attempt failed, and is retried after `delayMs`. */
   | { type: "retry"; attempt: number; reason: RetryReason; delayMs: number }
-  /** The returned card has other values than those sent for these fields, as the card of an earlier request with the same key has. */
+  /**
+   * The returned card has other values than those sent for these fields: it may be the card of an earlier request with the same key, of
+   * another person even. The call succeeds, because the service may change values. Emitted by `issueCard`, before `response`.
+   */
   | { type: "fields-differ"; fieldKeys: string[] }
   /** The service announced a change or the end of an operation (RFC 9745, RFC 8594). Once per operation. */
   | { type: "deprecation"; deprecation?: string; sunset?: string }

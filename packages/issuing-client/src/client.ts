@@ -1,7 +1,8 @@
-/** The client: `createIssuingClient` and its five methods. */
+/** The client: `createIssuingClient`, its five methods and its card links. */
 
 import { type Api, createApi } from "./api.ts";
 import { type CallOptions, parseCallOptions, parseObject } from "./call-options.ts";
+import { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
 import {
   type Card,
   type ConsentChange,
@@ -122,6 +123,21 @@ export interface IssuingClient {
    */
   setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
   /**
+   * Returns the addresses of a card's page, of both wallets and of both wallet buttons (spec 2.2), with the button images at the
+   * `baseUrl` of this client. It sends no request.
+   * @param card a card, or its `publicUrl`.
+   * @param options names of the wallets, and another `baseUrl`.
+   * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
+   * @example
+   * ```ts
+   * import { createIssuingClient } from "@loyalty-cards/issuing-client";
+   *
+   * const loyalty = createIssuingClient();
+   * const { page, addToFirstWallet, firstWalletButton } = loyalty.cardLinks(await loyalty.getCard("card_8sT2kq"));
+   * ```
+   */
+  cardLinks(card: { publicUrl: string } | string, options?: CardLinksOptions): CardLinks;
+  /**
    * The typed openapi-fetch client on the same transport, for all other paths of the service below `/api/v1/`.
    * @throws {IssuingError} `configuration` for any other address, before the API key is read or added.
    * @example
@@ -189,6 +205,9 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
         findConsent(state),
       );
     },
+
+    cardLinks: (card, options) =>
+      cardLinks(card, { ...options, baseUrl: options?.baseUrl ?? settings.baseUrl }),
 
     get api() {
       api ??= createApi(settings.baseUrl, pipeline.sendForApi);

@@ -1,9 +1,40 @@
 /** Card links: the addresses of a card's page, wallets and wallet buttons, the buttons as HTML and the QR code as SVG. */
 import jsQR from "jsqr";
 import { describe, expect, it } from "vitest";
+import { createIssuingClient } from "../src/index.ts";
 import { cardLinks, qrCodeSvg, walletButtonsHtml } from "../src/links.ts";
 
 const page = "https://cards.test/cards/abc";
+
+describe("the cardLinks of a client", () => {
+  const loyalty = createIssuingClient({ baseUrl: "https://service.test/loyalty/", apiKey: "k" });
+
+  it("has the buttons at the client's baseUrl, also when the pages are on another host", () => {
+    expect(loyalty.cardLinks({ publicUrl: "https://pages.test/abc" })).toEqual({
+      page: "https://pages.test/abc",
+      addToFirstWallet: "https://pages.test/abc/pass.pkpass",
+      addToSecondWallet: "https://pages.test/abc/google",
+      firstWalletButton: "https://service.test/loyalty/assets/add-to-apple-wallet.svg",
+      secondWalletButton: "https://service.test/loyalty/assets/add-to-google-wallet.svg",
+    });
+  });
+
+  it("takes the options of cardLinks", () => {
+    const { addToSecondWallet, firstWalletButton } = loyalty.cardLinks(page, {
+      baseUrl: "https://images.test",
+      wallets: { second: "robot" },
+    });
+    expect([addToSecondWallet, firstWalletButton]).toEqual([
+      `${page}/robot`,
+      "https://images.test/assets/add-to-apple-wallet.svg",
+    ]);
+    expect(loyalty.cardLinks(page, { baseUrl: undefined })).toEqual(loyalty.cardLinks(page));
+  });
+
+  it("rejects a promise", () => {
+    expect(() => loyalty.cardLinks(Promise.resolve({ publicUrl: page }) as never)).toThrow(/await it/);
+  });
+});
 
 describe("cardLinks", () => {
   it("returns the page, both wallet links and both buttons of a card or of its address", () => {
@@ -26,6 +57,11 @@ describe("cardLinks", () => {
       "https://cards.test/assets/add-to-fruit-wallet.svg",
       "https://cards.test/assets/add-to-robot-wallet.svg",
     ]);
+  });
+
+  it("expects the buttons on the origin of the page when only the page is known", () => {
+    const { firstWalletButton } = cardLinks("https://pages.test/shop/cards/abc");
+    expect(firstWalletButton).toBe("https://pages.test/assets/add-to-apple-wallet.svg");
   });
 
   it("keeps the default of the wallet whose name is absent", () => {
