@@ -1,7 +1,4 @@
-/**
- * Locks a file for one process at a time. Each process writes an entry beside the file, and looks for entries of running ones.
- * Follows no symbolic link, and removes nothing that is not an entry.
- */
+/** Locks a file for one process at a time, with an entry beside it. Follows no symbolic link, and removes nothing else. */
 import { randomUUID } from "node:crypto";
 import {
   type BigIntStats,

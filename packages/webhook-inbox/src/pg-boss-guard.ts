@@ -1,13 +1,11 @@
 /** Keeps the process running when PostgreSQL restarts: handles the errors of pg-boss that otherwise end it. */
-import { randomUUID } from "node:crypto";
-import { EventEmitter } from "node:events";
 import type { PgBossLike } from "./pg-boss-insert.ts";
 import type { Report } from "./reports.ts";
 
 /** Node.js ends a process in which nothing listens for the errors of pg-boss, such as a connection that was closed. */
 export function listenForErrors(boss: PgBossLike, report: Report): void {
-  if (!(boss instanceof EventEmitter) || boss.listenerCount("error") > 0) return;
-  boss.on("error", (error) => report({ outcome: "unavailable", error }));
+  if (boss.listenerCount?.("error") !== 0) return;
+  boss.on?.("error", (error) => report({ outcome: "unavailable", error }));
 }
 
 /** The queues of each `db` whose `executeSql` was replaced. */
@@ -53,6 +51,6 @@ async function readStatement(end: PgBossLike["complete"], queue: string): Promis
       return { rows: [{ count: "0" }] };
     },
   };
-  await end(...([queue, randomUUID(), null, { db }] as never[]));
+  await end(...([queue, crypto.randomUUID(), null, { db }] as never[]));
   return statement;
 }

@@ -7,6 +7,9 @@ export interface PgBossLike {
   complete(...job: never[]): Promise<unknown>;
   fail(...job: never[]): Promise<unknown>;
   getQueue(name: string): Promise<unknown>;
+  /** Absent where an object of your own wraps `PgBoss`. */
+  listenerCount?(event: "error"): number;
+  on?(event: "error", listener: (error: unknown) => void): unknown;
   getDb(): { executeSql(text: string, values: unknown[]): Promise<unknown> };
 }
 
