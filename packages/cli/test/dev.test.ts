@@ -133,6 +133,37 @@ describe("dev", () => {
     expect(lines[0]).toMatchObject({ kind: "request", method: "POST", status: 201, cardId: id });
   });
 
+  it("warns of a misspelt field key and of a key that is repeated with other field values, without the values", async () => {
+    const cwd = createFolder();
+    const fields = [{ key: "name", type: "name" }];
+    writeFileSync(
+      join(cwd, "seed.json"),
+      JSON.stringify({ templates: [{ id: "tpl_club", name: "Club", fields }] }),
+    );
+    const running = start(["dev", "--port", "0", "--seed", "seed.json"], { cwd });
+    const baseUrl = /LOYALTY_URL=(.*)/.exec(await running.waitFor(/LOYALTY_TEMPLATE_ID.*\n\n/s))?.[1] ?? "";
+    const loyalty = createIssuingClient({ baseUrl, apiKey: "mock_website_key", maxRetries: 0 });
+    const issue = (fieldValues: Record<string, string>) =>
+      loyalty.issueCard(
+        "tpl_club",
+        { fieldValues, customer: { consents: { privacy: { version: "1" } } } },
+        { userId: 7 },
+      );
+    for (let count = 0; count < 3; count++) await issue({ nmae: "Anna Secret" });
+    await issue({ name: "Piotr Secret" });
+    const { id } = await issue({ nmae: "Anna Secret" });
+    await running.waitFor(/repeated/);
+    running.interrupt();
+    const { stdout, stderr } = await running.exit;
+    expect(stderr.match(/^warning: .*$/gm)).toEqual([
+      'warning: fieldValues has keys that template tpl_club does not have: "nmae" (did you mean "name"?). Its fields are "name".',
+      expect.stringMatching(
+        `^warning: An idempotency key was repeated with other fieldValues: "name", "nmae" .* The response was card ${id}, `,
+      ),
+    ]);
+    expect(stdout + stderr).not.toContain("Secret");
+  });
+
   it("signs with the secret of .env, so that the receiver stays as it is, and does not print it", async () => {
     const { url, env, accepted } = await startReceiver();
     const running = start(["dev", "--port", "0", "--forward", url, "--events", "ping, card.added"], { env });

@@ -20,9 +20,9 @@ export {
   scaledClock,
   systemClock,
 } from "./domain/clock.ts";
-export type { Warning } from "./domain/idempotency.ts";
 export type { Expiry, Operation } from "./domain/ledger.ts";
 export type { Template, TemplateField, TemplateInput, Tier } from "./domain/templates.ts";
+export type { Warning } from "./domain/warnings.ts";
 export type { DeliveryFaultInput, Fault, FaultInput, RequestFaultInput } from "./faults/rules.ts";
 export type { MockServiceOptions, SeededEndpoint } from "./sandbox/options.ts";
 export type { ClockSetting, ServiceClock } from "./sandbox/service-clock.ts";

@@ -12,7 +12,6 @@ import {
 } from "./delivery/endpoints.ts";
 import type { ApiKeyKind } from "./domain/api-keys.ts";
 import { addToWallet, type Card, getCard, removeFromWallet, setStatus, toCard } from "./domain/cards.ts";
-import type { Warning } from "./domain/idempotency.ts";
 import {
   cancelOperation,
   type Expiry,
@@ -22,6 +21,7 @@ import {
   recordPoints,
 } from "./domain/ledger.ts";
 import { archiveTemplate, createTemplate, type Template, type TemplateInput } from "./domain/templates.ts";
+import type { Warning } from "./domain/warnings.ts";
 import { addFault, clearFaults, type Fault, type FaultInput, removeFault } from "./faults/rules.ts";
 import { hasNoResponse, rejectLikeFetch } from "./http/injected-fault.ts";
 import { apiRoutes } from "./http/operations.ts";
@@ -116,7 +116,7 @@ export interface MockService {
     clear(): void;
   };
   /**
-   * The newest 100 warnings, oldest first: requests that were accepted, although they are probably mistakes.
+   * The newest 100 warnings, oldest first: requests that are probably mistakes. The same warning is recorded once a minute.
    * @example
    * ```ts
    * import { createMockService } from "@loyalty-cards/mock-server";

@@ -187,18 +187,63 @@ describe("a key repeated with other content", () => {
     expect(warning).not.toHaveProperty("cardId");
   });
 
+  it("is logged with the keys of the field values that differ, which are no values", async () => {
+    const { service, lines, call } = openLoggingShop();
+    service.templates.create({ id: "tpl_town", name: "Town", fields: [] });
+    const withFields = (fieldValues: object) =>
+      call("POST", "/api/v1/templates/tpl_town/passes", { body: signUp({}, fieldValues), headers: key });
+    await withFields({ name: "Anna Secret", town: "Secret town" });
+    await withFields({ name: "  Piotr Secret ", town: "Secret town" });
+    await withFields({ name: " Anna Secret" });
+    await withFields({ name: " Anna Secret", town: "Secret town" }); // only the spaces differ
+    await call("POST", "/api/v1/templates/tpl_town/passes", { body: ["no object"], headers: key });
+    const replays = service.warnings().filter(({ type }) => type === "replay-with-other-content");
+    expect(replays.map(({ fields }) => fields)).toEqual([["name"], ["town"], undefined, ["name", "town"]]);
+    expect(replays[0]?.message).toMatch(/repeated with other fieldValues: "name" \(key hash/);
+    expect(replays[2]?.message).toMatch(/repeated with other content \(key hash/);
+    expect(lines.join()).not.toMatch(/Secret|Anna|Piotr/);
+  });
+
+  it("is logged without the field that the service keeps up to date", async () => {
+    const { service, issue } = openLoggingShop();
+    const { body } = await issue(signUp({}, { firstName: "Anna", points: 3 }), key);
+    service.cards.purchase(body.id, { points: 12 });
+    await issue(signUp({ name: "Anna" }, { firstName: "Anna", points: 3 }), key);
+    expect(service.warnings()).toMatchObject([{ message: expect.stringContaining("with other content") }]);
+    expect(service.warnings()[0]).not.toHaveProperty("fields");
+  });
+
+  it("is logged once a minute for the same key and difference, and for another difference or key at once", async () => {
+    const { service, lines, issue } = openLoggingShop();
+    await issue(anna, key);
+    for (let count = 0; count < 5; count++) await issue(piotr, key);
+    expect(lines).toHaveLength(1);
+    await issue(signUp({}, { firstName: "Piotr" }), key);
+    expect(lines).toHaveLength(2);
+    await issue(anna, { "idempotency-key": "user-2" });
+    await issue(piotr, { "idempotency-key": "user-2" });
+    expect(lines).toHaveLength(3);
+    await service.clock.advance("59s");
+    await issue(piotr, key);
+    expect(lines).toHaveLength(3);
+    await service.clock.advance("1s");
+    await issue(piotr, key);
+    expect(lines).toHaveLength(4);
+    expect(service.warnings()).toHaveLength(4);
+  });
+
   it("is listed in the control API, newest first, up to 100", async () => {
     const { service, issue, call } = openLoggingShop();
     await issue(anna, key);
     for (let count = 0; count < 103; count++) {
-      await service.clock.advance("1s");
+      await service.clock.advance("1m");
       await issue(piotr, key);
     }
     const { body } = await call("GET", "/_mock/warnings?limit=2", { key: null });
     expect(body.total).toBe(100);
     expect(body.items).toMatchObject([
-      { at: "2026-03-01T12:01:43.000Z" },
-      { at: "2026-03-01T12:01:42.000Z" },
+      { at: "2026-03-01T13:43:00.000Z" },
+      { at: "2026-03-01T13:42:00.000Z" },
     ]);
     service.reset();
     expect(service.warnings()).toEqual([]);

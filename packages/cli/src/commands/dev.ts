@@ -162,7 +162,7 @@ async function start(
       ...seed,
       port,
       ...(data !== undefined && { data: resolve(terminal.cwd, data) }),
-      log: (message) => print.info(message),
+      log: (message) => print.info(style("yellow", message)),
       onExchange,
     });
     if (timeFactor !== undefined) server.service.clock.set({ mode: "scaled", factor: timeFactor });

@@ -1,4 +1,5 @@
 /** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
+import { findSimilar } from "@loyalty-cards/internal/similar";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
@@ -150,9 +151,8 @@ function showOptions(command: Command, program: Command, names: readonly (string
 }
 
 async function createExcessError({ args, commands }: Command): Promise<CommandError> {
-  const { suggest } = await import("../import/mapping.ts");
   const [first = ""] = args;
-  const meant = suggest(
+  const meant = findSimilar(
     first,
     commands.map((command) => command.name()),
   );

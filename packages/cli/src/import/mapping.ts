@@ -1,4 +1,5 @@
 /** Mapping: which column of the file fills which member of the request, and the versions of the consent texts. */
+import { findSimilar } from "@loyalty-cards/internal/similar";
 import { CommandError } from "../command-error.ts";
 import type { RecordSource } from "./records.ts";
 
@@ -102,7 +103,7 @@ function parseMap(text: string): [Target, string] {
   if (at < 1 || column === "")
     throw new CommandError(`--map ${quote(text)} must be TARGET=COLUMN, such as userId=id.`);
   if (isTarget(target)) return [target, column];
-  const suggestion = suggest(target, fixedTargets);
+  const suggestion = findSimilar(target, fixedTargets);
   throw new CommandError(
     `--map ${quote(text)}: there is no target ${quote(target)}. ${suggestion === undefined ? "" : `Did you mean ${suggestion}? `}Targets are ${fixedTargets.join(", ")} and field.KEY.`,
   );
@@ -119,35 +120,8 @@ const quote = (text: string) => JSON.stringify(text);
 function describeColumns(columns: readonly string[], wanted: string): string {
   if (columns.some((column) => /@|\d{5}/.test(column)))
     return "Its first line must be a header with the names of the columns, and looks like data.";
-  const suggestion = suggest(wanted, columns);
+  const suggestion = findSimilar(wanted, columns);
   const list = columns.slice(0, 30).map((column) => quote(column));
   const question = suggestion === undefined ? "" : `Did you mean ${quote(suggestion)}? `;
   return `${question}Its columns are ${list.join(", ")}${columns.length > list.length ? ", …" : ""}.`;
-}
-
-/** The candidate that differs in at most two fifths of its characters: two of five that are swapped are two. */
-export function suggest(text: string, candidates: readonly string[]): string | undefined {
-  const simple = (value: string) => value.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-  const distances = candidates.map((candidate) => ({
-    candidate,
-    distance: getEditDistance(simple(text), simple(candidate)),
-  }));
-  const [best] = distances.sort((one, other) => one.distance - other.distance);
-  return best !== undefined && best.distance <= simple(best.candidate).length * 0.4
-    ? best.candidate
-    : undefined;
-}
-
-/** Levenshtein distance: how many characters to insert, remove or replace. */
-function getEditDistance(one: string, other: string): number {
-  let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= one.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= other.length; column++) {
-      const replaced = (previous[column - 1] ?? 0) + (one[row - 1] === other[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[other.length] ?? 0;
 }

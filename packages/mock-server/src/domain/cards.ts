@@ -80,6 +80,10 @@ export const getLevelPoints = ({ balance, expiredPoints = 0 }: StoredCard) =>
 /** Rounds to millionths, so that 0.1 + 0.2 points are 0.3. */
 export const roundPoints = (points: number) => Math.round(points * 1e6) / 1e6;
 
+/** Whether the service changes the value of a field itself: it then differs from the value of the request. */
+export const isMaintained = (template: Template, key: string) =>
+  key === pointsKey && hasPointsField(template);
+
 const hasPointsField = ({ fields }: Template) =>
   fields.some(({ key, type }) => key === pointsKey && type === "number");
 

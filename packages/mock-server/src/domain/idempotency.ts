@@ -1,4 +1,4 @@
-/** Idempotency keys: stores what each one led to for 24 hours (spec 8), and warnings about keys that are reused. */
+/** Idempotency keys: stores what each one led to for 24 hours (spec 8). */
 import type { CardStore, StoredCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { type FieldError, Problem } from "./problem.ts";
@@ -92,42 +92,4 @@ export function hashText(text: string, start = 0x811c9dc5): number {
   for (let index = 0; index < text.length; index++)
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash;
-}
-
-/** A request that repeated an idempotency key with other content. Without personal data. */
-export interface Warning {
-  id: string;
-  type: "replay-with-other-content";
-  /** ISO 8601, by the clock of the sandbox. */
-  at: string;
-  /** What happened, and what to do. */
-  message: string;
-  /** Eight hexadecimal digits that are the same for the same key. */
-  keyHash: string;
-  /** The template in the path of the request; absent when it does not exist. */
-  templateId?: string;
-  /** The card that was returned; absent when the stored response was a refusal. */
-  cardId?: string;
-}
-
-export interface WarningStore {
-  /** The newest 100, oldest first. */
-  warnings: Map<string, Warning>;
-}
-
-const maxWarnings = 100;
-
-export function addWarning(
-  { state, generateId, nowMs, notifyChange, log }: Domain<WarningStore>,
-  details: Omit<Warning, "id" | "at">,
-): void {
-  const warning: Warning = { id: generateId("wrn"), at: new Date(nowMs()).toISOString(), ...details };
-  state.warnings.set(warning.id, warning);
-  notifyChange({ type: "warning", id: warning.id, action: "created" });
-  const [oldest] = state.warnings.keys();
-  if (state.warnings.size > maxWarnings && oldest !== undefined) {
-    state.warnings.delete(oldest);
-    notifyChange({ type: "warning", id: oldest, action: "removed" });
-  }
-  log(`warning: ${warning.message}`);
 }

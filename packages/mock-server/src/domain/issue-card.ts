@@ -9,19 +9,18 @@ import {
   readContact,
 } from "./customers.ts";
 import {
-  addWarning,
   findIssuedCard,
   findRefusal,
   hashContent,
-  hashText,
   type IdempotencyStore,
+  type StoredRefusal,
   storeIssuedCard,
   storeRefusal,
   toProblem,
-  type WarningStore,
 } from "./idempotency.ts";
 import { Problem, toFieldErrors } from "./problem.ts";
 import { type FieldValues, getFieldLabel, type TemplateStore, validateFieldValues } from "./templates.ts";
+import { type WarningStore, warnAboutOtherContent, warnAboutUnknownFields } from "./warnings.ts";
 
 export type IssuingStore = CardStore & CustomerStore & TemplateStore & IdempotencyStore & WarningStore;
 
@@ -37,16 +36,16 @@ export function issueCard(domain: Domain<IssuingStore>, command: IssueCardComman
   const { templateId, body, idempotencyKey } = command;
   if (idempotencyKey === undefined) return issueNewCard(domain, command);
   const contentHash = hashContent(templateId, body);
+  const warn = (stored: StoredCard | StoredRefusal) =>
+    warnAboutOtherContent(domain, { templateId, idempotencyKey, fieldValues: readFieldValues(body) }, stored);
   const card = findIssuedCard(domain, idempotencyKey);
   if (card !== undefined) {
-    if (card.contentHash !== undefined && card.contentHash !== contentHash) {
-      warnAboutOtherContent(domain, command, card);
-    }
+    if (card.contentHash !== undefined && card.contentHash !== contentHash) warn(card);
     return card;
   }
   const refusal = findRefusal(domain, idempotencyKey);
   if (refusal !== undefined) {
-    if (refusal.contentHash !== contentHash) warnAboutOtherContent(domain, command, refusal);
+    if (refusal.contentHash !== contentHash) warn(refusal);
     return toProblem(refusal);
   }
   const result = issueNewCard(domain, command);
@@ -66,6 +65,7 @@ function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): 
   }
   const { customer: given } = body;
   const fieldValues = trimValues(body.fieldValues ?? {});
+  warnAboutUnknownFields(domain, template, fieldValues); // also of a 422: the misspelt field may be a required one
   const contact = readContact(given, domain);
   const errors = [...validateFieldValues(template, fieldValues), ...(Array.isArray(contact) ? contact : [])];
   if (errors.length > 0 || Array.isArray(contact)) return Problem.invalid(errors);
@@ -81,36 +81,16 @@ function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): 
   return card;
 }
 
+/** The field values of a body that is not validated, because the response is a stored one. */
+function readFieldValues(body: unknown): FieldValues | undefined {
+  const values = (body as { fieldValues?: unknown } | null | undefined)?.fieldValues;
+  return typeof values === "object" && values !== null ? trimValues(values as FieldValues) : undefined;
+}
+
 /** Removes surrounding spaces, which phones and browsers add. */
 function trimValues(values: FieldValues): FieldValues {
   const entries = Object.entries(values);
   return Object.fromEntries(
     entries.map(([key, value]) => [key, typeof value === "string" ? value.trim() : value]),
   );
-}
-
-/** The response is the stored one, so the new content has no effect. It may even be about another person. */
-function warnAboutOtherContent(
-  domain: Domain<IssuingStore>,
-  { templateId, idempotencyKey = "" }: IssueCardCommand,
-  stored: StoredCard | { status: number },
-): void {
-  const keyHash = (hashText(idempotencyKey) >>> 0).toString(16).padStart(8, "0");
-  const isKnown = domain.state.templates.has(templateId); // an unknown id is not logged: it can contain anything
-  const [outcome, advice] =
-    "balance" in stored
-      ? [
-          `card ${stored.id}`,
-          "If this is another person, two people share a key: set idempotencyNamespace, and use user ids that never repeat.",
-        ]
-      : [`the stored ${stored.status}`, "After a correction send a new key: set another keySuffix."];
-  addWarning(domain, {
-    type: "replay-with-other-content",
-    message:
-      `An idempotency key was repeated with other content (key hash ${keyHash}, ${isKnown ? `template ${templateId}` : "unknown template"}). ` +
-      `The response was ${outcome}, and the new content had no effect. ${advice}`,
-    keyHash,
-    ...(isKnown && { templateId }),
-    ...("balance" in stored && { cardId: stored.id }),
-  });
 }

@@ -5,9 +5,10 @@ import type { EventStore } from "../delivery/outbox.ts";
 import type { ApiKey, ApiKeyStore } from "../domain/api-keys.ts";
 import type { CardStore, StoredCard } from "../domain/cards.ts";
 import { addCardId, type Customer, type CustomerStore, normalizeEmail } from "../domain/customers.ts";
-import type { IdempotencyStore, StoredRefusal, Warning, WarningStore } from "../domain/idempotency.ts";
+import type { IdempotencyStore, StoredRefusal } from "../domain/idempotency.ts";
 import type { LedgerStore, StoredOperation } from "../domain/ledger.ts";
 import type { Template, TemplateStore } from "../domain/templates.ts";
+import type { Warning, WarningStore } from "../domain/warnings.ts";
 import type { Fault, FaultStore } from "../faults/rules.ts";
 
 export interface State

@@ -1,10 +1,13 @@
-/** Warnings: requests that the service accepted, but that are probably mistakes of the website. */
+/** Warnings: requests that are probably mistakes of the website. */
 import { get } from "./api.js";
 import { h } from "./dom.js";
 import { empty, heading, pager, pageSize } from "./parts.js";
 import { timeElement } from "./service-clock.js";
 
-const titles = { "replay-with-other-content": "Idempotency key repeated with other content" };
+const titles = {
+  "replay-with-other-content": "Idempotency key repeated with other content",
+  "unknown-fields": "Field keys that the template does not have",
+};
 
 export const warningsPage = {
   title: "Warnings",
@@ -13,14 +16,11 @@ export const warningsPage = {
 
   show({ items, total }, { offset }) {
     return [
-      heading(
-        "Warnings",
-        "Requests that the service accepted, but that are probably mistakes of your website.",
-      ),
+      heading("Warnings", "Requests that are probably mistakes of your website."),
       total === 0
         ? empty(
             "No warnings",
-            "A warning appears when a request repeats an Idempotency-Key with another template or body: usually two people share a key, and the second one gets the first one’s card.",
+            "A warning appears when a request repeats an Idempotency-Key with other content (usually two people share a key, and the second one gets the first one’s card), and when fieldValues has a key that the template does not have.",
           )
         : h("ul", { class: "cards", "data-key": "list" }, items.map(warningPanel)),
       pager({ total, offset, noun: "warnings" }),

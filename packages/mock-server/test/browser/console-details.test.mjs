@@ -200,11 +200,17 @@ describe("warnings in the console", () => {
     await text("Idempotency key repeated with other content");
     await page.locator("#warning-count::-p-text(1)").wait();
     await page.locator(`main a[href="#/card/${card.id}"]`).wait();
-    await issue("Celine");
+    await issue("Bernd"); // the same mistake again is no further warning
+    const fields = [{ key: "name", type: "name" }];
+    const { id: template } = await shop.control("POST", "templates", { name: "Club", fields });
+    await shop.issue({ name: "Celine" }, { nmae: "Celine Secret" }, template, "user-8");
+    await text("Field keys that the template does not have");
+    await text("did you mean");
     await page.waitForFunction(() => document.querySelectorAll("main li.panel").length === 2);
     await page.locator("#warning-count::-p-text(2)").wait();
     const shown = await page.$eval("main", (main) => main.innerText);
-    for (const hidden of ["Anna", "Bernd", "+48600100200", "user-7"]) assert.ok(!shown.includes(hidden));
+    for (const hidden of ["Anna", "Bernd", "Celine", "+48600100200", "user-7"])
+      assert.ok(!shown.includes(hidden));
 
     await shop.control("POST", "reset");
     await text("No warnings");

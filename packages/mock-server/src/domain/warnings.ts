@@ -1,0 +1,144 @@
+/** Warnings: requests that are probably mistakes of the website. */
+import { toPrintable } from "@loyalty-cards/internal/format";
+import { findSimilar } from "@loyalty-cards/internal/similar";
+import { isMaintained, type StoredCard } from "./cards.ts";
+import type { Domain } from "./context.ts";
+import { hashText } from "./idempotency.ts";
+import type { FieldValues, Template, TemplateStore } from "./templates.ts";
+
+/** A request that is probably a mistake. Contains the keys of field values, and no values or other personal data. */
+export interface Warning {
+  id: string;
+  /**
+   * `replay-with-other-content`: an idempotency key was repeated with other content. `unknown-fields`: `fieldValues` has keys that
+   * the template does not have.
+   */
+  type: "replay-with-other-content" | "unknown-fields";
+  /** ISO 8601, by the clock of the sandbox. */
+  at: string;
+  /** What happened, and what to do. */
+  message: string;
+  /** Eight hexadecimal digits that are the same for the same idempotency key; only of a replay. */
+  keyHash?: string;
+  /** The template in the path of the request; absent when it does not exist. */
+  templateId?: string;
+  /** The card that was returned; absent when the stored response was a refusal, and for unknown fields. */
+  cardId?: string;
+  /** The keys of `fieldValues` that differ or are unknown, at most ten. */
+  fields?: string[];
+}
+
+export interface WarningStore {
+  /** The newest 100, oldest first. */
+  warnings: Map<string, Warning>;
+}
+
+const maxWarnings = 100;
+const maxFields = 10;
+/** A warning is not repeated within this time, by the clock of the sandbox: one mistake in an import is one warning. */
+const burstMs = 60_000;
+
+function addWarning(
+  { state, generateId, nowMs, notifyChange, log }: Domain<WarningStore>,
+  details: Omit<Warning, "id" | "at">,
+): void {
+  const now = nowMs();
+  for (const { at, ...known } of state.warnings.values()) {
+    if (known.message === details.message && Math.abs(now - Date.parse(at)) < burstMs) return;
+  }
+  const warning: Warning = { id: generateId("wrn"), at: new Date(now).toISOString(), ...details };
+  state.warnings.set(warning.id, warning);
+  notifyChange({ type: "warning", id: warning.id, action: "created" });
+  const [oldest] = state.warnings.keys();
+  if (state.warnings.size > maxWarnings && oldest !== undefined) {
+    state.warnings.delete(oldest);
+    notifyChange({ type: "warning", id: oldest, action: "removed" });
+  }
+  log(`warning: ${warning.message}`);
+}
+
+/** What a request repeated its idempotency key with. `fieldValues` is undefined when the body has none. */
+export interface Replay {
+  templateId: string;
+  idempotencyKey: string;
+  fieldValues: FieldValues | undefined;
+}
+
+/** The response is the stored one, so the new content has no effect. It may even be about another person. */
+export function warnAboutOtherContent(
+  domain: Domain<WarningStore & TemplateStore>,
+  { templateId, idempotencyKey, fieldValues = {} }: Replay,
+  stored: StoredCard | { status: number },
+): void {
+  const keyHash = (hashText(idempotencyKey) >>> 0).toString(16).padStart(8, "0");
+  const isKnown = domain.state.templates.has(templateId); // an unknown id is not logged: it can contain anything
+  const card = "balance" in stored ? stored : undefined;
+  const fields = card === undefined ? [] : findDifferentKeys(domain, card, fieldValues);
+  const [outcome, advice] =
+    card === undefined
+      ? [
+          `the stored ${(stored as { status: number }).status}`,
+          "After a correction send a new key: set another keySuffix.",
+        ]
+      : [
+          `card ${card.id}`,
+          "If this is another person, two people share a key: set idempotencyNamespace, and use user ids that never repeat.",
+        ];
+  const difference = fields.length === 0 ? "other content" : `other fieldValues: ${listKeys(fields)}`;
+  addWarning(domain, {
+    type: "replay-with-other-content",
+    message:
+      `An idempotency key was repeated with ${difference} (key hash ${keyHash}, ${isKnown ? `template ${templateId}` : "unknown template"}). ` +
+      `The response was ${outcome}, and the new content had no effect. ${advice}`,
+    keyHash,
+    ...(isKnown && { templateId }),
+    ...(card && { cardId: card.id }),
+    ...(fields.length > 0 && { fields: fields.slice(0, maxFields).map((key) => toPrintable(key)) }),
+  });
+}
+
+function findDifferentKeys(
+  { state }: Domain<TemplateStore>,
+  { templateId, fieldValues }: StoredCard,
+  sent: FieldValues,
+): string[] {
+  const template = state.templates.get(templateId);
+  return [...new Set([...Object.keys(fieldValues), ...Object.keys(sent)])]
+    .filter((key) => template === undefined || !isMaintained(template, key))
+    .filter((key) => readOwn(fieldValues, key) !== readOwn(sent, key))
+    .sort();
+}
+
+const readOwn = (values: FieldValues, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined);
+
+/** A misspelt key is stored with the card, and the field that was meant stays empty. */
+export function warnAboutUnknownFields(
+  domain: Domain<WarningStore>,
+  template: Template,
+  fieldValues: FieldValues,
+): void {
+  const known = template.fields.map(({ key }) => key);
+  const unknown = Object.keys(fieldValues).filter((key) => !known.includes(key));
+  if (unknown.length === 0) return;
+  const names = unknown.slice(0, maxFields).map((key) => {
+    const meant = findSimilar(key, known);
+    return `"${toPrintable(key)}"${meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`}`;
+  });
+  addWarning(domain, {
+    type: "unknown-fields",
+    message:
+      `fieldValues has keys that template ${template.id} does not have: ${names.join(", ")}${formatMore(unknown)}. ` +
+      (known.length === 0 ? "The template has no fields." : `Its fields are ${listKeys(known)}.`),
+    templateId: template.id,
+    fields: unknown.slice(0, maxFields).map((key) => toPrintable(key)),
+  });
+}
+
+const listKeys = (keys: readonly string[]) =>
+  keys
+    .slice(0, maxFields)
+    .map((key) => `"${toPrintable(key)}"`)
+    .join(", ") + formatMore(keys);
+
+const formatMore = ({ length }: readonly string[]) =>
+  length > maxFields ? ` and ${length - maxFields} more` : "";
