@@ -138,22 +138,24 @@ function compareSignature(
   { contract, report }: Comparison,
   schemas: SchemaComparison,
 ): Json {
-  const { name, example } = contract.resolved(own);
-  const label = /v\d+(?==)/.exec(String(example))?.[0];
-  const header = headers.find((one) => String(one["name"]).toLowerCase() === String(name).toLowerCase());
+  const parameter = contract.resolved(own);
+  const name = String(parameter["name"]);
+  const header = headers.find((one) => String(one["name"]).toLowerCase() === name.toLowerCase());
+  const [label] = samplesIn(parameter).flatMap((text) => /v\d+(?==)/.exec(text)?.[0] ?? []);
   if (name !== "Service-Signature" || label === undefined || header === undefined) return own;
-  const texts = samplesIn(header);
-  const [sample] = texts;
-  if (sample === undefined || texts.some((text) => text.includes(label))) return own;
+  const samples = samplesIn(header);
+  const [sample] = samples;
+  if (sample === undefined || samples.some((text) => text.includes(label))) return own;
   report("signature-changed", place, `${name} has no ${label}=…, but is like ${sample}`);
+  if (getProperty(header["schema"], "pattern") !== undefined) return own; // adopted with the schema
   return schemas.component("parameters", own, place, (component) => ({ ...component, example: sample }));
 }
 
-/** The examples and patterns of a header. */
+/** The patterns and examples of a header. */
 function samplesIn(header: Json): string[] {
   const schema = recordIn(header, "schema");
   return [
-    ...["example", "const", "pattern"].map((name) => getProperty(schema, name)),
+    ...["pattern", "const", "example"].map((name) => getProperty(schema, name)),
     getProperty(header, "example"),
     ...listIn(schema, "examples"),
     ...Object.values(recordIn(header, "examples")).map((example) => getProperty(example, "value")),

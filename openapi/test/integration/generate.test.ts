@@ -688,6 +688,21 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     ...eventTypes.map((type) => `breaking signature-changed ${type}` as const),
   ],
   [
+    "the signature has a pattern of another scheme",
+    (d) => {
+      const { ServiceSignature } = d.components.parameters;
+      ServiceSignature.schema.pattern = "^t=[0-9]+,v2=";
+      delete ServiceSignature.example;
+    },
+    ...eventTypes.flatMap(
+      (type) =>
+        [
+          `breaking signature-changed ${type}`,
+          `compatible limit-tightened ${type} › Service-Signature`,
+        ] as const,
+    ),
+  ],
+  [
     "the idempotency key is a UUID",
     (d) => Object.assign(d.components.parameters.IdempotencyKey.schema, { format: "uuid" }),
     "breaking format-added issueCard › Idempotency-Key",
