@@ -1,4 +1,5 @@
 /** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
+import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ReceiverOptions } from "../options.ts";
 import { createReporter } from "../outcome.ts";
@@ -19,7 +20,8 @@ export interface FastifyReceiverOptions extends ReceiverOptions {
   path: string;
 }
 
-const fix = "A hook of the parent read the body; register fastifyReceiver outside that scope.";
+const fix =
+  "A hook of the parent read the body; register fastifyReceiver outside that scope, or let the preParsing hook return a stream of the same bytes.";
 
 /**
  * A plugin: `app.register(fastifyReceiver, { path: "/webhooks", secret, handler })`. It registers POST only, so that the
@@ -56,9 +58,12 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   const reporter = createReporter(options);
 
   // Not async: Fastify would wait for a second promise.
-  function handle({ raw }: FastifyRequest, reply: FastifyReply, allow?: string): void {
+  function handle({ raw, body: payload }: FastifyRequest, reply: FastifyReply, allow?: string): void {
     const request = raw as NodeRequest;
-    receiveFrom(receive, request, fix).then((result) => {
+    // A preParsing hook may have replaced the stream of the body; the request itself is read then.
+    const stream = isStream(payload) && payload !== raw ? payload : undefined;
+    stream?.on("error", () => {}); // it may fail when it is not read any more, and would end the process
+    receiveFrom(receive, request, fix, { stream }).then((result) => {
       const { raw: response } = reply;
       const headers = allow === undefined ? result.headers : { ...result.headers, allow };
       afterClose(response, result.afterResponse);
@@ -85,7 +90,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     raw.headers["content-type"] = undefined;
     done();
   });
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
 
   const paths: string[] = []; // with the prefixes of all scopes; "/" in a scope with a prefix is two routes
   app.addHook("onRoute", ({ url }) => void paths.push(url, `${url}/`));
@@ -101,6 +106,10 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     else done();
   });
 }
+
+/** Structural, because a hook may use another implementation of streams. */
+const isStream = (value: unknown): value is Readable =>
+  typeof (value as Readable | null | undefined)?.on === "function";
 
 /** The outermost scope: a scope inherits from the one it was registered in. */
 function getRoot(app: FastifyInstance): FastifyInstance {

@@ -1,6 +1,7 @@
 /** Receives Node requests and sends the response, for frameworks built on node:http or node:http2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
+import type { Readable } from "node:stream";
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { addChunk, type HeadersLike, type RawBody, RawBodyError, type ReadLimits, toBytes } from "../body.ts";
 import type { WebhookEvent } from "../event.ts";
@@ -12,6 +13,8 @@ import type { ReceiverResponse } from "../responses.ts";
 export interface ParsedBody {
   body?: unknown;
   rawBody?: unknown;
+  /** What a hook returned in place of the request: a stream of the same bytes. */
+  stream?: Readable | undefined;
 }
 
 /** A request of a framework, whose body may have been read already. */
@@ -155,13 +158,11 @@ export function afterClose(response: NodeResponse, task: ReceiverResponse["after
 
 function readBody(
   request: NodeRequest,
-  { body, rawBody }: ParsedBody,
+  { body, rawBody, stream = request }: ParsedBody,
   limits: ReadLimits,
   fix: string,
 ): Promise<Uint8Array> {
-  if (!request.readableDidRead && !request.readableEnded) {
-    return collectFromEvents(request, limits, fix);
-  }
+  if (!stream.readableDidRead && !stream.readableEnded) return collectFromEvents(stream, limits, fix);
   for (const parsed of [body, rawBody]) {
     // Not a string: decoding may have changed the signed bytes.
     const bytes = typeof parsed === "string" ? undefined : toBytes(parsed);
@@ -172,7 +173,7 @@ function readBody(
 
 /** Uses events: an async iterator takes longer than the rest of the receiver, and destroys the stream of a body that is too large. */
 function collectFromEvents(
-  request: NodeRequest,
+  request: Readable,
   { maxBodyBytes, expectedBytes }: ReadLimits,
   fix: string,
 ): Promise<Uint8Array> {

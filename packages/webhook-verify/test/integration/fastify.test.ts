@@ -1,7 +1,9 @@
 /** The Fastify adapter, and other routes, which keep their own parsers. */
-import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify";
-import { expect, it, onTestFinished } from "vitest";
+import { PassThrough, Readable, Transform } from "node:stream";
+import fastify, { type FastifyInstance, type FastifyPluginAsync, type RequestPayload } from "fastify";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { fastifyReceiver } from "../../src/adapters/fastify.ts";
+import type { ReceiverOptions } from "../../src/index.ts";
 import { describeAdapter, type RunningServer, send } from "../adapter-contract.ts";
 import { overHttp2 } from "../http2-request.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
@@ -100,6 +102,148 @@ it("verifies an injected delivery, and one over HTTP/2", async () => {
 const receiver: FastifyPluginAsync = async (app) => {
   await app.register(fastifyReceiver, { path: "/webhooks", secret, handler: () => {}, log: () => {} });
 };
+
+/** Hooks that return the same bytes in another stream. */
+const sameBytes: Record<string, (payload: RequestPayload) => RequestPayload | Promise<RequestPayload>> = {
+  "a stream": (payload) => payload.pipe(new PassThrough()),
+  "a stream of single bytes": (payload) =>
+    payload.pipe(
+      new Transform({
+        transform(chunk: Buffer, _encoding, done) {
+          for (const byte of chunk) this.push(Uint8Array.of(byte));
+          done();
+        },
+      }),
+    ),
+  "a stream of the bytes that it has read": async (payload) => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of payload) chunks.push(chunk as Uint8Array);
+    return Readable.from(chunks, { objectMode: false });
+  },
+  "the request itself": (payload) => payload,
+};
+
+describe.each(Object.entries(sameBytes))("a preParsing hook that returns %s", (_name, hook) => {
+  async function serve(options: Partial<ReceiverOptions> = {}) {
+    const events: string[] = [];
+    const app = fastify();
+    app.addHook("preParsing", async (_request, _reply, payload) => hook(payload));
+    const handler: ReceiverOptions["handler"] = ({ id }) => void events.push(id);
+    await app.register(fastifyReceiver, { path: "/webhooks", secret, handler, log: () => {}, ...options });
+    const { url, close } = await listening(app);
+    onTestFinished(async () => void (await close()));
+    return { url, events };
+  }
+
+  it("leaves the bytes to verify", async () => {
+    const { url, events } = await serve();
+    expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(204);
+    const { body, headers } = signedDelivery(balanceChanged("evt_2"));
+    expect((await send(url, { body: `${body} `, headers })).status).toBe(401);
+    expect(events).toEqual(["evt_1"]);
+  });
+
+  it("does not raise the limit of the body, with and without a content-length", async () => {
+    const { url, events } = await serve({ maxBodyBytes: 1_000 });
+    const { headers } = signedDelivery(balanceChanged());
+    for (const encoding of [{}, { "transfer-encoding": "chunked" }]) {
+      const delivery = { body: "x".repeat(100_000), headers: { ...headers, ...encoding } };
+      expect((await send(url, delivery)).status).toBe(413);
+    }
+    expect((await send(url, signedDelivery(balanceChanged("evt_2")))).status).toBe(204);
+    expect(events).toEqual(["evt_2"]);
+  });
+});
+
+it("responds 400 when the stream of a preParsing hook fails, and 500 when it is text", async () => {
+  const log: string[] = [];
+  for (const [stream, status] of [
+    [
+      () =>
+        new Readable({
+          read() {
+            this.destroy(new Error("cut"));
+          },
+        }),
+      400,
+    ],
+    [() => Readable.from(["text"]), 500],
+  ] as const) {
+    const app = fastify();
+    app.addHook("preParsing", async () => stream());
+    await app.register(fastifyReceiver, {
+      path: "/webhooks",
+      secret,
+      handler: () => {},
+      log: (line) => log.push(line),
+    });
+    const { url, close } = await listening(app);
+    onTestFinished(async () => void (await close()));
+    expect((await send(url, signedDelivery(balanceChanged()))).status).toBe(status);
+  }
+  expect(log).toEqual([
+    expect.stringMatching(/rejected: unreadable/),
+    expect.stringMatching(/let the preParsing hook return a stream of the same bytes/),
+  ]);
+});
+
+it("survives a stream of a preParsing hook that fails after the response", async () => {
+  const streams: Readable[] = [];
+  const app = fastify();
+  app.addHook("preParsing", async () => {
+    const stream = new Readable({ read() {} });
+    streams.push(stream);
+    return stream;
+  });
+  await app.register(receiver);
+  const { url, close } = await listening(app);
+  onTestFinished(async () => void (await close()));
+  expect((await send(url, { body: "{}", headers: {} })).status).toBe(401);
+  const closed = new Promise((resolve) => streams[0]?.once("close", resolve));
+  streams[0]?.destroy(new Error("cut")); // without a listener, the test runner reports an uncaught exception
+  await closed;
+});
+
+const rightUse =
+  /^fastifyReceiver is a plugin, not a route handler: write app\.register\(fastifyReceiver, \{ path: "\/webhooks", secret, handler \}\)\.$/;
+
+it("throws at once when it is called as a function that creates a route handler", () => {
+  const misuse = fastifyReceiver as unknown as (options: object) => never;
+  const app = fastify();
+  const mount = () => app.post("/webhooks", misuse({ secret, handler: () => {} }));
+  expect(mount).toThrow(TypeError);
+  expect(mount).toThrow(rightUse);
+  expect(() => misuse(undefined as never)).toThrow(rightUse);
+});
+
+it("responds 500 to a delivery when it is the route handler, and the error says how to mount it", async () => {
+  const errors: Error[] = [];
+  const app = fastify();
+  app.setErrorHandler((error: Error, _request, reply) => {
+    errors.push(error);
+    return reply.code(500).send();
+  });
+  app.post("/webhooks", fastifyReceiver as never);
+  const { body, headers } = signedDelivery(balanceChanged());
+  expect((await app.inject({ method: "POST", url: "/webhooks", payload: body, headers })).statusCode).toBe(
+    500,
+  );
+  expect(errors).toEqual([expect.objectContaining({ message: expect.stringMatching(rightUse) })]);
+});
+
+it("knows the options that app.register reads itself, and rejects others when the application starts", async () => {
+  const options = { path: "/webhooks", secret, handler: () => {} };
+  const app = fastify();
+  await app.register(fastifyReceiver, { ...options, prefix: "/shop", logLevel: "warn", logSerializers: {} });
+  await app.register(async (scope) => scope.register(fastifyReceiver, options));
+  await app.ready();
+  const wrong = fastify();
+  wrong.register(fastifyReceiver, { ...options, handlr: () => {} } as typeof options);
+  await expect(wrong.ready()).rejects.toThrow(
+    /fastifyReceiver has no option "handlr"\. Did you mean handler\?/,
+  );
+  await expect(fastify().register(fastifyReceiver, {} as typeof options)).rejects.toThrow(/path is missing/);
+});
 
 it.each<[string, (app: FastifyInstance) => Promise<unknown>]>([
   [
