@@ -1,6 +1,6 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
 import { maxTimerMs } from "@loyalty-cards/internal/platform";
-import { describeError } from "@loyalty-cards/internal/reporting";
+import { describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { parseEvent, parseJobData, toJobData, toJobId } from "./event.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention } from "./options.ts";
@@ -107,7 +107,8 @@ export async function bullmqInbox(
         timeoutMs,
         queue.add(event.type, data, { ...jobOptions, jobId }).then(() => queue.getJob(jobId)),
       );
-      if (job === undefined) throw new Error("Redis accepted the event but does not have it.");
+      if (job === undefined)
+        throw withSafeMessage(new Error("Redis accepted the event but does not have it."));
       if ((job.data as { copy?: string }).copy === copy) return "stored";
       return (await withTimeout(timeoutMs, revive(job, data))) ? "stored" : "duplicate";
     }),
@@ -115,7 +116,7 @@ export async function bullmqInbox(
       try {
         return await withTimeout(timeoutMs, readHealth(queue));
       } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error) };
+        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error, options) };
       }
     },
     async list({ state, limit = 100 } = {}) {

@@ -1,4 +1,5 @@
 /** An event as an inbox stores it: its body as text, its time, and its data as a job of a queue. */
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -8,7 +9,9 @@ export function toText(body: Uint8Array): string {
   try {
     return utf8.decode(body);
   } catch (cause) {
-    throw new TypeError("The body is not UTF-8: pass the bytes that the receiver verified.", { cause });
+    throw withSafeMessage(
+      new TypeError("The body is not UTF-8: pass the bytes that the receiver verified.", { cause }),
+    );
   }
 }
 
@@ -27,7 +30,9 @@ export interface OrderedEvent {
 export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
   const createdAtMs = Date.parse(createdAt);
   if (Number.isNaN(createdAtMs))
-    throw new TypeError(`The createdAt of event ${id} is not a date, so the event cannot be ordered.`);
+    throw withSafeMessage(
+      new TypeError(`The createdAt of event ${id} is not a date, so the event cannot be ordered.`),
+    );
   return createdAtMs;
 }
 
@@ -47,7 +52,7 @@ export function toJobData(body: Uint8Array, receivedAt: Date): JobData {
 export function parseJobData(data: unknown): JobData {
   const { body, receivedAt } = (data ?? {}) as Partial<JobData>;
   if (typeof body === "string" && typeof receivedAt === "string") return { body, receivedAt };
-  throw new TypeError("This job was not added by an inbox: use a queue for events only.");
+  throw withSafeMessage(new TypeError("This job was not added by an inbox: use a queue for events only."));
 }
 
 /** A job id that contains no separator of any queue, and is never a number. */

@@ -1,7 +1,7 @@
 /** `pgBossInbox`: a durable inbox on pg-boss 10 (Node 20), 11 (Node 22) or 12 (Node 22.12), for a PostgreSQL that you already run. */
 
 import { createHash } from "node:crypto";
-import { describeError } from "@loyalty-cards/internal/reporting";
+import { describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { createBatching } from "./batching.ts";
 import { parseEvent, parseJobData, toJobData } from "./event.ts";
@@ -132,7 +132,9 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
       archive?.restoreHourly();
       const result = await storeBatched({ id: toUuid(event), data: toJobData(body, receivedAt) });
       if (result !== "missing") return result;
-      throw new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`);
+      throw withSafeMessage(
+        new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`),
+      );
     }),
     async health(): Promise<InboxHealth> {
       try {
@@ -151,7 +153,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
           ...oldestWaitingMs,
         };
       } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error) };
+        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error, options) };
       }
     },
     async list({ state, limit = 100 } = {}) {

@@ -29,8 +29,13 @@ export type InboxOutcome =
 export interface ReportOptions {
   /** Called with the outcome of every event, for metrics. What it throws is logged and ignored. */
   onOutcome?: (outcome: InboxOutcome) => void;
-  /** Receives one line per failure: the kind of the error and where it was thrown, not its text. Default `console.error`. */
+  /** Receives one line per failure: the name and code of the error, where your code threw it, and its causes. Default `console.error`. */
   log?: (message: string) => void;
+  /**
+   * Adds the messages of errors to these lines, to `lastFailure` of a SQLite inbox, and to `error` of its health. Default false: they
+   * can contain personal data. Messages of this SDK's own errors contain none and are always added.
+   */
+  logErrorMessages?: boolean;
 }
 
 /** The state of an inbox. `health()` never rejects: an unreachable inbox is a value too. */
@@ -43,7 +48,7 @@ export interface InboxHealth {
   dead: number;
   /** How long the oldest waiting event has waited, in milliseconds. */
   oldestWaitingMs?: number;
-  /** Why the inbox is not reachable: the kind of the error and where it was thrown. */
+  /** Why the inbox is not reachable: the name and code of the error, where it was thrown, and its causes. */
   error?: string;
 }
 
@@ -54,7 +59,7 @@ export interface InboxEntry {
   state: "waiting" | "done" | "dead";
   receivedAt: Date;
   attempts: number;
-  /** The kind of the last attempt's error and where it was thrown. Its text may quote a customer and is not stored. */
+  /** The last attempt's error, as it was logged: its message may quote a customer, and is stored only with `logErrorMessages`. */
   lastFailure?: string;
 }
 
@@ -77,25 +82,26 @@ export interface InspectableInbox {
 
 export type Report = (outcome: InboxOutcome) => void;
 
-export function createReport({ onOutcome, log = console.error }: ReportOptions): Report {
+export function createReport(options: ReportOptions): Report {
+  const { onOutcome, log = console.error } = options;
   const write = (line: string) => notify(log, `webhook-inbox: ${line}`);
   return (outcome) => {
     notify(onOutcome, outcome, (error) =>
       write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
     );
-    const line = formatFailure(outcome);
+    const line = formatFailure(outcome, options);
     if (line !== undefined) write(line);
   };
 }
 
-function formatFailure(outcome: InboxOutcome): string | undefined {
+function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | undefined {
   switch (outcome.outcome) {
     case "failed":
-      return `${formatEvent(outcome.event)} failed in attempt ${outcome.attempt}: ${describeError(outcome.error)}`;
+      return `${formatEvent(outcome.event)} failed in attempt ${outcome.attempt}: ${describeError(outcome.error, options)}`;
     case "dead":
-      return `${formatEvent(outcome.event)} is a dead letter after attempt ${outcome.attempt}: ${describeError(outcome.error)}`;
+      return `${formatEvent(outcome.event)} is a dead letter after attempt ${outcome.attempt}: ${describeError(outcome.error, options)}`;
     case "unavailable":
-      return `the inbox cannot be reached: ${describeError(outcome.error)}`;
+      return `the inbox cannot be reached: ${describeError(outcome.error, options)}`;
     default:
       return undefined; // the receiver logs what could not be stored
   }

@@ -1,4 +1,5 @@
 /** Deduplication: accepts each event once, and never acknowledges a duplicate whose first delivery can still fail. */
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { getFirstHeader, type HeadersLike } from "./body.ts";
 import { readClock } from "./clock.ts";
 import type { WebhookEvent } from "./event.ts";
@@ -51,7 +52,7 @@ export class VerifiedDelivery implements Delivery {
 
   abort(): void {
     this.#controller ??= new AbortController();
-    this.#controller.abort(new Error("The receiver responded because of its timeout."));
+    this.#controller.abort(withSafeMessage(new Error("The receiver responded because of its timeout.")));
   }
 }
 

@@ -1,4 +1,5 @@
 /** Runs work in a transaction of pg or postgres.js: commits all of it or nothing, and survives a connection that is cut. */
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { PgTransaction, PostgresJsTransaction } from "./transaction.ts";
 
 /** The part of a client of `pg` 8 that `withPgTransaction` uses. */
@@ -74,7 +75,7 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
     const result = await work(client);
     isCommitting = true;
     const { command } = await client.query("COMMIT");
-    if (command === "ROLLBACK") throw new Error(rolledBack);
+    if (command === "ROLLBACK") throw withSafeMessage(new Error(rolledBack));
     return result;
   } catch (error) {
     await client.query("ROLLBACK").catch(onError);

@@ -1,5 +1,7 @@
 /** One query through the client of the user's transaction: pg, postgres, Prisma, Drizzle or Kysely. */
+
 import { toHex } from "@loyalty-cards/internal/format";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 
 /** A transaction of `pg`: the client on which BEGIN ran. */
 export interface PgTransaction {
@@ -56,8 +58,10 @@ export async function queryRows(
   if (hasMethod(client, "query")) return (await (client as PgTransaction).query(text, values)).rows;
   if (hasMethod(client, "execute"))
     return toRows(await (client as DrizzleTransaction).execute(inlineForDrizzle(text, values)));
-  throw new TypeError(
-    "This is not a transaction of pg, postgres, Prisma, Drizzle or Kysely: it has none of query, unsafe, $queryRawUnsafe, execute, executeQuery.",
+  throw withSafeMessage(
+    new TypeError(
+      "This is not a transaction of pg, postgres, Prisma, Drizzle or Kysely: it has none of query, unsafe, $queryRawUnsafe, execute, executeQuery.",
+    ),
   );
 }
 
@@ -75,8 +79,10 @@ export function requireTransaction(client: PostgresTransaction): PostgresTransac
   const isKyselyOutside =
     hasMethod(client, "executeQuery") && (client as { isTransaction?: boolean }).isTransaction === false;
   if (!isPool && !isIdle && !isDrizzleOutside && !isKyselyOutside) return client;
-  throw new TypeError(
-    "This needs the transaction that writes the effect of the event, not a pool, a database or a client without BEGIN: marked outside of it, an event is lost when its handler fails.",
+  throw withSafeMessage(
+    new TypeError(
+      "This needs the transaction that writes the effect of the event, not a pool, a database or a client without BEGIN: marked outside of it, an event is lost when its handler fails.",
+    ),
   );
 }
 

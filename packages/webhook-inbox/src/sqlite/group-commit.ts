@@ -1,4 +1,5 @@
 /** Group commit: joins the writes of one turn of the event loop into one transaction, and so into one fsync. */
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { isBusy, type SqliteDatabase } from "./database-node.ts";
 
 export interface CommitOptions {
@@ -141,5 +142,7 @@ const lockTimeoutError = () => new Error(`Another process locked the database fo
 /** @throws {TypeError} for a promise: its work would run outside of the transaction. */
 export function requireSynchronous<Result>(result: Result): Result {
   if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function") return result;
-  throw new TypeError("write takes a synchronous function: the transaction ends when it returns.");
+  throw withSafeMessage(
+    new TypeError("write takes a synchronous function: the transaction ends when it returns."),
+  );
 }

@@ -1,5 +1,5 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
-import { describeError } from "@loyalty-cards/internal/reporting";
+import { describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toText } from "../event.ts";
 import { defaultRetentionSeconds, validateRetention, validateTime } from "../options.ts";
@@ -80,7 +80,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   let closed: Promise<void> | undefined;
 
   function requireOpen(): void {
-    if (closed !== undefined) throw new Error("The inbox is closed.");
+    if (closed !== undefined) throw withSafeMessage(new Error("The inbox is closed."));
   }
 
   async function close(graceMs: number | undefined): Promise<void> {
@@ -102,7 +102,8 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     }),
     work(handler, workerOptions) {
       requireOpen();
-      const context = { database, store, commits, report, now, clock, random, retentionMs };
+      const describe = (error: unknown) => describeError(error, options);
+      const context = { database, store, commits, report, describe, now, clock, random, retentionMs };
       const worker = startWorker(context, handler, workerOptions);
       workers.add(worker);
       return {
@@ -120,7 +121,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
         const oldestWaitingMs = oldest === null ? {} : { oldestWaitingMs: Math.max(0, now() - oldest) };
         return { isReachable: true, waiting, dead, ...oldestWaitingMs };
       } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error) };
+        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error, options) };
       }
     },
     async list(listOptions = {}) {

@@ -1,6 +1,6 @@
 /** The worker: leases events that are due, runs the handler for several at once, retries failures, and dead-letters after the last attempt. */
 import { maxTimerMs } from "@loyalty-cards/internal/platform";
-import { describeError } from "@loyalty-cards/internal/reporting";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
 import { validateNumber } from "../options.ts";
@@ -38,6 +38,8 @@ export interface WorkerContext {
   store: Store;
   commits: GroupCommit;
   report: Report;
+  /** What is stored of the error of a failed attempt. */
+  describe: (error: unknown) => string;
   /** For the reported lag. Every time that is stored or compared is of `clock`. */
   now: () => number;
   clock: InboxClock;
@@ -53,7 +55,7 @@ const maxDeletedPerSweep = 100;
 const workerStops = new Error("The worker stops.");
 
 export function startWorker(
-  { database, store, commits, report, now, clock, random, retentionMs }: WorkerContext,
+  { database, store, commits, report, describe, now, clock, random, retentionMs }: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
 ): SqliteWorker & { poll(): void } {
@@ -100,7 +102,7 @@ export function startWorker(
       const limit = concurrency - running.size;
       return store.lease(crypto.randomUUID(), nowMs + leaseMs, nowMs, limit, maxAttempts);
     });
-    const error = new Error("The process ended during the last attempt.");
+    const error = withSafeMessage(new Error("The process ended during the last attempt."));
     for (const { attempt, ...event } of exhausted) report({ outcome: "dead", event, attempt, error });
     for (const event of leased) {
       const controller = new AbortController();
@@ -142,7 +144,7 @@ export function startWorker(
       await record(() => store.release(leased, clock.nowMs()));
       return;
     }
-    const failure = describeError(error);
+    const failure = describe(error);
     if (attempt >= maxAttempts) {
       const hasLease = await record(() => store.dead(leased, clock.nowMs(), failure));
       return report(
@@ -228,7 +230,7 @@ async function callHandler(
   const writes: ((database: SqliteDatabase) => unknown)[] = [];
   let isOver = false;
   const timeout = setTimeout(
-    () => controller.abort(new Error(`The handler took longer than ${timeoutMs} ms.`)),
+    () => controller.abort(withSafeMessage(new Error(`The handler took longer than ${timeoutMs} ms.`))),
     timeoutMs,
   );
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -241,7 +243,10 @@ async function callHandler(
     signal,
     attempt: leased.attempt,
     write(work) {
-      if (isOver) throw new Error("write was called after the handler had ended; await the calls before it.");
+      if (isOver)
+        throw withSafeMessage(
+          new Error("write was called after the handler had ended; await the calls before it."),
+        );
       writes.push(work);
     },
   };

@@ -1,11 +1,11 @@
 /** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
-import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ReceiverOptions } from "../options.ts";
 import { createReporter } from "../outcome.ts";
 import { createReceiverOf } from "../receiver.ts";
 import {
   afterClose,
+  type BodyStream,
   headersFor,
   isUnread,
   type NodeRequest,
@@ -108,8 +108,8 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
 }
 
 /** Structural, because a hook may use another implementation of streams. */
-const isStream = (value: unknown): value is Readable =>
-  typeof (value as Readable | null | undefined)?.on === "function";
+const isStream = (value: unknown): value is BodyStream =>
+  typeof (value as BodyStream | null | undefined)?.on === "function";
 
 /** The outermost scope: a scope inherits from the one it was registered in. */
 function getRoot(app: FastifyInstance): FastifyInstance {

@@ -9,12 +9,14 @@ import { createReporter, type ReportOptions } from "../outcome.ts";
 import type { ReceivedRequest, Receiver } from "../receiver.ts";
 import type { ReceiverResponse } from "../responses.ts";
 
+export type BodyStream = Readable;
+
 /** Where parsers store what they read. */
 export interface ParsedBody {
   body?: unknown;
   rawBody?: unknown;
   /** What a hook returned in place of the request: a stream of the same bytes. */
-  stream?: Readable | undefined;
+  stream?: BodyStream | undefined;
 }
 
 /** A request of a framework, whose body may have been read already. */
