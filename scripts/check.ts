@@ -72,6 +72,7 @@ const beforeMerge: readonly Gate[] = [
   compat("next receivers", "Next: receivers", { linuxOnly }),
   compat("runtimes", "all runtimes", { linuxOnly }),
   compat("generators", "other tools on the document"),
+  compat("bundlers", "bundles for browsers", { linuxOnly }),
   compat("msw3", "adapters under MSW 3", { linuxOnly }),
   compat("browser", "pages in a browser", { linuxOnly }),
   compat("site", "the site in a browser", { linuxOnly }),

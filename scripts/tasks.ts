@@ -38,6 +38,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       "generators",
       "the OpenAPI document in swagger-parser and in the client generator of Hey API",
     ),
+    bundlers: suite(
+      "bundlers",
+      "the built client in programs for browsers, bundled by rolldown, Vite 8, webpack and esbuild",
+    ),
     browser: suite("browser", "every page of the mock server in a headless Chromium"),
     site: suite("site", "the documentation site, after npm run docs, in a headless Chromium"),
     next: suite("next", "the packed packages and the Next example on the real Next, built by both bundlers"),

@@ -26,8 +26,10 @@ it.each(published)("$name has a complete package.json", ({ name, manifest }) => 
     // npm compares it with the provenance.
     repository: { type: "git", url: `git+${repository}.git`, directory: `packages/${name}` },
     type: "module",
-    engines: { node: expect.stringMatching(/^>=20/) },
-    sideEffects: false,
+    engines: { node: ">=20.19" },
+    // The guard for browsers throws when it is loaded; bundlers would drop it.
+    sideEffects:
+      name === "issuing-client" ? ["./dist/browser.js", "./dist/browser.cjs", "./src/browser.ts"] : false,
     publishConfig: { access: "public", provenance: true },
   });
   expect(new Set(manifest.keywords as string[]).size).toBeGreaterThanOrEqual(5);
