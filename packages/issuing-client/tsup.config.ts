@@ -1,5 +1,6 @@
 /** Builds each entry twice, ESM and CommonJS, with the contract's types and openapi-fetch inlined, and what browsers get instead. */
 import { defineConfig, type Options } from "tsup";
+import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
 import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 
 const common: Options = {
@@ -14,8 +15,11 @@ const common: Options = {
   },
 };
 
+const banner = nodeVersionBanner("@loyalty-cards/issuing-client");
+
 const client: Options = {
   ...common,
+  banner,
   entry: { index: "src/index.ts", bulk: "src/bulk/issue-cards.ts" },
   splitting: true,
   dts: {
@@ -33,14 +37,11 @@ const client: Options = {
 };
 
 /** Each in one file: what they share with the client is small, and with shared files the first import of the client takes a third longer. */
-const others: Options = {
+const otel: Options = { ...common, banner, entry: { otel: "src/otel.ts" }, splitting: false };
+const inBrowsers: Options = {
   ...common,
-  entry: {
-    browser: "src/browser.ts",
-    links: "src/links.ts",
-    otel: "src/otel.ts",
-  },
+  entry: { browser: "src/browser.ts", links: "src/links.ts" },
   splitting: false,
 };
 
-export default defineConfig([client, others]);
+export default defineConfig([client, otel, inBrowsers]);

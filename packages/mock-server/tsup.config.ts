@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Options } from "tsup";
+import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
 import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 import { staticFiles } from "./src/pages/node-static-files.ts";
 
@@ -28,6 +29,7 @@ const shared: Options = {
   splitting: true,
   treeshake: true, // Rollup then writes the CommonJS; tsup's default, Sucrase, rewrites classes and loses their names
   sourcemap: true,
+  banner: nodeVersionBanner("@loyalty-cards/mock-server"),
   plugins: [relativeSourceMaps],
   esbuildPlugins: [inlineStaticFiles],
   shims: true, // import.meta.url in CommonJS

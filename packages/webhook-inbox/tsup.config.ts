@@ -1,5 +1,6 @@
 /** Builds every entry twice, ESM and CommonJS. */
 import { defineConfig } from "tsup";
+import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
 import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 
 export default defineConfig({
@@ -15,6 +16,7 @@ export default defineConfig({
   platform: "node",
   dts: true,
   splitting: true,
+  banner: nodeVersionBanner("@loyalty-cards/webhook-inbox"),
   treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
   sourcemap: true,
   plugins: [relativeSourceMaps],

@@ -1,5 +1,6 @@
 /** Builds every entry twice, ESM and CommonJS, with the contract's types inlined. */
 import { defineConfig, type Options } from "tsup";
+import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
 import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
 
 const common: Options = {
@@ -8,6 +9,7 @@ const common: Options = {
   platform: "neutral",
   treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
   sourcemap: true,
+  banner: nodeVersionBanner("@loyalty-cards/webhook-verify"),
   plugins: [relativeSourceMaps],
   esbuildOptions(options) {
     options.sourcesContent = false; // the sources are published beside

@@ -1,5 +1,7 @@
 /** The package.json of every published package has what npm and bundlers read and publint does not check. */
 import { expect, it } from "vitest";
+import { listPages, readFromRoot } from "../../docs/snippets.ts";
+import { minimumNode } from "../node-version-banner.ts";
 import { published } from "../published.ts";
 
 const repository = "https://github.com/loyalty-cards/loyalty-cards";
@@ -26,7 +28,7 @@ it.each(published)("$name has a complete package.json", ({ name, manifest }) => 
     // npm compares it with the provenance.
     repository: { type: "git", url: `git+${repository}.git`, directory: `packages/${name}` },
     type: "module",
-    engines: { node: ">=20.19" },
+    engines: { node: `>=${minimumNode}` },
     // The guard for browsers throws when it is loaded; bundlers would drop it.
     sideEffects:
       name === "issuing-client" ? ["./dist/browser.js", "./dist/browser.cjs", "./src/browser.ts"] : false,
@@ -43,4 +45,19 @@ it.each(published)("$name has a complete package.json", ({ name, manifest }) => 
 it.each(["issuing-client", "webhook-verify", "contract"])("%s has no dependencies", (name) => {
   const dependencies = published.find((one) => one.name === name)?.manifest.dependencies ?? {};
   expect(Object.keys(dependencies)).toEqual([]);
+});
+
+// Later versions than 20 are those of databases and queues.
+it("names the same minimum of Node.js on every page and in every package.json", () => {
+  const mentions = listPages().flatMap((page) =>
+    [...readFromRoot(page).matchAll(/Node(?:\.js)? ((?:1\d|20)(?:\.\d+)*) (?:and|or) (?:newer|later)/g)].map(
+      ([, version]) => `${page}: ${version}`,
+    ),
+  );
+  expect(mentions.length).toBeGreaterThanOrEqual(5);
+  expect(mentions.filter((mention) => !mention.endsWith(`: ${minimumNode}`))).toEqual([]);
+  for (const folder of [".", "examples/fastify", "examples/testing"]) {
+    const { engines } = JSON.parse(readFromRoot(`${folder}/package.json`));
+    expect(engines).toEqual({ node: `>=${minimumNode}` });
+  }
 });

@@ -67,7 +67,7 @@ export function nodeTransport({ agent }: NodeTransportOptions = {}): Transport {
   const http = getBuiltinModule("node:http") as NodeHttp | undefined;
   const https = getBuiltinModule("node:https") as NodeHttp | undefined;
   if (http === undefined || https === undefined)
-    throw configurationError("nodeTransport needs Node.js 20.16 or later: leave transport out to use fetch.");
+    throw configurationError("nodeTransport needs Node.js: leave transport out to use fetch.");
   if (agent !== undefined && typeof agent?.destroy !== "function")
     throw configurationError("agent must be an http.Agent or an https.Agent.");
   const targets = new Map<string, ReturnType<typeof parseOrigin>>();
