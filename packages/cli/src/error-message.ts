@@ -13,12 +13,36 @@ const optionsByPointer: Readonly<Record<string, string>> = {
   "/version": "--version",
 };
 
-/** The message has no text of the service, because that text can quote a customer. */
+/** The message has no text of the service, except why it rejected what was typed. */
 export function formatError(error: IssuingError): Text {
   const { code } = error;
   const { text, link } = splitMessage(error);
-  const lines = [code === "validation" ? nameOptions(text) : text, describeNext(error), link];
+  const lines = [
+    code === "validation" ? nameOptions(text) : text,
+    ...listReasons(error),
+    describeNext(error),
+    link,
+  ];
   return Text.lines(lines.filter((line) => line !== undefined));
+}
+
+/** The service's own text of a 422. It can quote a customer, whose data the person at the terminal typed. */
+function listReasons(error: IssuingError): string[] {
+  if (error.code !== "validation") return [];
+  const detail = getDetail(error);
+  const fields = error.fields.filter(
+    (field) => field.detail !== undefined || !error.message.includes(field.pointer),
+  );
+  return [
+    ...(detail === undefined ? [] : [`The service says: ${detail}`]),
+    ...fields.map((field) => `  ${nameOptions(field.pointer)}${field.detail ? `: ${field.detail}` : ""}`),
+  ];
+}
+
+/** The `detail` of a 422, when it can be shown. */
+function getDetail(error: IssuingError): string | undefined {
+  const { problem } = error as Partial<ProblemError>;
+  return error.code === "validation" && problem?.detail === error.userMessage ? problem.detail : undefined;
 }
 
 function describeNext(error: IssuingError): string | undefined {
@@ -37,10 +61,7 @@ export function splitMessage({ message }: Error): { text: string; link?: string 
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
 export function describeRejection(error: IssuingError): string {
-  const { code, userMessage } = error;
-  const { problem } = error as Partial<ProblemError>;
-  const isExplained = code === "validation" && problem?.detail === userMessage;
-  return isExplained ? userMessage : withoutHint(splitMessage(error).text);
+  return getDetail(error) ?? withoutHint(splitMessage(error).text);
 }
 
 /** The hint is for programs, which have `userMessage`. */

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { args, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-terminal.ts";
 
-const noReason = "The service responded 422 to issueCard.";
+const noReason =
+  "The service responded 422 to issueCard: the response has no detail that says what to correct.";
 
 describe("rejected rows", () => {
   it.each([

@@ -206,6 +206,38 @@ describe("webhook send", () => {
     ]);
   });
 
+  it.each([
+    ["a number", "5"],
+    ["null", "null"],
+    ["an object that cannot be text", '{"toString":1}'],
+    ["a list", '["ping"]'],
+  ])("exits with 2, and sends nothing, when the type of the event is %s", async (_name, type) => {
+    const { env, accepted } = await startReceiver();
+    const cwd = createFolder();
+    writeFileSync(
+      join(cwd, "e.json"),
+      `{"id":"evt_1","type":${type},"createdAt":"2026-01-01T00:00:00.000Z"}`,
+    );
+    const { code, stdout, stderr } = await run(["webhook", "send", "e.json"], { env, cwd });
+    expect([code, stdout, stderr]).toEqual([
+      2,
+      "",
+      'loyalty-cards: The member type of "e.json" must be a text, such as "ping": correct the event.\n',
+    ]);
+    expect(accepted).toEqual([]);
+  });
+
+  it.each([
+    ["an id that is not text", '{"id":{"toString":1},"type":"ping"}'],
+    ["a type with an unpaired surrogate", '{"id":"1","type":"\\ud800"}'],
+  ])("sends %s", async (_name, body) => {
+    const { env } = await startReceiver();
+    const cwd = createFolder();
+    writeFileSync(join(cwd, "e.json"), body);
+    const { stdout } = await run(["webhook", "send", "e.json", "--json"], { env, cwd });
+    expect(JSON.parse(stdout)).toMatchObject({ expected: "2xx", status: 400 });
+  });
+
   it("exits with 1 when the receiver rejects a body that is no event", async () => {
     const { env: both } = await startReceiver();
     const { code, stdout } = await run(["webhook", "send", "-", "--json"], { env: both, stdin: "no JSON" });

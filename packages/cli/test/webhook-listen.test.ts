@@ -260,6 +260,101 @@ describe("webhook listen", () => {
   });
 });
 
+describe("webhook listen holds the bodies of at most 32 requests", () => {
+  const body = Buffer.from(JSON.stringify({ ...JSON.parse(event), data: "x".repeat(1024 * 1024 - 200) }));
+  const signature = sign(body);
+  const head = `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.byteLength}\r\nservice-signature: ${signature}\r\n\r\n`;
+
+  /** A receiver that gets deliveries and does not respond until it is released. */
+  async function startHanging() {
+    const waiting: (() => void)[] = [];
+    let isReleased = false;
+    const { url, received } = await startRecorder((_request, response) => {
+      const respond = () => void response.writeHead(204).end();
+      if (isReleased) respond();
+      else waiting.push(respond);
+    });
+    const release = () => {
+      isReleased = true;
+      for (const respond of waiting) respond();
+    };
+    return { url, received, release };
+  }
+
+  function open(tunnel: string): { socket: Socket; closed: Promise<void>; read: () => string } {
+    const socket = connect(Number(new URL(tunnel).port), "127.0.0.1");
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", () => {}); // it is closed while it sends
+    onTestFinished(() => void socket.destroy());
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    return { socket, closed, read: () => text };
+  }
+
+  it("and closes a connection whose requests are pipelined", async () => {
+    const { url, received, release } = await startHanging();
+    const { url: tunnel, stop } = await startListening(url);
+    const { socket, closed } = open(tunnel);
+    for (let count = 0; count < 200; count++) socket.write(Buffer.concat([Buffer.from(head), body]));
+    await closed;
+    await expect.poll(() => received.length).toBe(1);
+    release();
+    expect((await post(tunnel, event, sign(event))).status).toBe(204);
+    expect(received).toHaveLength(2);
+    await stop();
+  });
+
+  it("also over connections that are closed while the receiver has their deliveries", async () => {
+    const { url, received, release } = await startHanging();
+    const { url: tunnel, stop } = await startListening(url);
+    for (let count = 0; count < 32; count++) {
+      const { socket } = open(tunnel);
+      socket.write(Buffer.concat([Buffer.from(head), body]));
+      await expect.poll(() => received.length).toBe(count + 1);
+      socket.destroy();
+    }
+    const refused = await post(tunnel, event, sign(event));
+    expect([refused.status, refused.headers.connection]).toEqual([503, "close"]);
+    expect(received).toHaveLength(32);
+    release();
+    await expect.poll(async () => (await post(tunnel, event, sign(event))).status).toBe(204);
+    const { deliveries } = await stop();
+    expect(deliveries).toContainEqual(
+      expect.objectContaining({ rejected: "too-many-requests", status: 503 }),
+    );
+  });
+
+  it("also over many connections at once", async () => {
+    const { url, received, release } = await startHanging();
+    const { url: tunnel, stop } = await startListening(url);
+    const connections = Array.from({ length: 60 }, () => open(tunnel));
+    for (const { socket } of connections) socket.write(Buffer.concat([Buffer.from(head), body]));
+    await expect
+      .poll(() => connections.filter(({ read }) => read().startsWith("HTTP/1.1 503")).length)
+      .toBe(28);
+    await expect.poll(() => received.length).toBe(32);
+    release();
+    await expect
+      .poll(() => connections.filter(({ read }) => read().startsWith("HTTP/1.1 204")).length)
+      .toBe(32);
+    await stop();
+  });
+
+  it("and passes one request after the other on a connection", async () => {
+    const { url, accepted } = await startReceiver();
+    const { url: tunnel, stop } = await startListening(url);
+    const { socket, read } = open(tunnel);
+    for (let count = 1; count <= 3; count++) {
+      socket.write(Buffer.concat([Buffer.from(head), body]));
+      await expect.poll(() => read().match(/HTTP\/1\.1 204/g)?.length).toBe(count);
+    }
+    expect(accepted).toHaveLength(3);
+    await stop();
+  });
+});
+
 describe("webhook listen --record", () => {
   async function record(bodies: readonly string[], key = secret) {
     const { url } = await startReceiver();
@@ -318,6 +413,38 @@ describe("webhook listen --record", () => {
       env: { ...receiver, LOYALTY_SIGNING_SECRET: "whsec_2" },
     });
     expect([other.code, other.stdout]).toEqual([1, expect.stringContaining("same secret")]);
+  });
+
+  it("is not replayed when it was rejected, unless --include-rejected says so", async () => {
+    const forged = event.replace("evt_1", "evt_forged");
+    const { folder } = await record([forged], "whsec_other");
+    const [name = ""] = readdirSync(folder);
+    const { env: receiver, accepted } = await startReceiver();
+    const refused = await run(["webhook", "replay", join(folder, name)], { env: receiver });
+    expect(refused).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `${name} is not sent: \`webhook listen\` rejected it (mismatch).\nloyalty-cards: Nothing was sent: use --include-rejected to send rejected deliveries too.\n`,
+    });
+    expect(accepted).toEqual([]);
+    const forced = await run(["webhook", "replay", folder, "--include-rejected"], { env: receiver });
+    expect([forced.code, forced.stderr, accepted.length]).toEqual([0, "", 1]);
+  });
+
+  it("is replayed without the rejected ones of its folder, which are named also with --quiet", async () => {
+    const { url } = await startReceiver();
+    const listening = await startListening(url, "--record", "deliveries");
+    for (const key of [secret, "whsec_other", secret]) await post(listening.url, event, sign(event, key));
+    await listening.stop();
+    const folder = join(listening.cwd, "deliveries");
+    const [, rejected] = readdirSync(folder).sort();
+    const { env: receiver, accepted } = await startReceiver();
+    const { code, stderr } = await run(["webhook", "replay", folder, "--quiet"], { env: receiver });
+    expect([code, stderr, accepted.length]).toEqual([
+      0,
+      `${rejected} is not sent: \`webhook listen\` rejected it (mismatch).\n`,
+      2,
+    ]);
   });
 
   it("is replayed with its original signature, without a secret", async () => {

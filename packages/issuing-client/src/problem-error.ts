@@ -30,7 +30,8 @@ export function createProblemError(
   const problem = parseProblem(status, text);
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
   const fields = status === 422 ? readRejectedFields(problem) : [];
-  const hint = formatHint(code, request, fields);
+  const detail = status === 422 ? toShowable(problem.detail) : undefined;
+  const hint = formatHint(code, request, fields, detail);
   return new ProblemError(
     `The service responded ${status} to ${call.operation}${hint === undefined ? "." : `: ${hint}`}`,
     {
@@ -45,7 +46,7 @@ export function createProblemError(
       idempotencyKey: call.idempotencyKey,
       requestId: getRequestId(head),
       retryAfterMs: parseRetryAfter(head.header("retry-after"), call.clock.now()),
-      userMessage: status === 422 ? toShowable(problem.detail) : undefined, // spec 7
+      userMessage: detail, // spec 7
     },
   );
 }
@@ -81,6 +82,7 @@ function formatHint(
   code: IssuingErrorCode,
   { operation, id, body = "" }: OperationRequest,
   fields: readonly RejectedField[],
+  detail: string | undefined,
 ): string | undefined {
   if (code === "not-found") {
     const quoted = JSON.stringify(id.slice(0, maxIdLength));
@@ -92,6 +94,8 @@ function formatHint(
   }
   if (code !== "validation") return hints[code];
   const pointers = formatFields(fields, body);
+  if (detail === undefined)
+    return pointers === "" ? "the response has no detail that says what to correct." : `${pointers}.`;
   return pointers === ""
     ? "userMessage says what to correct."
     : `${pointers}. userMessage says what to correct.`;

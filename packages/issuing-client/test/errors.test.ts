@@ -52,7 +52,7 @@ it.each([
   [401, /apiKey/],
   [403, /apiKey/],
   [404, /baseUrl/],
-  [422, /userMessage/],
+  [422, /no detail/],
 ])("says what to check in the message of a %i", async (status, where) => {
   const { client } = scripted([json({}, status)]);
   expect((await catchError(client.getCard("card_1"))).message).toMatch(where);

@@ -69,7 +69,7 @@ describe("a 422 of the service", () => {
 
   it("reads pointers in the form of a URI fragment, as RFC 9457 writes them", async () => {
     const errors = [{ pointer: "#/fieldValues/imi%C4%99", detail: "Please fill in the name." }];
-    const { client } = scripted([json({ errors }, 422)]);
+    const { client } = scripted([json({ errors, detail: "The name is missing." }, 422)]);
     const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
     expect(error.fields).toEqual([{ pointer: "/fieldValues/imię", detail: "Please fill in the name." }]);
     expect(error.message).toContain(": /fieldValues/imię. userMessage");
@@ -89,7 +89,21 @@ describe("a 422 of the service", () => {
     const { client } = scripted([json(body, 422)]);
     const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
     expect(error.fields).toEqual([]);
-    expect(readText(error)).toBe("The service responded 422 to issueCard: userMessage says what to correct.");
+    expect(readText(error)).toBe(
+      "The service responded 422 to issueCard: the response has no detail that says what to correct.",
+    );
+  });
+
+  it.each([
+    ["none", {}],
+    ["a blank one", { detail: " " }],
+    ["one that is not text", { detail: { phone: "is wrong" } }],
+    ["a page", { detail: "x".repeat(1_001) }],
+  ])("does not refer to userMessage when its detail is %s", async (_name, members) => {
+    const errors = [{ pointer: "/customer/phone" }];
+    const { client } = scripted([json({ errors, ...members }, 422)]);
+    const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
+    expect(readText(error)).toBe("The service responded 422 to issueCard: /customer/phone.");
   });
 
   it("keeps at most 50 fields, and names at most 10 in the message", async () => {
@@ -121,7 +135,7 @@ describe("a 422 of the service", () => {
     const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
     expect(error.fields).toHaveLength(pointers.length);
     const printed = inspect(error) + JSON.stringify(error) + error.stack;
-    expect(printed).toContain(": /fieldValues/name. userMessage");
+    expect(printed).toContain(": /fieldValues/name.");
     expect(printed).not.toMatch(/Anna|48600100200/);
   });
 });

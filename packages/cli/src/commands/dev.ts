@@ -44,7 +44,7 @@ export function addDevCommands(program: Command, cli: Cli): void {
     .command("exec")
     .summary("run a command while the mock service runs")
     .description(
-      "run a command while the mock service runs, with LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_FULL_API_KEY, LOYALTY_TEMPLATE_ID and LOYALTY_CONSOLE_URL in its environment; with --forward also LOYALTY_SIGNING_SECRET. The exit code is that of the command",
+      "run a command while the mock service runs, with LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_FULL_API_KEY, LOYALTY_TEMPLATE_ID and LOYALTY_CONSOLE_URL in its environment; with --forward also LOYALTY_SIGNING_SECRET. The exit code is that of the command; 128 and the number of the signal that ended it; 127 or 126 when it cannot be started",
     )
     .usage("[options] -- <command...>")
     .argument("<command...>", "the command and its arguments, after two dashes");
@@ -118,7 +118,9 @@ async function runExec(context: Context, options: ServerOptions, words: string[]
   try {
     return await runCommand(server, program, args, { ...createEnvironment(server), ...namespace, ...secret });
   } catch (error) {
-    throw new CommandError(`The command cannot be run: ${(error as Error).message}.`, 127);
+    const { code, message } = error as NodeJS.ErrnoException;
+    // As shells do: it does not exist, or it is not a program.
+    throw new CommandError(`The command cannot be run: ${message}.`, code === "ENOENT" ? 127 : 126);
   } finally {
     await server.close();
   }

@@ -160,6 +160,7 @@ function addReplay(webhook: Command, cli: Cli): void {
     .argument("<file-or-folder>", "what `webhook listen --record` wrote");
   addReceiverOptions(replay)
     .option("--original-signature", "send the recorded signature, which expires after 300 s")
+    .option("--include-rejected", "send deliveries that `webhook listen` rejected too")
     .option("--event <type>", "only events of this type; can be repeated", collect);
   addExamples(
     replay,

@@ -22,6 +22,7 @@ const maxRecordedRejections = 100;
 
 export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
   const { print, environment, terminal, timeoutMs } = context;
+  const { watchParent } = await import("@loyalty-cards/mock-server/node");
   const to = readReceiverUrl(options.to, environment);
   const { record, forwardRejected = false } = options;
   const store = record === undefined ? undefined : createRecorder(resolve(terminal.cwd, record));
@@ -63,6 +64,7 @@ export async function runListen(context: Context, options: ListenOptions): Promi
       remove();
       stop();
     });
+    watchParent(stop);
   });
   const rows = [
     ["Tunnel to", style("cyan", proxy.url)],

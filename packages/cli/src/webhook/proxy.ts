@@ -1,6 +1,6 @@
 /** A verifying proxy for the end of a tunnel: sends deliveries to a local receiver byte for byte, and returns its response. */
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { isWebhookVerificationError, verifyWebhook, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { type DeliveryResult, maxBodyBytes, sendDelivery } from "./send-delivery.ts";
@@ -25,7 +25,7 @@ export interface ProxiedDelivery {
   body: Uint8Array;
   /** Present when the delivery verified. */
   event?: WebhookEvent;
-  /** Why it was rejected: a reason of the verification, or `method` or `too-large`. */
+  /** Why it was rejected: a reason of the verification, or `method`, `too-large` or `too-many-requests`. */
   rejected?: string;
   /** What the receiver responded; absent when it did not get the delivery. */
   result?: DeliveryResult;
@@ -38,12 +38,16 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** Anyone can send to a tunnel. With the limit of a body these bound the memory to 64 MiB. */
+/** Anyone can send to a tunnel. Each request holds at most a body and a response of 1 MiB, so these bound the memory to 64 MiB. */
+const maxRequests = 32;
 const maxConnections = 64;
 const requestTimeoutMs = 10_000;
 
 /** @throws the system's error when the port is taken. */
 export async function startProxy(options: ProxyOptions): Promise<Proxy> {
+  let running = 0;
+  /** Connections with a request whose response is not complete. */
+  const busy = new Set<Socket>();
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,
@@ -51,10 +55,23 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
       connectionsCheckingInterval: 1_000,
     },
     (request, response) => {
-      respond(options, request, response).catch(() => response.destroy());
+      const { socket } = request;
+      // Tunnels send one request at a time on a connection. Responses to pipelined ones would wait in memory.
+      if (busy.has(socket)) return void socket.destroy();
+      busy.add(socket);
+      const isAccepted = running < maxRequests;
+      if (isAccepted) running += 1;
+      const closed = new Promise<void>((resolve) => response.once("close", resolve));
+      const handled = respond(options, request, response, isAccepted).catch(() => response.destroy());
+      // Closing the connection frees nothing while the receiver has the delivery.
+      void Promise.all([closed, handled]).then(() => {
+        busy.delete(socket);
+        if (isAccepted) running -= 1;
+      });
     },
   );
   server.maxConnections = maxConnections;
+  server.setTimeout(options.timeoutMs + requestTimeoutMs); // of a client that does not read its response
   await new Promise<void>((resolve, reject) => {
     server.on("error", reject); // stays: an error of a later connection must not end the process
     server.listen(options.port, "127.0.0.1", resolve);
@@ -73,6 +90,7 @@ async function respond(
   options: ProxyOptions,
   request: IncomingMessage,
   response: ServerResponse,
+  isAccepted: boolean,
 ): Promise<void> {
   const received: Pick<ProxiedDelivery, "receivedAt" | "headers" | "body"> = {
     receivedAt: new Date(options.now()).toISOString(),
@@ -83,6 +101,10 @@ async function respond(
     options.onDelivery({ ...received, rejected, status });
     response.writeHead(status, headers).end();
   };
+  if (!isAccepted) {
+    request.resume();
+    return refuse(503, "too-many-requests", { connection: "close" });
+  }
   if (request.method !== "POST") {
     request.resume();
     return refuse(405, "method", { allow: "POST" });

@@ -51,7 +51,7 @@ export function readReceiverUrl(
 /** The headers of a delivery (spec 6.1). */
 export const createHeaders = (type: string, deliveryId: string, signature: string) => ({
   "content-type": "application/json",
-  "service-event": encodeURIComponent(type), // a header has ASCII only
+  "service-event": encodeURIComponent(type.toWellFormed()), // a header has ASCII only
   "service-delivery": deliveryId,
   "service-signature": signature,
 });

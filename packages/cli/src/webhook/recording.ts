@@ -1,6 +1,6 @@
 /** Recorded deliveries: one JSON file each, with the headers and the exact bytes of the body. Only the owner can read them. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { CommandError } from "../command-error.ts";
 
 const format = "loyalty-cards/delivery";
@@ -44,7 +44,7 @@ export function createRecorder(folder: string): (recording: Recording) => string
 }
 
 /** The recordings of a file, or of a folder in the order of their arrival. @throws {CommandError} for what `listen --record` did not write. */
-export function readRecordings(path: string): Recording[] {
+export function readRecordings(path: string): (Recording & { name: string })[] {
   try {
     if (!statSync(path).isDirectory()) return [readRecording(path)];
     const names = readdirSync(path).filter((name) => name.endsWith(".json"));
@@ -55,7 +55,7 @@ export function readRecordings(path: string): Recording[] {
   }
 }
 
-function readRecording(file: string): Recording {
+function readRecording(file: string): Recording & { name: string } {
   const text = readFileSync(file, "utf8");
   let value: Record<string, unknown> = {};
   try {
@@ -77,7 +77,13 @@ function readRecording(file: string): Recording {
       `"${file}" is not a delivery that \`loyalty-cards webhook listen --record\` wrote.`,
     );
   const reason = typeof rejected === "string" ? rejected : undefined;
-  return { receivedAt, headers, body: Buffer.from(bodyBase64, "base64"), rejected: reason };
+  return {
+    name: basename(file),
+    receivedAt,
+    headers,
+    body: Buffer.from(bodyBase64, "base64"),
+    rejected: reason,
+  };
 }
 
 /** The value of a header; undefined when it is absent or there are several. */

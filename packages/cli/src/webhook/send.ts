@@ -27,7 +27,7 @@ export async function runSend(context: Context, options: SendOptions, file: stri
   const body = await readBody(context.terminal, file);
   const timestamp = Math.floor((parseAt(options.at) ?? Date.now()) / 1000);
   const signature = await signWebhook({ rawBody: body, secret, timestamp });
-  const { type, id } = readEnvelope(body);
+  const { type, id } = readEnvelope(body, file);
   const headers = createHeaders(type, `dlv_${randomUUID().slice(0, 8)}`, signature);
   return await send(context, {
     url,
@@ -41,6 +41,7 @@ export async function runSend(context: Context, options: SendOptions, file: stri
 
 export interface ReplayOptions extends ReceiverOptions {
   originalSignature?: boolean;
+  includeRejected?: boolean;
   event?: string[];
 }
 
@@ -49,10 +50,16 @@ export async function runReplay(context: Context, options: ReplayOptions, path: 
   const url = readReceiverUrl(options.to, environment);
   const secret = options.originalSignature ? undefined : readSecret(environment, options.secretEnv);
   const recordings = readRecordings(resolve(terminal.cwd, path));
-  let [count, exitCode]: [number, number] = [0, exitCodes.complete];
+  let [count, refused, exitCode]: [number, number, number] = [0, 0, exitCodes.complete];
   for (const recording of recordings) {
-    const { body } = recording;
-    const { type, id } = readEnvelope(body);
+    const { name, body, rejected } = recording;
+    // Anyone can send to a tunnel: a new signature would make a forged delivery a valid one.
+    if (rejected !== undefined && !options.includeRejected) {
+      context.print.error(`${name} is not sent: \`webhook listen\` rejected it (${rejected}).`);
+      refused += 1;
+      continue;
+    }
+    const { type, id } = readEnvelope(body, name);
     if (options.event !== undefined && !options.event.includes(type)) continue;
     count += 1;
     const original = findHeader(recording, "service-signature") ?? "";
@@ -66,6 +73,8 @@ export async function runReplay(context: Context, options: ReplayOptions, path: 
     const rejection = isExpired ? "stale" : undefined;
     if ((await send(context, { url, headers, body, type, id, rejection })) !== 0) exitCode = exitCodes.failed;
   }
+  if (count === 0 && refused > 0)
+    throw new CommandError("Nothing was sent: use --include-rejected to send rejected deliveries too.");
   if (count === 0)
     throw new CommandError(`"${path}" has no recorded delivery${options.event ? " of this type" : ""}.`);
   return exitCode;
@@ -92,13 +101,20 @@ async function send({ print, timeoutMs }: Context, delivery: Prepared): Promise<
     : exitCodes.failed;
 }
 
-/** The type and id of a body, for headers and for people. A body that is not an event is sent anyway. */
-function readEnvelope(body: Uint8Array): { type: string; id: string } {
+/**
+ * The type and id of a body, for headers and for people. A body that is not an event is sent anyway.
+ * @throws {CommandError} for a type that the header of a delivery cannot have.
+ */
+function readEnvelope(body: Uint8Array, name: string): { type: string; id: string } {
   let event: { type?: unknown; id?: unknown } | null = null;
   try {
     event = JSON.parse(Buffer.from(body).toString("utf8"));
   } catch {
     // it is not JSON
   }
-  return { type: String(event?.type ?? "unknown"), id: String(event?.id ?? "") };
+  const type = event?.type ?? "unknown";
+  const id = event?.id ?? "";
+  if (event?.type === null || typeof type !== "string")
+    throw new CommandError(`The member type of "${name}" must be a text, such as "ping": correct the event.`);
+  return { type, id: typeof id === "string" ? id : JSON.stringify(id) };
 }

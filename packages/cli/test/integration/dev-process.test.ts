@@ -1,5 +1,8 @@
 /** `dev`, `exec` and `webhook listen` as processes of their own: signals and exit codes. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createFolder } from "../run-command.ts";
@@ -115,9 +118,101 @@ describe("exec", () => {
     ]);
   });
 
+  it.each([
+    ["a file that is not executable", "README.md", 126],
+    ["a folder", "packages", 126],
+  ])("exits with 126 when the command is %s", async (_name, file, code) => {
+    const { exit } = start(["exec", "--", `./${file}`]);
+    expect(await exit).toMatchObject({
+      code,
+      stderr: expect.stringMatching(/^loyalty-cards: The command cannot be run: /),
+    });
+  });
+
+  it.each([
+    ["SIGKILL", 137],
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)("exits with 128 and the number of %s when it ended the command", async (signal, code) => {
+    const { exit } = start([
+      "exec",
+      "--quiet",
+      ...node(`process.kill(process.pid, "${signal}"); setInterval(() => {}, 1000)`),
+    ]);
+    expect(await exit).toEqual({ code, stdout: "", stderr: "" });
+  });
+
+  it("exits with 143 when it receives SIGTERM and the command does not handle it", async () => {
+    const { child, exit, waitFor } = start([
+      "exec",
+      ...node('console.log("up"); setInterval(() => {}, 1000)'),
+    ]);
+    await waitFor(/up/);
+    child.kill("SIGTERM");
+    expect((await exit).code).toBe(143);
+  });
+
+  it("says that a port is taken, exits with 2, and does not run the command", async () => {
+    const url = new URL(await listen(() => {}));
+    const { exit } = start(["exec", "--port", url.port, ...node('console.log("ran")')]);
+    expect(await exit).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(new RegExp(`^loyalty-cards: Port ${url.port} is in use, .*\\n$`)),
+    });
+  });
+
+  it("passes the namespace of .env to the command", async () => {
+    const { exit } = start(
+      ["exec", "--quiet", ...node("console.log(process.env.LOYALTY_IDEMPOTENCY_NAMESPACE)")],
+      {
+        LOYALTY_IDEMPOTENCY_NAMESPACE: "staging",
+      },
+    );
+    expect((await exit).stdout).toBe("staging\n");
+  });
+
   it("exits with 2 without a command", async () => {
     const { code, stderr } = await start(["exec"]).exit;
     expect([code, stderr]).toEqual([2, expect.stringContaining("missing required argument 'command'")]);
+  });
+});
+
+describe("ends when only npm receives SIGTERM", () => {
+  const isListening = (url: string) =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    );
+
+  it.each([
+    ["dev", "dev --port 0 --json", "baseUrl"],
+    ["webhook listen", "webhook listen --port 0 --json --to http://127.0.0.1:9/", "url"],
+  ])("%s", async (_name, line, member) => {
+    const folder = createFolder();
+    const tsx = import.meta.resolve("tsx");
+    const program = `${process.execPath} --conditions=@loyalty-cards/source --import ${tsx} ${root}packages/cli/src/bin.ts`;
+    const scripts = { start: `${program} ${line}` };
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"));
+    const child = spawn("npm", ["run", "--silent", "start"], {
+      cwd: folder,
+      env: { ...Object.fromEntries(inherited), LOYALTY_SIGNING_SECRET: "whsec_only_for_tests" },
+      stdio: ["ignore", "pipe", "ignore"],
+      detached: true,
+    });
+    onTestFinished(() => {
+      try {
+        process.kill(-(child.pid as number), "SIGKILL");
+      } catch {
+        // all of the group has ended
+      }
+    });
+    const [output] = await once(child.stdout, "data");
+    const url = String(JSON.parse(String(output))[member]);
+    expect(await isListening(url)).toBe(true);
+    child.kill("SIGTERM");
+    await expect.poll(() => isListening(url), { timeout: 15_000 }).toBe(false);
   });
 });
 

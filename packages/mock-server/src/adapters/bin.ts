@@ -131,6 +131,8 @@ main().then(
   },
   (error: unknown) => {
     console.error(`loyalty-cards-mock: ${formatError(error)}`);
-    process.exitCode = (error as NodeJS.ErrnoException).syscall?.startsWith("spawn") ? 127 : 2;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    const isStart = syscall?.startsWith("spawn");
+    process.exitCode = isStart ? (code === "ENOENT" ? 127 : 126) : 2; // as shells do
   },
 );

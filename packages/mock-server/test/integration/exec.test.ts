@@ -81,6 +81,14 @@ describe("stops, with its command, when only npm receives SIGTERM", () => {
   });
 });
 
+it("exits with 126 when the command is not a program", async () => {
+  const { code, stderr } = await start("exec", "--", "./package.json").exit;
+  expect([code, stderr]).toEqual([
+    126,
+    expect.stringMatching(/^loyalty-cards-mock: The command cannot be run: /),
+  ]);
+});
+
 it("exits with 127 when the command does not exist", async () => {
   const { code, stderr } = await start("exec", "--", "no-such-command-here").exit;
   expect([code, stderr]).toEqual([
