@@ -6,7 +6,7 @@ import { timeElement } from "./service-clock.js";
 
 const titles = {
   "replay-with-other-content": "Idempotency key repeated with other content",
-  "unknown-fields": "Field keys that the template does not have",
+  "unknown-fields": "Unknown field keys",
 };
 
 export const warningsPage = {
@@ -42,10 +42,8 @@ const warningPanel = ({ id, type, at, message, cardId }) =>
     { class: "panel", "data-key": id },
     h("header", {}, h("h2", {}, titles[type] ?? type), timeElement(at)),
     h("p", {}, message),
-    cardId &&
-      h(
-        "p",
-        { class: "actions" },
-        h("a", { class: "button", href: `#/card/${encodeURIComponent(cardId)}` }, "Open the card"),
-      ),
+    cardId !== undefined && action(`#/card/${encodeURIComponent(cardId)}`, "Open the card"),
+    type === "unknown-fields" && action("#/templates", "Open the templates"),
   );
+
+const action = (href, text) => h("p", { class: "actions" }, h("a", { class: "button", href }, text));

@@ -204,8 +204,9 @@ describe("warnings in the console", () => {
     const fields = [{ key: "name", type: "name" }];
     const { id: template } = await shop.control("POST", "templates", { name: "Club", fields });
     await shop.issue({ name: "Celine" }, { nmae: "Celine Secret" }, template, "user-8");
-    await text("Field keys that the template does not have");
+    await text("Unknown field keys");
     await text("did you mean");
+    await page.locator('main a[href="#/templates"]').wait();
     await page.waitForFunction(() => document.querySelectorAll("main li.panel").length === 2);
     await page.locator("#warning-count::-p-text(2)").wait();
     const shown = await page.$eval("main", (main) => main.innerText);
