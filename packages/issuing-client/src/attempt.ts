@@ -185,7 +185,7 @@ function networkFailure(error: unknown, hasStatus: boolean, url: string): Attemp
     notConnectedByMessage.test(message);
   // Bytes of an earlier response on a kept connection cause the same code, so the service may have received the request.
   const hint = notHttp.test(`${code} ${message}`)
-    ? ", the response is not HTTP. Does this port speak http?"
+    ? ": the response is not HTTP. Does this port speak http?"
     : ".";
   return {
     code: "network",

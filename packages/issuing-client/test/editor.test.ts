@@ -150,6 +150,41 @@ describe("an editor", () => {
     ]);
   });
 
+  it("shows the options of issueCard by their name, with a description of each", () => {
+    const client = checker.getTypeAtLocation(
+      (program.getSourceFile(toFilePath("hover")) as ts.SourceFile).statements
+        .filter(ts.isVariableStatement)
+        .map(({ declarationList }) => declarationList.declarations[0])
+        .find((declaration) => declaration?.name.getText() === "client") as ts.Node,
+    );
+    const [signature] = checker
+      .getTypeOfSymbol(client.getProperty("issueCard") as ts.Symbol)
+      .getCallSignatures() as [ts.Signature];
+    expect(checker.signatureToString(signature)).toContain("options: IssueCardOptions): Promise<");
+
+    const options = signature.getParameters()[2] as ts.Symbol;
+    const { types } = checker.getTypeOfSymbol(options) as ts.UnionType;
+    const described = types.map((type) =>
+      type
+        .getProperties()
+        .filter((member) => member.getDocumentationComment(checker).length > 0)
+        .map(({ name }) => name),
+    );
+    const every = [
+      "signal",
+      "timeoutMs",
+      "deadlineMs",
+      "maxRetries",
+      "headers",
+      "onResponse",
+      "firstAttemptAt",
+    ];
+    expect(described.map((names) => names.sort())).toEqual([
+      ["userId", "keySuffix", ...every].sort(),
+      ["idempotencyKey", ...every].sort(),
+    ]);
+  });
+
   it("shows for every member its description in the OpenAPI document and the clause of the specification", () => {
     const document = JSON.parse(
       readFileSync(new URL("../../../openapi/openapi.json", import.meta.url), "utf8"),

@@ -218,12 +218,6 @@ describe("TLS", () => {
     const failure = { code: "network", outcome: "not-sent", cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } };
     await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
   });
-
-  it("fails when the server does not speak TLS", async () => {
-    const { server } = await openHttp((_request, response) => void response.end(card));
-    const client = createClient(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    await expect(client.getCard("card_1")).rejects.toMatchObject({ code: "network", attempts: 3 });
-  });
 });
 
 describe("aborts", () => {
