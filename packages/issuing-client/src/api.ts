@@ -2,7 +2,8 @@
 import type { paths } from "@loyalty-cards/openapi";
 import createClient, { defaultPathSerializer } from "openapi-fetch";
 import type { Client } from "openapi-fetch/dist/index.d.mts"; // by its file, which the build can inline into our declarations
-import type { ExpectedBody, HttpResponse } from "./attempt.ts";
+import type { HttpResponse } from "./attempt.ts";
+import type { ExpectedBody } from "./call.ts";
 import { parseHeaders } from "./call-options.ts";
 import { configurationError } from "./errors.ts";
 import { parseId } from "./request.ts";

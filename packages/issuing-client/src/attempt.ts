@@ -1,5 +1,5 @@
 /** One attempt: sends the request once, reads the whole response within the time limit, and classifies failures. */
-import type { Call } from "./call.ts";
+import type { Call, ExpectedBody } from "./call.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import {
   isUnreadableBodyError,
@@ -8,9 +8,6 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "./transport.ts";
-
-/** The bodies of a success that can be used; another one is a failure, which is retried. */
-export type ExpectedBody = "json" | "json-or-empty" | "any";
 
 /** A response whose body was read. */
 export interface HttpResponse {

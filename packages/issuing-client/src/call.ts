@@ -1,6 +1,5 @@
 /** One call: its callers and deadline, its attempts and outcome, and its events. */
 import { notify } from "@loyalty-cards/internal/reporting";
-import type { ExpectedBody } from "./attempt.ts";
 import type { Caller } from "./call-options.ts";
 import { CallSignal, type Clock, TimeLimitError, waitWithin } from "./clock.ts";
 import {
@@ -44,6 +43,9 @@ type CallEvent =
  * `response`, `failure` and `abort` end a call; each call has one of them.
  */
 export type ClientEvent = CallEvent & { callId: number; operation: OperationName };
+
+/** The bodies of a success that can be used; another one is a failure, which is retried. */
+export type ExpectedBody = "json" | "json-or-empty" | "any";
 
 export interface CallSetup {
   operation: OperationName;

@@ -1,13 +1,7 @@
 /** The path of one operation: starts the request, waits for the result, and returns the value or throws the error. */
 import { notify } from "@loyalty-cards/internal/reporting";
-import {
-  type AttemptFailure,
-  type AttemptResult,
-  type ExpectedBody,
-  type HttpResponse,
-  isFailure,
-} from "./attempt.ts";
-import { Call, type OperationName } from "./call.ts";
+import { type AttemptFailure, type AttemptResult, type HttpResponse, isFailure } from "./attempt.ts";
+import { Call, type ExpectedBody, type OperationName } from "./call.ts";
 import { type Caller, parseCallOptions, type ResponseMeta } from "./call-options.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { copyError, deadlineError, IssuingError, ProblemError } from "./errors.ts";

@@ -1,7 +1,6 @@
 /** Requests of the five operations: method, path, headers and body, and validation of the ids in a path. */
 import type { paths } from "@loyalty-cards/openapi";
-import type { ExpectedBody } from "./attempt.ts";
-import type { OperationName } from "./call.ts";
+import type { ExpectedBody, OperationName } from "./call.ts";
 import { configurationError, isPromise } from "./errors.ts";
 import type { TransportRequest } from "./transport.ts";
 

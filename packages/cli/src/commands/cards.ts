@@ -93,7 +93,7 @@ async function printRequest(
     apiKey: "not-sent",
     async fetch(input, init) {
       sent = new Request(input, init);
-      return Response.json({ id: "not issued" }, { status: 201 });
+      return Response.json({ id: "not issued", publicUrl: sent.url }, { status: 201 });
     },
   });
   await client.issueCard(templateId, request, { userId });
