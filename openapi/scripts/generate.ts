@@ -8,8 +8,6 @@ import { contractFiles } from "./contract.ts";
 import { getProperty, type Json, recordIn, UnusableDocumentError } from "./document.ts";
 import { fetchDocument } from "./document-reader.ts";
 import { compareContracts, formatDrift } from "./drift.ts";
-import { schemaTypes } from "./schema-types.ts";
-import { completeControlDocument, controlValidators, requestValidators } from "./validators.ts";
 import { patchYaml } from "./yaml-patch.ts";
 
 export interface GenerateOptions {
@@ -79,6 +77,9 @@ interface Sources {
 }
 
 async function generatedFiles({ yaml, controlYaml, vectors }: Sources): Promise<Record<string, string>> {
+  // They load TypeScript and a compiler of schemas, which a document that was refused does not need.
+  const { schemaTypes } = await import("./schema-types.ts");
+  const { completeControlDocument, controlValidators, requestValidators } = await import("./validators.ts");
   const document = parse(yaml) as Json;
   const control = completeControlDocument(parse(controlYaml) as Json, document);
   const examples = Object.entries(recordIn(recordIn(document, "components"), "examples"));
