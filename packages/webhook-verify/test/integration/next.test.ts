@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import express from "express";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { nextPagesHandler, nextRoute } from "../../src/adapters/next.ts";
 import { describeAdapter, listening } from "../adapter-contract.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
@@ -60,4 +60,38 @@ it("calls process when `after` of next/server throws", async () => {
     204,
   );
   expect(await done).toBe("evt_1");
+});
+
+it.each([
+  ["nextRoute", nextRoute],
+  ["nextPagesHandler", nextPagesHandler],
+])(
+  "%s does not call a secret function during `next build`, which may run without secrets",
+  async (_name, create) => {
+    const phase = process.env["NEXT_PHASE"];
+    onTestFinished(() => {
+      if (phase === undefined) delete process.env["NEXT_PHASE"];
+      else process.env["NEXT_PHASE"] = phase;
+    });
+    const calls: string[] = [];
+    const load = async (name: string) => {
+      const secretOf = () => {
+        calls.push(name);
+        return secret;
+      };
+      create({ secret: secretOf, handler: () => {} });
+      await new Promise((resolve) => setTimeout(resolve, 0)); // after the timers that were started before
+    };
+    process.env["NEXT_PHASE"] = "phase-production-build";
+    await load("build");
+    process.env["NEXT_PHASE"] = "phase-production-server";
+    await load("server");
+    expect(calls).toEqual(["server"]);
+  },
+);
+
+it("nextRoute knows `after`, and nextPagesHandler does not", () => {
+  const options = { secret, handler: () => {}, after: () => {} };
+  expect(nextRoute(options)).toBeTypeOf("function");
+  expect(() => nextPagesHandler(options)).toThrow(/nextPagesHandler has no option "after"/);
 });
