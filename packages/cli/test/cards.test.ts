@@ -28,6 +28,22 @@ describe("issue", () => {
     expect(service.cards.get(card.id).fieldValues).toMatchObject({ name: "Anna", visits: 3 });
   });
 
+  it("says that a card is that of an earlier request when its fields differ from those sent", async () => {
+    const { run, runJson } = await openShop();
+    const card = await runJson(...issueAnna, "--field", "name=Anna");
+    expect(card.earlierRequest).toBeUndefined();
+    const { code, stdout, stderr } = await run(...issueAnna, "--field", "name=Jan");
+    expect([code, stdout]).toEqual([0, expect.stringContaining(card.id)]);
+    expect(stderr).toBe(
+      "This is the card of an earlier request, unless the service changes values: it has other values for name than those sent. Is --user-id the id of another person?\n",
+    );
+    expect(await runJson(...issueAnna, "--field", "name=Jan")).toMatchObject({
+      id: card.id,
+      earlierRequest: { differentFields: ["name"] },
+    });
+    expect(await run(...issueAnna, "--field", "name=Anna")).toMatchObject({ code: 0, stderr: "" });
+  });
+
   it("gives marketing consent only with --marketing", async () => {
     const { runJson } = await openShop();
     const without = await runJson(...issueAnna);

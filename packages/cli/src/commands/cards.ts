@@ -48,12 +48,25 @@ function addIssue(program: Command, cli: Cli): void {
     const templateId = readTemplateId(options.template, context.environment);
     const request = toRequest(options);
     if (options.dryRun) return printRequest(context, templateId, request, options.userId);
-    const client = await context.createClient();
+    let differentFields: readonly string[] = [];
+    const client = await context.createClient({
+      onEvent: (event) => {
+        if (event.type === "fields-differ") differentFields = event.fieldKeys;
+      },
+    });
     const card = await client.issueCard(templateId, request, { userId: options.userId });
-    context.print.data(card, () => formatCard(card));
+    const isEarlier = differentFields.length > 0;
+    context.print.data({ ...card, ...(isEarlier && { earlierRequest: { differentFields } }) }, () =>
+      formatCard(card),
+    );
+    if (isEarlier) context.print.info(describeEarlierRequest(differentFields));
     return undefined;
   });
 }
+
+/** No error: a service may also normalize what was sent. */
+const describeEarlierRequest = (fields: readonly string[]) =>
+  `This is the card of an earlier request, unless the service changes values: it has other values for ${fields.join(", ")} than those sent. Is --user-id the id of another person?`;
 
 function toRequest({ phone, email, name, field = [], privacy, marketing }: IssueOptions): IssueCardRequest {
   return {
