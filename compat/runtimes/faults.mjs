@@ -60,7 +60,11 @@ export const faults = [
   { name: "500 with HTML always", script: Array(9).fill(html(500)), expected: isServerError },
   { name: "502 with HTML, then the card", script: [html(502)], expected: isIssued(2) },
   { name: "408 and 425, then the card", script: [problem(408), problem(425)], expected: isIssued(3) },
-  { name: "501 always", script: Array(9).fill(problem(501)), expected: { code: "server", retryable: true, attempts: 3 } },
+  {
+    name: "501 always",
+    script: Array(9).fill(problem(501)),
+    expected: { code: "server", retryable: true, attempts: 3 },
+  },
   {
     name: "429 with Retry-After: 1",
     script: [problem(429, {}, { "retry-after": "1" })],

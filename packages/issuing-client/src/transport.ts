@@ -130,10 +130,9 @@ export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   return (url, { method, headers, body = null }) => {
     const controller = new AbortController();
     const { signal } = controller;
-    const abort = (reason: unknown) => controller.abort(reason);
     return {
-      response: sendByFetch(fetch, url, { method, headers, body, redirect: "manual", signal }, abort),
-      abort,
+      response: sendByFetch(fetch, url, { method, headers, body, redirect: "manual", signal }, controller),
+      abort: (reason) => controller.abort(reason),
     };
   };
 }
@@ -142,21 +141,23 @@ async function sendByFetch(
   fetch: Fetch,
   url: string,
   init: Parameters<Fetch>[1],
-  abort: (reason: unknown) => void,
+  controller: AbortController,
 ): Promise<TransportResponse> {
-  return new FetchResponse(await fetch(url, init), abort);
+  return new FetchResponse(await fetch(url, init), controller);
 }
 
 class FetchResponse implements TransportResponse {
   readonly status: number;
   readonly #response: FetchedResponse;
-  readonly #abort: (reason: unknown) => void;
+  readonly #controller: AbortController;
+  #chunks: AsyncIterable<Uint8Array> | undefined;
 
-  constructor(response: FetchedResponse, abort: (reason: unknown) => void) {
+  constructor(response: FetchedResponse, controller: AbortController) {
     this.#response = response;
-    this.#abort = abort;
+    this.#controller = controller;
     // Some runtimes hide the status of a redirect.
     this.status = response.type === "opaqueredirect" ? 300 : response.status;
+    controller.signal.addEventListener("abort", () => this.#cancelBody(), { once: true });
   }
 
   header(name: string): string | null {
@@ -168,31 +169,27 @@ class FetchResponse implements TransportResponse {
   }
 
   async text(maxBytes: number): Promise<string> {
+    const { body } = this.#response;
     try {
-      return await this.#read(maxBytes);
+      if (typeof body?.getReader !== "function") return await this.#response.text();
+      this.#chunks = toChunks(body);
+      const bytes = await readBounded(this.#chunks, maxBytes);
+      if (bytes === undefined) throw tooLongError(maxBytes);
+      return new TextDecoder().decode(bytes);
     } finally {
       // fetch hides the body of a 204, 205 or 304, and what follows the end of a compressed one; both would keep the connection.
       this.discard();
     }
   }
 
-  async #read(maxBytes: number): Promise<string> {
-    const response = this.#response;
-    if (response.body === null || this.#hasLengthWithin(maxBytes)) return response.text();
-    const bytes = await readBounded(toChunks(response.body), maxBytes);
-    if (bytes === undefined) throw tooLongError(maxBytes);
-    return new TextDecoder().decode(bytes);
-  }
-
-  /** The length of an encoded body says nothing about the text. */
-  #hasLengthWithin(maxBytes: number): boolean {
-    const length = this.header("content-length");
-    return length !== null && Number(length) <= maxBytes && this.header("content-encoding") === null;
-  }
-
-  /** Cancelling the body is not enough: it can be hidden. */
   discard(): void {
-    this.#abort(discarded);
+    this.#controller.abort(discarded);
+  }
+
+  /** Beside the abort, which undici loses when the garbage collector has taken the request. */
+  #cancelBody(): void {
+    if (this.#chunks === undefined) this.#response.body?.cancel?.().catch(() => {});
+    else void this.#chunks[Symbol.asyncIterator]().return?.();
   }
 }
 
