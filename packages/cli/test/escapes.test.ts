@@ -464,7 +464,8 @@ const rows: Record<string, readonly Row[]> = {
     },
   ],
   drift: [
-    { from: "the document", fields: ["path"], run: withService(["drift"]) },
+    // The messages about a document quote its names in escaped form.
+    { from: "the document", fields: ["path"], json: [], run: withService(["drift"]) },
     { from: "--from", fields: [], run: withoutService(["drift", "--from", hostile("from")]) },
   ],
   completion: [
