@@ -1,34 +1,36 @@
-/** Finds the name that was probably meant by a misspelling. */
+/** Finds the name that was probably meant by a misspelt one. */
 
-/** The name nearest to `balance.change`, `balanceChanged` or `blance.changed`; undefined when none is near. */
-export function findNearestName(text: string, names: readonly string[]): string | undefined {
-  let nearest: string | undefined;
-  let nearestDistance = Number.POSITIVE_INFINITY;
-  for (const name of names) {
-    const distance = getEditDistance(simplify(text), simplify(name));
-    if (distance > simplify(name).length / 3 || distance >= nearestDistance) continue;
-    nearest = name;
-    nearestDistance = distance;
-  }
-  return nearest;
+/** Returns the candidate of which at most two fifths of the letters and digits differ. Two that are swapped, as in `nmae`, count once. */
+export function findNearestName(text: string, candidates: readonly string[]): string | undefined {
+  const simple = (value: string) =>
+    value
+      .slice(0, 50)
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]/gu, "");
+  const distances = candidates.map((candidate) => ({
+    candidate,
+    distance: getEditDistance(simple(text), simple(candidate)),
+  }));
+  const [best] = distances.sort((one, other) => one.distance - other.distance);
+  return best !== undefined && best.distance <= simple(best.candidate).length * 0.4
+    ? best.candidate
+    : undefined;
 }
 
-const simplify = (name: string) =>
-  name
-    .slice(0, 50)
-    .toLowerCase()
-    .replace(/[^a-z]/g, "");
-
-/** The number of letters to add, remove or replace (Levenshtein). */
-function getEditDistance(from: string, to: string): number {
-  let distances = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (const [row, letter] of [...from].entries()) {
-    const next = [row + 1];
-    for (let column = 0; column < to.length; column++) {
-      const replaced = (distances[column] as number) + (letter === to[column] ? 0 : 1);
-      next.push(Math.min(replaced, (distances[column + 1] as number) + 1, (next[column] as number) + 1));
+/** How many letters to insert, remove, replace, or swap with the next one. */
+function getEditDistance(one: string, other: string): number {
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, index) => index)];
+  const get = (row: number, column: number) => rows[row]?.[column] ?? 0;
+  for (let row = 1; row <= one.length; row++) {
+    const current = [row];
+    rows.push(current);
+    for (let column = 1; column <= other.length; column++) {
+      const replaced = get(row - 1, column - 1) + (one[row - 1] === other[column - 1] ? 0 : 1);
+      const isSwapped =
+        row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      const swapped = isSwapped ? get(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY;
+      current.push(Math.min(replaced, swapped, get(row - 1, column) + 1, get(row, column - 1) + 1));
     }
-    distances = next;
   }
-  return distances.at(-1) as number;
+  return get(one.length, other.length);
 }

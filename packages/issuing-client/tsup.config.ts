@@ -29,7 +29,12 @@ const client: Options = {
       otel: "src/otel.ts",
       bulk: "src/bulk/issue-cards.ts",
     },
-    resolve: ["@loyalty-cards/openapi", "@standard-schema/spec", /^openapi-.*\.d\.mts$/],
+    resolve: [
+      "@loyalty-cards/openapi",
+      /^@loyalty-cards\/internal/,
+      "@standard-schema/spec",
+      /^openapi-.*\.d\.mts$/,
+    ],
     compilerOptions: {
       paths: { "openapi-typescript-helpers": ["./openapi-typescript-helpers.d.ts"] },
     },

@@ -1,5 +1,5 @@
 /** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
-import { findSimilar } from "@loyalty-cards/internal/similar";
+import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
@@ -152,7 +152,7 @@ function showOptions(command: Command, program: Command, names: readonly (string
 
 async function createExcessError({ args, commands }: Command): Promise<CommandError> {
   const [first = ""] = args;
-  const meant = findSimilar(
+  const meant = findNearestName(
     first,
     commands.map((command) => command.name()),
   );

@@ -1,5 +1,5 @@
 /** Mapping: which column of the file fills which member of the request, and the versions of the consent texts. */
-import { findSimilar } from "@loyalty-cards/internal/similar";
+import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { CommandError } from "../command-error.ts";
 import type { RecordSource } from "./records.ts";
 
@@ -103,7 +103,7 @@ function parseMap(text: string): [Target, string] {
   if (at < 1 || column === "")
     throw new CommandError(`--map ${quote(text)} must be TARGET=COLUMN, such as userId=id.`);
   if (isTarget(target)) return [target, column];
-  const suggestion = findSimilar(target, fixedTargets);
+  const suggestion = findNearestName(target, fixedTargets);
   throw new CommandError(
     `--map ${quote(text)}: there is no target ${quote(target)}. ${suggestion === undefined ? "" : `Did you mean ${suggestion}? `}Targets are ${fixedTargets.join(", ")} and field.KEY.`,
   );
@@ -120,7 +120,7 @@ const quote = (text: string) => JSON.stringify(text);
 function describeColumns(columns: readonly string[], wanted: string): string {
   if (columns.some((column) => /@|\d{5}/.test(column)))
     return "Its first line must be a header with the names of the columns, and looks like data.";
-  const suggestion = findSimilar(wanted, columns);
+  const suggestion = findNearestName(wanted, columns);
   const list = columns.slice(0, 30).map((column) => quote(column));
   const question = suggestion === undefined ? "" : `Did you mean ${quote(suggestion)}? `;
   return `${question}Its columns are ${list.join(", ")}${columns.length > list.length ? ", …" : ""}.`;

@@ -1,6 +1,6 @@
 /** Warnings: requests that are probably mistakes of the website. */
 import { toPrintable } from "@loyalty-cards/internal/format";
-import { findSimilar } from "@loyalty-cards/internal/similar";
+import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { isMaintained, type StoredCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { hashText } from "./idempotency.ts";
@@ -121,7 +121,7 @@ export function warnAboutUnknownFields(
   const unknown = Object.keys(fieldValues).filter((key) => !known.includes(key));
   if (unknown.length === 0) return;
   const names = unknown.slice(0, maxFields).map((key) => {
-    const meant = findSimilar(key, known);
+    const meant = findNearestName(key, known);
     return `"${toPrintable(key)}"${meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`}`;
   });
   addWarning(domain, {
