@@ -1,6 +1,7 @@
 /** onEvents calls exactly the handler of the signed type. */
-import { expect, it } from "vitest";
-import { type Delivery, onEvents, type WebhookEvent } from "../src/index.ts";
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { describe, expect, it } from "vitest";
+import { type Delivery, isKnownEvent, onEvents, type WebhookEvent } from "../src/index.ts";
 import { balanceChanged } from "./signed-delivery.ts";
 
 const delivery: Delivery = {
@@ -27,6 +28,32 @@ it("calls the handler of a known event with the delivery", async () => {
   });
   await dispatch(balanceChanged(), delivery);
   expect(seen).toEqual([balanceChanged(), delivery]);
+});
+
+describe("what a handler needs", () => {
+  interface DataSchema {
+    $ref?: string;
+    required?: string[];
+  }
+  const { schemas, examples } = openapi.components;
+  const findSchema = (schema: DataSchema): DataSchema =>
+    schema.$ref === undefined
+      ? schema
+      : (schemas[schema.$ref.split("/").at(-1) as keyof typeof schemas] as DataSchema);
+
+  it.each(Object.entries(examples).filter(([name]) => name.endsWith("Event")))(
+    "is what the OpenAPI document requires of the data of %s",
+    (name, { value }) => {
+      const event = value as unknown as WebhookEvent & { data: object };
+      const schema = schemas[name as keyof typeof schemas] as { properties: { data: DataSchema } };
+      const needed = Object.keys(event.data).filter((member) => {
+        const data = Object.fromEntries(Object.entries(event.data).filter(([other]) => other !== member));
+        return !isKnownEvent({ ...event, data } as WebhookEvent);
+      });
+      expect(isKnownEvent(event)).toBe(true);
+      expect(needed).toEqual(findSchema(schema.properties.data).required ?? []);
+    },
+  );
 });
 
 it("calls `otherTypes` for a known event without a handler", async () => {
