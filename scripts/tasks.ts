@@ -85,7 +85,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     "hostile-service": {
       description:
         "the client over each transport against 20 000 hostile responses, with and without undici (HOSTILE_SEED=N)",
-      commands: ["HOSTILE_RESPONSES=20000 npx vitest run --project integration hostile-service"],
+      commands: ["HOSTILE_RESPONSES=20000 npx vitest run --project slow hostile-service"],
     },
     crash: {
       description: "kills 200 sign-ups at random points and counts the cards",
@@ -105,7 +105,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description:
         "kills and restarts PostgreSQL 25 times while receivers on pg-boss 10, pg-boss 12 and BullMQ work, and counts the effects",
       commands: [
-        "POSTGRES_CRASHES=25 npx vitest run --project integration packages/webhook-inbox/test/integration/postgres-crash.test.ts",
+        "POSTGRES_CRASHES=25 npx vitest run --project slow packages/webhook-inbox/test/integration/postgres-crash.slow.test.ts",
       ],
       needs: "compat",
     },
