@@ -58,7 +58,7 @@ const beforeMerge: readonly Gate[] = [
   {
     name: "examples in empty folders",
     command:
-      "npm run compat -- examples testing express next workers getting-started-express getting-started-fastify",
+      "npm run compat -- examples testing express workers getting-started-express getting-started-fastify",
   },
   { name: "guides and reference", command: "npm run docs" },
   { name: "killed receivers", command: "npm run compat -- crash-inbox 150 6", linuxOnly: needsServers },
