@@ -386,7 +386,7 @@ describe("doctor", () => {
 });
 
 const referTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-/** 30 schemas, each of which has the next one twice: 2^30 schemas for whoever reads them one by one. */
+/** 30 schemas, each of which has the next one twice: 2^30 schemas for a program that follows each reference. */
 const doublings = Object.fromEntries(
   Array.from({ length: 30 }, (_, index) => [`A${index}`, { allOf: Array(2).fill(referTo(`A${index + 1}`)) }]),
 );

@@ -111,7 +111,7 @@ function readSuccess(head: TransportResponse, text: string, expectedBody: Expect
   return { status, head, text, json };
 }
 
-/** Such as the page of a login or of a proxy. A body that only has the wrong type, such as `OK` as text/plain, is no page. */
+/** Such as the page of a login or of a proxy. A body that only has the wrong type, such as `OK` as text/plain, is not a page. */
 function isHtml(head: TransportResponse, text: string): boolean {
   const start = text.slice(0, 2_000).trimStart();
   if (start.startsWith("<") && /<(!doctype\s+html|html|head|body)\b/i.test(start)) return true;

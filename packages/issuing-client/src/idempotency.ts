@@ -62,7 +62,7 @@ export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<
 }
 
 /**
- * Returns the keySuffix or the namespace; `""` when there is none.
+ * Returns the keySuffix or the namespace; `""` when it is not set.
  * @throws {IssuingError} `configuration` when it is present but undefined, blank or not a string: the key could be another person's.
  */
 export function parseKeyPart<Name extends string>(name: Name, options: { [Key in Name]?: unknown }): string {

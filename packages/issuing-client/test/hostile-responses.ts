@@ -141,7 +141,7 @@ function drawInformational(draw: Draw): string {
   return Array.from({ length: draw.pick([1, 2, 50, 2_000]) }, one).join("");
 }
 
-/** In the same write as the response: bytes that arrive with the next response cannot be told from it. */
+/** In the same write as the response: bytes that arrive with the next response cannot be distinguished from it. */
 const drawExtra = (draw: Draw) =>
   draw.pick([
     "\r\n",

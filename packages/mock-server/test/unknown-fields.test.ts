@@ -63,7 +63,7 @@ describe("a field key that the template does not have", () => {
     expect([service.warnings(), lines]).toEqual([[], []]);
   });
 
-  it("is one warning a minute for one mistake, whoever signs up", async () => {
+  it("is one warning a minute for one mistake, for all customers together", async () => {
     const { service, lines, issue } = openLoggingShop();
     const signUpWith = (key: string, name: string) => issue(signUp({ name }, { firstName: name, [key]: 7 }));
     for (const name of ["Anna", "Bernd", "Celine"]) await signUpWith("piont", name);

@@ -364,8 +364,8 @@ describe("createReceiver", () => {
       { secret, afterResponse: "save" },
       /afterResponse must be a function; it is string/,
     ],
-    ["an onOutcome that is no function", { secret, onOutcome: {} }, /onOutcome must be a function/],
-    ["a log that is no function", { secret, log: console }, /log must be a function/],
+    ["an onOutcome that is not a function", { secret, onOutcome: {} }, /onOutcome must be a function/],
+    ["a log that is not a function", { secret, log: console }, /log must be a function/],
     ["an inbox that is undefined", { secret, inbox: undefined }, /inbox must have a method put/],
     [
       "a dedupe store that is not one",

@@ -22,7 +22,7 @@ import { signUp } from "../shop.ts";
 import { start } from "./command.ts";
 import { open, optionsFor, temporaryData } from "./data-files.ts";
 
-/** A folder with files that belong to somebody else. */
+/** A folder with files of another user. */
 function foreignFolder() {
   const folder = mkdtempSync(join(tmpdir(), "foreign-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
