@@ -1,7 +1,7 @@
 /** The reference: Markdown in docs/reference for every entry point that a package publishes, one page per symbol. */
 import { readFileSync } from "node:fs";
 
-const packages = ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"];
+const packages = ["issuing-client", "webhook-verify", "issuing-outbox", "webhook-inbox", "mock-server"];
 
 const entryPoints = packages.flatMap((name) => {
   const { exports } = JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, import.meta.url)));

@@ -9,6 +9,7 @@ export const layers: Readonly<Record<string, number>> = {
   internal: 1,
   "issuing-client": 2,
   "webhook-verify": 2,
+  "issuing-outbox": 3,
   "webhook-inbox": 3,
   "mock-server": 3,
   cli: 4,
@@ -46,7 +47,7 @@ const reserved: [what: RegExp, mayImport: RegExp][] = [
   [/^openapi-(fetch|typescript-helpers)(\/|$)/, /^packages\/issuing-client\/src\/api\.ts$/],
   [/^msw(\/|$)/, /^packages\/mock-server\/src\/adapters\/msw\.ts$/],
   [/^@opentelemetry\//, /^packages\/[\w-]+\/src\/otel\.ts$/],
-  [/^libsql$/, /^packages\/webhook-inbox\/src\/sqlite\/database-node\.ts$/],
+  [/^libsql$/, /^internal\/sqlite\/database-node\.ts$/],
   [/^node:/, /^packages\/cli\/|(^|\/)(bin|pg-boss|[\w-]*node[\w-]*)\.ts$/],
 ];
 
@@ -117,7 +118,7 @@ function findFileViolations({ path, firstLine, imports }: SourceFile): string[] 
     const other = /^@loyalty-cards\/([\w-]+)/.exec(specifier)?.[1];
     if (other !== undefined && getLayer(other) >= getLayer(own))
       found.push(`${path} imports ${specifier}, which is not in a lower layer`);
-    if (!path.startsWith("packages/")) continue;
+    if (!/^(packages|internal)\/(?!test\/)/.test(path)) continue;
     for (const [what, mayImport] of reserved) {
       if (what.test(specifier) && !mayImport.test(path)) found.push(`${path} may not import ${specifier}`);
     }

@@ -1,4 +1,4 @@
-/** Reads the messages in the sources of the packages, so that a test can check the messages that a page quotes. */
+/** Reads the messages in the sources, so that a test can check the messages that a page quotes. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,13 +8,13 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** Stands for an expression of a template literal. */
 const placeholder = "\u0000";
 
-/** Reads every string in the sources of the packages: literals, template literals with placeholders, and both joined by +. */
+/** Reads every string in the sources of the packages and of what they share: literals, template literals with placeholders, and both joined by +. */
 export function readMessages(): string[] {
-  return readdirSync(join(root, "packages")).flatMap((name) => {
-    const folder = join(root, "packages", name, "src");
+  const folders = readdirSync(join(root, "packages")).map((name) => join(root, "packages", name, "src"));
+  return [join(root, "internal"), ...folders].flatMap((folder) => {
     if (!existsSync(folder)) return []; // the contract has no code
     return readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts"))
+      .filter((file) => file.endsWith(".ts") && !file.startsWith("test"))
       .flatMap((file) => parseStrings(readFileSync(join(folder, file), "utf8")));
   });
 }
@@ -51,10 +51,11 @@ function toText(node: ts.Node): string | undefined {
  * write … for what is left out.
  */
 export function isKnownMessage(line: string, messages: readonly string[]): boolean {
-  return line
+  const isKnownInParts = line
     .split("…")
     .map((part) => part.trim())
     .every((part) => part === "" || isKnownPart(part, messages));
+  return isKnownInParts || messages.some((message) => fillsPlaceholders(line, message));
 }
 
 function isKnownPart(part: string, messages: readonly string[]): boolean {
@@ -74,6 +75,6 @@ function fillsPlaceholders(part: string, message: string): boolean {
   const pattern = message
     .split(placeholder)
     .map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
-    .join("[\\w.:, -]*?");
+    .join("[\\w.:, …-]*?");
   return new RegExp(`^${pattern}\\??$`).test(part);
 }

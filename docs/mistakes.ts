@@ -1,10 +1,13 @@
 /** Runs the mistakes of docs/guides/common-mistakes.md, and writes the messages that the packages print into that page, each with a link to its error page. */
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import {
   cardLinks,
   createIssuingClient,
@@ -12,6 +15,7 @@ import {
   type IssueCardRequest,
   ProblemError,
 } from "@loyalty-cards/issuing-client";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import { onEvents, type ReceiverOptions, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
@@ -118,6 +122,33 @@ async function forgetAwait(): Promise<string> {
   }
 }
 
+/** Makes a mistake with an outbox in a file of its own. */
+async function misuseOutbox(
+  make: (outbox: ReturnType<typeof sqliteOutbox>, file: string) => unknown,
+): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-mistakes-"));
+  const file = join(folder, "shop.db");
+  const client = createIssuingClient({ baseUrl: "http://127.0.0.1:1", apiKey: "key" });
+  const outbox = sqliteOutbox({ client, file });
+  try {
+    return await catchMessage(() => make(outbox, file));
+  } finally {
+    await outbox.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const owedCard = { userId: 1, template: "tpl_bakery", request: { customer: { consents } } };
+
+async function addOutside(outbox: ReturnType<typeof sqliteOutbox>, file: string): Promise<void> {
+  const database = openSqlite(file); // the shop's own connection
+  try {
+    outbox.add(database, owedCard);
+  } finally {
+    database.close();
+  }
+}
+
 /** Each mistake under its name in the page; a mistake returns its message. */
 export const mistakes: Record<string, () => Promise<string>> = {
   "wrong-api-key": () => issueWrongly({ apiKey: "lk_of_another_service" }),
@@ -134,6 +165,8 @@ export const mistakes: Record<string, () => Promise<string>> = {
     // @ts-expect-error TypeScript reports it too
     catchMessage(() => onEvents({ "balance.change": () => {}, otherTypes: () => {} })),
   "clock-off": () => receiveAndLog({ now: () => (timestamp + 600) * 1000 }),
+  "issue-before-commit": () => misuseOutbox((outbox) => outbox.issue(1)),
+  "add-outside-transaction": () => misuseOutbox(addOutside),
   // @ts-expect-error TypeScript reports it too
   "number-as-phone": () => issueWrongly({ customer: { phone: 48600100200, consents } }),
   "undefined-user-id": () => issueWrongly({ options: { userId: undefined as never } }),

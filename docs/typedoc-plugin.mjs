@@ -5,7 +5,7 @@ import { Comment, Converter } from "typedoc";
 /** For each module such as `packages/issuing-client/src/otel.ts`: its import specifier and its first line. */
 function readEntryPoints() {
   const found = new Map();
-  for (const name of ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"]) {
+  for (const name of ["issuing-client", "webhook-verify", "issuing-outbox", "webhook-inbox", "mock-server"]) {
     const folder = new URL(`../packages/${name}/`, import.meta.url);
     const { exports } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"));
     for (const [path, { "@loyalty-cards/source": source }] of Object.entries(exports)) {

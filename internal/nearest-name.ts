@@ -1,5 +1,16 @@
 /** Finds the name that was probably meant by a misspelt one. */
 
+/** @throws {TypeError} for a name that is not known: it would be ignored, and what it asks for with it. */
+export function requireKnownOptions(owner: string, options: object, names: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const nearest = findNearestName(unknown, names);
+  const hint = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
+  throw new TypeError(
+    `${owner} has no option ${JSON.stringify(unknown.slice(0, 50))}.${hint} Its options are ${names.join(", ")}.`,
+  );
+}
+
 /** Returns the candidate of which at most two fifths of the letters and digits differ. Two that are swapped, as in `nmae`, count once. */
 export function findNearestName(text: string, candidates: readonly string[]): string | undefined {
   const simple = (value: string) =>

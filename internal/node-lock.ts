@@ -51,7 +51,7 @@ export const isOthers = ({ uid }: { uid: bigint }) =>
  */
 export async function lockFile(file: string, advice: string): Promise<FileLock> {
   const folder = `${file}.lock`;
-  const own = `${process.pid}_${readStart(process.pid)?.ticks ?? ""}_${here}_${randomUUID().slice(0, 8)}`;
+  const own = `${getProcessId()}_${randomUUID().slice(0, 8)}`;
   const path = join(folder, own);
   const since = new Date().toISOString();
   /** The descriptor of the own entry, until it is released. */
@@ -159,8 +159,14 @@ async function findRunningOther(folder: string, own: string): Promise<string | u
   return undefined;
 }
 
-/** Whether the process of an entry is running; undefined when it is on another machine or cannot be inspected. */
-function isRunning(name: string): boolean | undefined {
+/** Identifies this process: its number, its start and the machine. */
+export const getProcessId = (): string => `${process.pid}_${readStart(process.pid)?.ticks ?? ""}_${here}`;
+
+/**
+ * @param name what `getProcessId` returned in that process; more may follow after `_`.
+ * @returns whether the process is running; undefined when it is on another machine or cannot be inspected.
+ */
+export function isRunning(name: string): boolean | undefined {
   const [pid, ticks, place] = name.split("_");
   if (place !== here) return undefined; // another machine, another container, or before a restart of this one
   let isOurs = true;

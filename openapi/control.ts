@@ -73,7 +73,7 @@ export interface components {
         readonly AdvanceInput: {
             readonly duration: string | number;
         };
-        readonly FaultInput: components["schemas"]["StatusFault"] | components["schemas"]["LatencyFault"] | components["schemas"]["HtmlFault"] | components["schemas"]["ConnectionFault"] | components["schemas"]["DeliveryFault"];
+        readonly FaultInput: components["schemas"]["StatusFault"] | components["schemas"]["LatencyFault"] | components["schemas"]["InProgressFault"] | components["schemas"]["HtmlFault"] | components["schemas"]["ConnectionFault"] | components["schemas"]["DeliveryFault"];
         readonly StatusFault: {
             /** @enum {string} */
             readonly kind: "status";
@@ -90,6 +90,23 @@ export interface components {
             readonly match?: components["schemas"]["RequestMatch"];
             readonly times?: components["schemas"]["FaultTimes"];
             readonly delayMs: number;
+        };
+        /** An error status while the first request with the same idempotency key is being processed. */
+        readonly InProgressFault: {
+            /** @enum {string} */
+            readonly kind: "in-progress";
+            /** @enum {string} */
+            readonly phase: "before";
+            readonly match?: components["schemas"]["RequestMatch"];
+            readonly times?: components["schemas"]["FaultTimes"];
+            /** How long the work goes on after the card is issued, on the service's clock. Default 0. */
+            readonly durationMs?: number;
+            /**
+             * Default 409.
+             * @enum {integer}
+             */
+            readonly status?: 409 | 423;
+            readonly retryAfterSeconds?: number;
         };
         readonly HtmlFault: {
             /** @enum {string} */

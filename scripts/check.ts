@@ -62,6 +62,7 @@ const beforeMerge: readonly Gate[] = [
   },
   { name: "guides and reference", command: "npm run docs" },
   { name: "killed receivers", command: "npm run compat -- crash-inbox 150 6", linuxOnly: needsServers },
+  { name: "killed shops", command: "npm run compat -- crash-outbox 60 5", linuxOnly: needsServers },
   { name: "killed bulk runs", command: "npm run compat -- crash-bulk 2000 4" },
   {
     name: "verifiers in other languages",

@@ -29,14 +29,26 @@ const receiving = "responses, duplicates, order, secret rotation";
 export const contents: Readonly<Record<string, Contents>> = {
   "issuing-client": {
     guides: {
-      "sign-up": "idempotency, errors, consents, deferred issuing",
-      bulk: "cards for existing members: rate, checkpoints, results",
+      "sign-up": "the outbox, idempotency, errors, consents",
+      bulk: "cards for existing members",
     },
     calls: {
       "Issue a card": "examples/snippets/client/issue.ts#issue",
       "Handle errors": "examples/snippets/client/failures.ts#failures",
     },
     mistakes: ["docs/guides/common-mistakes.md#Issuing cards"],
+  },
+  "issuing-outbox": {
+    guides: {
+      "sign-up": "the outbox, idempotency, errors, consents",
+      outbox: "alarms, pauses, unknown entries, upgrades, copies, stored data",
+    },
+    calls: {
+      "SQLite, on one machine": "examples/snippets/outbox/one-machine.ts#one-machine",
+      "PostgreSQL, on several machines": "examples/fastify/sign-up.ts#sign-up",
+      "Find what a person should know": "examples/snippets/outbox/operations.ts#operations",
+    },
+    mistakes: ["docs/guides/troubleshooting.md#The outbox"],
   },
   "webhook-verify": {
     guides: {
@@ -81,7 +93,7 @@ export const contents: Readonly<Record<string, Contents>> = {
   cli: {
     guides: {
       "command-line": "cards, import, webhook tools, doctor and drift",
-      bulk: "cards for existing members: rate, checkpoints, results",
+      bulk: "cards for existing members",
     },
     calls: {
       Configure: "examples/command-line/commands.sh#configure",

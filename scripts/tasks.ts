@@ -91,10 +91,15 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "kills 200 sign-ups at random points and counts the cards",
       commands: [script("packages/issuing-client/test/crash.ts")],
     },
+    "crash-outbox": {
+      description:
+        "kills shops with an outbox 100 times while 1 000 people sign up, each once, on SQLite and PostgreSQL, and counts the cards; add SIGN_UPS KILLS SHOP…",
+      commands: [script("packages/issuing-outbox/test/crash.ts")],
+    },
     "crash-bulk": {
       description:
-        "kills bulk runs 20 times while 100 000 cards are issued with faults, and counts the cards; add ROWS KILLS",
-      commands: [script("packages/issuing-client/test/crash-bulk.ts")],
+        "kills bulk runs 20 times while 500 000 cards are issued with faults, and counts the cards; add ROWS KILLS",
+      commands: [script("packages/issuing-outbox/test/crash-bulk.ts")],
     },
     "crash-inbox": {
       description:

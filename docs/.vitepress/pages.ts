@@ -77,6 +77,7 @@ export const guides: readonly { text: string; guides: readonly Guide[] }[] = [
     text: "Operate",
     guides: [
       { file: "guides/production", help: "guides/troubleshooting" },
+      { file: "guides/outbox", help: "guides/troubleshooting#the-outbox" },
       { file: "guides/security", help: "guides/troubleshooting#401-for-every-delivery" },
       { file: "guides/bulk", help: "guides/troubleshooting#issuing-cards" },
       { file: "guides/command-line", help: "guides/troubleshooting" },

@@ -17,7 +17,9 @@ it("the architecture page names existing files in its request paths", () => {
   const page = readFileSync(`${root}docs/architecture.md`, "utf8");
   const paths = page.slice(page.indexOf("## Request paths"), page.indexOf("## Dependencies"));
   const named = [...paths.matchAll(/`([a-z][\w/-]*\w)`/g)].map(([, name = ""]) => name);
-  const files = readdirSync(`${root}packages`, { recursive: true, encoding: "utf8" });
+  const files = ["packages", "internal"].flatMap((folder) =>
+    readdirSync(root + folder, { recursive: true, encoding: "utf8" }),
+  );
   const known = ["emit", "retryDelaysMs"]; // functions and values
   expect(named.length).toBeGreaterThan(40);
   expect(
@@ -64,6 +66,11 @@ describe("reports", () => {
       "a Node API in a file for every runtime",
       [file(`${client}/a.ts`, "type node:http")],
       /may not import node:http/,
+    ],
+    [
+      "a Node API in an internal file for every runtime",
+      [file("internal/a.ts", "node:fs")],
+      /may not import node:fs/,
     ],
     [
       "a framework at run time",

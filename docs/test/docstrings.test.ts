@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { compilerOptions, getErrors, inMemoryProgram } from "../../scripts/in-memory-program.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const packages = ["issuing-client", "webhook-verify", "webhook-inbox", "mock-server"];
+const packages = ["issuing-client", "webhook-verify", "issuing-outbox", "webhook-inbox", "mock-server"];
 
 /** Interfaces whose methods need an example too, because users call them first. */
 const mainInterfaces = ["issuing-client IssuingClient"];

@@ -1,7 +1,5 @@
 /** The error pages: one for each code and reason, and what they say about an error is true of a real one. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import {
   createIssuingClient,
   defineTemplate,
@@ -10,7 +8,6 @@ import {
   type IssuingError,
   type IssuingErrorCode,
 } from "@loyalty-cards/issuing-client";
-import { type CheckpointError, fileCheckpoint, issueCards } from "@loyalty-cards/issuing-client/bulk";
 import type { FaultInput } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import {
@@ -86,7 +83,14 @@ const failures: Record<IssuingErrorCode, readonly (() => Promise<unknown>)[]> = 
   "not-found": [async () => (await openService()).issue({}, "tpl_typo")],
   unauthorized: [withOptions({ apiKey: "wrong" })],
   forbidden: [status(403)],
-  conflict: [status(409)],
+  conflict: [
+    status(409),
+    status(423),
+    async () => {
+      const { issue } = await openService([before({ kind: "status", status: 409 })]);
+      return issue({}, undefined, { firstAttemptAt: Date.now() - 1_000 });
+    },
+  ],
   "rate-limited": [status(429)],
   rejected: [status(400), status(425), status(408)],
   server: [status(503)],
@@ -241,53 +245,12 @@ describe.each(Object.entries(rejections))("the page of the webhook reason %s", (
   });
 });
 
-// ---- bulk issuing
-
-const refusals: Record<CheckpointError["reason"], (file: string) => Promise<unknown>> = {
-  unreadable: async (file) => {
-    writeFileSync(file, "phone,name\n");
-    return run(file, "tpl_1");
-  },
-  "other-run": async (file) => {
-    await run(file, "tpl_1");
-    return run(file, "tpl_2");
-  },
-  "in-use": async (file) => {
-    const session = await fileCheckpoint(file).open({
-      description: "",
-      template: "",
-      baseUrl: "",
-      namespace: "",
-    });
-    onTestFinished(() => session.close());
-    return run(file, "tpl_1");
-  },
-};
-
-async function run(file: string, template: string): Promise<void> {
-  const client = createIssuingClient({ baseUrl: "http://127.0.0.1:1", apiKey: "key" });
-  for await (const _ of issueCards(client, [], { template, checkpoint: fileCheckpoint(file) }));
-}
-
-it.each(Object.entries(refusals))(
-  "the message of a CheckpointError %s ends with the address of its page",
-  async (reason, refuse) => {
-    const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-errors-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    await expect(refuse(join(folder, "checkpoint"))).rejects.toMatchObject({
-      reason,
-      message: expect.stringMatching(new RegExp(`\\S See ${address(`checkpoint-${reason}`)}$`)),
-    });
-  },
-);
-
 // ---- pages
 
 /** The heading of each page, by its name. */
 const headings = new Map([
   ...Object.keys(failures).map((code) => [code, code] as const),
   ...Object.keys(rejections).map((reason) => [`webhook-${reason}`, `Webhook: ${reason}`] as const),
-  ...Object.keys(refusals).map((reason) => [`checkpoint-${reason}`, `CheckpointError: ${reason}`] as const),
 ]);
 
 it("there is a page for each code and reason, and no other one; the index lists all of them", () => {
@@ -299,7 +262,7 @@ it("there is a page for each code and reason, and no other one; the index lists 
 
 it.each([...headings])("the page %s has a title, a message and the four sections", (name, title) => {
   const page = readPage(name);
-  const subject = name.startsWith("webhook-") ? "delivery" : name.startsWith("checkpoint-") ? "run" : "card";
+  const subject = name.startsWith("webhook-") ? "delivery" : "card";
   expect([...page.matchAll(/^#+ .*$/gm)].map(([heading]) => heading)).toEqual([
     `# ${title}`,
     `## What happened to the ${subject}`,

@@ -33,6 +33,7 @@ describe("a quoted message", () => {
   it.each([
     ["The card is lost: look for it", true],
     ["The … is lost: look for it", true],
+    ["The card is lost: …", true],
     ["One thing. Another.", true],
     ["The card was lost: look for it", false],
     ["Another thing.", false],

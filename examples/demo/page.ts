@@ -39,10 +39,14 @@ ${members.map(renderMember).join("\n")}
 </section>
 <script>
 const form = document.querySelector("form");
+let rejected; // the user whose form was rejected: the next one is a correction
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const response = await fetch("/sign-up", { method: "POST", body: new URLSearchParams(new FormData(form)) });
-  const { message } = await response.json().catch(() => ({ message: "Please check your email address." }));
+  const [method, path] = rejected ? ["PUT", "/users/" + rejected] : ["POST", "/sign-up"];
+  const body = JSON.stringify(Object.fromEntries(new FormData(form)));
+  const response = await fetch(path, { method, headers: { "content-type": "application/json" }, body });
+  const { userId, message } = await response.json();
+  if (response.status === 422) rejected = userId;
   if (message === undefined) location.reload();
   else form.querySelector("[role=status]").textContent = message;
 });

@@ -3,7 +3,7 @@ import { openShop } from "./shop.ts";
 
 const { LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_TEMPLATE_ID, LOYALTY_SIGNING_SECRET, LOYALTY_CONSOLE_URL } =
   process.env;
-const { app, inbox, issueMissing } = await openShop({
+const { app, close } = await openShop({
   url: LOYALTY_URL ?? "",
   key: LOYALTY_API_KEY ?? "",
   template: LOYALTY_TEMPLATE_ID ?? "",
@@ -15,11 +15,7 @@ const server = app.listen(port, (error) => {
   if (error) throw error; // such as a port that is taken
   console.log(`The shop listens on port ${port}; the console is at ${LOYALTY_CONSOLE_URL}`);
 });
-const everyMinute = setInterval(() => void issueMissing(), 60_000);
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    clearInterval(everyMinute);
-    server.close(() => void inbox.close());
-  });
+  process.once(signal, () => server.close(() => void close()));
 }

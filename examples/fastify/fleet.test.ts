@@ -114,7 +114,14 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
     expect(await deliver("whsec_third")).toEqual([204, 204, 204]);
   }, 60_000);
 
-  const commandEnv = { ...process.env, DATABASE_URL: command.url, DATABASE_SCHEMA: command.schema };
+  const commandEnv = {
+    ...process.env,
+    DATABASE_URL: command.url,
+    DATABASE_SCHEMA: command.schema,
+    LOYALTY_URL: "http://127.0.0.1:4010",
+    LOYALTY_API_KEY: "key_not_used",
+    LOYALTY_TEMPLATE_ID: "tpl_not_used",
+  };
 
   it("says that its port is taken, and exits with 2", async () => {
     const server = createServer().listen(0, "127.0.0.1");

@@ -2,8 +2,9 @@
 // #region fleet
 import cluster from "node:cluster";
 import { openReceiver } from "./receiver.ts";
+import { addSignUp } from "./sign-up.ts";
 
-const { DATABASE_URL, DATABASE_SCHEMA, PORT } = process.env;
+const { DATABASE_URL, DATABASE_SCHEMA, LOYALTY_TEMPLATE_ID, PORT } = process.env;
 
 if (cluster.isPrimary) {
   let isStopping = false;
@@ -20,10 +21,11 @@ if (cluster.isPrimary) {
   }
 } else {
   try {
-    const { app, close } = await openReceiver({
+    const { app, pool, close } = await openReceiver({
       databaseUrl: DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
       ...(DATABASE_SCHEMA !== undefined && { schema: DATABASE_SCHEMA }),
     });
+    addSignUp(app, pool, LOYALTY_TEMPLATE_ID ?? "");
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.once(signal, () => void close().then(() => process.exit(0)));
     }

@@ -69,11 +69,12 @@ npx @loyalty-cards/mock-server exec -- npm test
 npm ci && npm run build
 mkdir -p ../my-shop
 npm pack --ignore-scripts --pack-destination ../my-shop \
-  --workspace packages/issuing-client --workspace packages/webhook-verify \
-  --workspace packages/webhook-inbox --workspace packages/mock-server \
-  --workspace packages/cli
+  --workspace packages/issuing-client --workspace packages/issuing-outbox \
+  --workspace packages/webhook-verify --workspace packages/webhook-inbox \
+  --workspace packages/mock-server --workspace packages/cli
 # #endregion
 
 # #region install-tarballs
 npm install ./loyalty-cards-*.tgz
+npm install libsql # only before Node 22.13; newer versions include SQLite
 # #endregion

@@ -1,16 +1,9 @@
 /** The shop of the guide "Getting started", without a framework: the sign-up, and the webhook handlers. */
 // #region loyalty
 // loyalty.ts
-import { createIssuingClient, type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import { createIssuingClient, type IssueCardRequest } from "@loyalty-cards/issuing-client";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { memoryDedupe, onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
-
-interface User {
-  id: string;
-  name: string;
-  email: string;
-  cardId?: string;
-  keySuffix?: string;
-}
 
 export interface Form {
   name?: string;
@@ -18,69 +11,78 @@ export interface Form {
   phone?: string;
 }
 
-// Use two tables of a database instead.
-// These are global variables, because Next loads a module more than once.
-const memory = globalThis as { users?: User[]; balances?: Map<string, number> };
-memory.users ??= [];
-memory.balances ??= new Map();
-const { users, balances } = memory; // the balances by the id of the card
+// Global, because Next loads a module more than once.
+const memory = globalThis as { shop?: ReturnType<typeof open> };
 
-let client: IssuingClient | undefined;
+/** Call it when the server starts: it also issues the cards that are still owed. */
+export function openShop() {
+  memory.shop ??= open();
+  return memory.shop;
+}
 
-/** Created at the first request, because a build has no LOYALTY_URL and no LOYALTY_API_KEY. */
-function loyalty(): IssuingClient {
-  client ??= createIssuingClient({
-    deadlineMs: 5_000, // the longest time that a visitor waits
+async function open() {
+  const client = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY
+  const outbox = sqliteOutbox({
+    client,
+    file: process.env.SHOP_FILE ?? "shop.db",
+    onIssued({ userId, cardId }, database) {
+      // In the transaction that records the card.
+      database.prepare("UPDATE users SET cardId = ? WHERE id = ?").run(cardId, userId);
+    },
   });
-  return client;
+  // The shop's own tables, in the same file.
+  await outbox.write((database) =>
+    database.exec(`
+      CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, cardId TEXT);
+      CREATE TABLE IF NOT EXISTS balances (cardId TEXT PRIMARY KEY, balance REAL)`),
+  );
+  outbox.work();
+  return { client, outbox };
 }
 
-export async function signUp({ name = "", email = "", phone = "" }: Form) {
-  // A real shop asks an existing user for the password.
-  let user = users.find((each) => email !== "" && each.email === email);
-  if (user === undefined) {
-    user = { id: crypto.randomUUID(), name, email };
-    users.push(user); // before the card: its key is derived from the user's id
-  }
-  try {
-    const card = user.cardId
-      ? await loyalty().getCard(user.cardId)
-      : await loyalty().issueCard(
-          process.env.LOYALTY_TEMPLATE_ID ?? "",
-          {
-            fieldValues: { name },
-            // Blank values are omitted.
-            customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } },
-          },
-          // With the same id and key suffix within 24 hours: the same card.
-          { userId: user.id, ...(user.keySuffix && { keySuffix: user.keySuffix }) },
-        );
-    user.cardId = card.id;
-    return { status: 201, body: { user, links: loyalty().cardLinks(card) } };
-  } catch (error) {
-    if (!isIssuingError(error)) throw error;
-    if (error.code === "validation") {
-      // The corrected form needs a new key.
-      if (error.outcome === "rejected") user.keySuffix = crypto.randomUUID();
-      return { status: 422, body: { message: error.userMessage } };
-    }
-    console.error(error);
-    // Signed up; a job issues the card later.
-    return { status: 202, body: { user, message: error.userMessage } };
-  }
+/** Returns the id of the new or the known user. A real shop asks a known user for the password. */
+const saveUser = `
+  INSERT INTO users (id, name, email) VALUES (?, ?, NULLIF(?, ''))
+  ON CONFLICT (email) DO UPDATE SET name = excluded.name RETURNING id`;
+
+export async function signUp(form: Form) {
+  const { client, outbox } = await openShop();
+  const userId = await outbox.write((database) => {
+    const values = [crypto.randomUUID(), form.name ?? "", form.email ?? ""];
+    const [{ id }] = database.prepare(saveUser).all(...values) as [{ id: string }];
+    const state = outbox.add(database, { userId: id, template: templateId(), request: toRequest(form) });
+    if (state !== "added") outbox.correct(database, id, toRequest(form));
+    return id;
+  });
+  const { publicUrl, cardId, state, error } = await outbox.issue(userId, { deadlineMs: 5_000 });
+  if (publicUrl) return { status: 201, body: { userId, cardId, links: client.cardLinks(publicUrl) } };
+  if (state === "rejected") return { status: 422, body: { userId, message: error?.userMessage } };
+  return { status: 202, body: { userId, message: "You are a member. Your card follows." } };
 }
 
-export const listUsers = () =>
-  users.map((user) => ({ ...user, balance: balances.get(user.cardId ?? "") ?? 0 }));
+const templateId = () => process.env.LOYALTY_TEMPLATE_ID ?? "";
+
+function toRequest({ name = "", email = "", phone = "" }: Form): IssueCardRequest {
+  const consents = { privacy: { version: "2026-01" } };
+  return { fieldValues: { name }, customer: { name, email, phone, consents } }; // blank values are omitted
+}
+
+export async function listUsers() {
+  const { outbox } = await openShop();
+  const list = "SELECT users.*, COALESCE(balance, 0) AS balance FROM users LEFT JOIN balances USING (cardId)";
+  return outbox.write((database) => database.prepare(list).all());
+}
 
 export const webhooks = {
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
   dedupe: memoryDedupe(),
   handler: onEvents({
-    "balance.changed": ({ data }) => {
-      // The event can arrive before signUp has stored the card's id,
+    async "balance.changed"({ data }) {
+      // The event can arrive before the card's id is stored,
       // and an older event can arrive later.
-      balances.set(data.passId, data.balance);
+      const { outbox } = await openShop();
+      const save = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
+      await outbox.write((database) => database.prepare(save).run(data.passId, data.balance));
     },
     otherTypes: () => {}, // types that this shop does not use
   }),

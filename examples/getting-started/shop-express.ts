@@ -3,8 +3,9 @@
 // shop-express.ts
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
-import { listUsers, signUp, webhooks } from "./loyalty.ts";
+import { listUsers, openShop, signUp, webhooks } from "./loyalty.ts";
 
+await openShop();
 const app = express();
 app.post("/webhooks/loyalty", expressReceiver(webhooks)); // above express.json()
 app.use(express.json());
@@ -15,8 +16,8 @@ app.post("/sign-up", async (request, response) => {
 });
 
 // For this guide only: a real shop shows each user only their own data.
-app.get("/users", (_request, response) => {
-  response.json(listUsers());
+app.get("/users", async (_request, response) => {
+  response.json(await listUsers());
 });
 
 const port = Number(process.env.PORT ?? 3000);

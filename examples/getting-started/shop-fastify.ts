@@ -3,8 +3,9 @@
 // shop-fastify.ts
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
-import { type Form, listUsers, signUp, webhooks } from "./loyalty.ts";
+import { type Form, listUsers, openShop, signUp, webhooks } from "./loyalty.ts";
 
+await openShop();
 const app = fastify();
 app.register(fastifyReceiver, { path: "/webhooks/loyalty", ...webhooks });
 
@@ -14,7 +15,7 @@ app.post<{ Body?: Form }>("/sign-up", async (request, reply) => {
 });
 
 // For this guide only: a real shop shows each user only their own data.
-app.get("/users", async () => listUsers());
+app.get("/users", () => listUsers());
 
 const port = Number(process.env.PORT ?? 3000);
 await app.listen({ port }); // fails if the port is taken

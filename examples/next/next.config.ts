@@ -1,7 +1,7 @@
-/** The inbox uses a native SQLite library, so it is not bundled. */
+/** The inbox and the outbox use a native SQLite library, so they are not bundled. */
 import type { NextConfig } from "next";
 
 export default {
-  serverExternalPackages: ["@loyalty-cards/webhook-inbox", "libsql"],
+  serverExternalPackages: ["@loyalty-cards/issuing-outbox", "@loyalty-cards/webhook-inbox", "libsql"],
   turbopack: { root: import.meta.dirname },
 } satisfies NextConfig;

@@ -7,8 +7,8 @@ import { it, type Shop } from "./shop.ts";
 
 const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48 600 100 200" };
 
-async function issueCard({ loyalty, templateId }: Shop): Promise<string> {
-  const joined = await join(loyalty, templateId, anna);
+async function issueCard({ outbox, templateId }: Shop): Promise<string> {
+  const joined = await join(outbox, templateId, anna);
   if (!("cardId" in joined)) throw new Error("There is no card.");
   return joined.cardId;
 }

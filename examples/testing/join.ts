@@ -1,32 +1,32 @@
 /** The code under test: the sign-up of this shop. */
 // #region join
 // join.ts
-import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import type { SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 
 export interface Member {
   id: string;
   name: string;
   phone: string; // may be blank
-  keySuffix?: string; // part of the idempotency key; new after each 422
 }
 
 export type Joined = { cardId: string } | { correct: string } | { later: true };
 
-export async function join(loyalty: IssuingClient, templateId: string, member: Member): Promise<Joined> {
-  const { id: userId, name, phone, keySuffix } = member;
+/** @param deadlineMs how long the visitor waits for the card. */
+export async function join(
+  outbox: SqliteOutbox,
+  template: string,
+  { id, name, phone }: Member,
+  deadlineMs = 5_000,
+): Promise<Joined> {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
-  try {
-    const card = await loyalty.issueCard(
-      templateId,
-      { fieldValues: { name }, customer },
-      { userId, ...(keySuffix !== undefined && { keySuffix }) },
-    );
-    return { cardId: card.id };
-  } catch (error) {
-    if (!isIssuingError(error)) throw error;
-    if (error.code !== "validation") return { later: true };
-    if (error.outcome === "rejected") member.keySuffix = crypto.randomUUID(); // store it with the member
-    return { correct: error.userMessage };
-  }
+  const request = { fieldValues: { name }, customer };
+  await outbox.write((database) => {
+    // Your own code saves the member here, in the same transaction.
+    const state = outbox.add(database, { userId: id, template, request });
+    if (state !== "added") outbox.correct(database, id, request); // the form was sent again
+  });
+  const { state, cardId, error } = await outbox.issue(id, { deadlineMs });
+  if (cardId !== undefined) return { cardId };
+  return state === "rejected" ? { correct: error?.userMessage ?? "" } : { later: true };
 }
 // #endregion

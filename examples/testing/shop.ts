@@ -1,7 +1,11 @@
-/** The fixture of each test: its own service with a manual clock, a client, and a receiver. */
+/** The fixture of each test: its own service with a manual clock, an outbox, and a receiver. */
 // #region fixture
 // shop.ts
-import { createIssuingClient, type IssuingClient } from "@loyalty-cards/issuing-client";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { createMockService, type MockService, manualClock } from "@loyalty-cards/mock-server";
 import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
 import { memoryDedupe } from "@loyalty-cards/webhook-verify";
@@ -11,7 +15,7 @@ import { receiveBalances } from "./balances.ts";
 
 export interface Shop {
   service: MockService;
-  loyalty: IssuingClient;
+  outbox: SqliteOutbox;
   templateId: string;
   /** The saved balances, by card id. */
   balances: Map<string, number>;
@@ -49,15 +53,16 @@ export const it = test.extend<{ shop: Shop }>({
         },
       },
     );
-    const loyalty = createIssuingClient({
-      baseUrl: service.baseUrl,
-      apiKey: service.apiKeys.website,
-    });
+    const folder = mkdtempSync(join(tmpdir(), "shop-"));
+    const client = createIssuingClient({ baseUrl: service.baseUrl, apiKey: service.apiKeys.website });
+    const outbox = sqliteOutbox({ client, file: join(folder, "shop.db") });
 
     const network = setupServer(...mockHandlers(service));
     network.listen(failOnUnhandled);
-    await use({ service, loyalty, templateId: "tpl_club", balances, database });
+    await use({ service, outbox, templateId: "tpl_club", balances, database });
     network.close();
+    await outbox.close();
+    rmSync(folder, { recursive: true });
   },
 });
 // #endregion

@@ -20,14 +20,13 @@ const banner = nodeVersionBanner("@loyalty-cards/issuing-client");
 const client: Options = {
   ...common,
   banner,
-  entry: { index: "src/index.ts", bulk: "src/bulk/issue-cards.ts" },
+  entry: { index: "src/index.ts" },
   splitting: true,
   dts: {
     entry: {
       index: "src/index.ts",
       links: "src/links.ts",
       otel: "src/otel.ts",
-      bulk: "src/bulk/issue-cards.ts",
     },
     resolve: [
       "@loyalty-cards/openapi",

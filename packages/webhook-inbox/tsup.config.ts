@@ -14,7 +14,8 @@ export default defineConfig({
   format: ["esm", "cjs"],
   target: "node20",
   platform: "node",
-  dts: true,
+  // As paths, because in node_modules the imports between these files would not be inlined.
+  dts: { compilerOptions: { paths: { "@loyalty-cards/internal/*": ["../../internal/*.ts"] } } },
   splitting: true,
   banner: nodeVersionBanner("@loyalty-cards/webhook-inbox"),
   treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names

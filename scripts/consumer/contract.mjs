@@ -28,7 +28,15 @@ for (const { name, body, secrets, header, nowSeconds, toleranceSeconds, reason }
   if (found !== reason) throw new Error(`"${name}" must be ${reason}, and is ${found}`);
 }
 
-const packages = ["cli", "contract", "issuing-client", "mock-server", "webhook-inbox", "webhook-verify"];
+const packages = [
+  "cli",
+  "contract",
+  "issuing-client",
+  "issuing-outbox",
+  "mock-server",
+  "webhook-inbox",
+  "webhook-verify",
+];
 for (const name of packages) {
   const folder = dirname(require.resolve(`@loyalty-cards/${name}/package.json`));
   const links = [...readFileSync(join(folder, "llms.txt"), "utf8").matchAll(/\]\(([^)]+\.md)\)/g)];

@@ -6,8 +6,7 @@ const express = require("express");
 
 exports.mainJob = async ({
   createIssuingClient,
-  issueCards,
-  fileCheckpoint,
+  sqliteOutbox,
   withOpenTelemetry,
   startMockServer,
   expressReceiver,
@@ -32,11 +31,12 @@ exports.mainJob = async ({
   const [delivery] = service.webhooks.deliveries();
   if (balances.join() !== "5" || delivery.state !== "delivered") throw new Error(JSON.stringify(delivery));
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-"));
-  const checkpoint = fileCheckpoint(join(folder, "checkpoint"));
-  const bulkOptions = { template: service.templateId, checkpoint };
-  for await (const result of issueCards(client, [{ userId: 1, request }], bulkOptions)) {
-    if (result.card?.id !== card.id) throw new Error(JSON.stringify(result));
-  }
+  const outbox = sqliteOutbox({ client: createIssuingClient(options), file: join(folder, "outbox.db") });
+  await outbox.addAll([{ userId: 1, template: service.templateId, request }]);
+  await outbox.drain();
+  const entry = await outbox.get(1);
+  if (entry?.cardId !== card.id) throw new Error(JSON.stringify(entry));
+  await outbox.close();
   rmSync(folder, { recursive: true });
   console.log("issued, delivered, verified");
   server.close();

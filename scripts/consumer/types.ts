@@ -1,8 +1,10 @@
 /** The published types, library checks on: every entry but /msw, because msw's own types do not pass them. */
 import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
-import { fileCheckpoint, issueCards } from "@loyalty-cards/issuing-client/bulk";
 import { cardLinks } from "@loyalty-cards/issuing-client/links";
 import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
+import { type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import { outboxMetrics } from "@loyalty-cards/issuing-outbox/otel";
+import { ensureTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import {
@@ -37,10 +39,15 @@ const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy
 export const name: Promise<string> = client
   .issueCard(club, request, { userId: 1 })
   .then((card) => card.fieldValues.name);
-export const results = issueCards(client, [{ userId: 1, line: 7, request }], {
-  template: club,
-  checkpoint: fileCheckpoint("checkpoint"),
+export const outbox: SqliteOutbox = sqliteOutbox({
+  client,
+  file: "outbox.db",
+  onIssued: ({ cardId, userId }, database) =>
+    database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId),
 });
+export const signUp = outbox.write((database) =>
+  outbox.add(database, { userId: 1, template: club, request }),
+);
 export const button = (publicUrl: string): string => cardLinks(publicUrl).secondWalletButton;
 export const page: Promise<string | undefined> = client.api
   .GET("/passes/{id}", { params: { path: { id: "card_1" } } })
@@ -68,6 +75,9 @@ export const entries = [
   inboxHandler,
   markProcessed,
   inboxMetrics,
+  outboxMetrics,
+  ensureTables,
+  postgresOutbox,
   expressStatusPage,
   fetchStatusPage,
   createMockService,

@@ -12,6 +12,7 @@ it("finds the packages", () => {
     "cli",
     "contract",
     "issuing-client",
+    "issuing-outbox",
     "mock-server",
     "webhook-inbox",
     "webhook-verify",

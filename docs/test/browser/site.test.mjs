@@ -114,7 +114,7 @@ describe("a guide", () => {
       page.$$eval(".vp-code-group:has([data-title=Express])", (groups) =>
         groups.map((group) => [
           group.querySelector("input:checked + label").dataset.title,
-          group.querySelectorAll(".blocks > .active").length,
+          group.querySelectorAll(".blocks > .active[class*=language-]").length,
         ]),
       );
     const { page } = await open("guides/receiving-webhooks");
@@ -146,8 +146,9 @@ describe("a guide", () => {
     await page.goto(page.url().replace("receiving-webhooks", "sign-up"));
     await page.locator(".vp-code-group label::-p-text(JavaScript)").click();
     const shown = () =>
-      page.$$eval(".vp-code-group:has([data-title=JavaScript]) .blocks > .active", (blocks) =>
-        blocks.map((block) => [block.className.match(/language-(\w+)/)[1], block.innerText]),
+      page.$$eval(
+        ".vp-code-group:has([data-title=JavaScript]) .blocks > .active[class*=language-]",
+        (blocks) => blocks.map((block) => [block.className.match(/language-(\w+)/)[1], block.innerText]),
       );
     const programs = await shown();
     assert.ok(programs.length >= 2);

@@ -2,6 +2,7 @@
 
 import {
   changeReplays,
+  createProblem,
   findCustomer,
   getKey,
   getName,
@@ -51,6 +52,26 @@ const respondToConcurrent = (second: (attempt: number) => ApiResponse | undefine
     },
   };
 };
+
+/** The service works on the first request with each key until its fifth one. */
+const loseFirstResponse = (status: number) => (): Hooks => {
+  const attempts = new Map<string, number>();
+  return {
+    async api(request, next) {
+      // Of two processes with one key, the second has no earlier attempt: its 409 is final.
+      if (request.operation !== "issueCard" || getName(request.body) === togetherName)
+        return await next(request);
+      const key = getKey(request);
+      const attempt = (attempts.get(key) ?? 0) + 1;
+      attempts.set(key, attempt);
+      if (attempt > 4) return await next(request);
+      if (attempt > 1) return inProgress(status);
+      await next(request);
+      return createProblem(504);
+    },
+  };
+};
+
 /** Fails once for each key, before or after the card was issued. */
 const failOnce = (when: "before" | "after", response: ApiResponse) => (): Hooks => {
   const failed = new Set<string>();
@@ -188,7 +209,14 @@ export const idempotencyMutations: readonly Mutation[] = [
     "idempotency-successes",
     "423 while the first call runs",
     respondToConcurrent(() => inProgress(423)),
-    { ends: { signUpAtOnceToo: "rejected" } },
+    { ends: { signUpAtOnceToo: "conflict" } },
+  ),
+  ...[409, 423].map((status) =>
+    mutation(
+      "idempotency-successes",
+      `${status} three times after a 504 of a proxy, while the first request runs`,
+      loseFirstResponse(status),
+    ),
   ),
   ...[425, 503].map((status) =>
     mutation(

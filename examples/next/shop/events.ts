@@ -5,9 +5,9 @@ import { changed } from "./changes";
 import { inbox } from "./database";
 import { oncePerProcess } from "./once-per-process";
 
-export function workOnEvents(): Promise<void> {
-  return oncePerProcess("events", async () => {
-    (await inbox()).work(
+export function workOnEvents(): void {
+  oncePerProcess("events", () =>
+    inbox().work(
       onEvents({
         "balance.changed": (event, delivery) =>
           delivery.write((database) =>
@@ -27,8 +27,8 @@ export function workOnEvents(): Promise<void> {
           }),
         otherTypes: () => {},
       }),
-    );
-  });
+    ),
+  );
 }
 
 /** Runs in the transaction that completes the event. The shop may not know the card yet. */

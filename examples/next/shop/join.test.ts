@@ -5,8 +5,7 @@ import { join as path } from "node:path";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import mockSettings from "../mock.json" with { type: "json" };
-import { issueDueCards } from "./cards-later";
-import { inbox, inTransaction } from "./database";
+import { inTransaction, outbox } from "./database";
 import { join } from "./join";
 
 let mock: MockServer;
@@ -26,7 +25,7 @@ beforeAll(async () => {
 });
 beforeEach(() => inTransaction((query) => query("DELETE FROM members")));
 afterAll(async () => {
-  await (await inbox()).close();
+  await (await outbox()).close();
   await mock.close();
   rmSync(folder, { recursive: true });
 });
@@ -87,8 +86,7 @@ it("signs a member up while the service is down and issues one card later", asyn
   expect(await join(createForm({}))).toHaveProperty("member");
   expect(await members()).toEqual([{ name: "Anna", card: null }]);
   mock.service.faults.remove(id);
-  await issueDueCards(Date.now() + 60_000);
-  await issueDueCards(Date.now() + 60_000);
+  await (await outbox()).drain();
   expect(await members()).toEqual([{ name: "Anna", card: expect.any(String) }]);
   expect(mock.service.warnings()).toEqual([]);
 });

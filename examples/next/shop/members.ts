@@ -1,5 +1,7 @@
 /** The shop's members and their cards. */
-import { inTransaction } from "./database";
+import type { IssueCardRequest } from "@loyalty-cards/issuing-client";
+import { inTransaction, outbox } from "./database";
+import { loyalty, templateId } from "./loyalty";
 
 export interface Member {
   id: string;
@@ -10,14 +12,10 @@ export interface Member {
   phone: string;
   privacyVersion: string;
   newsVersion: string | null;
-  /** When the form was sent, in milliseconds; the first attempt with this key suffix came right after it. */
-  joinedAt: number;
-  /** Part of the idempotency key; another one for each corrected form. */
-  cardKeySuffix: string | null;
 }
 
 /** The fields of the form. */
-export type Draft = Omit<Member, "id" | "joinedAt" | "cardKeySuffix">;
+export type Draft = Omit<Member, "id">;
 
 export interface MemberCard {
   id: string;
@@ -29,96 +27,64 @@ export interface MemberCard {
 }
 
 export const memberColumns =
-  "members.id, name, email, phone, privacy_version AS privacyVersion, news_version AS newsVersion, joined_at AS joinedAt, card_key_suffix AS cardKeySuffix";
-/** Stored as the time of the next attempt when no attempt is planned, because a person must act. */
-export const neverMs = Number.MAX_SAFE_INTEGER;
-/** The background job waits this long, while the sign-up itself issues the card. */
-const backgroundDelayMs = 15_000;
+  "members.id, name, email, phone, privacy_version AS privacyVersion, news_version AS newsVersion";
 /** How long a repeated form returns the same member. Limited, because another person may later see the open form. */
 const resubmitWindowMs = 60_000;
 
 /**
- * Saves a member together with the pending card, so that a crash does not lose it. A form that is submitted twice creates
- * one member, also when the service rejected it the first time.
+ * Saves a member together with the card that is owed, so that a crash does not lose it. A form that is submitted twice creates
+ * one member.
  * @param formId identifies the submitted page.
  * @returns undefined when another member has that e-mail address.
  */
-export function saveMember(draft: Draft, formId: string, nowMs: number): Promise<Member | undefined> {
-  const member = { id: crypto.randomUUID(), ...draft, joinedAt: nowMs, cardKeySuffix: null };
-  return inTransaction((query) => {
-    // A rejected form has no session, so its member belongs to the next form with that address. The service may have
-    // stored the 422 under its key: the corrected form has a new keySuffix, which is safe because a 422 was received.
-    const [corrected] = query<Member>(
-      `UPDATE OR IGNORE members SET name = ?, email = ?, phone = ?, privacy_version = ?, news_version = ?, joined_at = ?,
-         form_id = ?, card_key_suffix = ?, is_refused = 0
-       WHERE is_refused AND (form_id = ? OR email = ?) RETURNING ${memberColumns}`,
-      ...[member.name, member.email, member.phone, member.privacyVersion, member.newsVersion, nowMs],
-      ...[formId, crypto.randomUUID(), formId, member.email],
+export async function saveMember(draft: Draft, formId: string, nowMs: number): Promise<Member | undefined> {
+  const box = await outbox();
+  return inTransaction((query, database) => {
+    const [same, other] = query<{ id: string; isRepeated: number }>(
+      `SELECT id, form_id = ? AND email IS ? AND joined_at > ? AS isRepeated FROM members WHERE form_id = ? OR email = ?`,
+      ...[formId, draft.email, nowMs - resubmitWindowMs, formId, draft.email],
     );
-    if (corrected !== undefined) {
-      query(
-        "UPDATE cards_to_issue SET next_attempt_at = ? WHERE member_id = ?",
-        nowMs + backgroundDelayMs,
-        corrected.id,
-      );
-      return corrected;
-    }
-    const saved = query(
-      `INSERT INTO members (id, name, email, phone, privacy_version, news_version, joined_at, form_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
+    if (other !== undefined) return undefined;
+    const member = { id: same?.id ?? crypto.randomUUID(), ...draft };
+    const state = box.add(database, { userId: member.id, template: templateId(), request: toRequest(draft) });
+    // A rejected form has no session, so its member belongs to the next form with that address.
+    if (state === "rejected") box.correct(database, member.id, toRequest(draft));
+    else if (same !== undefined) return same.isRepeated ? member : undefined;
+    query(
+      `INSERT OR REPLACE INTO members (id, name, email, phone, privacy_version, news_version, joined_at, form_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[member.id, member.name, member.email, member.phone],
       ...[member.privacyVersion, member.newsVersion, nowMs, formId],
-    );
-    if (saved.length === 0) {
-      const [same] = query<Member>(
-        `SELECT ${memberColumns} FROM members WHERE form_id = ? AND email IS ? AND joined_at > ?`,
-        ...[formId, member.email, nowMs - resubmitWindowMs],
-      );
-      return same;
-    }
-    query(
-      "INSERT INTO cards_to_issue (member_id, next_attempt_at) VALUES (?, ?)",
-      member.id,
-      nowMs + backgroundDelayMs,
     );
     return member;
   });
 }
 
-/** The service responded 422 to the form: the member stays, and no attempt is made until the form is corrected. */
-export function awaitCorrection(id: string): Promise<void> {
-  return inTransaction((query) => {
-    query("UPDATE cards_to_issue SET next_attempt_at = ? WHERE member_id = ?", neverMs, id);
-    query("UPDATE members SET is_refused = 1 WHERE id = ?", id);
-  });
+function toRequest({ name, email, phone, privacyVersion, newsVersion }: Draft): IssueCardRequest {
+  const consents = {
+    privacy: { version: privacyVersion },
+    ...(newsVersion !== null && { marketing: { version: newsVersion } }),
+  };
+  return { fieldValues: { name }, customer: { name, email, phone, consents } }; // blank ones are left out
 }
 
-/** Keeps the values of an event that arrived before the response to the sign-up. */
-export function saveCard(
-  memberId: string,
-  card: { id: string; publicUrl: string; loyaltyBalance: number; loyaltyTier: string | null },
-  wantsNews: boolean,
-) {
-  return inTransaction((query) => {
-    query(
-      `INSERT INTO cards (id, public_url, balance, tier, wants_news) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET public_url = excluded.public_url,
-         balance = COALESCE(balance, excluded.balance), tier = COALESCE(tier, excluded.tier),
-         wants_news = COALESCE(wants_news, excluded.wants_news)`,
-      ...[card.id, card.publicUrl, card.loyaltyBalance, card.loyaltyTier, wantsNews ? 1 : null],
-    );
-    query("UPDATE members SET card_id = ? WHERE id = ?", card.id, memberId);
-    query("DELETE FROM cards_to_issue WHERE member_id = ?", memberId);
-  });
-}
-
+/** An event can arrive before the card's id, and a new card has no event. */
 export async function getCard(memberId: string): Promise<MemberCard | undefined> {
   const [card] = await inTransaction((query) =>
-    query<MemberCard>(
-      `SELECT cards.id, public_url AS publicUrl, balance, tier, wants_news AS wantsNews
+    query<Omit<MemberCard, "publicUrl"> & { publicUrl: string | null }>(
+      `SELECT cards.id, public_url AS publicUrl, COALESCE(balance, 0) AS balance, tier,
+         COALESCE(wants_news, CASE WHEN news_version IS NOT NULL THEN 1 END) AS wantsNews
        FROM cards JOIN members ON members.card_id = cards.id WHERE members.id = ?`,
       memberId,
     ),
   );
-  return card;
+  if (card === undefined) return undefined;
+  // A card that a person found for an unknown entry comes without its address.
+  return { ...card, publicUrl: card.publicUrl ?? (await loyalty().getCard(card.id)).publicUrl };
+}
+
+/** Whether the card cannot be issued without a person: a form that was rejected later, or an entry that is unknown. */
+export async function isStuck(memberId: string): Promise<boolean> {
+  const entry = await (await outbox()).get(memberId);
+  return entry?.state === "rejected" || entry?.state === "unknown";
 }

@@ -1,7 +1,6 @@
 /** A short hash of what a member's page shows. It changes when the page changes. */
 import { createHash } from "node:crypto";
-import { isStuck } from "./cards-later";
-import { getCard } from "./members";
+import { getCard, isStuck } from "./members";
 
 export async function createStamp(memberId: string): Promise<string> {
   const shown = [await getCard(memberId), await isStuck(memberId)];

@@ -7,7 +7,6 @@ import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
 import { toFieldMessages } from "./field-messages.ts";
 import { showCard } from "./links.ts";
-import { planNextCall } from "./repeat-later.ts";
 import { joinCoffeeClub } from "./template.ts";
 
 const template = {
@@ -119,20 +118,6 @@ it("names the message for each input of a form", async () => {
     .catch((thrown: unknown) => thrown);
   expect([...toFieldMessages(error).keys()]).toEqual(["/fieldValues/name", "/customer/phone"]);
   expect(() => toFieldMessages(new RangeError("mine"))).toThrow("mine");
-});
-
-it("plans the next call after a failed one", async () => {
-  const { service, loyalty } = await open();
-  const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
-  const call = () =>
-    loyalty.issueCard(template.id, request, { userId: 1, maxRetries: 0 }).catch((thrown: unknown) => thrown);
-  service.faults.add({ phase: "before", kind: "status", status: 429, retryAfterSeconds: 90, times: 1 });
-  expect(planNextCall(await call())).toEqual({ delaySeconds: 90 });
-  service.faults.add({ phase: "before", kind: "status", status: 503, times: 1 });
-  expect(planNextCall(await call())).toEqual({ delaySeconds: 60 });
-  service.faults.add({ phase: "before", kind: "status", status: 403, times: 1 });
-  const forbidden = await call();
-  expect(() => planNextCall(forbidden)).toThrow("403");
 });
 
 it.each([true, false])(

@@ -1,8 +1,11 @@
 /** The same shop against the mock server on a port, over real sockets. */
 // #region server
 // server/shop.spec.ts
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
-import { expect, it } from "vitest";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import { expect, it, onTestFinished } from "vitest";
 import { join } from "../join.ts";
 
 const { LOYALTY_URL, LOYALTY_TEMPLATE_ID = "" } = process.env; // set by loyalty-cards-mock exec
@@ -23,8 +26,14 @@ it("issues a card whose balance changes after a purchase, when the first respons
   const fault = { phase: "after-commit", kind: "truncate", times: 1, match: { operation: "issueCard" } };
   await control("faults", fault);
 
+  const folder = mkdtempSync(`${tmpdir()}/shop-`);
+  const outbox = sqliteOutbox({ client: loyalty, file: `${folder}/shop.db` });
+  onTestFinished(async () => {
+    await outbox.close();
+    rmSync(folder, { recursive: true });
+  });
   const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
-  const joined = await join(loyalty, LOYALTY_TEMPLATE_ID, anna);
+  const joined = await join(outbox, LOYALTY_TEMPLATE_ID, anna);
   if (!("cardId" in joined)) throw new Error("There is no card.");
   await control(`cards/${joined.cardId}/purchase`, { points: 120 });
 

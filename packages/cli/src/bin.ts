@@ -10,4 +10,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 // The messages for people have no reader any more, as with `2>&1 | head`. What the command does goes on.
 process.stderr.on("error", () => {});
 
+// node:sqlite is experimental in Node.js 22 and 24, which users of the command need not know.
+const printWarning = process.listeners("warning");
+process.removeAllListeners("warning");
+process.on("warning", (warning) => {
+  if (warning.name !== "ExperimentalWarning") for (const print of printWarning) print(warning);
+});
+
 process.exitCode = await main(process.argv.slice(2), processTerminal);

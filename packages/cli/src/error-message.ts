@@ -54,14 +54,18 @@ function describeNext(error: IssuingError): string | undefined {
 }
 
 /** The message of an error of our packages, and the sentence with the address of its page, which gets its own line. */
-export function splitMessage({ message }: Error): { text: string; link?: string } {
+export function splitMessage({ message }: Pick<Error, "message">): { text: string; link?: string } {
   const [link] = / See https:\S+$/.exec(message) ?? [];
   return link === undefined ? { text: message } : { text: message.slice(0, -link.length), link: link.trim() };
 }
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
-export function describeRejection(error: IssuingError): string {
-  return getDetail(error) ?? withoutHint(splitMessage(error).text);
+export function describeRejection({
+  message,
+  userMessage,
+}: Pick<IssuingError, "message" | "userMessage">): string {
+  const { text } = splitMessage({ message });
+  return withoutHint(text) === text ? text : userMessage;
 }
 
 /** The hint is for programs, which have `userMessage`. */

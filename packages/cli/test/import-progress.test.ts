@@ -1,21 +1,16 @@
 /** The progress of an import on a terminal and in a log. */
-import type { IssuingError } from "@loyalty-cards/issuing-client";
-import type { BulkProgress } from "@loyalty-cards/issuing-client/bulk";
 import { expect, it } from "vitest";
-import { formatDuration, ProgressDisplay } from "../src/import/progress.ts";
+import { formatDuration, type Progress, ProgressDisplay } from "../src/import/progress.ts";
 import { Printer } from "../src/printer.ts";
 import type { Terminal } from "../src/terminal.ts";
 
-const progress = (more: Partial<BulkProgress>): BulkProgress => ({
-  read: 0,
+const progress = (more: Partial<Progress>): Progress => ({
   issued: 0,
   replayed: 0,
   rejected: 0,
   unknown: 0,
-  inFlight: 0,
   elapsedMs: 0,
   perSecond: 0,
-  concurrency: 32,
   ...more,
 });
 
@@ -40,7 +35,7 @@ it("shows a bar, counts, rate, remaining time and rejected rows in 80 columns of
   display.update(halfway);
   expect(output).toEqual([
     "Issuing  ████████░░░░░░░░░░░░░░░░░░░░░░  25 %  125,012 of 500,000\n" +
-      "         1,204 per second, 32 at once · 5 min 11 s left · 12 rejected\n",
+      "         1,204 per second · 5 min 11 s left · 12 rejected\n",
   ]);
   display.clear();
   expect(output.at(-1)).toBe("\r\u001b[1A\u001b[2K\u001b[1A\u001b[2K");
@@ -52,10 +47,14 @@ it("shows a pause, unknown rows, and a list of unknown length", () => {
   expect(output).toEqual(["Issuing  9 rows\n         paused for 12 s · none rejected · 2 unknown\n"]);
 });
 
+it("says that a request is tried after a pause", () => {
+  const { output, display } = openDisplay(80);
+  display.update(progress({ issued: 7, pausedMs: 0 }));
+  expect(output).toEqual(["Issuing  7 rows\n         trying again · none rejected\n"]);
+});
+
 it("says why the import is paused", () => {
-  const message =
-    "The connection to the service failed (ECONNREFUSED). See https://example.com/errors/network";
-  const pausedBy = new Error(message) as IssuingError;
+  const pausedBy = "The connection to the service failed (ECONNREFUSED).";
   const paused = progress({ pausedMs: 12_000, pausedBy, elapsedMs: 10_000 });
   const terminal = openDisplay(80);
   terminal.display.update(paused);
@@ -74,7 +73,7 @@ it("fits 40 columns without losing a value", () => {
   display.update(halfway);
   expect(output).toEqual([
     "Issuing   25 %  125,012 of 500,000\n" +
-      "         1,204 per second, 32 at once\n" +
+      "         1,204 per second\n" +
       "         5 min 11 s left · 12 rejected\n",
   ]);
   display.update(progress({ ...halfway, issued: 7, replayed: 0, total: 50 }));

@@ -126,7 +126,9 @@ describe("rejected rows", () => {
     await run(["import", "members.csv", ...args]);
     const rejected = read("members.rejected.csv");
     await run(["import", "members.csv", ...args]);
-    expect(read("members.rejected.csv")).toBe(rejected);
+    // After a 422 the row is sent with another key.
+    const withoutKey = (text: string) => text.replace(/lc1_.*/, "");
+    expect(withoutKey(read("members.rejected.csv"))).toBe(withoutKey(rejected));
   });
 
   it("include rows with problems, with --skip-invalid", async () => {
@@ -141,7 +143,7 @@ describe("rejected rows", () => {
   it("are all rows when none is valid, and nothing is sent", async () => {
     const { run, read, requests } = await openShop({ "members.csv": toCsv(["1,bad,x"]) });
     const { exitCode } = await run(["import", "members.csv", ...args, "--skip-invalid"]);
-    expect([exitCode, requests, read("members.rejected.csv").split("\n").length]).toEqual([1, [], 3]);
+    expect([exitCode, requests, read("members.rejected.csv").split("\n").length]).toEqual([2, [], 3]);
   });
 
   it("are imported again after they were corrected, and the others stay", async () => {
@@ -176,7 +178,7 @@ describe("rejected rows", () => {
     const { run, read, countCards, path } = await openShop({ "members.csv": toCsv(rows) });
     await run(["import", "members.csv", ...args, "--skip-invalid"]);
     const refused = await run(["import", "retry-rejected", "members.csv", ...args]);
-    expect([refused.exitCode, await countCards()]).toEqual([1, 3]);
+    expect([refused.exitCode, await countCards()]).toEqual([2, 3]);
     expect(refused.stderr).toContain(
       "the row was rejected as same-person: remove it, or empty its rejected_code",
     );
@@ -195,7 +197,7 @@ describe("rejected rows", () => {
     const corrected = read("members.rejected.csv").replace(shortPhone, "0048 600 100 001");
     writeFileSync(path("members.rejected.csv"), corrected);
     const refused = await run(retry);
-    expect([refused.exitCode, await countCards()]).toEqual([1, 3]);
+    expect([refused.exitCode, await countCards()]).toEqual([2, 3]);
     expect(refused.stderr).toContain(
       "phone is also in line 3 of members.csv: one person would get two cards; if they are two people, empty rejected_code",
     );

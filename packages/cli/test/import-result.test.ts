@@ -6,18 +6,18 @@ import { printResult } from "../src/import/report.ts";
 import { Printer } from "../src/printer.ts";
 import type { Terminal } from "../src/terminal.ts";
 
-it("exits with 3 and prints the command that resumes when the outcome of a row is unknown", () => {
+it("exits with 3 when the outcome of a row is unknown", () => {
   const output: string[] = [];
   const stream = { write: (text: string) => output.push(text) };
   const print = new Printer({ stdout: stream, stderr: stream, env: {} } as unknown as Terminal, {});
   const files: ImportFiles = {
     input: { path: "/a/members.csv", name: "members.csv", format: "csv" },
-    checkpoint: "/a/members.csv.checkpoint",
+    outbox: "/a/members.csv.outbox",
     rejected: "/a/members.rejected.csv",
     cards: "/a/members.cards.csv",
   };
   const counts = { rows: 1_234, issued: 1_200, replayed: 33, rejected: 0, unknown: 1 };
-  const job = { commandLine: "loyalty-cards import members.csv", isRetry: false };
+  const job = { commandLine: "loyalty-cards import members.csv", isRetry: false, hasSent: true };
   const result = { ...counts, elapsedMs: 61_000, ended: "complete" as const };
   expect(printResult({ print } as Context, files, job, result)).toBe(3);
   expect(output.join("")).toBe(`Complete: 1,234 rows in 1 min 1 s
@@ -25,7 +25,5 @@ it("exits with 3 and prints the command that resumes when the outcome of a row i
   issued before  33     members.cards.csv
   rejected       0
   unknown        1
-To resume, run the same command again:
-  loyalty-cards import members.csv
 `);
 });

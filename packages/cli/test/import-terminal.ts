@@ -1,7 +1,7 @@
 /** A folder with input files, a terminal that records what a command prints there, and a service. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { onTestFinished } from "vitest";
 import { main } from "../src/main.ts";
@@ -29,7 +29,10 @@ export interface RunOptions {
 export function createFolder(files: Record<string, string | Uint8Array> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-import-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
 
   async function run(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     const { env = {}, stdin = "", isStdinOpen = false, columns, onOutput } = options;

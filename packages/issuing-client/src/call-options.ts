@@ -46,6 +46,8 @@ export interface Caller {
   endsAtMs: number;
   timeoutMs: number;
   maxRetries: number;
+  /** Whether the caller knows of an attempt with the same key before this call. */
+  hasEarlierAttempt: boolean;
   /** Names in lower case. A new object: the request adds its own headers. */
   headers: Record<string, string>;
   onResponse: ((meta: ResponseMeta) => void) | undefined;
@@ -63,6 +65,7 @@ export function parseCallOptions(options: CallOptions, defaults: CallLimits, clo
     endsAtMs: clock.monotonicMs() + deadlineMs,
     timeoutMs,
     maxRetries,
+    hasEarlierAttempt: false,
     headers: parseHeaders(options.headers),
     onResponse: onResponse ?? undefined,
   };

@@ -68,6 +68,8 @@ export class Call {
   attempts = 0;
   /** Whether the last attempt has ended with a response: the callers get it, although one may leave meanwhile. */
   hasResponse = false;
+  /** Whether a caller knows of an attempt with the same key before this call. It remains true when that caller has left. */
+  hasEarlierAttempt = false;
   /** Callers that still wait. */
   callers: readonly Caller[];
   #outcome: Outcome = "not-sent";
@@ -125,6 +127,7 @@ export class Call {
     const { clock } = this;
     const { signal, endsAtMs } = caller;
     if (!this.callers.includes(caller)) this.callers = [...this.callers, caller];
+    if (caller.hasEarlierAttempt) this.hasEarlierAttempt = true;
     return waitWithin({ clock, endsAtMs: () => endsAtMs, signal }, result, (reason) => {
       if (this.hasResponse) return result;
       if (this.callers.length > 1) {

@@ -1,5 +1,5 @@
 /** The client: `createIssuingClient`, its five methods and its card links. */
-
+import { issuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type Api, createApi } from "./api.ts";
 import { type CallOptions, parseCallOptions, parseObject } from "./call-options.ts";
 import { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
@@ -16,9 +16,8 @@ import {
   readConsent,
   readOperations,
 } from "./cards.ts";
-import { configurationError } from "./errors.ts";
 import { createIssueCard, type IssueCardOptions } from "./issue-card.ts";
-import { type IssuingClientOptions, parseOptions, refuseBrowser, type Settings } from "./options.ts";
+import { type IssuingClientOptions, parseOptions, refuseBrowser } from "./options.ts";
 import { createPipeline } from "./pipeline.ts";
 import { parseId } from "./request.ts";
 import type { FieldValues, Template } from "./template.ts";
@@ -178,8 +177,9 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
   const toCaller = (callOptions: CallOptions | null | undefined) =>
     parseCallOptions(parseObject("options", callOptions), settings.limits, settings.clock);
 
+  const { issueCard, steps } = createIssueCard(pipeline, settings);
   const client: IssuingClient = {
-    issueCard: createIssueCard(pipeline, settings),
+    issueCard,
 
     async getCard(cardId, callOptions) {
       const id = parseId("card id", cardId);
@@ -214,19 +214,6 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
       return api;
     },
   };
-  const { baseUrl, idempotencyNamespace } = settings;
-  Object.defineProperty(client, bulkSettings, { value: { baseUrl, idempotencyNamespace } });
+  Object.defineProperty(client, issuingSteps, { value: steps });
   return client;
-}
-
-/** Settings of the client that bulk issuing needs. `Symbol.for`, because the ESM and the CommonJS build are separate modules. */
-const bulkSettings = Symbol.for("@loyalty-cards/issuing-client/bulk-settings");
-
-/** @throws {IssuingError} `configuration` for a value that is not a client of `createIssuingClient`. */
-export function readBulkSettings(client: IssuingClient): Pick<Settings, "baseUrl" | "idempotencyNamespace"> {
-  const settings = (
-    client as { [bulkSettings]?: Pick<Settings, "baseUrl" | "idempotencyNamespace"> } | undefined
-  )?.[bulkSettings];
-  if (settings !== undefined) return settings;
-  throw configurationError("issueCards needs the client that createIssuingClient returned.");
 }

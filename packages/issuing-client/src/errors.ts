@@ -1,5 +1,6 @@
 /** Errors: what happened, whether a card may exist, and what to do next. */
 import { formatErrorLink } from "@loyalty-cards/internal/error-link";
+import { issuingErrorBrand as brand } from "@loyalty-cards/internal/issuing-steps";
 
 /** Problem details (RFC 9457). Members that this version does not know are kept. */
 export interface ProblemDetails {
@@ -18,7 +19,7 @@ export interface RejectedField {
   detail?: string;
 }
 
-/** `validation` is 422, `rejected` a 4xx without its own code, `server` 5xx, `configuration` an invalid option or argument. */
+/** `validation` is 422, `conflict` 409 or 423, `rejected` a 4xx without its own code, `server` 5xx, `configuration` an invalid option or argument. */
 export type IssuingErrorCode =
   | "validation"
   | "not-found"
@@ -54,15 +55,12 @@ export interface IssuingErrorFacts {
   userMessage?: string | undefined;
   cardId?: string | undefined;
   fields?: readonly RejectedField[] | undefined;
-  /** How long the service asked to wait, in milliseconds. */
+  /** How long the service asked to wait, in milliseconds; at most 24 hours. */
   retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
 const generalMessage = "Your loyalty card is not available right now. Please try again later.";
-
-/** Identifies errors of another installed copy of this package, which instanceof does not. */
-const brand = Symbol.for("@loyalty-cards/issuing-client/error");
 
 /** Every error of the client, except the caller's own abort. The message ends with the address of the page that describes its `code`. */
 export class IssuingError extends Error {
@@ -145,5 +143,5 @@ export function configurationError(message: string): IssuingError {
 }
 
 /** Whether an `await` is missing, which many invalid values are caused by. */
-export const isPromise = (value: unknown): boolean =>
+export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === "function";

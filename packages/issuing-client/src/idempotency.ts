@@ -47,6 +47,22 @@ const earliestMs = Date.UTC(2001, 0, 1);
  * ```
  */
 export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<string> {
+  return `${version}_${await digest(toKeyText(input))}`;
+}
+
+/**
+ * Derives the same key without a promise, which needs node:crypto.
+ * @throws {IssuingError} `configuration`.
+ */
+export function deriveIdempotencyKeySync(input: IdempotencyKeyInput): string {
+  const key = digestSync(toKeyText(input));
+  if (key === undefined)
+    throw configurationError("This runtime has no node:crypto, which the outbox needs: run it on Node.js.");
+  return `${version}_${key}`;
+}
+
+/** The text that is hashed: each part is preceded by its length, so that different inputs never join to the same text. */
+function toKeyText(input: IdempotencyKeyInput): string {
   const { templateId, userId } = input;
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
@@ -56,9 +72,7 @@ export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<
   if (namespace !== "") parts.push(namespace);
   if (!parts.every((part) => part.isWellFormed()))
     throw configurationError("templateId, userId, keySuffix and namespace must be well-formed text.");
-  // Each part is preceded by its length, so that different inputs never join to the same text.
-  const text = parts.map((part) => `${part.length}:${part}`).join("");
-  return `${version}_${await digest(text)}`;
+  return parts.map((part) => `${part.length}:${part}`).join("");
 }
 
 /**
@@ -75,7 +89,8 @@ export function parseKeyPart<Name extends string>(name: Name, options: { [Key in
   );
 }
 
-function formatUserId(userId: unknown): string {
+/** @throws {IssuingError} `configuration` for a value that is not a user id. */
+export function formatUserId(userId: unknown): string {
   if (typeof userId === "bigint") return String(userId);
   if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId);
   if (typeof userId === "string" && userId.trim() !== "") return userId;
@@ -91,13 +106,19 @@ interface NodeCrypto {
 
 /** SHA-256 in base64url. With node:crypto where it exists: WebCrypto uses another thread, which takes longer than the rest of a call's own work. */
 export async function digest(text: string): Promise<string> {
-  const nodeCrypto = getBuiltinModule("node:crypto") as NodeCrypto | undefined; // here, because loading it takes milliseconds
-  if (nodeCrypto?.hash !== undefined) return nodeCrypto.hash("sha256", text, "base64url");
+  const hash = digestSync(text);
+  if (hash !== undefined) return hash;
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
   return btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-")
     .replaceAll("/", "_")
     .replace(/=+$/, "");
+}
+
+/** @returns undefined in runtimes without node:crypto. */
+function digestSync(text: string): string | undefined {
+  const nodeCrypto = getBuiltinModule("node:crypto") as NodeCrypto | undefined; // here, because loading it takes milliseconds
+  return nodeCrypto?.hash?.("sha256", text, "base64url");
 }
 
 /** @throws {IssuingError} `configuration`, without the key: it can be a secret that was pasted by mistake. */

@@ -1,9 +1,22 @@
 /** Issuing a card: the idempotency key, the body, and one shared request for concurrent calls with one key. */
-import { type Caller, type CallOptions, parseCallOptions, parseObject } from "./call-options.ts";
+import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
+import {
+  type Caller,
+  type CallLimits,
+  type CallOptions,
+  parseCallOptions,
+  parseObject,
+} from "./call-options.ts";
 import { type Card, type Customer, getDifferentFields, type IssueCardRequest, readCard } from "./cards.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { configurationError, deadlineError, IssuingError } from "./errors.ts";
-import { getRemainingRetentionMs, resolveIdempotencyKey, type UserId } from "./idempotency.ts";
+import {
+  deriveIdempotencyKeySync,
+  formatUserId,
+  getRemainingRetentionMs,
+  resolveIdempotencyKey,
+  type UserId,
+} from "./idempotency.ts";
 import type { Settings } from "./options.ts";
 import type { Pipeline, RunningCall } from "./pipeline.ts";
 import { type OperationRequest, parseId, toJson } from "./request.ts";
@@ -11,7 +24,10 @@ import { type FieldValues, parseFieldValues, readValidated, type Template, valid
 
 /** What every call of `issueCard` takes. */
 interface IssueCardCallOptions extends CallOptions {
-  /** When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. */
+  /**
+   * When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. A 409 or 423
+   * then means that the earlier attempt may still be running, and is retried.
+   */
   firstAttemptAt?: Date | number;
 }
 
@@ -37,12 +53,13 @@ interface OptionsWithIdempotencyKey extends IssueCardCallOptions {
  */
 export type IssueCardOptions = OptionsWithUserId | OptionsWithIdempotencyKey;
 
-/** Creates the method `issueCard` of a client. */
+/** Creates the method `issueCard` of a client, and its steps for the outbox. */
 export function createIssueCard(pipeline: Pipeline, settings: Settings) {
-  const { clock, limits, idempotencyNamespace } = settings;
+  const { clock, limits, baseUrl, idempotencyNamespace } = settings;
+  const { deadlineMs } = limits;
   const runningCalls: RunningCalls = Object.create(null);
 
-  return async function issueCard<Fields = FieldValues>(
+  async function issueCard<Fields = FieldValues>(
     template: string | Template<Fields>,
     request: IssueCardRequest<NoInfer<Fields>>,
     callOptions: IssueCardOptions,
@@ -50,25 +67,39 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     // Everything is read before the first await, so later changes by the caller have no effect.
     const options = parseObject("options", callOptions);
     const { firstAttemptAt } = options;
-    const caller = parseCallOptions(options, limits, clock);
+    const caller = parseCaller(options, limits, firstAttemptAt);
     const draft = toDraft(template, request);
     const idempotencyKey = await resolveIdempotencyKey(draft.id, options, idempotencyNamespace);
+    let validation = validateDraft(draft);
+    if (validation instanceof Promise)
+      validation = await waitUntilDeadline(validation, caller, idempotencyKey);
+    const operation = toOperation(toPreparedRequest(draft, validation), idempotencyKey);
+    return send<Fields>(operation, firstAttemptAt, caller);
+  }
 
-    let { body, sentValues } = draft;
-    if (draft.schema !== undefined) {
-      const validation = validate(draft.schema, JSON.parse(draft.fieldValues));
-      const result = await waitUntilDeadline(validation, caller, idempotencyKey);
-      const fieldValues = readValidated(result, draft.fieldValues) ?? {};
-      body = JSON.stringify({ ...JSON.parse(body), fieldValues });
-      sentValues = { ...fieldValues };
-    }
+  function parseCaller(
+    options: CallOptions,
+    defaults: CallLimits,
+    firstAttemptAt: Date | number | undefined,
+  ) {
+    const caller = parseCallOptions(options, defaults, clock);
+    caller.hasEarlierAttempt = firstAttemptAt !== undefined && Number(firstAttemptAt) < clock.now();
+    return caller;
+  }
+
+  /** Sends the request, or waits for the call that sends it already. */
+  function send<Fields>(
+    operation: IssueCardOperation,
+    firstAttemptAt: Date | number | undefined,
+    caller: Caller,
+  ): Promise<Card<Fields>> {
+    const { idempotencyKey } = operation;
     caller.signal?.throwIfAborted();
     const nowMs = clock.monotonicMs();
     if (caller.endsAtMs - nowMs < 1) throw deadlineError({ outcome: "not-sent", idempotencyKey });
     const retentionMs = getRemainingRetentionMs(firstAttemptAt, clock.now(), idempotencyKey);
     caller.endsAtMs = Math.min(caller.endsAtMs, nowMs + retentionMs);
 
-    const operation: OperationRequest = { operation: "issueCard", id: draft.id, body, idempotencyKey };
     let running = runningCalls[idempotencyKey];
     if (running === undefined || running.call.signal.aborted) {
       running = pipeline.start(operation, caller);
@@ -78,10 +109,10 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     }
     return pipeline.waitFor(running, caller, (call, response, status) => {
       const card = readCard<Fields>(call, response, status);
-      call.notifyDifferentFields(() => getDifferentFields(sentValues, card));
+      call.notifyDifferentFields(() => getDifferentFields(JSON.parse(operation.body).fieldValues, card));
       return card;
     });
-  };
+  }
 
   /** Waits for a schema, within the time of the call. */
   async function waitUntilDeadline<Result>(work: Promise<Result>, caller: Caller, idempotencyKey: string) {
@@ -92,6 +123,34 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
       throw error instanceof TimeLimitError ? deadlineError({ outcome: "not-sent", idempotencyKey }) : error;
     }
   }
+
+  const steps: IssuingSteps<Card> = {
+    baseUrl,
+    idempotencyNamespace,
+    clock,
+    deadlineMs,
+    prepare(template, request) {
+      const draft = toDraft(template, request as IssueCardRequest<unknown>);
+      const validation = validateDraft(draft);
+      if (!(validation instanceof Promise)) return toPreparedRequest(draft, validation);
+      return validation.then((result) => toPreparedRequest(draft, result));
+    },
+    deriveKey: (input) => ({
+      userId: formatUserId(input.userId),
+      idempotencyKey: deriveIdempotencyKeySync({ ...input, namespace: idempotencyNamespace }),
+    }),
+    async send({ idempotencyKey, firstAttemptAt, ...prepared }, options = {}) {
+      const caller = parseCaller(options, { ...limits, maxRetries: 0 }, firstAttemptAt);
+      return send<FieldValues>(toOperation(prepared, idempotencyKey), firstAttemptAt, caller);
+    },
+  };
+  return { issueCard, steps };
+}
+
+type IssueCardOperation = OperationRequest & { body: string; idempotencyKey: string };
+
+function toOperation({ templateId, body }: PreparedRequest, idempotencyKey: string): IssueCardOperation {
+  return { operation: "issueCard", id: templateId, body, idempotencyKey };
 }
 
 /**
@@ -135,10 +194,21 @@ interface Draft {
   /** JSON. Without field values when a schema has to validate them first. */
   body: string;
   schema: Template<unknown>["schema"];
-  /** A copy of the field values, when no schema has to validate them. */
-  sentValues: Record<string, unknown>;
   /** JSON of the field values for the schema. */
   fieldValues: string;
+}
+
+/** @returns undefined without a schema, and when the schema threw. */
+function validateDraft({ schema, fieldValues }: Draft) {
+  return schema === undefined ? undefined : validate(schema, JSON.parse(fieldValues));
+}
+
+/** @throws {IssuingError} `configuration` or `validation` when the schema did not accept the field values. */
+function toPreparedRequest(draft: Draft, validation: Awaited<ReturnType<typeof validate>>): PreparedRequest {
+  const { id: templateId, body, schema } = draft;
+  if (schema === undefined) return { templateId, body };
+  const fieldValues = readValidated(validation, draft.fieldValues) ?? {};
+  return { templateId, body: JSON.stringify({ ...JSON.parse(body), fieldValues }) };
 }
 
 /** Reads and validates template and request. @throws {IssuingError} `configuration`. */
@@ -161,7 +231,6 @@ export function toDraft(template: string | Template<unknown>, request: IssueCard
     id,
     body,
     schema,
-    sentValues: { ...values },
     fieldValues: schema === undefined ? "" : toJson("fieldValues", fieldValues),
   };
 }

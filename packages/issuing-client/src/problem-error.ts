@@ -4,7 +4,7 @@ import type { Call } from "./call.ts";
 import { type IssuingErrorCode, type ProblemDetails, ProblemError, type RejectedField } from "./errors.ts";
 import { formatFields, readRejectedFields, toShowable } from "./rejected-fields.ts";
 import type { OperationRequest } from "./request.ts";
-import { isRetryableStatus, parseRetryAfter } from "./retry.ts";
+import { isRetryableStatus, mayStillRun, parseRetryAfter } from "./retry.ts";
 
 const codes: Readonly<Record<number, IssuingErrorCode>> = {
   401: "unauthorized",
@@ -12,8 +12,12 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
   404: "not-found",
   409: "conflict",
   422: "validation",
+  423: "conflict",
   429: "rate-limited",
 };
+
+/** The longest `retryAfterMs` of an error: after 24 hours the service has deleted the idempotency key (spec 8). */
+const maxRetryAfterMs = 24 * 3_600_000;
 
 /** The message contains no text of the service, because that text can quote a customer. */
 const hints: Partial<Record<IssuingErrorCode, string>> = {
@@ -32,6 +36,8 @@ export function createProblemError(
   const fields = status === 422 ? readRejectedFields(problem) : [];
   const detail = status === 422 ? toShowable(problem.detail) : undefined;
   const hint = formatHint(code, request, fields, detail);
+  const isUnknown = mayStillRun(call, status);
+  const retryAfterMs = parseRetryAfter(head.header("retry-after"), call.clock.now());
   return new ProblemError(
     `The service responded ${status} to ${call.operation}${hint === undefined ? "." : `: ${hint}`}`,
     {
@@ -39,13 +45,13 @@ export function createProblemError(
       status,
       problem,
       fields,
-      retryable: isRetryableStatus(status),
+      retryable: isUnknown || isRetryableStatus(status),
       // A 422 is about the request, so an earlier attempt with the same body cannot have succeeded.
-      outcome: status === 422 ? "rejected" : call.outcome,
+      outcome: isUnknown ? "unknown" : status === 422 ? "rejected" : call.outcome,
       attempts: call.attempts,
       idempotencyKey: call.idempotencyKey,
       requestId: getRequestId(head),
-      retryAfterMs: parseRetryAfter(head.header("retry-after"), call.clock.now()),
+      retryAfterMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, maxRetryAfterMs),
       userMessage: detail, // spec 7
     },
   );

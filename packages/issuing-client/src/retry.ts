@@ -13,6 +13,8 @@ export const retryPolicy = {
   budget: 20,
   /** The budget regains one retry in this time. */
   budgetRegainMs: 2_000,
+  /** The shortest pause after a 409 or 423, which is retried until the deadline. */
+  minConflictDelayMs: 100,
 } as const;
 
 const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -20,6 +22,15 @@ const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 /** 408, 425, 429, and every 5xx (spec 7). */
 export function isRetryableStatus(status: number): boolean {
   return retryableStatuses.has(status) || status >= 500;
+}
+
+/**
+ * Whether a 409 or 423 may mean that an earlier attempt with the same key is still running: an attempt of this call whose result is
+ * unknown, or one before the call. The response then says nothing about the card, and the same call may succeed later.
+ */
+export function mayStillRun(call: Call, status: number): boolean {
+  const isConflict = (status === 409 || status === 423) && call.idempotencyKey !== undefined;
+  return isConflict && (call.hasEarlierAttempt || call.outcome === "unknown");
 }
 
 /** Whether sending a request twice has the effect of sending it once. */
@@ -83,19 +94,26 @@ export async function sendWithRetries(
 ): Promise<AttemptResult> {
   const { clock, signal } = call;
   const canRepeat = isIdempotent(request.method, request.headers);
+  let failures = 0;
   for (;;) {
     const number = call.beginAttempt(request.method);
     const result = await attempt(call, transport, url, request);
     call.endAttempt(toOutcome(result));
-    if (!(isFailure(result) ? result.retryable : isRetryableStatus(result.status))) {
-      budget.giveBack();
-      return result;
-    }
+    // Not counted as a failure: it is retried until the deadline, unless retries are disabled.
+    const isConflict = !isFailure(result) && mayStillRun(call, result.status);
+    const isRetryable =
+      isConflict || (isFailure(result) ? result.retryable : isRetryableStatus(result.status));
+    if (isConflict || !isRetryable) budget.giveBack(); // the service is available
+    if (!isRetryable) return result;
+    if (!isConflict) failures += 1;
+
     const requestedMs = isFailure(result)
       ? undefined
       : parseRetryAfter(result.head.header("retry-after"), clock.now());
-    const delayMs = requestedMs ?? getDelayMs(number, random);
-    const canRetry = canRepeat && number <= call.maxRetries && delayMs < call.remainingMs();
+    const minDelayMs = isConflict ? retryPolicy.minConflictDelayMs : 0;
+    const delayMs = Math.max(minDelayMs, requestedMs ?? getDelayMs(number, random));
+    const hasRetries = call.maxRetries > 0 && failures <= call.maxRetries;
+    const canRetry = canRepeat && hasRetries && delayMs < call.remainingMs();
     if (!canRetry || !budget.take()) return result;
 
     const reason = isFailure(result) ? result.code : result.status;

@@ -1,6 +1,6 @@
 /** Templates: typed field values, and their validation with a schema. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { configurationError, IssuingError } from "./errors.ts";
+import { configurationError, IssuingError, isPromise } from "./errors.ts";
 import { formatFields, toRejectedFields } from "./rejected-fields.ts";
 import { parseId } from "./request.ts";
 
@@ -62,17 +62,23 @@ export function parseFieldValues(values: unknown): Record<string, unknown> | und
   return values as Record<string, unknown>;
 }
 
-/** @returns the schema's result; undefined when it threw. Never rejects: the caller creates the error, so that its stack names the caller. */
-export async function validate<Fields>(
+/**
+ * Validates values. The caller creates the error, so that its stack names the caller.
+ * @returns the schema's result; undefined when it threw. A promise, which never rejects, only when the schema returns one.
+ */
+export function validate<Fields>(
   schema: StandardSchemaV1<Fields>,
   values: unknown,
-): Promise<StandardSchemaV1.Result<Fields> | undefined> {
+): Validation<Fields> | Promise<Validation<Fields>> {
   try {
-    return await schema["~standard"].validate(values);
+    const result = schema["~standard"].validate(values);
+    return isPromise(result) ? Promise.resolve(result).catch(() => undefined) : result;
   } catch {
     return undefined;
   }
 }
+
+type Validation<Fields> = StandardSchemaV1.Result<Fields> | undefined;
 
 /**
  * Returns the values as the schema changed them.

@@ -29,6 +29,7 @@ it.each([
   [409, "conflict", false],
   [418, "rejected", false],
   [422, "validation", false],
+  [423, "conflict", false],
   [425, "rejected", true],
   [429, "rate-limited", true],
   [500, "server", true],

@@ -27,11 +27,6 @@ it("exports these names from ./links and ./otel", async () => {
   expect(Object.keys(await import("@loyalty-cards/issuing-client/otel"))).toEqual(["withOpenTelemetry"]);
 });
 
-it("exports these names from ./bulk", async () => {
-  const names = Object.keys(await import("@loyalty-cards/issuing-client/bulk")).sort();
-  expect(names).toEqual(["CheckpointError", "fileCheckpoint", "issueCards"]);
-});
-
 it("exports the same names to a browser, where the import throws an error with the reason", async () => {
   const { readFileSync } = await import("node:fs");
   const source = readFileSync(new URL("../src/browser.ts", import.meta.url), "utf8");

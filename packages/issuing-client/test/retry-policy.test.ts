@@ -17,6 +17,7 @@ it.each([
   [407, false],
   [408, true],
   [409, false],
+  [423, false],
   [424, false],
   [425, true],
   [429, true],

@@ -35,7 +35,8 @@ async function issueOnce({ service }: ReturnType<typeof openShop>, idempotencyKe
   });
   try {
     const response = await service.fetch(request);
-    return { status: response.status, id: ((await response.json()) as { id?: string }).id };
+    const retryAfter = response.headers.get("retry-after");
+    return { status: response.status, retryAfter, id: ((await response.json()) as { id?: string }).id };
   } catch (error) {
     return { error: error as Error };
   }
@@ -150,6 +151,70 @@ it("does not count a fault after the commit when the request is rejected", async
   expect(service.faults.list()).toHaveLength(1);
 });
 
+describe("a fault while the first request with a key is processed", () => {
+  const phase = "before";
+
+  it("responds 409 to a second request during the latency of the first one, in both phases", async () => {
+    for (const latencyPhase of ["before", "after-commit"] as const) {
+      const shop = openShop();
+      shop.service.faults.add({ phase, kind: "in-progress", retryAfterSeconds: 2 });
+      shop.service.faults.add({ phase: latencyPhase, kind: "latency", delayMs: 50, times: 1 });
+      const first = issueOnce(shop, "user-1");
+      expect(await issueOnce(shop, "user-1")).toMatchObject({ status: 409, retryAfter: "2" });
+      expect((await issueOnce(shop, "user-2")).status).toBe(201);
+      const { status, id } = await first;
+      expect([status, (await issueOnce(shop, "user-1")).id]).toEqual([201, id]);
+    }
+  });
+
+  it("responds 409 after a lost response, until the duration has passed on the service's clock", async () => {
+    const shop = openShop();
+    const { faults, clock } = shop.service;
+    faults.add({ phase, kind: "in-progress", durationMs: 3_000 });
+    faults.add({ phase: "after-commit", kind: "reset", times: 1 });
+    expect(await issueOnce(shop, "user-1")).toHaveProperty("error");
+    expect((await issueOnce(shop, "user-1")).status).toBe(409);
+    await clock.advance(2_999);
+    expect((await issueOnce(shop, "user-1")).status).toBe(409);
+    await clock.advance(1);
+    expect((await issueOnce(shop, "user-1")).status).toBe(201);
+    expect(await countCards(shop)).toBe(1);
+  });
+
+  it("responds with its own status, as often as `times` says", async () => {
+    const shop = openShop();
+    shop.service.faults.add({ phase, kind: "in-progress", durationMs: 1, status: 423, times: 2 });
+    const statuses: unknown[] = [];
+    for (let call = 0; call < 4; call++) statuses.push((await issueOnce(shop, "user-1")).status);
+    expect([statuses, shop.service.faults.list()]).toEqual([[201, 423, 423, 201], []]);
+  });
+
+  it("affects no first request, no request without a key and no key after an error", async () => {
+    const { service, call, issue } = openShop();
+    service.faults.add({ phase, kind: "in-progress", durationMs: 600_000 });
+    const key = { "idempotency-key": "user-1" };
+    expect((await issue(signUp({}, {}), key)).status).toBe(422);
+    const { body, status } = await issue(signUp(), key);
+    expect(status).toBe(201);
+    expect([(await issue()).status, (await issue()).status]).toEqual([201, 201]);
+    expect((await call("GET", `/api/v1/passes/${body.id}`, { headers: key })).status).toBe(200);
+  });
+
+  it("is separate for each sandbox", async () => {
+    const shop = openShop();
+    const { body } = await shop.call("POST", "/_mock/sandboxes", { key: null });
+    shop.service.faults.add({ phase, kind: "in-progress", durationMs: 1 });
+    const headers = { "idempotency-key": "user-1" };
+    expect((await shop.issue(signUp(), headers)).status).toBe(201);
+    const there = { body: signUp(), headers, key: body.apiKeys.website };
+    const path = `/api/v1/templates/${template.id}/passes`;
+    expect([
+      (await shop.call("POST", path, there)).status,
+      (await shop.call("POST", path, there)).status,
+    ]).toEqual([201, 201]);
+  });
+});
+
 it("removes faults on a reset, and restores them from a snapshot", () => {
   const { service } = openShop();
   service.faults.add({ phase: "before", kind: "hang" });
@@ -262,6 +327,9 @@ describe("an invalid fault", () => {
     { phase, kind: "latency", delayMs: Number.NaN },
     { phase, kind: "latency", delayMs: Number.POSITIVE_INFINITY },
     { phase, kind: "truncate", status: 304 },
+    { phase, kind: "in-progress", status: 503 },
+    { phase, kind: "in-progress", durationMs: -1 },
+    { phase: "after-commit", kind: "in-progress" },
     { phase, kind: "__proto__" },
     { kind: "drop", match: { event: "constructor" } },
     { kind: "drop", times: Number.NaN },

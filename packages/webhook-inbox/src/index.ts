@@ -26,7 +26,7 @@ export {
   openLibsql,
   type SqliteDatabase,
   type SqliteStatement,
-} from "./sqlite/database-node.ts";
+} from "@loyalty-cards/internal/sqlite/database-node";
 export { type SqliteInbox, type SqliteInboxOptions, sqliteInbox } from "./sqlite/inbox.ts";
 export type { SqliteDelivery, SqliteHandler, SqliteWorker } from "./sqlite/worker.ts";
 export type { SqliteWorkerOptions } from "./sqlite/worker-options.ts";

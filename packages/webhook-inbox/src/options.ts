@@ -1,16 +1,9 @@
-/** Validation of options: numbers, the clock, and how long events are remembered. */
+/** Validation of options: numbers, and how long events are remembered. */
 
 /** @throws {TypeError} naming the option, its range and its value. */
 export function validateNumber(name: string, value: unknown, min = 1, max = Number.MAX_SAFE_INTEGER): number {
   if (typeof value === "number" && value >= min && value <= max) return value;
   throw new TypeError(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`);
-}
-
-/** @throws {TypeError} for anything but a finite number. */
-export function validateTime(value: unknown): number {
-  if (typeof value === "number" && Number.isFinite(value)) return value;
-  const actual = typeof value === "number" ? String(value) : `a value of type ${typeof value}`;
-  throw new TypeError(`now must return the current time as a number of milliseconds; it returned ${actual}.`);
 }
 
 /** The service's last retry is over by then: 8 h 36 min of pauses and a minute of responses (spec 3.2, 8). */

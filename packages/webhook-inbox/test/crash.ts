@@ -3,15 +3,14 @@
  * closed, and their Redis is killed. Counts lost events, duplicate effects and wrong balances.
  * `npm run compat -- crash-inbox EVENTS KILLS [sqlite | pg-boss | bullmq …]`
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
+import { createRestartedProcess } from "@loyalty-cards/internal/test/restarted-process";
 import { createIssuingClient } from "../../issuing-client/src/index.ts";
 import { startMockServer } from "../../mock-server/src/adapters/node.ts";
 import type { InboxHealth } from "../src/reports.ts";
@@ -76,64 +75,6 @@ async function network(receiverPorts: readonly number[]) {
   };
 }
 
-/** One of the two receivers: a process that is restarted after each kill. */
-function receiver(engine: Engine, port: number, secret: string, runsFile: string) {
-  const argument = JSON.stringify({ engine: engine.name, port, secret, runsFile, ...engine.settings });
-  let child: ChildProcess | undefined;
-  let isKilled = false;
-  let isListening = false;
-  let crashes = 0;
-  let refusedStarts = 0;
-  let output = "";
-
-  /** @returns whether it listens. A receiver exits, as expected, when Redis or PostgreSQL is unavailable at its start. */
-  function attemptStart(): Promise<boolean> {
-    const started = spawn(process.execPath, [receiverProgram, argument], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    child = started;
-    isKilled = false;
-    output = "";
-    started.stderr.on("data", (chunk) => {
-      output += chunk;
-    });
-    return new Promise((resolve) => {
-      createInterface({ input: started.stdout }).once("line", () => {
-        isListening = true;
-        resolve(true);
-      });
-      started.once("exit", (code) => {
-        resolve(false);
-        const hadStarted = isListening;
-        isListening = false;
-        if (!hadStarted || isKilled) return;
-        crashes += 1; // no other failure of Redis or PostgreSQL may crash it
-        console.error(`a receiver exited with ${code}: ${output}`);
-      });
-    });
-  }
-
-  return {
-    port,
-    crashes: () => crashes,
-    refusedStarts: () => refusedStarts,
-    async start(): Promise<void> {
-      while (!(await attemptStart())) {
-        refusedStarts += 1;
-        if (refusedStarts > 10 * (kills + 10)) throw new Error(`The receiver does not start: ${output}`);
-      }
-    },
-    isListening: () => isListening,
-    async kill(): Promise<void> {
-      if (!isListening) return;
-      const exited = new Promise((resolve) => child?.once("exit", resolve));
-      isKilled = true;
-      child?.kill("SIGKILL");
-      await exited;
-    },
-  };
-}
-
 async function run(engine: Engine): Promise<boolean> {
   const startedMs = Date.now();
   const ports = [await freePort(), await freePort()];
@@ -143,7 +84,13 @@ async function run(engine: Engine): Promise<boolean> {
   const { service } = mock;
   const runsFile = join(tmpdir(), `crash-inbox-${randomUUID()}`);
   const secret = service.endpoints[0]?.secret ?? "";
-  const receivers = ports.map((port) => receiver(engine, port, secret, runsFile));
+  const receivers = ports.map((port) =>
+    createRestartedProcess(
+      receiverProgram,
+      { engine: engine.name, port, secret, runsFile, ...engine.settings },
+      10 * (kills + 10),
+    ),
+  );
 
   const client = createIssuingClient({ baseUrl: mock.url, apiKey: service.apiKeys.website });
   const cards: string[] = [];
@@ -174,7 +121,7 @@ async function run(engine: Engine): Promise<boolean> {
       while (killed < kills) {
         await each.start();
         await pause(20 + Math.random() * (kills > 50 ? 1_000 : 400));
-        await each.kill();
+        await each.end("SIGKILL");
         killed += 1;
       }
     }),
@@ -217,7 +164,7 @@ async function run(engine: Engine): Promise<boolean> {
     isOver = health?.isReachable === true && health.waiting === 0 && delivered === events;
     await pause(100);
   }
-  await Promise.all(receivers.map((each) => each.kill()));
+  await Promise.all(receivers.map((each) => each.end("SIGKILL")));
 
   const deliveries = service.webhooks.deliveries();
   const attempts = deliveries.flatMap((delivery) => delivery.attempts);

@@ -1,10 +1,10 @@
 /** Correct receivers for the doctor, in a process that it kills: `node doctor-receivers.mjs KIND PORT FILE`. Prints its port. */
 import type { AddressInfo } from "node:net";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import express from "express";
 import { expressReceiver } from "../../webhook-verify/src/adapters/express.ts";
 import { type BalanceChanged, onEvents, type ReceiverOptions } from "../../webhook-verify/src/index.ts";
 import { sqliteInbox } from "../src/index.ts";
-import type { SqliteDatabase } from "../src/sqlite/database-node.ts";
 import { isNewest, markProcessed } from "../src/sqlite/processed.ts";
 
 const [kind = "", port = "0", file = ""] = process.argv.slice(2);

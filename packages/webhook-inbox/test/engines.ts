@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { Redis } from "ioredis";
 import pg from "pg";
 import PgBoss from "pg-boss";
 import { sqliteInbox } from "../src/index.ts";
 import { ensureTables as ensureInPostgres } from "../src/postgres/index.ts";
-import { openSqlite } from "../src/sqlite/database-node.ts";
 import { ensureTables as ensureInSqlite } from "../src/sqlite/processed.ts";
 import { freePort, startRedis } from "./own-redis.ts";
 

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { onTestFinished } from "vitest";
 import {
   type OpenSqlite,
@@ -10,7 +11,6 @@ import {
   type SqliteInboxOptions,
   sqliteInbox,
 } from "../src/index.ts";
-import { openSqlite } from "../src/sqlite/database-node.ts";
 
 const hasOwn = process.getBuiltinModule?.("node:sqlite") !== undefined;
 

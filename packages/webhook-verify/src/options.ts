@@ -1,5 +1,5 @@
 /** The options of a receiver: their defaults and validation. */
-import { findNearestName } from "@loyalty-cards/internal/nearest-name";
+import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { maxTimerMs } from "@loyalty-cards/internal/platform";
 import { readClock } from "./clock.ts";
 import type { DedupeStore, Delivery, Inbox } from "./dedupe.ts";
@@ -85,7 +85,8 @@ const optionTypes = {
 export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
   if (typeof options !== "object" || options === null)
     throw new TypeError(`${kind.name} needs options: { secret, handler }.`);
-  requireKnownOptions(options, kind);
+  requireKnownOptions(kind.name, options, [...Object.keys(optionTypes), ...(kind.ownOptions ?? [])]);
+  requireFunctions(options);
   const { now = Date.now, maxBodyBytes = 1024 * 1024, timeoutMs = 8_000 } = options;
   const { secretMaxAgeSeconds = 300, monotonicNow = () => performance.now() } = options;
   const toleranceSeconds = parseTolerance(options.toleranceSeconds);
@@ -102,17 +103,8 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
   return { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource };
 }
 
-/** A misspelt name would be ignored, and the events or a limit with it. */
-function requireKnownOptions(options: ReceiverOptions, { name: kind, ownOptions = [] }: ReceiverKind): void {
-  const names = [...Object.keys(optionTypes), ...ownOptions];
+function requireFunctions(options: ReceiverOptions): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!names.includes(name)) {
-      const nearest = findNearestName(name, names);
-      const hint = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
-      throw new TypeError(
-        `${kind} has no option ${JSON.stringify(name.slice(0, 50))}.${hint} Its options are ${names.join(", ")}.`,
-      );
-    }
     const type: string = optionTypes[name as keyof ReceiverOptions] ?? "";
     if (type === "" || typeof value === type || (value === undefined && !lostWithout.includes(name)))
       continue;

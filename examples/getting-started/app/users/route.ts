@@ -6,5 +6,5 @@ import { listUsers } from "../../server/loyalty";
 export const dynamic = "force-dynamic";
 
 // For this guide only: a real shop shows each user only their own data.
-export const GET = () => Response.json(listUsers());
+export const GET = async () => Response.json(await listUsers());
 // #endregion

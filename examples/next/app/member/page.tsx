@@ -2,9 +2,8 @@
 import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import { Suspense } from "react";
-import { isStuck } from "../../shop/cards-later";
 import { loyalty } from "../../shop/loyalty";
-import { getCard, type MemberCard } from "../../shop/members";
+import { getCard, isStuck, type MemberCard } from "../../shop/members";
 import { currentMember } from "../../shop/session";
 import { createStamp } from "../../shop/stamp";
 import { signOut } from "./actions";

@@ -14,7 +14,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
   addSourceOptions(command);
   command
     .option("--template <id>", "id of the template (default: LOYALTY_TEMPLATE_ID)")
-    .option("--checkpoint <file>", "what was issued (default: FILE.checkpoint)")
+    .option("--outbox <file>", "what is sent, and what was issued (default: FILE.outbox)")
     .option("--rejected <file>", "rejected rows with reasons (default: NAME.rejected.csv)")
     .option("--cards <file>", "card id of each user (default: NAME.cards.csv)")
     .option("--skip-invalid", "import although rows have problems; those are rejected")
@@ -54,7 +54,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
 
   const status = command
     .command("status")
-    .description("print what the checkpoint of a file has")
+    .description("print how many rows of a file were issued and rejected")
     .argument("<file>", "the file that was imported");
   addExamples(status, "loyalty-cards import status members.csv");
   setAction<ImportOptions>(cli, status, async (context, options, file: string) => {
@@ -78,7 +78,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
 
   // The options of `import` are valid for its subcommands too. Their help shows those that they use.
   showOptions(check, program, sourceOptions);
-  showOptions(status, program, ["--checkpoint"]);
+  showOptions(status, program, ["--outbox"]);
   showOptions(
     retry,
     program,

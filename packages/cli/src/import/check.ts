@@ -2,8 +2,8 @@
 import { formatTable, type Part, Text } from "../printable.ts";
 import type { Mapping } from "./mapping.ts";
 import { formatCount, formatNumber } from "./progress.ts";
-import type { RecordSource } from "./records.ts";
-import type { ImportRow, Problem, RowReader } from "./rows.ts";
+import type { RecordSource, SourceRecord } from "./records.ts";
+import type { Problem, ReadRow, RowReader } from "./rows.ts";
 import { damageCodes } from "./values.ts";
 
 export interface CheckResult {
@@ -14,8 +14,6 @@ export interface CheckResult {
   warnings: number;
   /** How many problems and warnings there are of each code. */
   codes: Record<string, number>;
-  /** The first valid row. */
-  first?: ImportRow;
 }
 
 export interface CheckOptions {
@@ -23,17 +21,16 @@ export interface CheckOptions {
   limit?: number | undefined;
   /** Called for each problem and warning, in the order of the file. */
   onProblem: (problem: Problem) => void;
-  /** Called after each row. */
-  onRow?: (rows: number) => void;
-  signal?: AbortSignal;
+  /** Called with each row. */
+  onRow: (record: SourceRecord, read: ReadRow) => void | Promise<void>;
 }
 
-/** @throws {CommandError} for a file that cannot be read as a whole; the signal's reason. */
+/** @throws {CommandError} for a file that cannot be read as a whole. */
 export async function checkSource(
   source: RecordSource,
   mapping: Mapping,
   reader: RowReader,
-  { limit = Number.POSITIVE_INFINITY, onProblem, onRow, signal }: CheckOptions,
+  { limit = Number.POSITIVE_INFINITY, onProblem, onRow }: CheckOptions,
 ): Promise<CheckResult> {
   const result: CheckResult = { rows: 0, valid: 0, problems: 0, warnings: 0, codes: {} };
   const report = (problem: Problem) => {
@@ -41,18 +38,16 @@ export async function checkSource(
     result.codes[problem.code] = (result.codes[problem.code] ?? 0) + 1;
     onProblem(problem);
   };
-  const mapped = source.format === "ndjson" ? [...mapping.columns.values()] : [];
-  const unseen = new Set(mapped.filter((column) => !source.columns.includes(column)));
+  const unseen = new Set(source.format === "ndjson" ? mapping.columns.values() : []);
+  for (const column of source.columns) unseen.delete(column);
   for await (const record of source.records) {
     if (result.rows >= limit) break;
-    signal?.throwIfAborted();
     result.rows++;
-    const { row, problems } = reader.read(record);
-    if (row !== undefined) result.valid++;
-    result.first ??= row as ImportRow;
-    for (const problem of problems) report(problem);
+    const read = reader.read(record);
+    if (read.row !== undefined) result.valid++;
+    for (const problem of read.problems) report(problem);
     for (const column of unseen) if (record.read(column) !== undefined) unseen.delete(column);
-    onRow?.(result.rows);
+    await onRow(record, read);
   }
   if (result.rows === 0) return result;
   for (const problem of reader.finish()) report(problem);

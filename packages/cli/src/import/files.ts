@@ -1,25 +1,16 @@
-/** The files of an import: the input, and beside it the checkpoint, the rejected rows and the card ids. */
-import {
-  accessSync,
-  closeSync,
-  constants,
-  createReadStream,
-  existsSync,
-  openSync,
-  readSync,
-  statSync,
-} from "node:fs";
+/** The files of an import: the input, and beside it the outbox, the rejected rows and the card ids. */
+import { accessSync, constants, createReadStream, lstatSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
-import { addedColumns, type Format, openRecords, type RecordSource } from "./records.ts";
+import { type Format, openRecords, type RecordSource } from "./records.ts";
 import { type Encoding, openText, type TextSource } from "./text.ts";
 
 export interface FileOptions {
   format?: Format;
   delimiter?: string;
   encoding?: Encoding;
-  checkpoint?: string;
+  outbox?: string;
   rejected?: string;
   cards?: string;
 }
@@ -36,7 +27,7 @@ export interface Input {
 
 export interface ImportFiles {
   input: Input;
-  checkpoint: string;
+  outbox: string;
   rejected: string;
   cards: string;
 }
@@ -52,10 +43,10 @@ export function resolveInput({ cwd }: Context["terminal"], file: string, { forma
 
 /** @throws {CommandError} for files that would overwrite each other, and for standard input without names for the others. */
 export function resolveFiles(terminal: Context["terminal"], file: string, options: FileOptions): ImportFiles {
-  const { checkpoint = `${file}.checkpoint`, rejected, cards } = options;
-  if (file === "-" && (options.checkpoint === undefined || rejected === undefined || cards === undefined)) {
+  const { outbox = getOutboxName(file), rejected, cards } = options;
+  if (file === "-" && (options.outbox === undefined || rejected === undefined || cards === undefined)) {
     throw new CommandError(
-      "Standard input has no name for the files beside it: use --checkpoint FILE, --rejected FILE and --cards FILE.",
+      "Standard input has no name for the files beside it: use --outbox FILE, --rejected FILE and --cards FILE.",
     );
   }
   const input = resolveInput(terminal, file, options);
@@ -64,14 +55,29 @@ export function resolveFiles(terminal: Context["terminal"], file: string, option
   const path = (name: string) => resolve(terminal.cwd, name);
   const files: ImportFiles = {
     input,
-    checkpoint: path(checkpoint),
+    outbox: path(outbox),
     rejected: path(rejected ?? `${stem}.rejected${extension}`),
     cards: path(cards ?? `${stem}.cards${extension}`),
   };
-  const paths = [input.path, files.checkpoint, files.rejected, files.cards];
+  const paths = [input.path, files.outbox, files.rejected, files.cards];
   if (new Set(paths).size < paths.length)
-    throw new CommandError("The input, --checkpoint, --rejected and --cards must be four different files.");
+    throw new CommandError("The input, --outbox, --rejected and --cards must be four different files.");
+  for (const name of [...listOutboxFiles(files), files.rejected, files.cards]) requireFile(name);
   return files;
+}
+
+/** The outbox, and the files that SQLite creates beside it. */
+export const listOutboxFiles = ({ outbox }: ImportFiles): string[] =>
+  ["", "-journal", "-wal", "-shm"].map((suffix) => `${outbox}${suffix}`);
+
+export const getOutboxName = (file: string): string => `${file}.outbox`;
+
+/** @throws {CommandError} for a path that something else than a file has, such as a link into another folder. */
+export function requireFile(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile()) return;
+  const kind = found.isDirectory() ? "a folder" : found.isSymbolicLink() ? "a symbolic link" : "not a file";
+  throw new CommandError(`${basename(path)} is ${kind}: move it away.`);
 }
 
 export interface Source {
@@ -103,39 +109,15 @@ async function* readBytes(path: string, name: string): AsyncGenerator<Uint8Array
 }
 
 /** @throws {CommandError} for a folder that cannot be written to. */
-export function checkFolders({ rejected, cards, checkpoint }: ImportFiles): void {
-  for (const path of [checkpoint, rejected, cards]) {
+export function checkFolders({ outbox, rejected, cards }: ImportFiles): void {
+  for (const path of [outbox, rejected, cards]) {
     try {
       accessSync(dirname(path), constants.W_OK);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       throw new CommandError(
-        `${basename(path)} cannot be written to its folder (${code}): name files in other folders with --checkpoint, --rejected and --cards.`,
+        `${basename(path)} cannot be written to its folder (${code}): name files in other folders with --outbox, --rejected and --cards.`,
       );
     }
-  }
-}
-
-/** @throws {CommandError} for an existing file that an earlier run did not write. */
-export function checkResultFiles({ rejected, cards }: ImportFiles): void {
-  for (const [path, content] of [
-    [rejected, addedColumns[0]],
-    [cards, "card_id"],
-  ] as const) {
-    if (!existsSync(path)) continue;
-    if (statSync(path).isDirectory()) throw new CommandError(`${basename(path)} is a folder: move it away.`);
-    // In any encoding: NUL bytes of UTF-16 are ignored.
-    if (!readHead(path).toString("latin1").replaceAll("\0", "").includes(content))
-      throw new CommandError(`${basename(path)} exists, and is not the result of an import: move it away.`);
-  }
-}
-
-function readHead(path: string): Buffer {
-  const descriptor = openSync(path, "r");
-  const head = Buffer.alloc(65_536);
-  try {
-    return head.subarray(0, readSync(descriptor, head));
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -1,19 +1,21 @@
 /** The actions of `import` and its subcommands. */
 import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { formatTable } from "../printable.ts";
-import { type CheckResult, checkSource, formatCheck, formatProblem } from "./check.ts";
+import { type CheckOptions, type CheckResult, checkSource, formatCheck, formatProblem } from "./check.ts";
 import { readContacts } from "./duplicates.ts";
 import {
   checkFolders,
-  checkResultFiles,
   type FileOptions,
+  getOutboxName,
   type ImportFiles,
   type Input,
   openSource,
+  requireFile,
   resolveFiles,
   resolveInput,
   type Source,
@@ -26,10 +28,10 @@ import {
   resolveMapping,
 } from "./mapping.ts";
 import { formatNumber } from "./progress.ts";
-import { confirm, printDryRun, printResult } from "./report.ts";
-import { isEdited, ResultFiles } from "./result-files.ts";
-import { type Problem, type RowOptions, RowReader } from "./rows.ts";
-import { runImport, toCommandError } from "./run.ts";
+import { confirm, printDryRun, printResult, toCommandError } from "./report.ts";
+import { type ImportRow, type Problem, type RowOptions, RowReader } from "./rows.ts";
+import { ImportRun } from "./run.ts";
+import { countRows } from "./tables.ts";
 
 export interface ImportOptions extends FileOptions, MappingOptions {
   template?: string;
@@ -52,12 +54,20 @@ const maxPrintedProblems = 20;
 /** `import check FILE`. */
 export async function checkFile(context: Context, options: ImportOptions, file: string): Promise<number> {
   const { print, terminal } = context;
+  requireSqlite();
   const input = resolveInput(terminal, file, options);
-  const result = await check(context, options, input, (problem) =>
-    print.data(problem, () => formatProblem(problem, print.dataColumns)),
+  const source = await openSource(terminal, input, options);
+  const mapping = resolveMapping(source.records, input.name, options);
+  const result = await check(
+    context,
+    options,
+    { input, source, mapping },
+    {
+      onProblem: (problem) => print.data(problem, () => formatProblem(problem, print.dataColumns)),
+      onRow: () => {},
+    },
   );
-  const { first: _, ...summary } = result;
-  print.data({ summary }, () => formatCheck(input.name, result));
+  print.data({ summary: result }, () => formatCheck(input.name, result));
   return result.problems > 0 ? exitCodes.failed : exitCodes.complete;
 }
 
@@ -68,23 +78,19 @@ export async function importFile(
   file: string,
   commandLine: string,
 ): Promise<number> {
+  requireSqlite();
   const files = resolveFiles(context.terminal, file, options);
-  checkResultFiles(files);
-  if (isEdited(files)) {
-    throw new CommandError(
-      `${basename(files.rejected)} was edited after the last run, and this run would replace it. To issue its rows run \`loyalty-cards import retry-rejected ${files.input.name}\` with the same options; otherwise move it away.`,
-    );
-  }
-  return runChecked(context, options, files, { name: files.input.name, commandLine, isRetry: false });
+  return runJob(context, options, files, { name: files.input.name, commandLine, isRetry: false });
 }
 
-/** `import retry-rejected FILE`: the rows in the file of rejected rows, with the checkpoint of the first import. */
+/** `import retry-rejected FILE`: the rows in the file of rejected rows, with the outbox of the first import. */
 export async function retryRejected(
   context: Context,
   options: ImportOptions,
   file: string,
   commandLine: string,
 ): Promise<number> {
+  requireSqlite();
   const files = resolveFiles(context.terminal, file, options);
   const { name, format } = files.input;
   if (!existsSync(files.rejected)) {
@@ -99,7 +105,7 @@ export async function retryRejected(
     ...(first !== undefined && format === "ndjson" && { columns: first.records.columns }),
   };
   const rest = first && (await readRest(context, options, input, name, first));
-  return runChecked(context, options, { ...files, input }, { name, commandLine, isRetry: true, rest });
+  return runJob(context, options, { ...files, input }, { name, commandLine, isRetry: true, rest });
 }
 
 /** The first input again, when it is still there. */
@@ -126,106 +132,132 @@ async function readRest(
   return { name, contacts: await readContacts(first.records, records, mapping) };
 }
 
-/** `import status FILE`: what the checkpoint has, also while an import is running. */
+/** `import status FILE`: what the outbox has, also while an import is running. */
 export async function printStatus(
   { terminal, print }: Context,
-  { checkpoint: option }: ImportOptions,
+  options: ImportOptions,
   file: string,
 ): Promise<number> {
-  const { fileCheckpoint } = await import("@loyalty-cards/issuing-client/bulk");
-  const checkpoint = option ?? `${file}.checkpoint`;
-  const name = basename(checkpoint);
-  const counts = await fileCheckpoint(resolve(terminal.cwd, checkpoint))
-    .count()
-    .catch((error: unknown) => {
-      throw toCommandError(error);
-    });
-  if (counts === undefined)
-    throw new CommandError(`There is no checkpoint ${name}: was the file imported with --checkpoint?`);
-  print.data({ checkpoint: name, ...counts }, () =>
-    formatTable([
-      ["issued", formatNumber(counts.issued)],
-      ["rejected", formatNumber(counts.rejected)],
-      ["unknown", formatNumber(counts.unknown)],
-      ["sent, no result yet", formatNumber(counts.running)],
-    ]),
-  );
+  requireSqlite();
+  const path = resolve(terminal.cwd, options.outbox ?? getOutboxName(file));
+  const name = basename(path);
+  requireFile(path);
+  if (!existsSync(path))
+    throw new CommandError(`There is no outbox ${name}: was the file imported with --outbox?`);
+  const database = openSqlite(path);
+  try {
+    const counts = countRows(database);
+    print.data({ outbox: name, ...counts }, () =>
+      formatTable([
+        ["issued", formatNumber(counts.issued)],
+        ["rejected", formatNumber(counts.rejected)],
+        ["unknown", formatNumber(counts.unknown)],
+        ["no result yet", formatNumber(counts.waiting)],
+      ]),
+    );
+  } catch (error) {
+    throw new CommandError(`${name} is not the outbox of an import: ${(error as Error).message}.`);
+  } finally {
+    database.close();
+  }
   return exitCodes.complete;
+}
+
+/** @throws {CommandError} before anything is read, where there is no SQLite. */
+function requireSqlite(): void {
+  try {
+    openSqlite("").close();
+  } catch (error) {
+    throw new CommandError((error as Error).message);
+  }
 }
 
 /** What belongs to one command line. */
 interface Job {
-  /** The name of the first input: a retry belongs to the same run. */
+  /** The name of the first input: a retry belongs to the same import. */
   name: string;
   commandLine: string;
   isRetry: boolean;
   rest?: RowOptions["rest"];
 }
 
-async function runChecked(
+async function runJob(
   context: Context,
   options: ImportOptions,
   files: ImportFiles,
-  job: Job,
+  { name, commandLine, isRetry, rest }: Job,
 ): Promise<number> {
-  const { terminal, print, environment } = context;
-  const { dryRun = false } = options;
-  const template = readTemplateId(options.template, environment);
-  if (!dryRun && !options.yes && context.ask === undefined)
+  const { dryRun = false, skipInvalid = false, yes = false, limit } = options;
+  const { input } = files;
+  const template = readTemplateId(options.template, context.environment);
+  if (dryRun && input.path === "-") throw new CommandError("--dry-run needs a file, not standard input.");
+  if (!dryRun && !yes && context.ask === undefined)
     throw new CommandError("There is no terminal to ask on: use --yes to import without a question.");
   const client = dryRun ? undefined : await context.createClient();
-  const { input } = files;
-  if (dryRun && input.path === "-") throw new CommandError("--dry-run needs a file, not standard input.");
-  // Standard input can be read once: its rows are checked one by one.
-  const checked = input.path === "-" ? undefined : await checkBefore(context, options, input, job.rest);
-  if (checked !== undefined && checked.problems > 0 && !options.skipInvalid) return exitCodes.failed;
-  if (client === undefined) return printDryRun(context, checked?.first);
-  checkFolders(files);
-
-  const source = await openSource(terminal, input, options);
-  if (job.isRetry && !source.records.hasAddedColumns)
+  const source = await openSource(context.terminal, input, options);
+  if (isRetry && !source.records.hasAddedColumns)
     throw new CommandError(`${input.name} has no column rejected_key: it is not the result of an import.`);
   const mapping = resolveMapping(source.records, input.name, options);
-  const result = await runImport({
-    client,
-    terminal,
-    print,
-    source: source.records,
-    reader: createReader(mapping, options, job.rest),
-    files: new ResultFiles(files, source, job.isRetry),
-    template,
-    checkpoint: files.checkpoint,
-    description: `${job.name} ${describeMapping(mapping)}`,
-    limit: options.limit,
-    total: checked,
-    concurrency: options.concurrency,
-    maxPerSecond: options.maxPerSecond,
-    abortOver: options.abortOver,
-    confirm: (counts) => confirm(context, options, counts, checked?.rows),
-  });
-  return printResult(context, files, job, result);
+  const { concurrency, maxPerSecond, abortOver } = options;
+  let run: ImportRun | undefined;
+  try {
+    if (client !== undefined) {
+      checkFolders(files);
+      const limits = { concurrency, maxPerSecond, abortOver };
+      const description = { template, source: `${name} ${describeMapping(mapping)}` };
+      run = new ImportRun({ context, client, ...description, input: source, files, isRetry, ...limits });
+      await run.open();
+    }
+    let first: { line: number; row: ImportRow } | undefined;
+    const list = { input, source, mapping, rest };
+    const checked = await checkBefore(context, options, list, (record, read) => {
+      if (read.row !== undefined) first ??= { line: record.line, row: read.row };
+      return run?.add(record, read);
+    });
+    // Standard input can be read once.
+    const isRefused = checked.problems > 0 && !skipInvalid && input.path !== "-";
+    if (run === undefined) return isRefused ? exitCodes.failed : printDryRun(context, first);
+    if (isRefused) return exitCodes.usage;
+    const result = await run.send(checked.rows, checked.rows === limit, (counts, left) =>
+      confirm(context, yes, counts, left),
+    );
+    return printResult(context, files, { commandLine, isRetry, hasSent: run.hasSent }, result);
+  } catch (error) {
+    throw toCommandError(error, basename(files.outbox), run?.hasSent ?? false);
+  } finally {
+    await run?.close();
+    rest?.contacts.close();
+  }
 }
 
-/** Prints the first problems, and what the import will do. */
+interface List {
+  input: Input;
+  source: Source;
+  mapping: Mapping;
+  rest?: RowOptions["rest"];
+}
+
+/** Reads the list, and prints its first problems and what the import will do. */
 async function checkBefore(
   context: Context,
   options: ImportOptions,
-  input: Input,
-  rest: RowOptions["rest"],
+  list: List,
+  onRow: CheckOptions["onRow"],
 ): Promise<CheckResult> {
   const { print } = context;
+  const { path, name } = list.input;
   let printed = 0;
   const onProblem = (problem: Problem) => {
     if (++printed <= maxPrintedProblems)
       print.info(formatProblem(problem, print.isLive ? print.columns : Number.POSITIVE_INFINITY));
   };
-  const result = await check(context, options, input, onProblem, rest);
+  const result = await check(context, options, list, { onProblem, onRow });
   if (printed > maxPrintedProblems)
     print.info(`… and ${formatNumber(printed - maxPrintedProblems)} more: see loyalty-cards import check`);
-  print.info(formatCheck(input.name, result));
+  print.info(formatCheck(name, result));
   if (result.problems > 0) {
     print.info(
-      options.skipInvalid
+      options.skipInvalid || path === "-"
         ? "Rows with problems are rejected."
         : "Nothing was sent. Correct the rows, or use --skip-invalid to import the others.",
     );
@@ -234,31 +266,29 @@ async function checkBefore(
 }
 
 async function check(
-  { terminal, print }: Context,
-  options: ImportOptions,
-  input: Input,
-  onProblem: (problem: Problem) => void,
-  rest?: RowOptions["rest"],
+  { print }: Context,
+  { limit, damageCheck = true, allowSamePerson = false }: ImportOptions,
+  { input, source: { records }, mapping, rest }: List,
+  { onProblem, onRow }: CheckOptions,
 ): Promise<CheckResult> {
-  const { records } = await openSource(terminal, input, options);
-  const mapping = resolveMapping(records, input.name, options);
   const unused = findUnusedColumns(records, mapping);
-  // A file whose header is data has been refused above, so these are names.
+  // A file whose header is data has been refused before, so these are names.
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
-  const result = await checkSource(records, mapping, createReader(mapping, options, rest), {
-    limit: options.limit,
-    onProblem,
-    onRow: (rows) => {
-      if (rows % 10_000 === 0) print.status(`Checking  ${formatNumber(rows)} rows`);
-    },
-  });
-  print.status(undefined);
-  if (result.rows === 0) throw new CommandError(`${input.name} has a header and no rows.`);
-  return result;
+  const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson, rest });
+  let rows = 0;
+  try {
+    const result = await checkSource(records, mapping, reader, {
+      limit,
+      onProblem,
+      onRow: (record, read) => {
+        if (++rows % 10_000 === 0) print.status(`Reading  ${formatNumber(rows)} rows`);
+        return onRow(record, read);
+      },
+    });
+    if (result.rows === 0) throw new CommandError(`${input.name} has a header and no rows.`);
+    return result;
+  } finally {
+    print.status(undefined);
+    reader.close();
+  }
 }
-
-const createReader = (
-  mapping: Mapping,
-  { damageCheck = true, allowSamePerson = false }: ImportOptions,
-  rest: RowOptions["rest"],
-) => new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson, rest });

@@ -29,13 +29,14 @@ export function resolveMapping(source: RecordSource, name: string, options: Mapp
   const { columns: names } = source;
   const columns = new Map<Target, string>();
   for (const column of names) if (isTarget(column)) columns.set(column, column);
-  const duplicates = new Set(names.filter((column, index) => names.indexOf(column) !== index));
+  const known = new Set<string>();
+  const duplicates = new Set(names.filter((column) => known.size === known.add(column).size));
   const mapped = new Set<Target>();
   for (const text of options.map ?? []) {
     const [target, column] = parseMap(text);
     if (mapped.has(target)) throw new CommandError(`--map ${target} is given twice.`);
     // Members of NDJSON can be missing in the first record.
-    if (source.format === "csv" && !names.includes(column))
+    if (source.format === "csv" && !known.has(column))
       throw new CommandError(`${name} has no column ${quote(column)}. ${describeColumns(names, column)}`);
     mapped.add(target);
     columns.set(target, column);
@@ -71,7 +72,7 @@ export function resolveMapping(source: RecordSource, name: string, options: Mapp
   return { columns, privacyVersion, marketingVersion, numberFields };
 }
 
-/** The mapping as one text, equal for equal mappings: it becomes part of the checkpoint. */
+/** The mapping as one text, equal for equal mappings: it is the same in each run of an import. */
 export function describeMapping({
   columns,
   privacyVersion,

@@ -1,11 +1,52 @@
 /** Progress of an import: two lines that are replaced on a terminal, or a line every ten seconds. */
-import type { BulkProgress } from "@loyalty-cards/issuing-client/bulk";
-import { splitMessage } from "../error-message.ts";
 import { type Part, style, Text, text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
 
+/** How many rows have which result. */
+export interface Counts {
+  issued: number;
+  /** Rows whose card an earlier run had issued. */
+  replayed: number;
+  rejected: number;
+  unknown: number;
+}
+
+export interface Progress extends Counts {
+  elapsedMs: number;
+  perSecond: number;
+  /** How many rows there are, when that is known. */
+  total?: number | undefined;
+  /** The remaining time, when the rate is known. */
+  etaMs?: number | undefined;
+  /** While the service is not tried: for how much longer, and why. */
+  pausedMs?: number | undefined;
+  pausedBy?: string | undefined;
+}
+
+export const countRows = ({ issued, replayed, rejected, unknown }: Counts): number =>
+  issued + replayed + rejected + unknown;
+
 /** How often a line is printed without a terminal. */
 export const lineIntervalMs = 10_000;
+/** The rate is measured over this time, and not in the first seconds, in which programs and connections are slower. */
+const windowMs = 30_000;
+const minMeasuredMs = 2_500;
+
+/** Measures how many rows get a result per second. */
+export class Rate {
+  #samples: { atMs: number; count: number }[] = [];
+
+  /** @param left how many rows have no result yet. */
+  measure(atMs: number, count: number, left: number | undefined): Pick<Progress, "perSecond" | "etaMs"> {
+    this.#samples.push({ atMs, count });
+    this.#samples = this.#samples.filter((sample) => atMs - sample.atMs <= windowMs);
+    const [first = { atMs, count }] = this.#samples;
+    const measuredMs = atMs - first.atMs;
+    const perSecond = measuredMs === 0 ? 0 : ((count - first.count) * 1000) / measuredMs;
+    const isKnown = left !== undefined && perSecond > 0 && measuredMs >= minMeasuredMs;
+    return { perSecond, etaMs: isKnown ? (Math.max(0, left) * 1000) / perSecond : undefined };
+  }
+}
 
 export class ProgressDisplay {
   readonly #print: Printer;
@@ -16,7 +57,7 @@ export class ProgressDisplay {
   }
 
   /** @param progress of the whole import. */
-  update(progress: BulkProgress): void {
+  update(progress: Progress): void {
     if (this.#print.isLive) this.#print.status(formatLive(progress, this.#print.columns));
     else if (progress.elapsedMs >= this.#nextLineAtMs) {
       this.#nextLineAtMs = progress.elapsedMs + lineIntervalMs;
@@ -29,18 +70,13 @@ export class ProgressDisplay {
   }
 }
 
-const countDone = ({ issued, replayed, rejected, unknown }: BulkProgress) =>
-  issued + replayed + rejected + unknown;
-
-function formatLive(progress: BulkProgress, columns: number): Text {
-  const { total, rejected, unknown, perSecond, concurrency, pausedMs, pausedBy, etaMs } = progress;
-  const done = countDone(progress);
+function formatLive(progress: Progress, columns: number): Text {
+  const { total, rejected, unknown, perSecond, pausedMs, pausedBy, etaMs } = progress;
+  const done = countRows(progress);
   const share = total === undefined ? undefined : Math.min(1, done / Math.max(1, total));
   const counts = `${formatNumber(done)}${total === undefined ? " rows" : ` of ${formatNumber(total)}`}`;
   const [speed = "", ...details]: Part[] = [
-    pausedMs !== undefined
-      ? style("yellow", `paused for ${formatDuration(pausedMs)}`)
-      : `${formatNumber(perSecond)} per second, ${concurrency} at once`,
+    pausedMs !== undefined ? style("yellow", formatPause(pausedMs)) : `${formatNumber(perSecond)} per second`,
     ...(etaMs === undefined ? [] : [`${formatDuration(etaMs)} left`]),
     rejected > 0 ? style("red", `${formatNumber(rejected)} rejected`) : "none rejected",
     ...(unknown > 0 ? [style("yellow", `${formatNumber(unknown)} unknown`)] : []),
@@ -55,25 +91,27 @@ function formatLive(progress: BulkProgress, columns: number): Text {
     if (line.width < columns) lines[lines.length - 1] = line;
     else lines.push(text`${indent}${detail}`);
   }
-  if (pausedBy !== undefined) lines.push(Text.from(splitMessage(pausedBy).text).wrap(columns - 1, indent));
+  if (pausedBy !== undefined) lines.push(Text.from(pausedBy).wrap(columns - 1, indent));
   return Text.lines(lines);
 }
 
+const formatPause = (ms: number) => (ms > 0 ? `paused for ${formatDuration(ms)}` : "trying again");
+
 const formatBar = (share: number, width: number) => "█".repeat(Math.round(share * width)).padEnd(width, "░");
 
-function formatLine(progress: BulkProgress): string {
+function formatLine(progress: Progress): string {
   const { total, rejected, unknown, perSecond, pausedMs, pausedBy, etaMs } = progress;
-  const done = countDone(progress);
+  const done = countRows(progress);
   const counts = [
     total === undefined
       ? `${done} rows`
       : `${done} of ${total} rows (${Math.floor((done * 100) / Math.max(1, total))} %)`,
-    pausedMs === undefined ? `${Math.round(perSecond)} per second` : `paused for ${formatDuration(pausedMs)}`,
+    pausedMs === undefined ? `${Math.round(perSecond)} per second` : formatPause(pausedMs),
     ...(etaMs === undefined ? [] : [`${formatDuration(etaMs)} left`]),
     `${rejected} rejected`,
     ...(unknown > 0 ? [`${unknown} unknown`] : []),
   ].join(", ");
-  return pausedBy === undefined ? counts : `${counts}. ${splitMessage(pausedBy).text}`;
+  return pausedBy === undefined ? counts : `${counts}. ${pausedBy}`;
 }
 
 /** With thousands separators: 12,345. */

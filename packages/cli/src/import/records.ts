@@ -129,7 +129,8 @@ function cutAddedMembers(raw: string, value: object): string {
   return getMembers(parseObject(rest)).length === getMembers(value).length ? rest : raw;
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+/** @returns undefined for a text that is not a JSON object. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);

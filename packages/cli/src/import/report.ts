@@ -1,46 +1,45 @@
-/** What an import prints: the question after the first rows, the form of a request, and the result. */
+/** What an import prints: the question after the first rows, the form of a request, the result, and errors. */
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { Context } from "../command.ts";
-import { exitCodes } from "../command-error.ts";
+import { CommandError, describeSystemError, exitCodes } from "../command-error.ts";
 import { formatTable, Text, text } from "../printable.ts";
 import type { ImportFiles } from "./files.ts";
-import { formatCount, formatDuration, formatNumber } from "./progress.ts";
+import { type Counts, formatCount, formatDuration, formatNumber } from "./progress.ts";
 import type { ImportRow } from "./rows.ts";
-import type { Counts, RunResult } from "./run.ts";
+import type { RunResult } from "./run.ts";
 
 /** The form of the first request: each value as its type and length, because it is personal data. */
-export function printDryRun({ print }: Context, first: ImportRow | undefined): number {
+export function printDryRun({ print }: Context, first: { line: number; row: ImportRow } | undefined): number {
   if (first === undefined) return exitCodes.failed; // no row is valid
   const mask = (_key: string, value: unknown) => {
     if (typeof value === "string") return `(text, ${formatCount(value.length, "character")})`;
     return typeof value === "number" ? "(number)" : value;
   };
-  const masked = JSON.parse(JSON.stringify(first.request, mask));
-  print.data({ userId: mask("", first.userId), request: masked }, () => {
-    const line = `The first row, line ${first.record.line}, with its values masked; nothing was sent:`;
+  const { line: number, row } = first;
+  const masked = JSON.parse(JSON.stringify(row.request, mask));
+  print.data({ userId: mask("", row.userId), request: masked }, () => {
+    const line = `The first row, line ${number}, with its values masked; nothing was sent:`;
     return text`${line}\n${Text.multiline(JSON.stringify(masked, undefined, 2))}`;
   });
   return exitCodes.complete;
 }
 
-/** After the first ten rows. Without a question the run ends only when none of them was accepted. */
+/** After the first ten rows. With `--yes` the run ends only when none of them was accepted. @param left how many are not sent. */
 export async function confirm(
   { ask, print }: Context,
-  { yes }: { yes?: boolean },
-  { issued, replayed, rejected, unknown }: Counts,
-  total: number | undefined,
+  isYes: boolean,
+  { issued, rejected, unknown }: Omit<Counts, "replayed">,
+  left: number,
 ): Promise<boolean> {
-  const all = issued + replayed + rejected + unknown;
-  const summary = `First ${all} rows: ${issued + replayed} issued, ${rejected} rejected, ${unknown} unknown.`;
-  print.info(summary);
-  if (yes) {
-    if (issued + replayed === 0) print.error("Stopped, because none of the first rows was issued.");
-    return issued + replayed > 0;
+  const all = issued + rejected + unknown;
+  print.info(`First ${all} rows: ${issued} issued, ${rejected} rejected, ${unknown} unknown.`);
+  if (isYes) {
+    if (issued === 0) print.error("Stopped, because none of the first rows was issued.");
+    return issued > 0;
   }
-  const rest = total === undefined ? "the rest" : `the other ${formatNumber(total - all)}`;
   // Without a terminal the import has not started.
-  return (await ask?.(`Look at these cards in the service. Issue ${rest}?`)) ?? false;
+  return (await ask?.(`Look at these cards in the service. Issue the other ${formatNumber(left)}?`)) ?? false;
 }
 
 const endings: Readonly<Record<RunResult["ended"], string>> = {
@@ -52,13 +51,13 @@ const endings: Readonly<Record<RunResult["ended"], string>> = {
 
 export function printResult(
   { print }: Context,
-  { rejected, cards, checkpoint }: ImportFiles,
-  { commandLine, isRetry }: { commandLine: string; isRetry: boolean },
+  { rejected, cards, outbox }: ImportFiles,
+  { commandLine, isRetry, hasSent }: { commandLine: string; isRetry: boolean; hasSent: boolean },
   result: RunResult,
 ): number {
   const { rows, issued, replayed, ended, elapsedMs } = result;
   const files = { cards: basename(cards), ...(existsSync(rejected) && { rejected: basename(rejected) }) };
-  print.data({ ...result, ...files, checkpoint: basename(checkpoint) }, () => {
+  print.data({ ...result, ...files, outbox: basename(outbox) }, () => {
     const table = [
       ["  issued", formatNumber(issued), files.cards],
       ...(replayed > 0 ? [["  issued before", formatNumber(replayed), files.cards]] : []),
@@ -67,13 +66,29 @@ export function printResult(
     ];
     return text`${endings[ended]}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
   });
-  const isResumable = ended !== "complete" || result.unknown > 0;
-  if (isResumable) print.info(text`To resume, run the same command again:\n  ${commandLine}`);
+  if (ended !== "complete") print.info(text`To resume, run the same command again:\n  ${commandLine}`);
   else if (files.rejected !== undefined) {
     const again = isRetry ? commandLine : commandLine.replace(" import ", " import retry-rejected ");
-    print.info(text`Correct the rows in ${files.rejected}, then:\n  ${again}`);
+    const advice =
+      result.unknown > 0
+        ? "Look in the console whether the customers with an unknown result have a card. Then correct"
+        : "Correct";
+    print.info(text`${advice} the rows in ${files.rejected}, then:\n  ${again}`);
   }
   if (ended === "interrupted") return exitCodes.interrupted;
-  if (isResumable) return exitCodes.stopped;
-  return result.rejected > 0 ? exitCodes.failed : exitCodes.complete;
+  if (ended !== "complete" || result.unknown > 0) return exitCodes.stopped;
+  if (result.rejected === 0) return exitCodes.complete;
+  return hasSent || replayed > 0 ? exitCodes.failed : exitCodes.usage;
+}
+
+/** Errors with an exit code. After rows were sent, the same command resumes. */
+export function toCommandError(error: unknown, outbox: string, hasSent: boolean): unknown {
+  if (error instanceof CommandError) return hasSent ? new CommandError(error.text, exitCodes.stopped) : error;
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const isSqlite = typeof code === "string" && code.includes("SQLITE");
+  const problem = isSqlite ? `${outbox} cannot be used: ${message}.` : describeSystemError(error);
+  if (problem === undefined) return error;
+  if (!hasSent) return new CommandError(problem);
+  const advice = "Correct this, and run the same command again: no row gets a second card.";
+  return new CommandError(`${problem} ${advice}`, exitCodes.stopped);
 }

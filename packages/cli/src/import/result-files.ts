@@ -1,199 +1,179 @@
 /** What an import writes: rejected rows as they were in the input, with the reason; and the card id of each user. */
+import { createHash } from "node:crypto";
 import {
   closeSync,
-  copyFileSync,
+  constants,
   existsSync,
-  fstatSync,
   fsyncSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
-  statSync,
-  utimesSync,
   writeSync,
 } from "node:fs";
-import type { ImportFiles, Source } from "./files.ts";
-import { addedColumns, type SourceRecord } from "./records.ts";
+import { basename } from "node:path";
+import { CommandError, exitCodes } from "../command-error.ts";
+import { type ImportFiles, requireFile, type Source } from "./files.ts";
+import { addedColumns, parseObject } from "./records.ts";
 import { createEncoder } from "./text.ts";
 
-/** Written beside its final place and moved there at the end, so that a crash leaves the file of the last run as it was. */
-class ResultFile {
-  readonly #path: string;
-  readonly #partPath: string;
-  readonly #header: Buffer;
-  #descriptor: number | undefined;
-  readonly #keepsRows: boolean;
-  #pending: Buffer[] = [];
-  #pendingBytes = 0;
-
-  /** @param keepsRows whether it begins with the rows of the last run. */
-  constructor(path: string, header: Buffer, keepsRows = false) {
-    this.#path = path;
-    this.#partPath = `${path}.part`;
-    this.#header = header;
-    this.#keepsRows = keepsRows;
-  }
-
-  /** Called when this process has locked the checkpoint: another run may use the files before. */
-  append(line: Buffer): void {
-    this.#descriptor ??= this.#open();
-    this.#pending.push(line);
-    this.#pendingBytes += line.length;
-    if (this.#pendingBytes > 65_536) this.#flush();
-  }
-
-  #open(): number {
-    rmSync(this.#partPath, { force: true });
-    if (this.#keepsRows && existsSync(this.#path)) {
-      copyFileSync(this.#path, this.#partPath);
-      return openSync(this.#partPath, "a");
-    }
-    this.#pending.push(this.#header);
-    return openSync(this.#partPath, "ax", 0o600); // personal data: for the owner only
-  }
-
-  /**
-   * Replaces the file of the last run.
-   * @param isWhole false keeps the longer of the two files: both have only some rows.
-   */
-  finish(isWhole: boolean): void {
-    if (this.#descriptor === undefined) {
-      if (isWhole && !this.#keepsRows) rmSync(this.#path, { force: true }); // there are no rows
-      if (isWhole) rmSync(this.#partPath, { force: true }); // of a run that was killed
-      return;
-    }
-    this.#flush();
-    const { size } = fstatSync(this.#descriptor);
-    if (!isWhole && existsSync(this.#path) && statSync(this.#path).size > size) {
-      this.discard();
-      return;
-    }
-    fsyncSync(this.#descriptor);
-    closeSync(this.#descriptor);
-    renameSync(this.#partPath, this.#path);
-    this.#descriptor = undefined;
-  }
-
-  /** Leaves the file of the last run. */
-  discard(): void {
-    if (this.#descriptor === undefined) return;
-    closeSync(this.#descriptor);
-    rmSync(this.#partPath);
-    this.#descriptor = undefined;
-  }
-
-  #flush(): void {
-    if (this.#descriptor !== undefined) writeAll(this.#descriptor, Buffer.concat(this.#pending));
-    this.#pending = [];
-    this.#pendingBytes = 0;
-  }
-}
-
-/** A disk that becomes full takes the first bytes only, without an error. */
-function writeAll(descriptor: number, bytes: Buffer): void {
-  for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
-}
-
-export interface Rejection {
+/** A row that was rejected, or whose outcome is unknown. */
+export interface RejectedRow {
+  /** As in the input. */
+  raw: string;
+  /** In the first input. */
+  line: number;
   code: string;
   reason: string;
   /** The idempotency key; empty when nothing was sent. */
   key: string;
 }
 
-/**
- * At the end of a run, the rejected rows and the card ids get the time of the checkpoint, which a run that is killed changes. A later time
- * of the rejected rows means that somebody edited them. Times are rounded to milliseconds.
- */
-export function isEdited({ rejected, cards, checkpoint }: ImportFiles): boolean {
-  const [atMs, cardsAtMs, checkpointAtMs] = [rejected, cards, checkpoint].map(
-    (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
-  );
-  if (atMs === undefined) return false;
-  if (cardsAtMs !== undefined) return atMs > cardsAtMs + 1;
-  return checkpointAtMs !== undefined && Math.abs(atMs - checkpointAtMs) > 1;
+export interface IssuedRow {
+  userId: string;
+  cardId: string;
 }
 
-export class ResultFiles {
-  readonly #files: ImportFiles;
-  readonly #wasEdited: boolean;
-  readonly #rejected: ResultFile;
-  readonly #cards: ResultFile;
-  readonly #isRetry: boolean;
-  readonly #formatRejected: (record: SourceRecord, rejection: Rejection) => Buffer;
-  readonly #formatCard: (userId: string, cardId: string) => Buffer;
-
-  /** @param isRetry the input is the file of rejected rows. */
-  constructor(files: ImportFiles, { text, records }: Source, isRetry: boolean) {
-    const { rejected, cards } = files;
-    this.#files = files;
-    this.#wasEdited = isEdited(files);
-    const encode = createEncoder(text.encoding);
-    const { delimiter, endOfLine, format } = records;
-    const mark = text.hasByteOrderMark ? "\ufeff" : "";
-    const toLine = (cells: readonly string[]) => encode(`${cells.join(delimiter)}${endOfLine}`);
-    const quote = (cell: string) => (/^[\w-]*$/.test(cell) ? cell : `"${cell.replaceAll('"', '""')}"`);
-    if (format === "csv") {
-      this.#rejected = new ResultFile(
-        rejected,
-        Buffer.concat([encode(mark), toLine([records.header, ...addedColumns])]),
-      );
-      this.#cards = new ResultFile(
-        cards,
-        Buffer.concat([encode(mark), toLine(["user_id", "card_id"])]),
-        isRetry,
-      );
-      this.#formatRejected = (record, rejection) =>
-        toLine([record.raw, ...toAddedValues(record, rejection).map((value) => quote(String(value)))]);
-      this.#formatCard = (userId, cardId) => toLine([quote(userId), quote(cardId)]);
-    } else {
-      this.#rejected = new ResultFile(rejected, encode(mark));
-      this.#cards = new ResultFile(cards, encode(mark), isRetry);
-      this.#formatRejected = (record, rejection) => encode(`${addMembers(record, rejection)}${endOfLine}`);
-      this.#formatCard = (userId, cardId) =>
-        encode(`${JSON.stringify({ user_id: userId, card_id: cardId })}${endOfLine}`);
-    }
-    this.#isRetry = isRetry;
-  }
-
-  addRejected(record: SourceRecord, rejection: Rejection): void {
-    this.#rejected.append(this.#formatRejected(record, rejection));
-  }
-
-  addCard(userId: string, cardId: string): void {
-    this.#cards.append(this.#formatCard(userId, cardId));
-  }
-
-  /** @param isWhole false when the run ended before the last row. Rows that a retry did not reach stay in the file of rejected rows. */
-  finish(isWhole: boolean): void {
-    const { rejected, cards, checkpoint } = this.#files;
-    const isCut = this.#isRetry && !isWhole;
-    if (isCut) this.#rejected.discard();
-    else this.#rejected.finish(isWhole);
-    this.#cards.finish(isWhole);
-
-    const atMs = statSync(checkpoint, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    setTime(cards, atMs);
-    // A person's corrections stay later: the next import must not replace them.
-    setTime(rejected, isCut && this.#wasEdited ? atMs + 1_000 : atMs);
-  }
+/** What each file begins with, and the form of its lines. */
+export interface ResultFormat {
+  rejectedHeader: Buffer;
+  formatRejected(row: RejectedRow): Buffer;
+  cardsHeader: Buffer;
+  formatCard(row: IssuedRow): Buffer;
 }
 
-function setTime(path: string, atMs: number): void {
-  if (existsSync(path)) utimesSync(path, atMs / 1_000, atMs / 1_000);
+/** The encoding and the form of the input, so that the same programs can read the results. */
+export function createFormat({ text, records }: Source): ResultFormat {
+  const { delimiter, endOfLine, format, header } = records;
+  const encode = createEncoder(text.encoding);
+  const mark = encode(text.hasByteOrderMark ? "\ufeff" : "");
+  if (format === "ndjson") {
+    const toLine = (json: string) => encode(`${json}${endOfLine}`);
+    return {
+      rejectedHeader: mark,
+      formatRejected: (row) => toLine(addMembers(row)),
+      cardsHeader: mark,
+      formatCard: ({ userId, cardId }) => toLine(JSON.stringify({ user_id: userId, card_id: cardId })),
+    };
+  }
+  const toLine = (cells: readonly string[]) => encode(`${cells.join(delimiter)}${endOfLine}`);
+  const quote = (cell: unknown) =>
+    /^[\w-]*$/.test(String(cell)) ? String(cell) : `"${String(cell).replaceAll('"', '""')}"`;
+  return {
+    rejectedHeader: Buffer.concat([mark, toLine([header, ...addedColumns])]),
+    formatRejected: (row) => toLine([row.raw, ...toAddedValues(row).map(quote)]),
+    cardsHeader: Buffer.concat([mark, toLine(["user_id", "card_id"])]),
+    formatCard: ({ userId, cardId }) => toLine([quote(userId), quote(cardId)]),
+  };
 }
 
-/** The values of the added columns. A row that is rejected again keeps its line in the first input. */
-function toAddedValues(record: SourceRecord, { code, reason, key }: Rejection): unknown[] {
-  return [record.read(addedColumns[0]) ?? record.line, code, reason.replace(/[\s\p{Cc}]+/gu, " "), key];
-}
+const toAddedValues = ({ line, code, reason, key }: RejectedRow): unknown[] => [line, code, reason, key];
 
 /** The JSON of a record as it was, with more members at its end. */
-function addMembers(record: SourceRecord, rejection: Rejection): string {
-  const values = toAddedValues(record, rejection);
+function addMembers(row: RejectedRow): string {
+  const values = toAddedValues(row);
   const added = JSON.stringify(Object.fromEntries(addedColumns.map((name, index) => [name, values[index]])));
-  if (record.malformed !== undefined)
-    return `{"rejected_text":${JSON.stringify(record.raw)},${added.slice(1)}`;
-  const object = record.raw.trimEnd().slice(0, -1).trimEnd();
+  if (parseObject(row.raw) === undefined)
+    return `{"rejected_text":${JSON.stringify(row.raw)},${added.slice(1)}`;
+  const object = row.raw.trimEnd().slice(0, -1).trimEnd();
   return `${object}${object.endsWith("{") ? "" : ","}${added.slice(1)}`;
+}
+
+export type ResultName = "cards" | "rejected";
+
+/** The hash of a file by which a run recognizes what it has written; undefined when there is no file. */
+function hashFile(path: string): string | undefined {
+  if (!existsSync(path)) return undefined;
+  const hash = createHash("sha256");
+  const chunk = Buffer.alloc(65_536);
+  const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  try {
+    for (let length = 1; length > 0; ) {
+      length = readSync(descriptor, chunk);
+      hash.update(chunk.subarray(0, length));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return hash.digest("base64url");
+}
+
+/** The two files while a run uses them: they are replaced only if no other program has written them meanwhile. */
+export class ResultFiles {
+  readonly #files: ImportFiles;
+  readonly #before: Readonly<Record<ResultName, string | undefined>>;
+
+  constructor(files: ImportFiles) {
+    this.#files = files;
+    this.#before = { cards: hashFile(files.cards), rejected: hashFile(files.rejected) };
+  }
+
+  /**
+   * @param known the hashes of what earlier runs of this import have written.
+   * @param isRetry the rejected rows are the input, which a person has edited.
+   * @throws {CommandError} for a file that this import did not write, or that was changed since.
+   */
+  check(known: readonly string[], isRetry: boolean): void {
+    const { input, rejected } = this.#files;
+    for (const name of isRetry ? (["cards"] as const) : (["rejected", "cards"] as const)) {
+      const hash = this.#before[name];
+      if (hash === undefined || known.includes(hash)) continue;
+      const file = basename(this.#files[name]);
+      throw new CommandError(
+        known.length > 0 && name === "rejected"
+          ? `${basename(rejected)} was edited after the last run, and this run would replace it. To issue its rows run \`loyalty-cards import retry-rejected ${input.name}\` with the same options; otherwise move it away.`
+          : `${file} exists, and is not the result of this import: move it away.`,
+      );
+    }
+  }
+
+  /**
+   * Writes a file beside its place, and moves it there: after a crash the file of the last run is as it was.
+   * @param draftName unique to the import, so that no other one writes to it.
+   * @param store called with the hash of the new file before it gets its place.
+   */
+  async replace<Row>(
+    name: ResultName,
+    draftName: string,
+    header: Buffer,
+    pages: Iterable<readonly Row[]>,
+    format: (row: Row) => Buffer,
+    store: (hash: string) => Promise<void>,
+  ): Promise<void> {
+    const path = this.#files[name];
+    const draft = `${path}.${draftName}.part`;
+    rmSync(draft, { force: true }); // of a run that was killed
+    const hash = createHash("sha256");
+    let descriptor: number | undefined;
+    try {
+      for (const page of pages) {
+        const bytes = Buffer.concat([...(descriptor === undefined ? [header] : []), ...page.map(format)]);
+        descriptor ??= openSync(draft, "ax", 0o600); // personal data: for the owner only
+        hash.update(bytes);
+        writeAll(descriptor, bytes);
+      }
+      if (descriptor !== undefined) {
+        fsyncSync(descriptor);
+        await store(hash.digest("base64url"));
+      }
+      requireFile(path);
+      if (hashFile(path) !== this.#before[name]) throw createConflict(basename(path));
+      if (descriptor === undefined) rmSync(path, { force: true });
+      else renameSync(draft, path);
+    } finally {
+      if (descriptor !== undefined) closeSync(descriptor);
+      rmSync(draft, { force: true });
+    }
+  }
+}
+
+const createConflict = (file: string) =>
+  new CommandError(
+    `${file} was written by another program while the import ran, and was left as it is. Move it away, and run the same command again: no row gets a second card.`,
+    exitCodes.stopped,
+  );
+
+/** A disk that becomes full takes the first bytes only, without an error. */
+function writeAll(descriptor: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
 }

@@ -25,11 +25,16 @@ export interface Problem extends Position {
   message: string;
 }
 
-/** A valid row, as `issueCards` takes it. */
+/** A valid row. */
 export interface ImportRow {
   userId: string;
   request: IssueCardRequest;
-  record: SourceRecord;
+}
+
+/** A row with a problem is not sent; warnings do not prevent it. */
+export interface ReadRow {
+  row?: ImportRow;
+  problems: Problem[];
 }
 
 export interface RowOptions {
@@ -47,7 +52,7 @@ const noContact = "has no phone and no e-mail to find the customer by";
 const unclearAnswer = "must be yes, true or 1, or no, false, 0 or empty";
 
 /** Codes of rejected rows that are not sent again before a person has cleared them: another attempt could issue a second card. */
-const codesThatNeedDecision: readonly unknown[] = ["idempotency-expired", "same-person"];
+const codesThatNeedDecision: readonly unknown[] = ["idempotency-expired", "unknown", "same-person"];
 
 /** Reads rows in the order of the file. Duplicates are found among the rows that one reader has read. */
 export class RowReader {
@@ -62,8 +67,7 @@ export class RowReader {
     this.#options = options;
   }
 
-  /** @returns no row when the record has a problem. Warnings do not prevent a row. */
-  read(record: SourceRecord): { row?: ImportRow; problems: Problem[] } {
+  read(record: SourceRecord): ReadRow {
     const problems: Problem[] = [];
     const report: Report = (code, message, target, severity = "problem") => {
       const column = target === undefined ? undefined : this.#mapping.columns.get(target);
@@ -90,7 +94,11 @@ export class RowReader {
       );
     }
     if (userId === undefined || problems.some(({ severity }) => severity === "problem")) return { problems };
-    return { problems, row: { userId, request: { customer, fieldValues }, record } };
+    return { problems, row: { userId, request: { customer, fieldValues } } };
+  }
+
+  close(): void {
+    this.#duplicates.close();
   }
 
   get #hasContacts(): boolean {

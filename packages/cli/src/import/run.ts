@@ -1,137 +1,254 @@
-/** Runs an import: ten rows first, a question, then the rest; and writes what became of each row. */
-import type { IssuingClient } from "@loyalty-cards/issuing-client";
-import type { BulkResult, Checkpoint, CheckpointSession } from "@loyalty-cards/issuing-client/bulk";
+/** Runs an import: reads the list into the outbox, sends ten rows, asks, sends the rest, and writes what became of each row. */
+import { createHash } from "node:crypto";
+import { existsSync, rmSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import type { OutboxCounts, OutboxOutcome, Pause } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { CommandError, describeSystemError, exitCodes } from "../command-error.ts";
-import { describeRejection, splitMessage } from "../error-message.ts";
-import { Text } from "../printable.ts";
-import type { Printer } from "../printer.ts";
-import { formatCount, formatNumber, ProgressDisplay } from "./progress.ts";
-import type { RecordSource } from "./records.ts";
-import type { ResultFiles } from "./result-files.ts";
-import type { ImportRow, RowReader } from "./rows.ts";
+import { CommandError } from "../command-error.ts";
+import { splitMessage } from "../error-message.ts";
+import { type ImportFiles, listOutboxFiles, type Source } from "./files.ts";
+import { type ListRow, OutboxFile, toListRow } from "./outbox-file.ts";
+import { type Counts, countRows, formatDuration, ProgressDisplay, Rate } from "./progress.ts";
+import type { SourceRecord } from "./records.ts";
+import { createFormat, ResultFiles } from "./result-files.ts";
+import type { ReadRow } from "./rows.ts";
+import type { RunDescription } from "./tables.ts";
 
-const canarySize = 10;
-
+const trialSize = 10;
 /** Fewer rows say nothing about a share. */
 export const minRowsForShare = 100;
+const rowsPerWrite = 200;
+const tickMs = 500;
+/** A person must correct what is wrong: no time ends these failures. */
+const endingCodes: ReadonlySet<string> = new Set(["unauthorized", "forbidden", "configuration", "not-found"]);
+const clockMessage =
+  "The clocks of this machine and of the service differ by more than an hour: correct this one.";
 
-export interface RunOptions {
+export interface RunOptions extends RunDescription {
+  context: Pick<Context, "terminal" | "print">;
   client: IssuingClient;
-  terminal: Context["terminal"];
-  print: Printer;
-  source: RecordSource;
-  reader: RowReader;
-  files: ResultFiles;
-  template: string;
-  /** The path of the checkpoint. */
-  checkpoint: string;
-  /** The source and its mapping, for the checkpoint. */
-  description: string;
-  /** How many rows are read at most. */
-  limit?: number | undefined;
-  /** How many rows there are, and how many of them are valid, when that is known. */
-  total?: { rows: number; valid: number } | undefined;
+  input: Source;
+  files: ImportFiles;
+  /** The input is the file of rejected rows. */
+  isRetry: boolean;
   concurrency?: number | undefined;
   maxPerSecond?: number | undefined;
   /** The share of rejected rows, from 0 to 1, that stops the run. */
   abortOver?: number | undefined;
-  /** Asks whether to continue after the first rows. */
-  confirm: (counts: Counts) => Promise<boolean>;
 }
 
-export interface RunResult {
+export interface RunResult extends Counts {
   /** Rows that have a result. */
   rows: number;
-  issued: number;
-  /** Rows whose card an earlier run had issued. */
-  replayed: number;
-  rejected: number;
-  unknown: number;
   elapsedMs: number;
   ended: "complete" | "interrupted" | "declined" | "too-many-rejected";
 }
 
+/** Asks whether to continue after the first rows. @param left how many are not sent. */
+export type Confirm = (first: Omit<Counts, "replayed">, left: number) => Promise<boolean>;
+
 /** Why a run ends before the last row. */
-type Stop = Exclude<RunResult["ended"], "complete">;
+type Stop = Exclude<RunResult["ended"], "complete"> | { error: unknown };
 
-export type Counts = Pick<RunResult, "issued" | "replayed" | "rejected" | "unknown">;
-
-/**
- * @throws {IssuingError} when the API key is refused.
- * @throws {CommandError} for an unusable checkpoint, and for a source that cannot be read to its end.
- */
-export function runImport(options: RunOptions): Promise<RunResult> {
-  return new ImportRun(options).run();
-}
-
-class ImportRun {
+export class ImportRun {
+  /** A request may have been received. */
+  hasSent = false;
   readonly #options: RunOptions;
-  readonly #counts: Counts = { issued: 0, replayed: 0, rejected: 0, unknown: 0 };
-  readonly #stopping = new AbortController();
+  readonly #results: ResultFiles;
   readonly #display: ProgressDisplay;
-  readonly #checkpoint: SharedCheckpoint;
-  /** Rejected rows that were not sent. */
-  #invalid = 0;
-  /** The file has more rows than `--limit`. */
-  #isLimited = false;
-  /** Without the time for the answer to the question. */
+  readonly #rate = new Rate();
+  readonly #stopping = new AbortController();
+  #opened: OutboxFile | undefined;
+  #batch: ListRow[] = [];
+  #stopped: Stop | undefined;
+  #total = 0;
+  /** Without the time for the reply to the question. */
   #elapsedMs = 0;
+  #pause: Pause | undefined;
+  #lastFailure: unknown;
 
   constructor(options: RunOptions) {
+    const { context, files } = options;
     this.#options = options;
-    this.#display = new ProgressDisplay(options.print);
-    this.#checkpoint = new SharedCheckpoint(options.checkpoint);
+    this.#display = new ProgressDisplay(context.print);
+    this.#results = new ResultFiles(files);
   }
 
-  async run(): Promise<RunResult> {
-    const { files } = this.#options;
-    const rows = this.#readRows();
-    let isWhole = false;
-    try {
-      try {
-        await this.#issueAll(rows);
-        this.#compareWithCheck();
-        isWhole = !this.#stopping.signal.aborted;
-      } finally {
-        await rows.return();
-        files.finish(isWhole && !this.#isLimited);
-      }
-    } catch (error) {
-      if (!this.#stopping.signal.aborted || error !== this.#stopping.signal.reason)
-        throw toCommandError(error, this.#checkpoint.hasRecords);
-    } finally {
-      await this.#checkpoint.close();
+  /** @throws {CommandError} for a file that another run uses, and for files that are not of this import. */
+  async open(): Promise<void> {
+    const { client, template, source, files, isRetry } = this.#options;
+    if (!existsSync(files.outbox)) this.#results.check([], isRetry); // before it is created
+    this.#opened = new OutboxFile({
+      ...{ client, template, source, path: files.outbox },
+      onOutcome: (outcome) => this.#onOutcome(outcome),
+      onLost: (error) => this.#stop({ error }),
+    });
+    await this.#opened.claim();
+    this.#results.check(this.#opened.tables.results, isRetry);
+  }
+
+  get #file(): OutboxFile {
+    if (this.#opened === undefined) throw new Error("The run is not open.");
+    return this.#opened;
+  }
+
+  /** Reads a row of the list into the outbox. Nothing is sent. */
+  async add(record: SourceRecord, read: ReadRow): Promise<void> {
+    this.#batch.push(toListRow(record, read, this.#options.isRetry));
+    if (this.#batch.length === rowsPerWrite) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    await this.#file.add(this.#batch);
+    this.#batch = [];
+  }
+
+  /**
+   * @param total how many rows were added.
+   * @param isLimited the list has more rows.
+   */
+  async send(total: number, isLimited: boolean, confirm: Confirm): Promise<RunResult> {
+    const file = this.#file;
+    this.#total = total;
+    await this.#flush();
+    await file.removeOthers();
+    const { issued, replayed, rejected, unknown } = file.counts;
+    // With cards of an earlier run, a person has seen the first ones.
+    const isTrial = replayed === 0;
+    const { waiting } = await this.#drain(isTrial ? trialSize : undefined);
+    if (isTrial && waiting > 0 && this.#stopped === undefined) {
+      const { counts } = file;
+      const first = {
+        issued: counts.issued - issued,
+        rejected: counts.rejected - rejected,
+        unknown: counts.unknown - unknown,
+      };
+      if (await this.#isConfirmed(confirm(first, waiting))) await this.#drain();
+      else this.#stop("declined");
     }
-    const ended: RunResult["ended"] = isWhole ? "complete" : this.#stopping.signal.reason;
-    return { rows: this.#countRows(), ...this.#counts, elapsedMs: Math.round(this.#elapsedMs), ended };
+    const isComplete = this.#stopped === undefined;
+    try {
+      if (this.hasSent || typeof this.#stopped !== "object")
+        await this.#writeResults(isComplete && !isLimited);
+    } catch (error) {
+      this.#stop({ error });
+    }
+    if (typeof this.#stopped === "object") throw this.#stopped.error;
+    const elapsedMs = Math.round(this.#elapsedMs);
+    return { rows: countRows(file.counts), ...file.counts, elapsedMs, ended: this.#stopped ?? "complete" };
   }
 
-  /** Ten rows, a question, and the rest. */
-  async #issueAll(rows: AsyncGenerator<ImportRow, void>): Promise<void> {
-    await this.#issue(take(rows, canarySize));
-    const next = await rows.next();
-    if (next.done) return;
-    // Rows that an earlier run issued are no reason to ask again.
-    const isNew = this.#counts.replayed < this.#countRows();
-    if (isNew && !(await this.#isConfirmed())) this.#stop("declined");
-    else await this.#issue(prepend(next.value, rows));
+  async close(): Promise<void> {
+    if (this.#opened === undefined) return;
+    // Another run reads the list again.
+    const isUnused = await this.#opened.isUnused().catch(() => false); // the disk can be full
+    await this.#opened.close();
+    if (isUnused) for (const path of listOutboxFiles(this.#options.files)) rmSync(path, { force: true });
   }
 
-  /** @throws {CommandError} when the file was changed since it was checked: rows that are gone must not pass unnoticed. */
-  #compareWithCheck(): void {
-    const { total } = this.#options;
-    const rows = this.#countRows();
-    if (total === undefined || total.rows === rows || this.#stopping.signal.aborted) return;
-    throw new CommandError(
-      `The file had ${formatCount(total.rows, "row")} when it was checked, and ${formatNumber(rows)} when it was imported: it was changed meanwhile. Run the same command again.`,
-      exitCodes.stopped,
-    );
+  /** Sends until so many rows have a result, or all. An outage does not end it. */
+  async #drain(maxRows = Number.POSITIVE_INFINITY): Promise<OutboxCounts> {
+    const { context, concurrency = 32, maxPerSecond = Number.POSITIVE_INFINITY } = this.#options;
+    const { signal } = this.#stopping;
+    const { outbox, counts } = this.#file;
+    const removeListener = context.terminal.onInterrupt(() => {
+      removeListener(); // a second Ctrl-C ends the process
+      context.print.info("Stopping when the requests in flight have ended. Ctrl-C again ends at once.");
+      this.#stop("interrupted");
+    });
+    const startedAtMs = performance.now() - this.#elapsedMs;
+    const ticker = setInterval(() => {
+      this.#elapsedMs = performance.now() - startedAtMs;
+      this.#showProgress();
+    }, tickMs);
+    const end = countRows(counts) + maxRows;
+    const onProgress = ({ paused }: OutboxCounts) => {
+      this.#pause = paused[0];
+    };
+    try {
+      for (;;) {
+        const maxEntries = end - countRows(counts);
+        const state = await outbox.drain({ concurrency, maxPerSecond, maxEntries, signal, onProgress });
+        const isDone = state.waiting + state.undelivered === 0 || countRows(counts) >= end;
+        if (isDone || signal.aborted) return state;
+        const pausedMs = Math.max(2 * tickMs, getRemainingMs(this.#pause));
+        await pause(pausedMs, undefined, { signal }).catch(() => {});
+      }
+    } finally {
+      removeListener();
+      clearInterval(ticker);
+      this.#display.clear();
+      this.#elapsedMs = performance.now() - startedAtMs;
+    }
   }
 
-  /** Asks. Ctrl-C ends the run here too, with the command that resumes. */
-  async #isConfirmed(): Promise<boolean> {
-    const { confirm, terminal, print } = this.#options;
+  #showProgress(): void {
+    const { counts } = this.#file;
+    const sent = counts.issued + counts.rejected + counts.unknown;
+    const paused = this.#pause !== undefined && {
+      pausedMs: getRemainingMs(this.#pause),
+      pausedBy: this.#describePause(this.#pause),
+    };
+    this.#display.update({
+      ...counts,
+      ...paused,
+      ...this.#rate.measure(this.#elapsedMs, sent, this.#total - countRows(counts)),
+      total: this.#total,
+      elapsedMs: this.#elapsedMs,
+    });
+  }
+
+  #describePause({ retryAfterMs }: Pause): string {
+    const failure =
+      this.#lastFailure instanceof Error
+        ? splitMessage(this.#lastFailure).text
+        : "The service failed in an earlier run.";
+    return retryAfterMs === undefined
+      ? failure
+      : `${failure} It asked to wait ${formatDuration(retryAfterMs)}.`;
+  }
+
+  #onOutcome(outcome: OutboxOutcome): void {
+    const { print } = this.#options.context;
+    switch (outcome.outcome) {
+      case "issued":
+      case "rejected":
+      case "unknown":
+        this.hasSent = true;
+        this.#stopWhenTooManyRejected();
+        break;
+      case "failed":
+        this.#lastFailure = outcome.error;
+        if (endingCodes.has(outcome.code)) this.#stop({ error: toEndingError(outcome.error) });
+        else this.hasSent = true;
+        break;
+      case "paused":
+        if (outcome.pause.reason === "clock") this.#stop({ error: new CommandError(clockMessage) });
+        break;
+      case "unavailable":
+      case "not-delivered":
+        if (this.#stopped === undefined)
+          print.info("The outbox cannot be written. Stopping within a minute.");
+        this.#stop({ error: outcome.error });
+    }
+  }
+
+  #stopWhenTooManyRejected(): void {
+    const { counts } = this.#file;
+    const rows = countRows(counts);
+    if (rows >= minRowsForShare && counts.rejected > rows * (this.#options.abortOver ?? 1))
+      this.#stop("too-many-rejected");
+  }
+
+  #stop(stop: Stop): void {
+    this.#stopped ??= stop;
+    this.#stopping.abort();
+  }
+
+  /** Waits for the reply. Ctrl-C ends the run here too, with the command that resumes. */
+  async #isConfirmed(reply: Promise<boolean>): Promise<boolean> {
+    const { terminal, print } = this.#options.context;
     let removeListener = () => {};
     const interrupted = new Promise<boolean>((resolve) => {
       removeListener = terminal.onInterrupt(() => {
@@ -142,157 +259,38 @@ class ImportRun {
       });
     });
     try {
-      return await Promise.race([confirm(this.#counts), interrupted]);
+      return await Promise.race([reply, interrupted]);
     } finally {
       removeListener();
     }
   }
 
-  #countRows(): number {
-    const { issued, replayed, rejected, unknown } = this.#counts;
-    return issued + replayed + rejected + unknown;
-  }
-
-  #stop(reason: Stop): void {
-    this.#stopping.abort(reason);
-  }
-
-  /** The valid rows. The others are rejected here, and not sent. */
-  async *#readRows(): AsyncGenerator<ImportRow, void> {
-    const { source, reader, files, limit = Number.POSITIVE_INFINITY } = this.#options;
-    let count = 0;
-    for await (const record of source.records) {
-      if (++count > limit) {
-        this.#isLimited = true;
-        return;
-      }
-      const { row, problems } = reader.read(record);
-      if (row !== undefined) {
-        yield row;
-        continue;
-      }
-      const found = problems.filter(({ severity }) => severity === "problem");
-      const reason = found.map(({ message }) => message).join("; ");
-      files.addRejected(record, { code: found[0]?.code ?? "", reason, key: "" });
-      this.#invalid++;
-      this.#count("rejected");
-    }
-  }
-
-  async #issue(rows: AsyncIterable<ImportRow>): Promise<void> {
-    const { issueCards } = await import("@loyalty-cards/issuing-client/bulk");
-    const { client, terminal, print, template, description, total } = this.#options;
-    const { concurrency, maxPerSecond } = this.#options;
-    const removeListener = terminal.onInterrupt(() => {
-      removeListener(); // a second Ctrl-C ends the process
-      print.info("Stopping when the requests in flight have ended. Ctrl-C again ends at once.");
-      this.#stop("interrupted");
-    });
-    const validBefore = this.#countRows() - this.#invalid;
-    const startedAtMs = performance.now();
-    const results = issueCards(client, rows, {
-      template,
-      checkpoint: this.#checkpoint,
-      description,
-      concurrency,
-      maxPerSecond,
-      signal: this.#stopping.signal,
-      total: total && total.valid - validBefore,
-      // With the rows before this call, and those that were not sent.
-      onProgress: (progress) =>
-        this.#display.update({ ...progress, ...this.#counts, ...(total && { total: total.rows }) }),
-    });
-    try {
-      for await (const result of results) this.#add(result);
-    } finally {
-      removeListener();
-      this.#display.clear();
-      this.#elapsedMs += performance.now() - startedAtMs;
-    }
-  }
-
-  #add(result: BulkResult<ImportRow>): void {
-    const { files } = this.#options;
-    const { userId, record } = result.row;
-    if (result.status === "issued") files.addCard(userId, result.card.id);
-    else if (result.status === "replayed") files.addCard(userId, result.cardId);
-    else {
-      const { code, cardId } = result.error;
-      if (cardId !== undefined) files.addCard(userId, cardId);
-      // Rows with an unknown outcome are sent again by the next run, until the service has forgotten their keys.
-      if (result.status === "rejected" || code === "idempotency-expired") {
-        const reason = describeRejection(result.error);
-        files.addRejected(record, { code, reason, key: result.idempotencyKey });
-      }
-    }
-    this.#count(result.status);
-  }
-
-  #count(status: keyof Counts): void {
-    this.#counts[status]++;
-    const rows = this.#countRows();
-    if (rows >= minRowsForShare && this.#counts.rejected > rows * (this.#options.abortOver ?? 1))
-      this.#stop("too-many-rejected");
+  /** @param isWhole the whole list was read, and each row has a result. */
+  async #writeResults(isWhole: boolean): Promise<void> {
+    const file = this.#file;
+    const { input, files, isRetry } = this.#options;
+    const { outbox, tables } = file;
+    const { rejectedHeader, formatRejected, cardsHeader, formatCard } = createFormat(input);
+    const draftName = createHash("sha256").update(files.outbox).digest("hex").slice(0, 8);
+    const store = (hash: string) => outbox.write(() => tables.addResult(hash));
+    await file.recount();
+    if (isWhole) await outbox.write(() => tables.removeEarlier(isRetry));
+    if (isWhole || !(isRetry || tables.hasErased()))
+      await this.#results.replace(
+        "rejected",
+        draftName,
+        rejectedHeader,
+        tables.readRejected(),
+        formatRejected,
+        store,
+      );
+    await this.#results.replace("cards", draftName, cardsHeader, tables.readIssued(), formatCard, store);
+    if (isWhole) await outbox.write(() => tables.erase());
   }
 }
 
-/** The checkpoint file of both parts of a run. It stays locked between them, so that no other run writes the same files. */
-class SharedCheckpoint implements Checkpoint {
-  readonly #path: string;
-  #session: CheckpointSession | undefined;
-  /** Something was sent, or is known to be sent next. */
-  hasRecords = false;
+/** That the template does not exist is a mistake of the command, not of the key. */
+const toEndingError = (error: unknown): unknown =>
+  isIssuingError(error) && error.code === "not-found" ? new CommandError(splitMessage(error).text) : error;
 
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  async open(header: Parameters<Checkpoint["open"]>[0]): Promise<CheckpointSession> {
-    const { fileCheckpoint } = await import("@loyalty-cards/issuing-client/bulk");
-    this.#session ??= await fileCheckpoint(this.#path).open(header);
-    const session = this.#session;
-    return {
-      ...(session.issued !== undefined && { issued: session.issued }),
-      find: (keyHash) => session.find(keyHash),
-      append: (records) => {
-        this.hasRecords = true;
-        return session.append(records);
-      },
-      close: async () => {},
-    };
-  }
-
-  async close(): Promise<void> {
-    await this.#session?.close();
-  }
-}
-
-/** Errors with an exit code. After rows were sent, the same command resumes. */
-export function toCommandError(error: unknown, hasSent = false): unknown {
-  if (error instanceof CommandError && hasSent) return new CommandError(error.text, exitCodes.stopped);
-  const refused = describeSystemError(error);
-  if (refused !== undefined && hasSent) {
-    const advice = "Correct this, and run the same command again: no row gets a second card.";
-    return new CommandError(`${refused} ${advice}`, exitCodes.stopped);
-  }
-  // By name, because the package can be installed twice.
-  if (error instanceof Error && error.name === "CheckpointError") {
-    const { text, link } = splitMessage(error);
-    return new CommandError(link === undefined ? text : Text.lines([text, link]));
-  }
-  return error;
-}
-
-/** The first items. Unlike a loop, it does not close the generator. */
-async function* take<Item>(items: AsyncGenerator<Item, void>, count: number): AsyncGenerator<Item, void> {
-  for (let taken = 0; taken < count; taken++) {
-    const next = await items.next();
-    if (next.done) return;
-    yield next.value;
-  }
-}
-
-async function* prepend<Item>(first: Item, rest: AsyncGenerator<Item, void>): AsyncGenerator<Item, void> {
-  yield first;
-  yield* rest;
-}
+const getRemainingMs = ({ until }: Partial<Pause> = {}) => Math.max(0, (until?.getTime() ?? 0) - Date.now());

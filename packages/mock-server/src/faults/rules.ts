@@ -32,6 +32,10 @@ export interface FaultTarget {
   method: string;
   path: string;
   idempotencyKey?: string | undefined;
+  /** Whether another request with the same idempotency key is being processed. */
+  isFirstInFlight?: boolean;
+  /** How long ago a card was issued under the idempotency key. */
+  cardAgeMs?: number | undefined;
 }
 
 /** @throws {InputError} for an invalid rule; the message names the member. */
@@ -99,8 +103,12 @@ function takeFirst<Kind extends Fault>(
   return undefined;
 }
 
-function matchesRequest({ match = {} }: RequestFault, target: FaultTarget): boolean {
+function matchesRequest(fault: RequestFault, target: FaultTarget): boolean {
+  const { match = {} } = fault;
   return (
+    (fault.kind !== "in-progress" ||
+      target.isFirstInFlight === true ||
+      (target.cardAgeMs ?? Number.POSITIVE_INFINITY) < (fault.durationMs ?? 0)) &&
     (match.operation === undefined || match.operation === target.operation) &&
     (match.method === undefined || match.method.toUpperCase() === target.method) &&
     (match.idempotencyKey === undefined || match.idempotencyKey === target.idempotencyKey) &&

@@ -19,8 +19,8 @@ export function applyFault(
   fault: Exclude<RequestFault, { kind: "latency" }>,
   response: ServiceResponse = problemResponse(injectedProblem(500)),
 ): ServiceResponse {
-  if (fault.kind === "status") {
-    const { status, retryAfterSeconds: seconds } = fault;
+  if (fault.kind === "status" || fault.kind === "in-progress") {
+    const { status = 409, retryAfterSeconds: seconds } = fault;
     return problemResponse(
       injectedProblem(status),
       seconds === undefined ? {} : { "retry-after": String(seconds) },

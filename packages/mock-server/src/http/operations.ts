@@ -11,6 +11,7 @@ import {
   changeMarketingConsent,
   toConsentState,
 } from "../domain/customers.ts";
+import { findIssuedCard } from "../domain/idempotency.ts";
 import { issueCard } from "../domain/issue-card.ts";
 import { listNewestOperations } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
@@ -119,13 +120,15 @@ const getHolder = ({ state }: Domain<CustomerStore>, { customerId }: StoredCard)
 export function apiRoutes(sandboxes: Sandboxes, baseUrl: string): Route[] {
   const ids = Object.keys(operations) as OperationId[];
   const document = createDocument(baseUrl);
+  const inFlight = new Set<string>();
   return [
-    ...ids.map((id) => apiRoute(sandboxes, id)),
+    ...ids.map((id) => apiRoute(sandboxes, id, inFlight)),
     { method: "GET", path: "/api/docs/json", handle: () => jsonResponse(200, document) },
   ];
 }
 
-function apiRoute(sandboxes: Sandboxes, operationId: OperationId): Route {
+/** @param inFlight sandbox and key of the requests that are being processed: of each key, the first request. */
+function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<string>): Route {
   const operation = operations[operationId];
   return {
     method: operation.method,
@@ -134,33 +137,45 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId): Route {
       const found = sandboxes.findByApiKey(parseBearer(request.headers.get("authorization")));
       if (found === undefined) return new Problem(401, "The API key is missing or unknown.");
       const { domain } = found.sandbox;
+      const idempotencyKey = request.headers.get("idempotency-key") ?? undefined;
+      const isKeyUsed = operationId === "issueCard" && idempotencyKey !== undefined;
+      const card = isKeyUsed ? findIssuedCard(domain, idempotencyKey) : undefined;
+      const flight = `${found.sandbox.id} ${idempotencyKey}`;
+      const isFirst = isKeyUsed && !inFlight.has(flight);
       const target: FaultTarget = {
         operation: operationId,
         method: operation.method,
         path: url.pathname,
-        idempotencyKey: request.headers.get("idempotency-key") ?? undefined,
+        idempotencyKey,
+        isFirstInFlight: isKeyUsed && !isFirst,
+        cardAgeMs: card && domain.nowMs() - card.issuedAtMs,
       };
-      const before = takeRequestFault(domain, "before", target);
-      if (before?.kind === "latency") await delayRequest(before.delayMs, request.signal);
-      else if (before !== undefined) return applyFault(before);
+      if (isFirst) inFlight.add(flight);
+      try {
+        const before = takeRequestFault(domain, "before", target);
+        if (before?.kind === "latency") await delayRequest(before.delayMs, request.signal);
+        else if (before !== undefined) return applyFault(before);
 
-      const body = operation.hasBody ? await readJson(request) : { value: undefined };
-      const response =
-        body instanceof Problem
-          ? body
-          : operation.run(domain, {
-              id,
-              url,
-              headers: request.headers,
-              body: body.value,
-              apiKeyKind: found.apiKey.kind,
-            });
-      if (response instanceof Problem) return response; // nothing was committed
+        const body = operation.hasBody ? await readJson(request) : { value: undefined };
+        const response =
+          body instanceof Problem
+            ? body
+            : operation.run(domain, {
+                id,
+                url,
+                headers: request.headers,
+                body: body.value,
+                apiKeyKind: found.apiKey.kind,
+              });
+        if (response instanceof Problem) return response; // nothing was committed
 
-      const after = takeRequestFault(domain, "after-commit", target);
-      if (after?.kind === "latency") await delayRequest(after.delayMs, request.signal);
-      else if (after !== undefined) return applyFault(after, response);
-      return response;
+        const after = takeRequestFault(domain, "after-commit", target);
+        if (after?.kind === "latency") await delayRequest(after.delayMs, request.signal);
+        else if (after !== undefined) return applyFault(after, response);
+        return response;
+      } finally {
+        if (isFirst) inFlight.delete(flight);
+      }
     },
   };
 }

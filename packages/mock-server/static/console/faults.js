@@ -9,6 +9,12 @@ import { button, empty, field, form, heading, panel } from "./parts.js";
 const kinds = {
   status: { title: "An error status", fields: ["status", "retryAfterSeconds"], target: "requests" },
   latency: { title: "A delayed response", fields: ["delayMs"], target: "requests" },
+  "in-progress": {
+    title: "The first request is still running",
+    fields: ["status", "durationMs", "retryAfterSeconds"],
+    phases: ["before"],
+    target: "requests",
+  },
   reset: { title: "The connection is reset", fields: [], target: "requests" },
   destroy: { title: "The connection is closed", fields: [], target: "requests" },
   truncate: { title: "Half of the body", fields: [], target: "requests" },
@@ -20,15 +26,24 @@ const kinds = {
   drop: { title: "An attempt is lost", fields: [], target: "deliveries" },
 };
 
+const phaseTitles = { before: "Before processing", "after-commit": "After the commit" };
 const operations = ["issueCard", "getCard", "listOperations", "getConsent", "setConsent"];
 const whole = (form) => ({ type: "number", inputmode: "numeric", ...form });
 
 const kindFields = {
   status: (kind) =>
-    field("Status", "status", whole({ min: "400", max: "599", value: kind === "html" ? "502" : "503" })),
+    kind === "in-progress"
+      ? field("Status", "status", { options: ["409", "423"].map((status) => [status, status]) })
+      : field("Status", "status", whole({ min: "400", max: "599", value: kind === "html" ? "502" : "503" })),
   retryAfterSeconds: () =>
     field("Retry-After, in seconds (optional)", "retryAfterSeconds", whole({ min: "0" })),
   delayMs: () => field("Delay in milliseconds", "delayMs", whole({ min: "0", value: "3000" })),
+  durationMs: () =>
+    field(
+      "Duration in milliseconds",
+      "durationMs",
+      whole({ min: "0", value: "3000", hint: "How long the work goes on after the card is issued." }),
+    ),
 };
 
 export const faultsPage = {
@@ -91,7 +106,7 @@ export const faultsPage = {
       await post("faults", {
         kind,
         ...(kinds[kind].target === "requests" && { phase: values.get("phase") }),
-        ...readNumbers(values, ["times", "status", "retryAfterSeconds", "delayMs"]),
+        ...readNumbers(values, ["times", "status", "retryAfterSeconds", "delayMs", "durationMs"]),
         ...(Object.keys(match).length > 0 && { match }),
       });
       showToast("The fault was added.");
@@ -107,7 +122,7 @@ const readNumbers = (values, names) =>
   Object.fromEntries(Object.entries(readTexts(values, names)).map(([name, value]) => [name, Number(value)]));
 
 function addForm(kind, events, endpoints) {
-  const { fields, target } = kinds[kind];
+  const { fields, target, phases = ["before", "after-commit"] } = kinds[kind];
   const any = (text, values) => [
     ["", text],
     ...values.map((value) => (Array.isArray(value) ? value : [value, value])),
@@ -124,10 +139,7 @@ function addForm(kind, events, endpoints) {
         }),
         target === "requests" &&
           field("Phase", "phase", {
-            options: [
-              ["before", "Before processing"],
-              ["after-commit", "After the commit"],
-            ],
+            options: phases.map((phase) => [phase, phaseTitles[phase]]),
             hint: "After the commit, the request has its effect; only the response is affected.",
           }),
         fields.map((name) => kindFields[name](kind)),
@@ -166,7 +178,7 @@ function addForm(kind, events, endpoints) {
   );
 }
 
-const faultCard = ({ id, kind, phase, times, match = {}, status, delayMs, retryAfterSeconds }) =>
+const faultCard = ({ id, kind, phase, times, match = {}, status, delayMs, durationMs, retryAfterSeconds }) =>
   h(
     "li",
     { class: "panel", "data-key": id },
@@ -185,6 +197,7 @@ const faultCard = ({ id, kind, phase, times, match = {}, status, delayMs, retryA
             phase === "after-commit" && "after the commit",
             status !== undefined && `status ${status}`,
             delayMs !== undefined && `${delayMs} ms delay`,
+            durationMs !== undefined && `${durationMs} ms`,
             retryAfterSeconds !== undefined && `Retry-After ${retryAfterSeconds} s`,
             times === undefined ? "until it is removed" : plural(times, "more time"),
           ]

@@ -167,6 +167,13 @@ describe("the console", () => {
     await press("Add the fault");
     await press("Remove the fault: An error status");
     await text("No faults");
+    await page.locator('select[name="kind"]').fill("in-progress");
+    await field("durationMs", "2500");
+    await page.locator('select[name="status"]').fill("423");
+    await press("Add the fault");
+    await text("before processing · status 423 · 2500 ms");
+    await press("Remove the fault: The first request is still running");
+    await text("No faults");
     await page.locator('select[name="kind"]').fill("duplicate");
     await page.locator('select[name="event"]').fill("balance.changed");
     await press("Add the fault");

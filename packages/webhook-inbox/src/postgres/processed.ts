@@ -1,11 +1,11 @@
 /** Exactly-once, in-order effects in your own PostgreSQL: `markProcessed` and `isNewest`, called inside the handler's transaction. */
-import { type OrderedEvent, parseCreatedAt } from "../event.ts";
 import {
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
   requireTransaction,
-} from "./transaction.ts";
+} from "@loyalty-cards/internal/postgres/transaction";
+import { type OrderedEvent, parseCreatedAt } from "../event.ts";
 
 /**
  * The tables of both. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it;
@@ -77,7 +77,7 @@ export async function markProcessed(
   event: Pick<OrderedEvent, "id">,
 ): Promise<boolean> {
   const rows = await queryRows(
-    requireTransaction(transaction),
+    requireOwn(transaction),
     "INSERT INTO webhook_inbox_processed (event_id) VALUES ($1::text) ON CONFLICT DO NOTHING RETURNING 1",
     [event.id],
   );
@@ -107,7 +107,7 @@ export async function isNewest(
 ): Promise<boolean> {
   const createdAt = new Date(parseCreatedAt(event)).toISOString();
   const rows = await queryRows(
-    requireTransaction(transaction),
+    requireOwn(transaction),
     `INSERT INTO webhook_inbox_newest AS newest (key, created_at, event_id)
      VALUES ($1::text, $2::text::timestamptz, $3::text)
      ON CONFLICT (key) DO UPDATE SET created_at = excluded.created_at, event_id = excluded.event_id
@@ -117,3 +117,11 @@ export async function isNewest(
   );
   return rows.length > 0;
 }
+
+/** Outside of a transaction an event would be marked before its effect is written. */
+const requireOwn = (transaction: PostgresTransaction) =>
+  requireTransaction(
+    transaction,
+    "writes the effect of the event",
+    "marked outside of it, an event is lost when its handler fails",
+  );

@@ -1,8 +1,16 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
 import { describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { createDatabaseClock, validateTime } from "@loyalty-cards/internal/sqlite/clock";
+import {
+  type OpenSqlite,
+  openSqlite,
+  type SqliteDatabase,
+} from "@loyalty-cards/internal/sqlite/database-node";
+import { createGroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
+import { openFile } from "@loyalty-cards/internal/sqlite/open-file";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toText } from "../event.ts";
-import { defaultRetentionSeconds, validateRetention, validateTime } from "../options.ts";
+import { defaultRetentionSeconds, validateRetention } from "../options.ts";
 import {
   createPut,
   createReport,
@@ -10,16 +18,8 @@ import {
   type InspectableInbox,
   type ReportOptions,
 } from "../reports.ts";
-import {
-  type OpenSqlite,
-  type OpenSqliteDatabase,
-  openSqlite,
-  type SqliteDatabase,
-  toAbsolutePath,
-} from "./database-node.ts";
-import { createGroupCommit, requireSynchronous } from "./group-commit.ts";
-import { prepareDatabase } from "./schema.ts";
-import { createInboxClock, createStore } from "./store.ts";
+import { schema } from "./schema.ts";
+import { createStore } from "./store.ts";
 import { type SqliteHandler, type SqliteWorker, startWorker } from "./worker.ts";
 import type { SqliteWorkerOptions } from "./worker-options.ts";
 
@@ -72,10 +72,10 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const retentionMs = validateRetention("retentionSeconds", retentionSeconds) * 1000;
   validateTime(now());
   const report = createReport(options);
-  const database = openDatabase(file, options.open ?? openSqlite);
+  const database = openFile("sqliteInbox", file, options.open ?? openSqlite, schema);
   const store = createStore(database);
-  const clock = createInboxClock(database, now);
-  const commits = createGroupCommit(database, clock.record);
+  const clock = createDatabaseClock(database, "webhook_inbox_state", now);
+  const commits = createGroupCommit("inbox", database, clock.record);
   const workers = new Set<ReturnType<typeof startWorker>>();
   let closed: Promise<void> | undefined;
 
@@ -113,7 +113,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
         },
       };
     },
-    write: (work) => commits.commit(() => requireSynchronous(work(database)), { isIsolated: true }),
+    write: (work) => commits.commit(() => requireSynchronous("write", work(database)), { isIsolated: true }),
     async health(): Promise<InboxHealth> {
       try {
         requireOpen();
@@ -138,17 +138,4 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       return closed;
     },
   };
-}
-
-function openDatabase(file: string, open: OpenSqlite): OpenSqliteDatabase {
-  let database: OpenSqliteDatabase | undefined;
-  try {
-    database = open(toAbsolutePath(file));
-    prepareDatabase(database);
-    return database;
-  } catch (cause) {
-    database?.close();
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`sqliteInbox cannot use the file "${file}": ${reason}`, { cause });
-  }
 }

@@ -1,9 +1,9 @@
 /** Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside its transaction. */
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { type OrderedEvent, parseCreatedAt } from "../event.ts";
-import type { SqliteDatabase } from "./database-node.ts";
 
+export type { SqliteDatabase, SqliteStatement } from "@loyalty-cards/internal/sqlite/database-node";
 export type { OrderedEvent } from "../event.ts";
-export type { SqliteDatabase, SqliteStatement } from "./database-node.ts";
 
 /** The tables of `markProcessed` and `isNewest`. The same statements is `migrations/sqlite/0001-webhook-inbox.sql`. */
 const tables = `CREATE TABLE IF NOT EXISTS webhook_inbox_processed (

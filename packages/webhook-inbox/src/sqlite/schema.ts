@@ -1,5 +1,5 @@
 /** The inbox's tables in a SQLite file, created and migrated when the file is opened. */
-import { isBusy, type OpenSqliteDatabase, type SqliteDatabase } from "./database-node.ts";
+import type { DatabaseSchema } from "@loyalty-cards/internal/sqlite/open-file";
 import { ensureTables } from "./processed.ts";
 
 /** Each migration brings the tables to the next version; migrations are added, never changed. */
@@ -48,57 +48,9 @@ const migrations: readonly string[] = [
   END;`,
 ];
 
-/** How long to wait for another process that opens the file at the same time. */
-const startTimeoutMs = 5_000;
-
-/** Configures durability and migrates the tables. @throws when the file cannot be used, or its tables are of a newer version. */
-export function prepareDatabase(database: OpenSqliteDatabase): void {
-  database.exec(`PRAGMA busy_timeout = ${startTimeoutMs}`);
-  const mode = retryWhileBusy(() => database.prepare("PRAGMA journal_mode = WAL").get()) as
-    | { journal_mode?: string }
-    | undefined;
-  if (mode?.journal_mode !== "wal")
-    throw new Error(
-      `its journal mode stays "${mode?.journal_mode}": it needs a file system with shared memory`,
-    );
-  database.exec("PRAGMA synchronous = FULL"); // a commit is on the disk before it returns
-  // A checkpoint blocks the event loop. Longest block with a million events waiting, 64 puts at once: 16 ms; 27 ms at 250 pages,
-  // 41 ms at SQLite's default of 1 000. The throughput is the same.
-  database.exec("PRAGMA wal_autocheckpoint = 64");
-  retryWhileBusy(() => database.exec("BEGIN IMMEDIATE"));
-  try {
-    migrate(database);
-    database.exec("COMMIT");
-  } catch (error) {
-    database.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-function migrate(database: SqliteDatabase): void {
-  database.exec("CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version INTEGER NOT NULL)");
-  const row = database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get();
-  const version = (row as { version: number | null }).version ?? 0;
-  if (version > migrations.length) {
-    throw new Error(
-      `its tables are of version ${version} and this package knows ${migrations.length}: update @loyalty-cards/webhook-inbox`,
-    );
-  }
-  for (const migration of migrations.slice(version)) database.exec(migration);
-  ensureTables(database);
-  if (version < migrations.length)
-    database.prepare("INSERT INTO webhook_inbox_schema (version) VALUES (?)").run(migrations.length);
-}
-
-/** SQLite itself does not wait when two processes switch a new file to WAL at once. */
-function retryWhileBusy<Result>(attempt: () => Result): Result {
-  const untilMs = Date.now() + startTimeoutMs;
-  for (;;) {
-    try {
-      return attempt();
-    } catch (error) {
-      if (!isBusy(error) || Date.now() > untilMs) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-    }
-  }
-}
+export const schema: DatabaseSchema = {
+  packageName: "@loyalty-cards/webhook-inbox",
+  versionTable: "webhook_inbox_schema",
+  migrations,
+  ensureTables,
+};

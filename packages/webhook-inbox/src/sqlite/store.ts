@@ -1,7 +1,6 @@
-/** The statements of the inbox: how events are stored, leased, completed, replayed and deleted; and its clock. */
-import { validateTime } from "../options.ts";
+/** The statements of the inbox: how events are stored, leased, completed, replayed and deleted. */
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { EventRef, InboxEntry, ListOptions } from "../reports.ts";
-import type { SqliteDatabase } from "./database-node.ts";
 
 /** An event that a worker has leased. `lease` is unique to this attempt. */
 export interface LeasedEvent {
@@ -139,33 +138,3 @@ export function createStore(database: SqliteDatabase) {
 export type Store = ReturnType<typeof createStore>;
 
 const isChanged = ({ changes }: { changes: number | bigint }) => Number(changes) > 0;
-
-/** The time that an inbox stores and compares: the clock's, corrected so that it never goes back, in any process on the file. */
-export interface InboxClock {
-  /** The current time in milliseconds, never earlier than the latest that the file has recorded. */
-  nowMs(): number;
-  /** Writes the current time to the file: called at the start of each transaction. */
-  record(): void;
-}
-
-/** When the clock is set back, a new event is due all the same, and a pause or a lease lasts as long as it would have lasted. */
-export function createInboxClock(database: SqliteDatabase, now: () => number): InboxClock {
-  const read = database.prepare("SELECT latest_at FROM webhook_inbox_state WHERE id = 1");
-  const write = database.prepare("UPDATE webhook_inbox_state SET latest_at = ? WHERE id = 1");
-  let correctionMs = 0;
-
-  function times(): { latestMs: number; nowMs: number } {
-    const clockMs = validateTime(now());
-    const { latest_at: latestMs } = read.get() as { latest_at: number };
-    correctionMs = Math.max(correctionMs, latestMs - clockMs);
-    return { latestMs, nowMs: clockMs + correctionMs };
-  }
-
-  return {
-    nowMs: () => times().nowMs,
-    record() {
-      const { latestMs, nowMs } = times();
-      if (nowMs > latestMs) write.run(nowMs);
-    },
-  };
-}

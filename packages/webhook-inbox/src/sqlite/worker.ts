@@ -1,13 +1,14 @@
 /** The worker: leases events that are due, runs the handler for several at once, retries failures, and dead-letters after the last attempt. */
 import { maxTimerMs } from "@loyalty-cards/internal/platform";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import type { DatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import { type GroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
 import { validateNumber } from "../options.ts";
 import type { Report } from "../reports.ts";
-import type { SqliteDatabase } from "./database-node.ts";
-import { type GroupCommit, requireSynchronous } from "./group-commit.ts";
-import type { InboxClock, LeasedEvent, Store } from "./store.ts";
+import type { LeasedEvent, Store } from "./store.ts";
 import { retryDelayMs, type SqliteWorkerOptions, validateWorkerOptions } from "./worker-options.ts";
 
 /** One attempt at one event. It is a receiver's delivery too, so a handler made by `onEvents` fits. */
@@ -42,7 +43,7 @@ export interface WorkerContext {
   describe: (error: unknown) => string;
   /** For the reported lag. Every time that is stored or compared is of `clock`. */
   now: () => number;
-  clock: InboxClock;
+  clock: DatabaseClock;
   random: () => number;
   retentionMs: number;
 }
@@ -121,7 +122,7 @@ export function startWorker(
       const committed = commits.commit(
         () => {
           if (!store.done(leased, clock.nowMs())) return false;
-          for (const write of writes) requireSynchronous(write(database));
+          for (const write of writes) requireSynchronous("write", write(database));
           return true;
         },
         { isIsolated: writes.length > 0 },

@@ -1,5 +1,6 @@
 /** Exactly-once, in-order effects in a real PostgreSQL, through each supported client. */
 import { readFileSync } from "node:fs";
+import { queryRows } from "@loyalty-cards/internal/postgres/transaction";
 import fc from "fast-check";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -95,6 +96,19 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       await expect(isNewest(outside as PostgresTransaction, "k", balanceChanged("evt_9"))).rejects.toThrow(
         TypeError,
       );
+    });
+
+    it("sends eleven values, and null, to the database", async () => {
+      const values = ["a", null, "c'$1::text", "d", "e", "f", "", "h", "i", "$11::text", "💳"];
+      const places = values.map((_value, index) => `$${index + 1}::text`);
+      const read = (own: PostgresTransaction) =>
+        queryRows(
+          own,
+          `SELECT to_json(ARRAY[${places}]) AS sent, $2::text::integer IS NULL AS is_null`,
+          values,
+        );
+      const rows = await transaction(read);
+      expect(Array.from(rows)).toEqual([{ sent: values, is_null: true }]);
     });
 
     it("creates its tables, also when they exist", async () => {

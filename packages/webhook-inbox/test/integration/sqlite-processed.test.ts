@@ -1,8 +1,8 @@
 /** Exactly-once, in-order effects in a SQLite database of the application. */
 import { readFileSync } from "node:fs";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
-import type { SqliteDatabase } from "../../src/sqlite/database-node.ts";
 import { ensureTables, isNewest, markProcessed } from "../../src/sqlite/processed.ts";
 import { balanceChanged } from "../events.ts";
 import { engines, scratchFile } from "../sqlite-files.ts";

@@ -4,5 +4,5 @@ import { inbox } from "../../../shop/database";
 
 export const POST = nextRoute({
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
-  inbox: { put: async (...event) => (await inbox()).put(...event) },
+  inbox: { put: (...event) => inbox().put(...event) },
 });

@@ -1,0 +1,124 @@
+/** Issuing many cards, 32 at a time, with and without an outbox: each measurement is a fresh process, so that its peak memory is known. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startModule, startTimers } from "../measure.mjs";
+
+const file = fileURLToPath(import.meta.url);
+const atATime = 32;
+const loops = {
+  "bare loop over fetch": loopOverFetch,
+  "p-limit + openapi-fetch": loopWithLimit,
+  "issueCard in a loop": loopOverIssueCard,
+  "outbox: addAll and drain": addAllAndDrain,
+};
+
+export default {
+  title: "Issuing many cards",
+  question:
+    "How long does it take to issue the cards of a list, 32 at a time, and how much memory does it need?",
+  notes: `The list is a generator, so the memory is that of the loop. The bare loop is 32 asynchronous functions that share the iterator. p-limit
+maps the whole list to promises first. The time per card falls because each process first compiles its code. The outbox adds the whole list to a SQLite file, then
+records each attempt before its request and each card after it; its commits are synced to the disk. It limits its rate to what the service bears.`,
+  figures: {
+    time: { label: "time per card", unit: "µs", plot: true },
+    cpu: { label: "processor time per card", unit: "µs", plot: true },
+    memory: { label: "peak memory", unit: "MB", compare: "none", plot: true },
+  },
+  floor: "bare loop over fetch",
+  own: ["issueCard in a loop", "outbox: addAll and drain"],
+  panels: [{ name: "5 000 cards", starts: 1, rounds: 5, cards: 5_000 }],
+  growth: [{ name: "More cards", unit: "cards", x: [1e3, 1e4, 1e5], figures: ["time", "memory"] }],
+  packages: ["p-limit", "openapi-fetch"],
+  async open({ x, cards = x }) {
+    const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const run = async (name) => (await startModule(import.meta.url, [name, cards, baseUrl])).message;
+    return {
+      variants: Object.fromEntries(Object.keys(loops).map((name) => [name, () => run(name)])),
+      close: () => child.kill(),
+    };
+  },
+};
+
+function* listRows(count) {
+  const consents = { privacy: { version: "1" } };
+  for (let index = 0; index < count; index++)
+    yield {
+      userId: `user_${index}`,
+      body: { fieldValues: { name: "Anna" }, customer: { phone: `+48${600_000_000 + index}`, consents } },
+    };
+}
+
+/** Runs a function for each row, at most 32 at a time. */
+async function forEach(rows, issue) {
+  const iterator = rows[Symbol.iterator]();
+  const worker = async () => {
+    for (let next = iterator.next(); !next.done; next = iterator.next()) await issue(next.value);
+  };
+  await Promise.all(Array.from({ length: atATime }, worker));
+}
+
+async function loopOverFetch(rows, baseUrl) {
+  const url = `${baseUrl}/api/v1/templates/t/passes`;
+  await forEach(rows, async ({ userId, body }) => {
+    const headers = {
+      authorization: "Bearer k",
+      "content-type": "application/json",
+      "idempotency-key": userId,
+    };
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    if (response.status !== 201) throw new Error(`${userId}: status ${response.status}`);
+    return response.json();
+  });
+}
+
+async function loopWithLimit(rows, baseUrl) {
+  const { default: pLimit } = await import("p-limit");
+  const { default: createClient } = await import("openapi-fetch");
+  const client = createClient({ baseUrl: `${baseUrl}/api/v1` });
+  const params = { path: { templateId: "t" } };
+  await pLimit(atATime).map(rows, async ({ userId, body }) => {
+    const headers = { authorization: "Bearer k", "idempotency-key": userId };
+    const { data, response } = await client.POST("/templates/{templateId}/passes", { params, body, headers });
+    if (data === undefined) throw new Error(`${userId}: status ${response.status}`);
+  });
+}
+
+async function createClient(baseUrl) {
+  const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
+  return createIssuingClient({ baseUrl, apiKey: "k" });
+}
+
+async function loopOverIssueCard(rows, baseUrl) {
+  const client = await createClient(baseUrl);
+  await forEach(rows, ({ userId, body }) => client.issueCard("t", body, { userId }));
+}
+
+async function addAllAndDrain(rows, baseUrl) {
+  const { sqliteOutbox } = await import("@loyalty-cards/issuing-outbox");
+  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-outbox-"));
+  const client = await createClient(baseUrl);
+  const outbox = sqliteOutbox({ client, file: join(folder, "outbox.db") });
+  await outbox.addAll(toEntries(rows));
+  const { waiting, issued } = await outbox.drain({ concurrency: atATime });
+  if (waiting > 0) throw new Error(`${issued} issued, ${waiting} waiting`);
+  await outbox.close();
+  rmSync(folder, { recursive: true });
+}
+
+function* toEntries(rows) {
+  for (const { userId, body } of rows) yield { userId, template: "t", request: body };
+}
+
+async function main() {
+  const [name, cards, baseUrl] = process.argv.slice(2);
+  const stopTimers = startTimers();
+  await loops[name](listRows(Number(cards)), baseUrl);
+  const figures = stopTimers(cards);
+  const memory = process.resourceUsage().maxRSS / 1000;
+  process.send({ ...figures, memory }, () => process.exit());
+}
+// Not awaited, so that the subject can be imported.
+if (process.send !== undefined && process.argv[1] === file) main();

@@ -1,0 +1,41 @@
+/** A shop on one machine: the user and the card that is owed are saved in one transaction of a SQLite file. */
+// #region one-machine
+// sign-up.ts
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+
+export const outbox = sqliteOutbox({
+  client: createIssuingClient(), // reads LOYALTY_URL and LOYALTY_API_KEY
+  file: "shop.db",
+  onIssued({ userId, cardId }, database) {
+    database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId);
+  },
+});
+const columns = "id TEXT PRIMARY KEY, name TEXT, phone TEXT, card TEXT";
+await outbox.write((database) => database.exec(`CREATE TABLE IF NOT EXISTS users (${columns})`));
+outbox.work(); // issues what could not be issued at sign-up; on SIGTERM: await outbox.close()
+
+export async function signUp({ id, name, phone }: { id: string; name: string; phone: string }) {
+  const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
+  await outbox.write((database) => {
+    database.prepare("INSERT INTO users (id, name, phone) VALUES (?, ?, ?)").run(id, name, phone);
+    outbox.add(database, {
+      userId: id,
+      template: process.env.LOYALTY_TEMPLATE_ID ?? "",
+      request: { fieldValues: { name }, customer },
+    });
+  });
+  return outbox.issue(id, { deadlineMs: 5_000 }); // show the card if it is there; otherwise it follows
+}
+// #endregion
+
+// #region correction
+export async function correct({ id, name, phone }: { id: string; name: string; phone: string }) {
+  const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
+  await outbox.write((database) => {
+    database.prepare("UPDATE users SET name = ?, phone = ? WHERE id = ?").run(name, phone, id);
+    outbox.correct(database, id, { fieldValues: { name }, customer });
+  });
+  return outbox.issue(id, { deadlineMs: 5_000 });
+}
+// #endregion

@@ -1,0 +1,68 @@
+/** The steps of `issueCard` as separate functions: what the outbox uses of an issuing client. */
+
+/** `Symbol.for`, because the ESM and the CommonJS build are separate modules. */
+export const issuingSteps = Symbol.for("@loyalty-cards/issuing-client/steps");
+
+/** Marks the errors of the client, also of another installed copy of it. */
+export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
+
+/** A request that was validated. */
+export interface PreparedRequest {
+  templateId: string;
+  /** JSON: exactly the text that is sent. */
+  body: string;
+}
+
+/** Options of one call, as in `CallOptions` of the client. */
+export interface SendOptions {
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+  deadlineMs?: number | undefined;
+  /** Default 0. */
+  maxRetries?: number | undefined;
+  onResponse?: ((meta: { status: number; headers: Headers }) => void) | undefined;
+}
+
+/** The steps throw the errors of `issueCard`. */
+export interface IssuingSteps<Card> {
+  readonly baseUrl: string;
+  readonly idempotencyNamespace: string;
+  readonly clock: {
+    now(): number;
+    monotonicMs(): number;
+    after(ms: number, wake: () => void): () => void;
+  };
+  /** The client's default of `deadlineMs`. */
+  readonly deadlineMs: number;
+  /**
+   * Validates template and request, and returns what `issueCard` would send. A promise only when the template's schema returns one.
+   * @throws {IssuingError} `configuration` or `validation`.
+   */
+  prepare(
+    template: string | { readonly id: string },
+    request: unknown,
+  ): PreparedRequest | Promise<PreparedRequest>;
+  /**
+   * Derives the key as `issueCard` does, with the namespace of the client, synchronously.
+   * @returns the key, and the user id as text: `42`, `42n` and `"42"` are one user.
+   * @throws {IssuingError} `configuration`, also in a runtime without node:crypto.
+   */
+  deriveKey(input: { templateId: string; userId: string | number | bigint; keySuffix?: string }): {
+    userId: string;
+    idempotencyKey: string;
+  };
+  /** Sends a prepared request under a key. `firstAttemptAt` is in milliseconds since 1970. */
+  send(
+    request: PreparedRequest & { idempotencyKey: string; firstAttemptAt?: number },
+    options?: SendOptions,
+  ): Promise<Card>;
+}
+
+/** @throws {TypeError} for a value that is not a client of `createIssuingClient`. */
+export function readIssuingSteps<Card>(client: {
+  getCard(cardId: string): Promise<Card>;
+}): IssuingSteps<Card> {
+  const steps = (client as { [issuingSteps]?: IssuingSteps<Card> } | null | undefined)?.[issuingSteps];
+  if (steps !== undefined) return steps;
+  throw new TypeError("The outbox needs the client that createIssuingClient returned.");
+}

@@ -1,0 +1,181 @@
+/** Runs work in a transaction of pg or postgres.js: commits all of it or nothing, and survives a connection that is cut. */
+import { withSafeMessage } from "../reporting.ts";
+import type { PgTransaction, PostgresJsTransaction } from "./transaction.ts";
+
+/** The part of a client of `pg` 8 that `withPgTransaction` uses. */
+export interface PgPoolClient extends PgTransaction {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; command: string }>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  release(error?: Error | boolean): void;
+}
+
+/** The part of a `Pool` of `pg` 8 that `withPgTransaction` uses. The first signature lets TypeScript infer the type of the client. */
+export interface PgPool<Client> {
+  connect(): Promise<Client>;
+  connect(callback: (error: Error | undefined, client: Client | undefined) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  listenerCount(event: "error"): number;
+}
+
+/** The part of the `sql` of `postgres` 3 that `withPostgresJsTransaction` uses. */
+export interface PostgresJs<Transaction> {
+  begin(work: (transaction: Transaction) => Promise<unknown>): Promise<unknown>;
+  begin(options: string, work: (transaction: Transaction) => Promise<unknown>): Promise<unknown>;
+}
+
+/**
+ * Runs `work` in a transaction of `pg`: commits when it resolves, rolls back when it rejects.
+ *
+ * A connection that is cut, before, during or between queries, rejects the call and does not go back to the pool; the
+ * process goes on. A pool without a listener for `error` gets one that does nothing, because `pg` would otherwise end
+ * the process when a connection is cut that nothing uses.
+ *
+ * @param pool - a `Pool` of `pg` 8.
+ * @param work - gets the client on which `BEGIN` ran. Await every query; after `work` has ended the client is used by others.
+ * @returns what `work` resolved with, after `COMMIT`.
+ * @throws what `work` threw or rejected with, also when the rollback fails.
+ * @throws {Error} when `COMMIT` got no response (whether it took effect is unknown: call again, `markProcessed` finds
+ * out), and when PostgreSQL rolled back at `COMMIT` because `work` ignored a failed query.
+ * @example
+ * ```ts
+ * import { markProcessed, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
+ * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
+ * import pg from "pg";
+ *
+ * const pool = new pg.Pool();
+ * export const save = (event: BalanceChanged) =>
+ *   withPgTransaction(pool, async (transaction) => {
+ *     if (!(await markProcessed(transaction, event))) return; // processed before
+ *     const { balance, passId } = event.data;
+ *     await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
+ *   });
+ * ```
+ */
+export async function withPgTransaction<Client extends PgPoolClient, Result>(
+  pool: PgPool<Client>,
+  work: (transaction: Client) => PromiseLike<Result> | Result,
+): Promise<Result> {
+  if (pool.listenerCount("error") === 0) pool.on("error", () => {});
+  let connectionError: Error | undefined;
+  const onError = (error: Error) => {
+    connectionError ??= error;
+  };
+  // By callback: a new connection can be cut in the packet that completes it, which is before a promise continues.
+  const client = await new Promise<Client>((resolve, reject) =>
+    pool.connect((error, connected) => {
+      if (connected === undefined) return reject(error);
+      connected.on("error", onError); // while a client is in use, its pool does not listen
+      resolve(connected);
+    }),
+  );
+  let isCommitting = false;
+  try {
+    await client.query("BEGIN");
+    const result = await work(client);
+    isCommitting = true;
+    const { command } = await client.query("COMMIT");
+    if (command === "ROLLBACK") throw withSafeMessage(new Error(rolledBack));
+    return result;
+  } catch (error) {
+    await client.query("ROLLBACK").catch(onError);
+    throw isCommitting && connectionError !== undefined ? new Error(unknownCommit, { cause: error }) : error;
+  } finally {
+    client.removeListener("error", onError);
+    client.release(connectionError);
+  }
+}
+
+/**
+ * Runs `work` in a transaction of `postgres` (postgres.js): commits when it resolves, rolls back when it rejects.
+ *
+ * Use it in place of `sql.begin`: with postgres 3.4, a connection that is cut inside of `sql.begin` ends the process,
+ * blocks its place in the pool for good, or lets the rest of `work` run on the connection's next use, outside of any
+ * transaction. Here the call rejects at once, and queries of a transaction that has ended throw. The first query
+ * afterwards may fail with the error of the old connection; a retry succeeds.
+ *
+ * @param sql - what `postgres(url)` returned. Give it `fetch_types: false`: a connection that is cut while postgres.js
+ * reads the types ends the process too.
+ * @param work - gets what `sql.begin` passes to its callback. Await every query.
+ * @returns what `work` resolved with, after `COMMIT`.
+ * @throws what `work` threw or rejected with, also when the rollback fails; else why the transaction failed.
+ * @throws {Error} when `COMMIT` got no response: whether it took effect is unknown. Call again; `markProcessed` finds out.
+ * @example
+ * ```ts
+ * import { markProcessed, withPostgresJsTransaction } from "@loyalty-cards/webhook-inbox/postgres";
+ * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
+ * import postgres from "postgres";
+ *
+ * const sql = postgres();
+ * export const save = (event: BalanceChanged) =>
+ *   withPostgresJsTransaction(sql, async (transaction) => {
+ *     if (!(await markProcessed(transaction, event))) return; // processed before
+ *     const { balance, passId } = event.data;
+ *     await transaction`UPDATE users SET balance = ${balance} WHERE card = ${passId}`;
+ *   });
+ * ```
+ */
+export async function withPostgresJsTransaction<Transaction extends PostgresJsTransaction, Result>(
+  sql: PostgresJs<Transaction>,
+  work: (transaction: Transaction) => PromiseLike<Result> | Result,
+): Promise<Result> {
+  let outcome: { result: Result } | { error: unknown } | undefined;
+  let isCommitting = false;
+  let ended: Error | undefined;
+  const checkOpen = () => {
+    if (ended !== undefined) throw ended;
+  };
+  /** What postgres.js writes to a closed socket ends the process, so on a lost connection it must not go on to COMMIT or ROLLBACK. */
+  const proceed = (next: () => void) =>
+    // In a timer, because a close that is under way is known by then, and none comes before what is written from here.
+    setTimeout(() => {
+      if (ended === undefined) next();
+    }, 0);
+  try {
+    await sql.begin(async (transaction) => {
+      try {
+        outcome = { result: await work(guarded(transaction, checkOpen)) };
+        await new Promise<void>(proceed);
+        isCommitting = true;
+      } catch (error) {
+        outcome = { error };
+        await new Promise<void>(proceed);
+        throw error;
+      }
+    });
+    return (outcome as unknown as { result: Result }).result;
+  } catch (error) {
+    ended = new Error("The transaction has ended, so this query was not sent.", { cause: error });
+    if (outcome !== undefined && "error" in outcome) throw outcome.error;
+    throw isCommitting && isConnectionError(error) ? new Error(unknownCommit, { cause: error }) : error;
+  } finally {
+    ended ??= new Error(
+      "The transaction has ended, so this query was not sent: await every query inside of it.",
+    );
+  }
+}
+
+/** The same function or object, which calls `check` before each call, in savepoints too. */
+function guarded<Target extends object>(target: Target, check: () => void): Target {
+  return new Proxy(target, {
+    apply(call, self, values) {
+      check();
+      const passed = values.map((value) =>
+        typeof value === "function" ? (inner: object) => value(guarded(inner, check)) : value,
+      );
+      return Reflect.apply(call as () => unknown, self, passed);
+    },
+    get(owner, name) {
+      const value = Reflect.get(owner, name);
+      return typeof value === "function" ? guarded(value, check) : value;
+    },
+  });
+}
+
+/** Those of the socket and of postgres.js about it have an `errno`; those of PostgreSQL have none. */
+const isConnectionError = (error: unknown) => typeof error === "object" && error !== null && "errno" in error;
+
+const rolledBack =
+  "PostgreSQL rolled the transaction back at COMMIT: a query in it had failed, and its error was ignored.";
+const unknownCommit =
+  "COMMIT got no response: whether the transaction was committed is unknown. Run the work again if it finds out, as with markProcessed, which returns false when it was.";

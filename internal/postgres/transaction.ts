@@ -1,0 +1,120 @@
+/** One query through the client of the user's transaction: pg, postgres, Prisma, Drizzle or Kysely. */
+import { toHex } from "../format.ts";
+import { withSafeMessage } from "../reporting.ts";
+
+/** A transaction of `pg`: the client on which BEGIN ran. */
+export interface PgTransaction {
+  query(text: string, values: unknown[]): PromiseLike<{ rows: unknown[] }>;
+}
+
+/** A transaction of `postgres`: the argument of the callback of `sql.begin`. */
+export interface PostgresJsTransaction {
+  unsafe(text: string, values: never[]): PromiseLike<ArrayLike<unknown>>;
+}
+
+/** A transaction of Prisma: the argument of the callback of `$transaction`. */
+export interface PrismaTransaction {
+  $queryRawUnsafe<Result>(text: string, ...values: unknown[]): PromiseLike<Result>;
+}
+
+/** A transaction of Drizzle: the argument of the callback of `db.transaction`. */
+export interface DrizzleTransaction {
+  execute(text: string): PromiseLike<unknown>;
+  rollback(): never;
+}
+
+/** A transaction of Kysely: the argument of the callback of `db.transaction().execute`. */
+export interface KyselyTransaction {
+  readonly isTransaction: true;
+  executeQuery(query: never): PromiseLike<{ rows: unknown[] }>;
+}
+
+/** A transaction of pg, postgres, Prisma, Drizzle or Kysely. */
+export type PostgresTransaction =
+  | PgTransaction
+  | PostgresJsTransaction
+  | PrismaTransaction
+  | DrizzleTransaction
+  | KyselyTransaction;
+
+/** The same clients, in a transaction or not. */
+export type PostgresClient =
+  | Exclude<PostgresTransaction, DrizzleTransaction | KyselyTransaction>
+  | Pick<DrizzleTransaction, "execute">
+  | Pick<KyselyTransaction, "executeQuery">;
+
+/** Each `$1` must be followed by `::text`: a client that does not know the type could send another. */
+export async function queryRows(
+  client: PostgresClient,
+  text: string,
+  values: readonly (string | null)[],
+): Promise<ArrayLike<unknown>> {
+  if (hasMethod(client, "$queryRawUnsafe"))
+    return (client as PrismaTransaction).$queryRawUnsafe(text, ...values);
+  if (hasMethod(client, "executeQuery"))
+    return (await (client as KyselyTransaction).executeQuery(compileForKysely(text, values))).rows;
+  if (hasMethod(client, "unsafe"))
+    return (client as PostgresJsTransaction).unsafe(text, [...values] as never[]);
+  if (hasMethod(client, "query")) return (await (client as PgTransaction).query(text, [...values])).rows;
+  if (hasMethod(client, "execute"))
+    return toRows(await (client as DrizzleTransaction).execute(inlineForDrizzle(text, values)));
+  throw withSafeMessage(
+    new TypeError(
+      "This is not a transaction of pg, postgres, Prisma, Drizzle or Kysely: it has none of query, unsafe, $queryRawUnsafe, execute, executeQuery.",
+    ),
+  );
+}
+
+/**
+ * @param purpose `writes the effect of the event`: what else is written in the transaction, for the message.
+ * @param consequence what happens outside of it, for the message.
+ * @throws {TypeError} for a pool, a database or an idle client, where these can be recognized.
+ */
+export function requireTransaction(
+  client: PostgresTransaction,
+  purpose: string,
+  consequence: string,
+): PostgresTransaction {
+  const isPool = hasMethod(client, "begin") || hasMethod(client, "$connect") || "totalCount" in client;
+  const isIdle =
+    hasMethod(client, "getTransactionStatus") &&
+    (client as unknown as PgStatus).getTransactionStatus() === "I";
+  const isDrizzleOutside =
+    hasMethod(client, "execute") && hasMethod(client, "select") && !hasMethod(client, "rollback");
+  const isKyselyOutside =
+    hasMethod(client, "executeQuery") && (client as { isTransaction?: boolean }).isTransaction === false;
+  if (!isPool && !isIdle && !isDrizzleOutside && !isKyselyOutside) return client;
+  throw withSafeMessage(
+    new TypeError(
+      `This needs the transaction that ${purpose}, not a pool, a database or a client without BEGIN: ${consequence}.`,
+    ),
+  );
+}
+
+interface PgStatus {
+  getTransactionStatus(): string | null;
+}
+
+function hasMethod(client: object, name: string): boolean {
+  return typeof Reflect.get(client, name) === "function";
+}
+
+/** The result of Kysely's `CompiledQuery.raw`, without importing Kysely. */
+function compileForKysely(sql: string, parameters: readonly (string | null)[]): never {
+  const query = { kind: "RawNode", sqlFragments: [sql], parameters: [] };
+  return { sql, parameters, query, queryId: { queryId: "loyalty-cards" } } as never;
+}
+
+/** Without importing Drizzle only text can be executed: values are encoded as hexadecimal digits, which cannot end a literal. */
+function inlineForDrizzle(text: string, values: readonly (string | null)[]): string {
+  return text.replace(/\$(\d+)::text/g, (_whole, number: string) => {
+    const value = values[Number(number) - 1] ?? null;
+    if (value === null) return "NULL::text";
+    return `convert_from(decode('${toHex(new TextEncoder().encode(value))}', 'hex'), 'UTF8')`;
+  });
+}
+
+/** Drizzle returns a list with the driver `postgres`, and an object with `pg` and most others. */
+function toRows(result: unknown): ArrayLike<unknown> {
+  return Array.isArray(result) ? result : (result as { rows: unknown[] }).rows;
+}

@@ -1,0 +1,66 @@
+/** A server in a separate process, which a crash test kills and starts again. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+/** @param argument settings, passed as JSON; its port is where the program listens. The program prints a line when it does. */
+export function createRestartedProcess(
+  program: string,
+  argument: { port: number; [setting: string]: unknown },
+  maxRefusedStarts: number,
+) {
+  let child: ChildProcess | undefined;
+  let isEnding = false;
+  let isListening = false;
+  let crashes = 0;
+  let refusedStarts = 0;
+  let output = "";
+
+  /** @returns whether it listens. It exits, as expected, when Redis or PostgreSQL is unavailable at its start. */
+  function attemptStart(): Promise<boolean> {
+    const started = spawn(process.execPath, [program, JSON.stringify(argument)], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child = started;
+    isEnding = false;
+    output = "";
+    started.stderr.on("data", (chunk) => {
+      output += chunk;
+    });
+    return new Promise((resolve) => {
+      createInterface({ input: started.stdout }).once("line", () => {
+        isListening = true;
+        resolve(true);
+      });
+      started.once("exit", (code) => {
+        resolve(false);
+        const hadStarted = isListening;
+        isListening = false;
+        if (!hadStarted || isEnding) return;
+        crashes += 1; // no other failure may crash it
+        console.error(`a process exited with ${code}: ${output}`);
+      });
+    });
+  }
+
+  return {
+    port: argument.port,
+    /** How often it ended by itself. */
+    crashes: () => crashes,
+    refusedStarts: () => refusedStarts,
+    isListening: () => isListening,
+    async start(): Promise<void> {
+      while (!(await attemptStart())) {
+        refusedStarts += 1;
+        if (refusedStarts > maxRefusedStarts) throw new Error(`The process does not start: ${output}`);
+      }
+    },
+    async end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+      if (!isListening) return;
+      const exited = new Promise((resolve) => child?.once("exit", resolve));
+      isEnding = true;
+      isListening = false;
+      child?.kill(signal);
+      await exited;
+    },
+  };
+}

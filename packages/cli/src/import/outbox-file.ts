@@ -1,0 +1,212 @@
+/** The outbox of an import: adds the rows of the list to it, and records their results in the tables of the import. */
+import { basename } from "node:path";
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import {
+  type OutboxOutcome,
+  type OutboxState,
+  type SqliteDatabase,
+  type SqliteOutbox,
+  sqliteOutbox,
+} from "@loyalty-cards/issuing-outbox";
+import { CommandError } from "../command-error.ts";
+import { describeRejection } from "../error-message.ts";
+import type { Counts } from "./progress.ts";
+import { addedColumns, type SourceRecord } from "./records.ts";
+import type { RejectedRow } from "./result-files.ts";
+import type { ImportRow, ReadRow } from "./rows.ts";
+import { ImportTables, type RunDescription } from "./tables.ts";
+
+const renewalMs = 10_000;
+
+/** A row of the list with its request; or a rejected one, which is not sent. */
+export type ListRow = Pick<RejectedRow, "line" | "raw"> &
+  (
+    | (ImportRow & {
+        /** A person has found out that no card exists. */
+        isDecided: boolean;
+      })
+    | { userId?: never; code: string; reason: string }
+  );
+
+/** @param isRetry the record is one of the rejected rows. */
+export function toListRow(record: SourceRecord, { row, problems }: ReadRow, isRetry: boolean): ListRow {
+  const [addedLine, code] = addedColumns.map((name) => record.read(name));
+  // A row that is rejected again keeps its line in the first input.
+  const place = { line: Number(addedLine ?? record.line), raw: record.raw };
+  if (row !== undefined) return { ...place, ...row, isDecided: isRetry && !code };
+  const found = problems.filter(({ severity }) => severity === "problem");
+  const own = found.find((problem) => problem.code !== "decision-needed")?.code;
+  // A row that a person has to decide about keeps its code.
+  return { ...place, code: own ?? String(code), reason: found.map(({ message }) => message).join("; ") };
+}
+
+export interface OutboxFileOptions extends RunDescription {
+  client: IssuingClient;
+  path: string;
+  onOutcome: (outcome: OutboxOutcome) => void;
+  /** Called when the file does not belong to this run any more. */
+  onLost: (error: unknown) => void;
+}
+
+const mismatch = {
+  code: "idempotency-mismatch",
+  reason:
+    "The row has changed since it was sent, and its card was or may have been issued. Restore the row, or remove it.",
+};
+const unknownReason = "The row was sent, and its result is not known: a card may exist. Look in the console.";
+
+export class OutboxFile {
+  readonly outbox: SqliteOutbox;
+  /** The rows of this run that have a result. */
+  readonly counts: Counts = { issued: 0, replayed: 0, rejected: 0, unknown: 0 };
+  readonly #options: OutboxFileOptions;
+  #tables: ImportTables | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+
+  /** @throws {CommandError} for a file that is no outbox, or that of another service. */
+  constructor(options: OutboxFileOptions) {
+    this.#options = options;
+    try {
+      this.outbox = sqliteOutbox({
+        client: options.client,
+        file: options.path,
+        open: openSqlite,
+        onIssued: ({ userId, cardId }) => this.tables.recordIssued(userId, cardId),
+        onRejected: ({ userId, idempotencyKey, error }) =>
+          this.tables.record(userId, "rejected", error.code, describeRejection(error), idempotencyKey),
+        onOutcome: (outcome) => {
+          const { outcome: name } = outcome;
+          if (name === "issued" || name === "rejected" || name === "unknown") this.counts[name]++;
+          options.onOutcome(outcome);
+        },
+        log: () => {}, // what it says is in the progress and in the result
+      });
+    } catch (error) {
+      const { message, cause } = error as Error;
+      throw this.#createError(`cannot be used: ${cause instanceof Error ? `${cause.message}.` : message}`);
+    }
+  }
+
+  get tables(): ImportTables {
+    if (this.#tables === undefined) throw new Error("The outbox is not claimed.");
+    return this.#tables;
+  }
+
+  /** @throws {CommandError} for a file that another run uses, or that is of another list. */
+  async claim(): Promise<void> {
+    const tables = await this.outbox.write((database) => {
+      const opened = new ImportTables(database);
+      this.#requireNone(opened.claim(this.#options));
+      return opened;
+    });
+    this.#tables = tables;
+    const renew = async () => {
+      if (!(await this.outbox.write(() => tables.renew()))) this.#requireNone("in-use");
+    };
+    this.#renewal = setInterval(() => renew().catch(this.#options.onLost), renewalMs).unref();
+    await this.outbox.resume(); // a file that was moved is paused
+  }
+
+  #requireNone(conflict: ReturnType<ImportTables["claim"]>): void {
+    if (conflict === "in-use")
+      throw this.#createError("cannot be used: another run uses it. Wait for that run, or stop it.");
+    const difference = conflict === "source" ? "source or mapping" : conflict;
+    if (difference !== undefined)
+      throw this.#createError(
+        `is of a run with another ${difference}. Use what that run used, or another file with --outbox.`,
+      );
+  }
+
+  #createError(problem: string): CommandError {
+    return new CommandError(`${basename(this.#options.path)} ${problem}`);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#renewal);
+    await this.outbox.write(() => this.#tables?.release()).catch(() => {}); // the disk can be full
+    await this.outbox.close();
+  }
+
+  /** Whether the service can have received nothing of the file, and nothing is written of it. */
+  async isUnused(): Promise<boolean> {
+    const { issued, rejected, unknown, nextExpiryAt } = await this.outbox.count();
+    return (
+      issued + rejected + unknown === 0 && nextExpiryAt === undefined && this.tables.results.length === 0
+    );
+  }
+
+  /** Adds rows: those that were rejected before are sent again, and those that were edited before they were sent are replaced. */
+  async add(rows: readonly ListRow[]): Promise<void> {
+    const options = { template: this.#options.template };
+    const ends = await this.outbox.write((database) => rows.map((row) => this.#addRow(database, row)));
+    for (const [index, end] of ends.entries()) {
+      const userId = rows[index]?.userId ?? "";
+      if (end === "decided") await this.outbox.resolve(userId, { noCard: true }, options);
+      else if (end === "found") {
+        const entry = await this.outbox.get(userId, options);
+        await this.outbox.write(() => this.tables.recordIssued(userId, entry?.cardId));
+        this.counts.replayed++;
+      } else if (end !== "waiting") this.counts[end]++;
+    }
+  }
+
+  #addRow(database: SqliteDatabase, row: ListRow): keyof Counts | "waiting" | "decided" | "found" {
+    const { template } = this.#options;
+    const reject = (why: { code: string; reason: string }) => {
+      this.tables.putRejected({ line: row.line, raw: row.raw, ...why });
+      return "rejected" as const;
+    };
+    if (row.userId === undefined) return reject({ code: row.code, reason: row.reason });
+    const { userId, request } = row;
+    let state: OutboxState | "added";
+    try {
+      state = this.outbox.add(database, { userId, template, request });
+    } catch (error) {
+      if (!isIssuingError(error)) throw error;
+      return reject({ code: error.code, reason: describeRejection(error) });
+    }
+    const hash = this.tables.hash(request);
+    const known = state === "added" ? undefined : this.tables.find(userId);
+    const isEdited = (known?.hash ?? hash) !== hash;
+    const isDecided = state === "unknown" && row.isDecided;
+    const isSent = state === "rejected" || isDecided;
+    if (isSent || isEdited) {
+      database.exec("SAVEPOINT correction");
+      const correction = this.outbox.correct(database, userId, request, { template });
+      const isTaken = correction === "accepted" || (isSent && correction === "pending");
+      // What may have been received stays as it was.
+      database.exec(`${isTaken ? "" : "ROLLBACK TO correction; "}RELEASE correction`);
+      if (!isTaken) return reject(mismatch);
+    }
+    const stored = isSent || state === "added" ? "waiting" : state;
+    this.tables.put({ userId, line: row.line, state: stored, hash, raw: row.raw });
+    if (isDecided) return "decided";
+    if (stored !== "issued") return stored;
+    return known === undefined ? "found" : "replayed";
+  }
+
+  /** Takes rows out of the outbox that this run has not read, unless they may have been received. */
+  async removeOthers(): Promise<void> {
+    const options = { template: this.#options.template };
+    const remove = async ({ userId }: { userId: string }) => {
+      const entry = await this.outbox.get(userId, options);
+      if (entry?.firstAttemptAt !== undefined) return;
+      await this.outbox.forget(userId, options);
+      await this.outbox.write(() => this.tables.remove(userId));
+    };
+    for (const page of this.tables.readOthers()) await Promise.all(page.map(remove));
+  }
+
+  /** Counts the rows of this run again, as they are stored. */
+  async recount(): Promise<void> {
+    for await (const { userId, idempotencyKey, error } of this.outbox.list({ state: "unknown" })) {
+      const code = error?.code === "idempotency-expired" ? error.code : "unknown";
+      await this.outbox.write(() =>
+        this.tables.record(userId, "unknown", code, unknownReason, idempotencyKey),
+      );
+    }
+    const { waiting: _, issued, ...others } = this.tables.count();
+    Object.assign(this.counts, others, { issued: issued - this.counts.replayed });
+  }
+}

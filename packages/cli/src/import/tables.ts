@@ -1,0 +1,234 @@
+/** The import's own tables in the file of its outbox: which run uses the file, and what became of each row. */
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { getProcessId, isRunning } from "@loyalty-cards/internal/node-lock";
+import type { SqliteDatabase, SqliteStatement } from "@loyalty-cards/issuing-outbox";
+import type { IssuedRow, RejectedRow } from "./result-files.ts";
+
+/**
+ * `import_run` has one row. A process that does not renew its claim loses it at `until_at`; `results` are hashes of result files.
+ * `import_rows` has the valid rows by their user, and the others without one. Their contents are erased when the import is complete.
+ */
+const tables = `
+  CREATE TABLE IF NOT EXISTS import_run (id INTEGER PRIMARY KEY CHECK (id = 1), run INTEGER NOT NULL, hash_key TEXT NOT NULL,
+    source TEXT, template TEXT, process TEXT, until_at INTEGER, results TEXT NOT NULL DEFAULT '');
+  CREATE TABLE IF NOT EXISTS import_rows (user_id TEXT UNIQUE, run INTEGER NOT NULL, line INTEGER NOT NULL, state TEXT NOT NULL,
+    hash TEXT, raw TEXT, code TEXT, reason TEXT, key TEXT, card_id TEXT);
+  CREATE INDEX IF NOT EXISTS import_rejected ON import_rows (line) WHERE state IN ('rejected', 'unknown');`;
+
+const claimMs = 60_000;
+const pageSize = 1_000;
+
+type RowState = "waiting" | "issued" | "rejected" | "unknown";
+type Value = string | number | null;
+
+/** What the rows of a file have in common with those of its earlier runs. */
+export interface RunDescription {
+  template: string;
+  /** The list and its mapping. */
+  source: string;
+}
+
+interface RunRow extends Record<keyof RunDescription, string | null> {
+  run: number;
+  hash_key: string;
+  process: string | null;
+  until_at: number;
+}
+
+/** Everything that writes is called in a transaction of the outbox. */
+export class ImportTables {
+  readonly #database: SqliteDatabase;
+  readonly #process = `${getProcessId()}_${randomBytes(8).toString("hex")}`;
+  readonly #statements = new Map<string, SqliteStatement>();
+  #hashKey = "";
+  #run = 0;
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+    database.exec(tables);
+  }
+
+  /** Begins a run. @returns what prevents it: another run, or what is different from the earlier ones. */
+  claim(description: RunDescription): "in-use" | keyof RunDescription | undefined {
+    const hashKey = randomBytes(32).toString("base64url");
+    this.#execute(
+      "INSERT INTO import_run (id, run, hash_key) VALUES (1, 0, ?) ON CONFLICT DO NOTHING",
+      hashKey,
+    );
+    const [row] = this.#select<RunRow>("SELECT * FROM import_run");
+    if (row === undefined) return "in-use";
+    if (row.process !== null && row.until_at > Date.now() && isRunning(row.process) !== false)
+      return "in-use";
+    const { template, source } = description;
+    const own = { template: hashText(template), source: hashText(source) };
+    const isUsed = this.#select("SELECT 1 FROM import_rows WHERE user_id IS NOT NULL LIMIT 1").length > 0;
+    for (const name of ["template", "source"] as const) if (isUsed && row[name] !== own[name]) return name;
+    this.#run = row.run + 1;
+    this.#hashKey = row.hash_key;
+    this.#execute(
+      "UPDATE import_run SET run = ?, source = ?, template = ?, process = ?, until_at = ?",
+      ...[this.#run, own.source, own.template, this.#process, Date.now() + claimMs],
+    );
+    return undefined;
+  }
+
+  /** @returns false when the file belongs to another run. */
+  renew(): boolean {
+    const sql = "UPDATE import_run SET until_at = ? WHERE process = ?";
+    return this.#execute(sql, Date.now() + claimMs, this.#process) > 0;
+  }
+
+  release(): void {
+    this.#execute("UPDATE import_run SET process = NULL WHERE process = ?", this.#process);
+  }
+
+  /** By which a request is recognized that was edited. */
+  hash(request: object): string {
+    return createHmac("sha256", this.#hashKey).update(JSON.stringify(request)).digest("base64url");
+  }
+
+  /** @returns undefined when the user has no row; the hash is null when the import of the row is complete. */
+  find(userId: string): { hash: string | null } | undefined {
+    return this.#select<{ hash: string | null }>("SELECT hash FROM import_rows WHERE user_id = ?", userId)[0];
+  }
+
+  put(row: { userId: string; line: number; state: RowState; hash: string; raw: string }): void {
+    const { userId, line, state, hash, raw } = row;
+    this.#execute(
+      `INSERT INTO import_rows (user_id, run, line, state, hash, raw) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (user_id) DO UPDATE SET run = excluded.run, line = excluded.line, state = excluded.state, hash = excluded.hash,
+         raw = excluded.raw`,
+      ...[userId, this.#run, line, state, hash, state === "issued" ? null : raw],
+    );
+  }
+
+  /** A row that is not in the outbox. */
+  putRejected({ line, raw, code, reason }: Omit<RejectedRow, "key">): void {
+    this.#execute(
+      "INSERT INTO import_rows (run, line, state, raw, code, reason) VALUES (?, ?, 'rejected', ?, ?, ?)",
+      ...[this.#run, line, raw, code, toLine(reason)],
+    );
+  }
+
+  recordIssued(userId: string, cardId = ""): void {
+    const sql = "UPDATE import_rows SET state = 'issued', card_id = ?, raw = NULL WHERE user_id = ?";
+    this.#execute(sql, cardId, userId);
+  }
+
+  /** Why a row of the outbox has no card. */
+  record(userId: string, state: RowState, code: string, reason: string, key: string): void {
+    const sql = "UPDATE import_rows SET state = ?, code = ?, reason = ?, key = ? WHERE user_id = ?";
+    this.#execute(sql, state, code, toLine(reason), key, userId);
+  }
+
+  remove(userId: string): void {
+    this.#execute("DELETE FROM import_rows WHERE user_id = ?", userId);
+  }
+
+  count(): Record<RowState, number> {
+    return countRows(this.#database, "run = ?", this.#run);
+  }
+
+  /** Pages of the rows without a result that this run has not read. */
+  readOthers(): Generator<{ userId: string }[]> {
+    return this.#readPages(
+      `SELECT rowid AS id, user_id AS "userId" FROM import_rows
+       WHERE rowid > ? AND run < ? AND state = 'waiting' ORDER BY rowid LIMIT ?`,
+      this.#run,
+    );
+  }
+
+  /** Pages of the users who have a card. */
+  readIssued(): Generator<IssuedRow[]> {
+    return this.#readPages(
+      `SELECT rowid AS id, user_id AS "userId", card_id AS "cardId" FROM import_rows
+       WHERE rowid > ? AND run > ? AND card_id IS NOT NULL ORDER BY rowid LIMIT ?`,
+      0,
+    );
+  }
+
+  /** @param sql has three parameters: the id before the page, `run`, and the length of the page. */
+  *#readPages<Row>(sql: string, run: number): Generator<Row[]> {
+    for (let id = 0; ; ) {
+      const page = this.#select<Row & { id: number }>(sql, id, run, pageSize);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      yield page;
+      ({ id } = last);
+    }
+  }
+
+  /** Pages of the rows without a card, in the order of the list. */
+  *readRejected(): Generator<RejectedRow[]> {
+    for (let line = -1, id = -1; ; ) {
+      const page = this.#select<RejectedRow & { id: number }>(
+        `SELECT rowid AS id, line, raw, code, reason, coalesce(key, '') AS key FROM import_rows
+         WHERE state IN ('rejected', 'unknown') AND raw IS NOT NULL AND (line, rowid) > (?, ?) ORDER BY line, rowid LIMIT ?`,
+        ...[line, id, pageSize],
+      );
+      const last = page.at(-1);
+      if (last === undefined) return;
+      yield page;
+      ({ line, id } = last);
+    }
+  }
+
+  /** Whether the contents of a row without a card are only in the result file of an earlier run. */
+  hasErased(): boolean {
+    const sql = "SELECT 1 FROM import_rows WHERE state IN ('rejected', 'unknown') AND raw IS NULL LIMIT 1";
+    return this.#select(sql).length > 0;
+  }
+
+  /** @param isRetry this run has read the rejected rows only. */
+  removeEarlier(isRetry: boolean): void {
+    this.#execute(`DELETE FROM import_rows WHERE run < ? ${isRetry ? "AND user_id IS NULL" : ""}`, this.#run);
+  }
+
+  erase(): void {
+    this.#execute(
+      "UPDATE import_rows SET hash = NULL, raw = NULL, reason = NULL WHERE coalesce(hash, raw) IS NOT NULL",
+    );
+  }
+
+  get results(): string[] {
+    const [row] = this.#select<{ results: string }>("SELECT results FROM import_run");
+    return row?.results.split(" ").filter((hash) => hash !== "") ?? [];
+  }
+
+  /** Earlier ones stay: a process can be killed before the new file has its place. */
+  addResult(hash: string): void {
+    this.#execute("UPDATE import_run SET results = ?", [...this.results.slice(-7), hash].join(" "));
+  }
+
+  #execute(sql: string, ...values: Value[]): number {
+    return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  #select<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  #prepare(sql: string): SqliteStatement {
+    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+const hashText = (text: string) => createHash("sha256").update(text).digest("base64url");
+
+/** SQLite would end the text at a NUL character. */
+const toLine = (text: string) => text.replace(/[\s\p{Cc}]+/gu, " ");
+
+/** Counts rows, also while a run uses the file. @throws for a file without these tables. */
+export function countRows(
+  database: SqliteDatabase,
+  condition = "run > ?",
+  run = 0,
+): Record<RowState, number> {
+  const counts = { waiting: 0, issued: 0, rejected: 0, unknown: 0 };
+  const sql = `SELECT state, count(*) AS count FROM import_rows WHERE ${condition} GROUP BY state`;
+  for (const { state, count } of database.prepare(sql).all(run) as { state: RowState; count: number }[])
+    counts[state] = count;
+  return counts;
+}

@@ -1,0 +1,212 @@
+/** 409 and 423: retried while an earlier attempt with the same key may still be running, and final otherwise. */
+import { readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import { createMockService } from "@loyalty-cards/mock-server";
+import { describe, expect, it } from "vitest";
+import { createIssuingClient } from "../src/index.ts";
+import {
+  card,
+  catchIssuingError,
+  issueScripted,
+  json,
+  networkError,
+  type Script,
+  scripted,
+  signUp,
+  template,
+} from "./scripted.ts";
+import { createTestClock } from "./test-clock.ts";
+
+const statuses = [409, 423] as const;
+const issued = () => json(card, 201);
+const times = (count: number, script: () => Script) => Array.from({ length: count }, script);
+const lost = () => networkError("ECONNRESET");
+const toText = ({ outcome, retryable }: { outcome: string; retryable: boolean }) => `${outcome} ${retryable}`;
+
+describe.each(statuses)("a %i", (status) => {
+  const conflict = (headers = {}) => json({}, status, headers);
+
+  it("ends a call without an earlier attempt", async () => {
+    const { result, requests } = issueScripted([conflict(), issued()]);
+    const error = await catchIssuingError(result);
+    expect(error).toMatchObject({ code: "conflict", outcome: "rejected", retryable: false, attempts: 1 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each<[string, () => Script]>([
+    ["a connection that was lost", lost],
+    ["a 504 of a proxy", () => json({}, 504)],
+    ["half a body", () => new Response('{"id":"card_', { status: 201 })],
+  ])("is retried after %s, more often than maxRetries", async (_name, first) => {
+    const { result, requests } = issueScripted([first(), ...times(5, conflict), issued()]);
+    expect((await result).id).toBe(card.id);
+    expect(new Set(requests.map(({ headers }) => headers.get("idempotency-key")))).toEqual(
+      new Set(["order-1"]),
+    );
+    expect(requests).toHaveLength(7);
+  });
+
+  it.each<[string, () => Script]>([
+    ["a connection that was refused", () => networkError("ECONNREFUSED")],
+    ["a 429", () => json({}, 429)],
+  ])("ends a call after %s, which the service did not process", async (_name, first) => {
+    const error = await catchIssuingError(issueScripted([first(), conflict(), issued()]).result);
+    expect(error).toMatchObject({ code: "conflict", outcome: "rejected", retryable: false, attempts: 2 });
+  });
+
+  it("is retried when firstAttemptAt is before the call", async () => {
+    const { client, clock, requests } = scripted([...times(5, conflict), issued()]);
+    const options = { userId: 1, firstAttemptAt: clock.now() - 1 };
+    expect((await client.issueCard(template.id, signUp, options)).id).toBe(card.id);
+    expect(requests).toHaveLength(6);
+  });
+
+  it("ends a call whose firstAttemptAt is the time of the call", async () => {
+    const { client, clock } = scripted([conflict()]);
+    const call = client.issueCard(template.id, signUp, { userId: 1, firstAttemptAt: clock.now() });
+    expect(await catchIssuingError(call)).toMatchObject({
+      code: "conflict",
+      outcome: "rejected",
+      retryable: false,
+    });
+  });
+
+  it("is retried for both callers when one of them knows of an earlier attempt", async () => {
+    const { client, clock, requests } = scripted([conflict(), issued()]);
+    const results = await Promise.all([
+      client.issueCard(template.id, signUp, { userId: 1 }),
+      client.issueCard(template.id, signUp, { userId: 1, firstAttemptAt: clock.now() - 1 }),
+    ]);
+    expect(results.map(({ id }) => id)).toEqual([card.id, card.id]);
+    expect(requests).toHaveLength(2);
+  });
+
+  it("is not retried with maxRetries 0: its outcome is unknown, and the call may be repeated", async () => {
+    const { client, clock, requests } = scripted([conflict({ "retry-after": "3" })], { maxRetries: 0 });
+    const options = { userId: 1, firstAttemptAt: clock.now() - 1 };
+    const error = await catchIssuingError(client.issueCard(template.id, signUp, options));
+    expect(error).toMatchObject({
+      code: "conflict",
+      outcome: "unknown",
+      retryable: true,
+      retryAfterMs: 3_000,
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("does not count as one of maxRetries, and other failures do", async () => {
+    const script = [lost(), ...times(3, conflict), json({}, 503), conflict(), json({}, 503), issued()];
+    const { result } = issueScripted(script);
+    expect(await catchIssuingError(result)).toMatchObject({
+      code: "server",
+      attempts: 7,
+      outcome: "unknown",
+    });
+  });
+
+  it("is unknown and retryable at the deadline", async () => {
+    const clock = createTestClock();
+    const { client } = scripted([lost(), ...times(100, conflict)], {
+      clock,
+      random: () => 0.5,
+      onEvent: undefined,
+    });
+    const call = client.issueCard(template.id, signUp, { userId: 1, deadlineMs: 8_000 });
+    const error = await clock.runUntilEnd(catchIssuingError(call));
+    expect(error).toMatchObject({ code: "conflict", outcome: "unknown", retryable: true });
+    // 150, 300, 600, 1 200 and 2 400 ms; 2 500 ms more would pass the deadline.
+    expect([error.attempts, clock.monotonicMs()]).toEqual([7, 7_150]);
+  });
+
+  it("is retried after the time of Retry-After, and after at least 100 ms", async () => {
+    const { events, result } = issueScripted([
+      lost(),
+      conflict({ "retry-after": "2" }),
+      conflict({ "retry-after": "0" }),
+      conflict(),
+      issued(),
+    ]);
+    await result;
+    const pauses = events.flatMap((event) => (event.type === "retry" ? event.delayMs : []));
+    expect(pauses).toEqual([0, 2_000, 100, 100]);
+  });
+
+  it("ends the call when Retry-After passes the deadline", async () => {
+    const { result } = issueScripted([lost(), conflict({ "retry-after": "60" }), issued()]);
+    const error = await catchIssuingError(result);
+    expect(error).toMatchObject({
+      code: "conflict",
+      outcome: "unknown",
+      retryable: true,
+      retryAfterMs: 60_000,
+    });
+  });
+
+  it("takes no retry from the budget that the calls of a client share", async () => {
+    const { client, requests } = scripted([lost(), ...times(40, conflict), issued(), ...times(3, lost)], {
+      deadlineMs: Number.POSITIVE_INFINITY,
+    });
+    await client.issueCard(template.id, signUp, { userId: 1 });
+    expect(requests).toHaveLength(42);
+    const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 2 }));
+    expect(error.attempts).toBe(3);
+  });
+
+  it("ends a call without an idempotency key", async () => {
+    const { client } = scripted([lost(), conflict(), json({}, 200)]);
+    const error = await catchIssuingError(client.setConsent("card_1", { marketing: true }));
+    expect(error).toMatchObject({ code: "conflict", retryable: false, attempts: 2 });
+  });
+
+  it("has the same outcome in the step of the outbox as in issueCard", async () => {
+    const ends: string[] = [];
+    for (const earlierMs of [undefined, 0, 1]) {
+      const { client, clock } = scripted([conflict(), conflict()], { maxRetries: 0 });
+      const first = earlierMs === undefined ? {} : { firstAttemptAt: clock.now() - earlierMs };
+      const { send, prepare } = readIssuingSteps(client);
+      const prepared = await prepare(template.id, signUp);
+      const sent = await catchIssuingError(send({ ...prepared, idempotencyKey: "k", ...first }));
+      const issuedOne = client.issueCard(template.id, signUp, { userId: 1, ...first });
+      expect(toText(sent)).toBe(toText(await catchIssuingError(issuedOne)));
+      ends.push(toText(sent));
+    }
+    expect(ends).toEqual(["rejected false", "rejected false", "unknown true"]);
+  });
+});
+
+it.each([
+  ["loses the connection", "reset"],
+  ["does not respond", "hang"],
+] as const)(
+  "issues 1,000 cards for 1,000 sign-ups when the service %s, works for three seconds and responds 409 meanwhile",
+  async (_name, kind) => {
+    const clock = createTestClock();
+    const service = createMockService({ templates: [template], clock: { now: clock.now } });
+    service.faults.add({ phase: "before", kind: "in-progress", durationMs: 3_000 });
+    const conflicts = { count: 0 };
+    const client = createIssuingClient({
+      baseUrl: service.baseUrl,
+      apiKey: service.apiKeys.website,
+      clock,
+      fetch: (input, init) => service.fetch(new Request(input, init)),
+      timeoutMs: 1_000,
+      deadlineMs: 8_000,
+      onEvent(event) {
+        if (event.type === "retry" && event.reason === 409) conflicts.count += 1;
+      },
+    });
+    const join = async (user: number) => {
+      await new Promise<void>((resolve) => clock.after(user * 500, resolve));
+      const idempotencyKey = `user-${user}`;
+      service.faults.add({ phase: "after-commit", kind, times: 1, match: { idempotencyKey } });
+      return client.issueCard(template.id, signUp, { idempotencyKey });
+    };
+    const joins = Array.from({ length: 1_000 }, (_, user) => join(user));
+    const cards = await clock.runUntilEnd(Promise.all(joins));
+    const all = await service.fetch(new Request(`${service.baseUrl}/_mock/cards`));
+    expect([
+      new Set(cards.map(({ id }) => id)).size,
+      ((await all.json()) as { total: number }).total,
+    ]).toEqual([1_000, 1_000]);
+    expect(conflicts.count).toBeGreaterThan(1_000);
+  },
+);

@@ -1,0 +1,213 @@
+/** The steps of `issueCard` that the outbox uses: prepare a request, derive its key, send it. */
+import { type PreparedRequest, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import {
+  defineTemplate,
+  deriveIdempotencyKey,
+  type IssuingClientOptions,
+  type Template,
+  type UserId,
+} from "../src/index.ts";
+import { card, catchIssuingError, json, scripted, signUp, template } from "./scripted.ts";
+
+const openSteps = (
+  script: Parameters<typeof scripted>[0] = [],
+  options: Partial<IssuingClientOptions> = {},
+) => {
+  const run = scripted(script, options);
+  return { ...run, steps: readIssuingSteps(run.client) };
+};
+const toError = (call: () => unknown) => catchIssuingError((async () => call())());
+
+const transforming = defineTemplate(
+  template.id,
+  z.object({
+    name: z
+      .string()
+      .min(1)
+      .transform((name) => name.toUpperCase()),
+  }),
+);
+const asynchronous = defineTemplate(
+  template.id,
+  z.object({ name: z.string().refine(async (name) => name !== "taken") }),
+);
+
+const rejecting = defineTemplate(template.id, {
+  "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("x")) },
+});
+
+describe("readIssuingSteps", () => {
+  it("throws a TypeError for a value that createIssuingClient did not return", () => {
+    const { client } = scripted([]);
+    for (const value of [undefined, null, {}, { ...client }]) {
+      expect(() => readIssuingSteps(value as typeof client)).toThrow(TypeError);
+    }
+  });
+
+  it("returns the settings of the client, and adds no enumerable property to it", () => {
+    const { client, clock, steps } = openSteps([], { deadlineMs: 7_000, idempotencyNamespace: "staging" });
+    expect(steps).toMatchObject({ baseUrl: "https://cards.test", idempotencyNamespace: "staging" });
+    expect(steps.clock).toBe(clock);
+    expect(steps.deadlineMs).toBe(7_000);
+    expect(Object.getOwnPropertySymbols({ ...client })).toEqual([]);
+  });
+});
+
+describe("prepare", () => {
+  it.each([
+    ["of a template id", template.id],
+    ["of a template without a schema", defineTemplate(template.id)],
+    ["with the values of a synchronous schema", transforming],
+    ["with the values of an asynchronous schema", asynchronous],
+  ])("returns the body that issueCard sends: %s", async (_name, chosen) => {
+    const { client, steps, requests } = openSteps([json(card, 201)]);
+    const request = { ...signUp, customer: { ...signUp.customer, email: " ", name: "Żółw 🐢" } };
+    const prepared = await steps.prepare(chosen, request);
+    await client.issueCard(chosen as Template<{ name: string }>, request, { userId: 1 });
+    expect(prepared.templateId).toBe(template.id);
+    expect(prepared.body).toBe(await requests[0]?.text());
+    expect(prepared.body).not.toContain("email");
+  });
+
+  it("returns a promise only when the schema returns one", async () => {
+    const { steps } = openSteps();
+    const prepared = steps.prepare(transforming, signUp);
+    expect((prepared as PreparedRequest).body).toContain("ANNA");
+    expect(steps.prepare(asynchronous, signUp)).toBeInstanceOf(Promise);
+  });
+
+  it.each([
+    ["an empty template id", "", signUp],
+    ["no customer", template.id, {}],
+    ["no privacy version", template.id, { customer: { consents: {} } }],
+    ["a phone that is a number", template.id, { customer: { ...signUp.customer, phone: 48600100200 } }],
+    ["a field value that JSON would change", template.id, { ...signUp, fieldValues: { name: true } }],
+    ["a value that a synchronous schema rejects", transforming, { ...signUp, fieldValues: { name: "" } }],
+    [
+      "a value that an asynchronous schema rejects",
+      asynchronous,
+      { ...signUp, fieldValues: { name: "taken" } },
+    ],
+    [
+      "a schema that throws",
+      defineTemplate(
+        "t",
+        z.any().refine(() => {
+          throw new Error("x");
+        }),
+      ),
+      signUp,
+    ],
+    ["a schema whose promise rejects", rejecting, signUp],
+  ])("reports the error of issueCard for %s", async (_name, chosen, request) => {
+    const { client, steps, requests } = openSteps();
+    const prepared = await toError(() => steps.prepare(chosen, request));
+    const issued = await toError(() => client.issueCard(chosen, request as typeof signUp, { userId: 1 }));
+    expect(prepared.message).toBe(issued.message);
+    expect(prepared).toMatchObject({ code: issued.code, outcome: "not-sent", fields: issued.fields });
+    expect(requests).toHaveLength(0);
+  });
+});
+
+describe("deriveKey", () => {
+  it.each([
+    [42, "42"],
+    [42n, "42"],
+    ["42", "42"],
+    [0, "0"],
+    [2n ** 80n, String(2n ** 80n)],
+    ["żółw-🐢", "żółw-🐢"],
+  ] as [UserId, string][])(
+    "derives the key of deriveIdempotencyKey for %s, and returns the id as text",
+    async (userId, text) => {
+      for (const namespace of ["", "staging"]) {
+        const { steps } = openSteps([], { idempotencyNamespace: namespace });
+        for (const suffix of [{}, { keySuffix: "second" }]) {
+          const input = { templateId: template.id, userId, ...suffix };
+          expect(steps.deriveKey(input)).toEqual({
+            userId: text,
+            idempotencyKey: await deriveIdempotencyKey({ ...input, namespace }),
+          });
+        }
+      }
+    },
+  );
+
+  it.each([
+    { templateId: "", userId: 1 },
+    { templateId: template.id, userId: "" },
+    { templateId: template.id, userId: 0.5 },
+    { templateId: template.id, userId: 1, keySuffix: undefined as never },
+    { templateId: template.id, userId: "\ud800" },
+  ])("reports the error of deriveIdempotencyKey for %j", async (input) => {
+    const error = await toError(() => openSteps().steps.deriveKey(input));
+    expect(error.message).toBe((await catchIssuingError(deriveIdempotencyKey(input))).message);
+    expect(error.code).toBe("configuration");
+  });
+
+  it("throws in a runtime without node:crypto", async () => {
+    const { getBuiltinModule } = process;
+    onTestFinished(() => {
+      process.getBuiltinModule = getBuiltinModule;
+    });
+    process.getBuiltinModule = (() => undefined) as typeof getBuiltinModule;
+    const error = await toError(() => openSteps().steps.deriveKey({ templateId: "t", userId: 1 }));
+    expect(error).toMatchObject({ code: "configuration", message: expect.stringContaining("node:crypto") });
+  });
+});
+
+describe("send", () => {
+  const prepared = (body: string) => ({ templateId: template.id, body, idempotencyKey: "order-1" });
+
+  it("sends the body byte for byte, with the key", async () => {
+    const { steps, requests } = openSteps([json(card, 201)]);
+    const body = `{ "fieldValues": {}, "customer": { "name": "Żółw 🐢", "consents": { "privacy": { "version": "1" } } } }\n`;
+    expect(await steps.send(prepared(body))).toEqual(card);
+    const [request] = requests;
+    expect(await request?.text()).toBe(body);
+    expect(request?.headers.get("idempotency-key")).toBe("order-1");
+    expect(request?.url).toBe(`https://cards.test/api/v1/templates/${template.id}/passes`);
+  });
+
+  it("does not retry, unless maxRetries says so", async () => {
+    const { steps, requests } = openSteps([json({}, 503), json({}, 503), json(card, 201)]);
+    const error = await catchIssuingError(steps.send(prepared("{}")));
+    expect(error).toMatchObject({ code: "server", outcome: "unknown", retryable: true, attempts: 1 });
+    await steps.send(prepared("{}"), { maxRetries: 1 });
+    expect(requests).toHaveLength(3);
+  });
+
+  it("sends nothing for a key whose first attempt was 24 hours ago", async () => {
+    const { steps, clock, requests } = openSteps();
+    const firstAttemptAt = clock.now() - 24 * 3_600_000;
+    const error = await catchIssuingError(steps.send({ ...prepared("{}"), firstAttemptAt }));
+    expect(error).toMatchObject({ code: "idempotency-expired", idempotencyKey: "order-1" });
+    expect(requests).toHaveLength(0);
+  });
+
+  it("sends nothing when the signal is aborted already", async () => {
+    const { steps, requests } = openSteps();
+    const reason = new Error("the process ends");
+    await expect(steps.send(prepared("{}"), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(requests).toHaveLength(0);
+  });
+
+  it("shares the request of a running issueCard with the same key", async () => {
+    const { client, steps, requests } = openSteps([json(card, 201)]);
+    const { body } = await steps.prepare(template.id, signUp);
+    const [sent, issued] = await Promise.all([
+      steps.send(prepared(body)),
+      client.issueCard(template.id, signUp, { idempotencyKey: "order-1" }),
+    ]);
+    expect(requests).toHaveLength(1);
+    expect(sent).toEqual(issued);
+  });
+
+  it("emits fields-differ for a card with other values than those of the body", async () => {
+    const { steps, events } = openSteps([json({ ...card, fieldValues: { name: "Eve" } }, 201)]);
+    await steps.send({ ...(await steps.prepare(template.id, signUp)), idempotencyKey: "order-1" });
+    expect(events).toContainEqual(expect.objectContaining({ type: "fields-differ", fieldKeys: ["name"] }));
+  });
+});

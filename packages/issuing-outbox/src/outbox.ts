@@ -1,0 +1,123 @@
+/** What an outbox does, whatever its database: the public methods and their documentation. */
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import type { Card, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
+import type { Resolution } from "./changes.ts";
+import type {
+  KnownCard,
+  OutboxCounts,
+  OutboxEntry,
+  OutboxEntryError,
+  OutboxState,
+  OwedCard,
+} from "./entry.ts";
+import type { ReportOptions } from "./report.ts";
+import type { WorkOptions } from "./worker.ts";
+
+/** Options of both outboxes. */
+export interface OutboxOptions<Transaction> extends ReportOptions {
+  /** From `createIssuingClient`. Its `baseUrl` and `idempotencyNamespace` must be the same in every process. */
+  client: IssuingClient;
+  /**
+   * Called once a card is issued, in the transaction that records it: store `entry.cardId` with your user. If it throws, the card is
+   * recorded all the same, and the call is repeated with growing pauses.
+   */
+  onIssued?: (entry: OutboxEntry & { cardId: string }, transaction: Transaction) => unknown;
+  /** Called when the service rejects the form, in the transaction that records it. `entry.error` says what to correct. */
+  onRejected?: (entry: OutboxEntry & { error: OutboxEntryError }, transaction: Transaction) => unknown;
+  /** How long the forms of rejected and unknown entries are stored, in days. Default 30. */
+  retentionDays?: number;
+  /** What only tests set. `clock` is by default the client's. */
+  testing?: { clock?: IssuingSteps<Card>["clock"]; random?: () => number };
+}
+
+/** The template, for users who have entries of several. */
+export interface TemplateOption {
+  template?: string | { readonly id: string };
+}
+
+export interface IssueOptions extends TemplateOption {
+  /** How long the visitor waits, in milliseconds. Default: the client's `deadlineMs`. */
+  deadlineMs?: number;
+  /** Ends the wait, which then rejects with `signal.reason`. The card is issued all the same. */
+  signal?: AbortSignal;
+}
+
+/** When a drain ends, and what it reports. */
+export interface DrainOptions extends Omit<WorkOptions, "pollMs"> {
+  /** Begins no request after this time, in milliseconds. */
+  maxMs?: number;
+  /** Begins at most so many requests. */
+  maxEntries?: number;
+  /** Called at most ten times in a second, at least once a second, and at the end. The counts include what this call has done. */
+  onProgress?: (counts: OutboxCounts) => void;
+  /** Begins no request after it is aborted. */
+  signal?: AbortSignal;
+}
+
+/** Which entries `list` returns. */
+export interface ListOptions {
+  state?: OutboxState;
+  /** Default: all. */
+  limit?: number;
+  /** Begins after this entry, the last one of an earlier list. */
+  after?: Pick<OutboxEntry, "userId" | "template">;
+}
+
+/** A running worker. */
+export interface OutboxWorker extends AsyncDisposable {
+  /** Begins no request and waits for the running ones, `graceMs` at most (default 10 000): then they are aborted, and tried again later. */
+  stop(options?: { graceMs?: number }): Promise<void>;
+}
+
+/** What `add` takes: a card that is owed, or a user who has one. */
+export type EntryInput = OwedCard<unknown> | KnownCard;
+
+/** The methods that are the same for SQLite and PostgreSQL. */
+export interface Outbox extends AsyncDisposable {
+  /**
+   * Adds entries in transactions of its own, 200 at a time, after those of `add` in the order of sending: for lists of any length.
+   * @returns how many were added, and how many users had an entry already or were forgotten.
+   * @throws {TypeError} {IssuingError} for the first invalid entry. Those before it may be added: call it again with the whole list.
+   */
+  addAll(
+    entries: Iterable<EntryInput> | AsyncIterable<EntryInput>,
+  ): Promise<{ added: number; known: number }>;
+  /**
+   * Issues the card of an entry now, for a handler that wants to show it. It tries again within the deadline. While the service is
+   * paused it sends nothing, and the entry is `waiting`: a worker issues the card later.
+   * @returns the entry, with the card when this call issued it.
+   * @throws {TypeError} when no committed entry exists: call it after the transaction of `add`.
+   */
+  issue(userId: UserId, options?: IssueOptions): Promise<OutboxEntry & { card?: Card }>;
+  /** Starts a worker, which issues cards until it is stopped. */
+  work(options?: WorkOptions): OutboxWorker;
+  /**
+   * Issues cards until nothing is due: for cron jobs, serverless functions and long lists. It waits for entries that are due within ten
+   * seconds; a longer pause ends it, and `paused` says why.
+   */
+  drain(options?: DrainOptions): Promise<OutboxCounts>;
+  /** Decides an entry that is `unknown`: the card that exists, or that none does, which sends the form again. */
+  resolve(userId: UserId, resolution: Resolution, options?: TemplateOption): Promise<OutboxEntry>;
+  /** Makes an entry due now; a rejected form is sent again. @throws {TypeError} for an entry that is `unknown`. */
+  retry(userId: UserId, options?: TemplateOption): Promise<OutboxEntry>;
+  /**
+   * Erases a user. If a request may have been received, a hash of the key stays for `retentionDays`, `add` of the user is refused
+   * meanwhile, and a card that still arrives is reported as `forgotten-card`.
+   * @returns false when there is no entry.
+   */
+  forget(userId: UserId, options?: TemplateOption): Promise<boolean>;
+  /**
+   * Ends the pause of a copied file or a restored database. When the copy is older than 23 hours, waiting entries become `unknown`,
+   * because they may have been sent since; `resend` says that they were not.
+   * @returns how many entries became `unknown`.
+   */
+  resume(options?: { resend?: boolean }): Promise<number>;
+  get(userId: UserId, options?: TemplateOption): Promise<OutboxEntry | undefined>;
+  /** Entries in the order in which they were added. */
+  list(options?: ListOptions): AsyncIterable<OutboxEntry>;
+  count(): Promise<OutboxCounts>;
+  /** The user of a card, for handlers of webhooks. */
+  findUser(cardId: string): Promise<string | undefined>;
+  /** Stops the workers, and closes what the outbox opened. */
+  close(options?: { graceMs?: number }): Promise<void>;
+}

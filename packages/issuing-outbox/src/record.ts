@@ -1,0 +1,315 @@
+/** Recording how an attempt ended, with the callback of the user in the same transaction. */
+import { work } from "./add.ts";
+import type { OutboxEntry, OutboxEntryError } from "./entry.ts";
+import { type LeasedEntry, releaseLanes } from "./lease.ts";
+import { hashContacts } from "./node.ts";
+import { type EntryRow, entryColumns, readEntryRow, toEntry } from "./rows.ts";
+import type { Settings } from "./settings.ts";
+import { callBack, formatList, formatRows, getNow, type Operation, query, toNumber } from "./statement.ts";
+import { isStillRunning, maxRunningMs, type Verdict } from "./verdict.ts";
+
+/** What recording needs to know of its outbox. */
+export interface Recorder {
+  settings: Settings;
+  /** The key of a correction. */
+  deriveKey(entry: EntryRow, keySuffix: string): string;
+  /** Undefined: the option is not set, and nothing is to be delivered. */
+  onIssued: Callback | undefined;
+  onRejected: Callback | undefined;
+  random: () => number;
+}
+
+type Callback = (entry: OutboxEntry, transaction: never) => unknown;
+
+const backoff = { initialMs: 1_000, maxMs: 15 * 60_000 };
+
+/** Between three quarters and all of the pause, so that entries that failed together are not tried together. */
+export function getBackoffMs(failures: number, random: () => number): number {
+  const { initialMs, maxMs } = backoff;
+  return Math.round(Math.min(maxMs, initialMs * 2 ** Math.min(failures - 1, 20)) * (0.75 + random() / 4));
+}
+
+/** The entry of an id, locked until the end of the transaction. */
+export function* selectEntry(id: number): Operation<EntryRow | undefined> {
+  const [row] = yield* query(
+    `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+     WHERE e.id = $1::text::bigint FOR UPDATE OF e`,
+    id,
+  );
+  return row === undefined ? undefined : readEntryRow(row);
+}
+
+export type IssuedResult = "issued" | "issued-before" | "another-card" | "forgotten";
+
+/** A card, and the entry as it was leased, or as a person resolves it. */
+export interface IssuedCard {
+  entry: EntryRow;
+  cardId: string;
+  publicUrl?: string;
+}
+
+/**
+ * Records cards, also of entries whose lease was lost meanwhile.
+ * @param isDelivering whether the callbacks run in this transaction. If not, they are due later.
+ * @returns a result for each card.
+ */
+export function* recordCards(
+  recorder: Recorder,
+  cards: readonly IssuedCard[],
+  isDelivering: boolean,
+): Operation<IssuedResult[]> {
+  const { onIssued } = recorder;
+  const nowMs = yield* getNow();
+  const isDelivered = onIssued === undefined || isDelivering;
+  const values = [Number(isDelivered), isDelivered ? null : work.callback];
+  const dueAtMs = nowMs + (isDelivered ? 0 : getBackoffMs(1, recorder.random));
+  const update = (rows: readonly IssuedCard[], condition: string) =>
+    query(
+      `WITH issued (id, lease, card_id, public_url) AS (VALUES ${formatRows(issuedTypes, rows.length, 4)})
+       UPDATE issuing_outbox_entries SET state = 'issued', card_id = issued.card_id, public_url = issued.public_url,
+         is_delivered = $1::text::integer, work = $2::text::integer, due_at = $3::text::bigint, deliveries = 1, lease = NULL,
+         blocked_by = NULL, error_code = NULL, ended_at = $4::text::bigint
+       FROM issued WHERE ${table}.id = issued.id AND ${table}.card_id IS NULL ${condition} RETURNING ${table}.id, ${table}.card_id`,
+      ...[...values, dueAtMs, nowMs],
+      ...rows.flatMap(({ entry, cardId, publicUrl = null }) => [
+        entry.id,
+        entry.lease ?? "",
+        cardId,
+        publicUrl,
+      ]),
+    );
+  const updated = yield* update(cards, `AND ${table}.lease = issued.lease`);
+  const own = new Map(updated.map((row) => [toNumber(row["id"]), row["card_id"]]));
+  const results: IssuedResult[] = [];
+  for (const card of cards) {
+    const { id, userId, template } = card.entry;
+    if (own.get(id) === card.cardId) {
+      own.delete(id); // two attempts at one entry can end together
+      results.push("issued");
+      continue;
+    }
+    const row = yield* selectEntry(id);
+    const isKnown = row?.userId === userId && row.template === template; // SQLite gives a free id to another entry
+    if (!isKnown) results.push("forgotten");
+    else if (row.cardId !== undefined)
+      results.push(row.cardId === card.cardId ? "issued-before" : "another-card");
+    else {
+      yield* update([card], "");
+      results.push("issued");
+    }
+  }
+  yield* releaseLanes(
+    cards.map(({ entry }) => entry),
+    nowMs,
+  );
+  const issued = cards.filter((_, index) => results[index] === "issued");
+  if (issued.length > 0)
+    yield* query(
+      `DELETE FROM issuing_outbox_requests WHERE id IN (${formatList("bigint", issued.length, 1)})`,
+      ...issued.map(({ entry }) => entry.id),
+    );
+  if (onIssued === undefined || !isDelivering) return results;
+  for (const { entry, cardId, publicUrl } of issued) {
+    const delivered = { ...entry, state: "issued", isDelivered: true, errorCode: undefined } as const;
+    const issuedEntry = toEntry({ ...delivered, cardId, publicUrl });
+    yield* callBack((transaction) => onIssued(issuedEntry, transaction));
+  }
+  return results;
+}
+
+const table = "issuing_outbox_entries";
+const issuedTypes = ["bigint", "text", "text", "text"];
+
+export type FailureResult = "recorded" | "corrected" | "lease-lost";
+
+/** Records that an attempt did not issue the card. A correction that waited for the response is applied. */
+export function* recordFailure(
+  recorder: Recorder,
+  leased: LeasedEntry,
+  verdict: Exclude<Verdict, { type: "issued" }>,
+  isDelivering: boolean,
+): Operation<{ result: FailureResult; retryInMs?: number }> {
+  const row = yield* selectEntry(leased.id);
+  const nowMs = yield* getNow();
+  yield* releaseLanes([leased], nowMs);
+  if (row === undefined || row.lease !== leased.lease) return { result: "lease-lost" };
+  if (verdict.type === "unknown") {
+    yield* endEntry(row.id, "unknown", verdict.code, nowMs);
+    return { result: "recorded" };
+  }
+  if (verdict.type === "rejected") {
+    if (row.nextBody === undefined) {
+      yield* recordRejection(
+        recorder,
+        { ...row, ...timesBefore(leased) },
+        verdict.error,
+        isDelivering,
+        nowMs,
+      );
+      return { result: "recorded" };
+    }
+    if (!isStillRunning(leased, nowMs)) {
+      yield* applyCorrection(recorder, row, verdict.code === "validation", nowMs);
+      return { result: "corrected" };
+    }
+    // The older attempt may still issue the card: the same request is sent again when that is over.
+    const dueAtMs = (leased.lastAttemptAtMs ?? nowMs) + maxRunningMs;
+    yield* waitUntil(row.id, timesBefore(leased), dueAtMs, verdict.code);
+    return { result: "recorded", retryInMs: dueAtMs - nowMs };
+  }
+  const times = verdict.isReceived
+    ? { firstAttemptAtMs: leased.firstAttemptAtMs ?? leased.leasedAtMs, lastAttemptAtMs: leased.leasedAtMs }
+    : timesBefore(leased);
+  const isNeverReceived = times.firstAttemptAtMs === undefined;
+  if (isNeverReceived && row.nextBody !== undefined) {
+    yield* replaceRequest(recorder, row, row.nextBody);
+  }
+  const retryInMs = verdict.pause === "unauthorized" ? 0 : getBackoffMs(row.attempts, recorder.random);
+  yield* waitUntil(row.id, times, nowMs + retryInMs, verdict.code);
+  return { result: "recorded", retryInMs };
+}
+
+type Times = Pick<EntryRow, "firstAttemptAtMs" | "lastAttemptAtMs">;
+
+/** The instants before an attempt that the service has not processed. */
+const timesBefore = ({ firstAttemptAtMs, lastAttemptAtMs }: LeasedEntry): Times => ({
+  firstAttemptAtMs,
+  lastAttemptAtMs,
+});
+
+function* waitUntil(
+  id: number,
+  { firstAttemptAtMs, lastAttemptAtMs }: Times,
+  dueAtMs: number,
+  code: string,
+): Operation<void> {
+  yield* query(
+    `UPDATE issuing_outbox_entries SET lease = NULL, work = $1::text::integer, due_at = $2::text::bigint, error_code = $3::text,
+       first_attempt_at = $4::text::bigint, last_attempt_at = $5::text::bigint WHERE id = $6::text::bigint`,
+    ...[firstAttemptAtMs === undefined ? work.first : work.resend, dueAtMs, code],
+    ...[firstAttemptAtMs ?? null, lastAttemptAtMs ?? null, id],
+  );
+}
+
+function* endEntry(id: number, state: "rejected" | "unknown", code: string, nowMs: number): Operation<void> {
+  yield* query(
+    `UPDATE issuing_outbox_entries SET state = $1::text, error_code = $2::text, ended_at = $3::text::bigint, work = NULL, lease = NULL
+     WHERE id = $4::text::bigint`,
+    ...[state, code, nowMs, id],
+  );
+}
+
+/** Text of the service. No database stores a NUL in text. */
+const toStorable = (text: string) => text.replaceAll("\0", "");
+
+function* recordRejection(
+  recorder: Recorder,
+  row: EntryRow,
+  error: OutboxEntryError,
+  isDelivering: boolean,
+  nowMs: number,
+): Operation<void> {
+  const { onRejected } = recorder;
+  const isDelivered = onRejected === undefined || isDelivering;
+  yield* endEntry(row.id, "rejected", error.code, nowMs);
+  yield* query(
+    `UPDATE issuing_outbox_entries SET is_delivered = $1::text::integer, work = $2::text::integer, due_at = $3::text::bigint,
+       deliveries = 1, first_attempt_at = $4::text::bigint, last_attempt_at = $5::text::bigint WHERE id = $6::text::bigint`,
+    ...[Number(isDelivered), isDelivered ? null : work.callback],
+    nowMs + (isDelivered ? 0 : getBackoffMs(1, recorder.random)),
+    ...[row.firstAttemptAtMs ?? null, row.lastAttemptAtMs ?? null, row.id],
+  );
+  yield* query(
+    `UPDATE issuing_outbox_requests SET message = $1::text, user_message = $2::text, fields = $3::text
+     WHERE id = $4::text::bigint`,
+    ...[toStorable(error.message), toStorable(error.userMessage), JSON.stringify(error.fields), row.id],
+  );
+  if (onRejected === undefined || !isDelivering) return;
+  const { code, message, userMessage, fields } = error;
+  const entry = toEntry({
+    ...row,
+    state: "rejected",
+    isDelivered: true,
+    errorCode: code,
+    message,
+    userMessage,
+    fields,
+  });
+  yield* callBack((transaction) => onRejected(entry, transaction));
+}
+
+/** Sends the corrected form next. @param hasNewKey after a 422, which the service may have stored under the old key. */
+export function* applyCorrection(
+  recorder: Recorder,
+  row: EntryRow,
+  hasNewKey: boolean,
+  nowMs: number,
+): Operation<void> {
+  if (row.nextBody !== undefined) yield* replaceRequest(recorder, row, row.nextBody);
+  const keySuffix = hasNewKey ? getNextSuffix(row.keySuffix) : row.keySuffix;
+  const key = hasNewKey ? recorder.deriveKey(row, keySuffix) : row.idempotencyKey;
+  yield* query(
+    `UPDATE issuing_outbox_entries SET state = 'waiting', work = ${work.first}, due_at = $1::text::bigint, lease = NULL,
+       idempotency_key = $2::text, key_suffix = $3::text, first_attempt_at = NULL, last_attempt_at = NULL, error_code = NULL,
+       is_delivered = NULL, ended_at = NULL WHERE id = $4::text::bigint`,
+    ...[nowMs, key, keySuffix, row.id],
+  );
+}
+
+/** The same for the same correction, also in a restored copy. */
+function getNextSuffix(suffix: string): string {
+  const [, base = suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(suffix) ?? [];
+  return `${base}~${Number(number) + 1}`;
+}
+
+export function* replaceRequest({ settings }: Recorder, { id }: EntryRow, body: string): Operation<void> {
+  const { phone, email } = hashContacts(settings.contactKey, body);
+  yield* query(
+    `UPDATE issuing_outbox_requests SET body = $1::text, next_body = NULL, phone = $2::text, email = $3::text, message = NULL,
+       user_message = NULL, fields = NULL WHERE id = $4::text::bigint`,
+    ...[body, phone, email, id],
+  );
+}
+
+/** Makes entries as they were before their lease, when they are not sent after all. A correction that came meanwhile is applied. */
+export function* returnUnsent(recorder: Recorder, entries: readonly LeasedEntry[]): Operation<void> {
+  for (const { id, lease, work: due, dueAtMs, firstAttemptAtMs, lastAttemptAtMs } of entries) {
+    const row = yield* selectEntry(id);
+    if (row?.lease !== lease) continue;
+    const isRequest = due !== work.callback;
+    if (isRequest && firstAttemptAtMs === undefined && row.nextBody !== undefined)
+      yield* replaceRequest(recorder, row, row.nextBody);
+    yield* query(
+      `UPDATE issuing_outbox_entries SET lease = NULL, work = $1::text::integer, due_at = $2::text::bigint,
+         ${isRequest ? "attempts = attempts - 1" : "deliveries = deliveries - 1"},
+         first_attempt_at = $3::text::bigint, last_attempt_at = $4::text::bigint WHERE id = $5::text::bigint`,
+      ...[due ?? null, dueAtMs, firstAttemptAtMs ?? null, lastAttemptAtMs ?? null, id],
+    );
+  }
+  yield* releaseLanes(entries, yield* getNow());
+}
+
+/** Runs a callback that failed before. @returns whether it was still due. */
+export function* deliver({ onIssued, onRejected }: Recorder, leased: LeasedEntry): Operation<boolean> {
+  const row = yield* selectEntry(leased.id);
+  if (row === undefined || row.lease !== leased.lease || row.work !== work.callback) return false;
+  yield* query(
+    "UPDATE issuing_outbox_entries SET is_delivered = 1, work = NULL, lease = NULL WHERE id = $1::text::bigint",
+    row.id,
+  );
+  const callback = row.state === "issued" ? onIssued : onRejected;
+  if (callback === undefined) return true;
+  yield* callBack((transaction) => callback(toEntry({ ...row, isDelivered: true }), transaction));
+  return true;
+}
+
+/** Makes a callback that failed again due later. */
+export function* postponeDelivery(recorder: Recorder, leased: LeasedEntry): Operation<number> {
+  const nowMs = yield* getNow();
+  const retryInMs = getBackoffMs(leased.deliveries + 1, recorder.random);
+  yield* query(
+    "UPDATE issuing_outbox_entries SET lease = NULL, due_at = $1::text::bigint WHERE id = $2::text::bigint AND lease = $3::text",
+    ...[nowMs + retryInMs, leased.id, leased.lease],
+  );
+  return retryInMs;
+}

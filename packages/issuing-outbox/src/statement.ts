@@ -1,0 +1,92 @@
+/** Operations on the tables, written once for SQLite and PostgreSQL. */
+
+/*
+ * An operation is a generator that yields its statements. SQLite executes them synchronously, so that `add` is part of a synchronous
+ * transaction of the user; PostgreSQL returns a promise for each. The text of a statement is PostgreSQL's; `toSqlite` adapts it.
+ */
+
+export type Value = string | number | null;
+
+/** PostgreSQL returns integers of 8 bytes as text or bigint: see {@link toNumber}. */
+export type Row = Record<string, string | number | bigint | null>;
+
+/** One step of an operation. */
+export type Step =
+  /** A statement of PostgreSQL. Each parameter has its type: `$1::text`, `$2::text::bigint`. */
+  | { sql: string; values: Value[] }
+  /** The user's callback, with the transaction. */
+  | { call: (transaction: never) => unknown }
+  /** The current time of the database, in the column `now_ms`. */
+  | "now";
+
+export type Operation<Result> = Generator<Step, Result, Row[]>;
+
+/** Runs one statement. @returns its rows. */
+export function* query(sql: string, ...values: Value[]): Operation<Row[]> {
+  return yield { sql, values };
+}
+
+/** The current time of the database in milliseconds. */
+export function* getNow(): Operation<number> {
+  const [row] = yield "now";
+  return toNumber(row?.["now_ms"]);
+}
+
+/** Runs the callback of the user. Its error ends the operation. */
+export function* callBack(call: (transaction: never) => unknown): Operation<void> {
+  yield { call };
+}
+
+/** Integers of a row, whatever the driver makes of them. */
+export const toNumber = (value: Row[string] | undefined): number => Number(value);
+
+export const toOptionalNumber = (value: Row[string] | undefined): number | undefined =>
+  value === null || value === undefined ? undefined : Number(value);
+
+export const toOptionalText = (value: Row[string] | undefined): string | undefined =>
+  value === null || value === undefined ? undefined : String(value);
+
+/** `($1::text, $2::text::bigint), ($3::text, $4::text::bigint)` for two rows of these types, after so many other parameters. */
+export function formatRows(types: readonly string[], rows: number, before = 0): string {
+  const row = (index: number) =>
+    `(${types.map((type, column) => formatParameter(before + index * types.length + column + 1, type)).join(", ")})`;
+  return Array.from({ length: rows }, (_, index) => row(index)).join(", ");
+}
+
+/** `$3::text::bigint, $4::text::bigint`, beginning with the number `first`. */
+export function formatList(type: string, count: number, first: number): string {
+  return Array.from({ length: count }, (_, index) => formatParameter(first + index, type)).join(", ");
+}
+
+const formatParameter = (number: number, type: string) =>
+  type === "text" ? `$${number}::text` : `$${number}::text::${type}`;
+
+/** Executes an operation with a function that executes a step at once. */
+export function runSync<Result>(operation: Operation<Result>, execute: (step: Step) => Row[]): Result {
+  let next = operation.next();
+  while (!next.done) next = operation.next(execute(next.value));
+  return next.value;
+}
+
+/** Executes an operation with a function that returns a promise for each step. */
+export async function runAsync<Result>(
+  operation: Operation<Result>,
+  execute: (step: Step) => Promise<Row[]>,
+): Promise<Result> {
+  let next = operation.next();
+  while (!next.done) next = operation.next(await execute(next.value));
+  return next.value;
+}
+
+/**
+ * A statement as SQLite takes it: without types, with one `?` for each use of a parameter, and without the clause that skips rows of
+ * other transactions, because SQLite has one writer.
+ */
+export function toSqlite(sql: string): { sql: string; order: readonly number[] } {
+  const order: number[] = [];
+  const text = sql.replace(/\$(\d+)(::\w+)*/g, (_whole, number: string) => {
+    order.push(Number(number) - 1);
+    return "?";
+  });
+  return { sql: text.replace(/ FOR UPDATE[\w ]*/g, ""), order };
+}

@@ -1,0 +1,206 @@
+/** Callbacks: in the transaction that records the state, repeated without another request. */
+import { expect, it } from "vitest";
+import { nextPhone, openVirtualShop, template, toRequest } from "./shop.ts";
+
+const minute = 60_000;
+
+it("records the card without a callback that throws, and repeats the callback until it succeeds", async () => {
+  let calls = 0;
+  const { outbox, run, clock, signUp, requests, names, getCardOf } = openVirtualShop({
+    onIssued: ({ userId, cardId }, database) => {
+      database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId);
+      if (++calls <= 10) throw new Error("The callback fails.");
+    },
+  });
+  await run(signUp("1"));
+  expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", isDelivered: false });
+  expect(getCardOf("1")).toBeNull(); // rolled back with its transaction
+  expect(await outbox.count()).toMatchObject({ issued: 1, undelivered: 1 });
+  const worker = outbox.work({ pollMs: 30_000 });
+  await clock.pass(120 * minute);
+  await run(worker.stop());
+  expect(await outbox.get(1)).toMatchObject({ isDelivered: true });
+  expect(getCardOf("1")).not.toBeNull();
+  expect(requests).toHaveLength(1);
+  expect(calls).toBe(11);
+  expect(names().filter((name) => name === "not-delivered")).toHaveLength(10);
+  expect(names().at(-1)).toBe("delivered");
+});
+
+it("records the cards of a list when the callback of one throws, and delivers each of the others once", async () => {
+  const delivered: string[] = [];
+  const { outbox, run, database, names } = openVirtualShop({
+    onIssued: ({ userId, cardId }, own) => {
+      own.prepare("INSERT INTO users (id, card) VALUES (?, ?)").run(userId, cardId);
+      if (userId === "7" && !delivered.includes("7")) {
+        delivered.push("7");
+        throw new Error("The callback fails.");
+      }
+    },
+  });
+  const list = Array.from({ length: 60 }, (_, userId) => ({
+    userId,
+    template,
+    request: toRequest({ phone: nextPhone() }),
+  }));
+  await run(outbox.addAll(list));
+  expect(await run(outbox.drain())).toMatchObject({ issued: 60, undelivered: 0 });
+  expect(database.prepare("SELECT count(card) AS cards FROM users").get()).toMatchObject({ cards: 60 });
+  expect(names().filter((name) => name === "issued")).toHaveLength(60);
+});
+
+it("records the other cards when a callback ends their transaction", async () => {
+  const { outbox, run, database, getCardOf } = openVirtualShop({
+    onIssued: ({ userId, cardId }, own) => {
+      own
+        .prepare(`INSERT OR ${userId === "7" ? "ROLLBACK" : "ABORT"} INTO users VALUES (?, ?)`)
+        .run(userId, cardId);
+    },
+  });
+  database.exec("INSERT INTO users VALUES ('7', NULL)");
+  const list = Array.from({ length: 20 }, (_, userId) => ({
+    userId,
+    template,
+    request: toRequest({ phone: nextPhone() }),
+  }));
+  await run(outbox.addAll(list));
+  const drained = outbox.drain({ maxMs: 5_000 });
+  expect(await run(drained)).toMatchObject({ issued: 20, undelivered: 1 });
+  expect(list.filter(({ userId }) => getCardOf(String(userId)) === null)).toHaveLength(1);
+});
+
+it("does not store an id of a card that no database takes", async () => {
+  const { outbox, run, weather, signUp } = openVirtualShop();
+  await run(signUp("1"));
+  for (const id of ["card_\0", "card_\ud800", "c".repeat(256)])
+    weather.push(
+      new Response(JSON.stringify({ id, publicUrl: "https://cards.example.com/1", status: "active" }), {
+        status: 201,
+        headers: { "content-type": "application/json" },
+      }),
+    );
+  const entry = await run(outbox.issue(1, { deadlineMs: 100 }));
+  expect(entry).toMatchObject({ state: "waiting", error: { code: "invalid-response" } });
+  expect(await outbox.count()).toMatchObject({ paused: [] });
+  expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
+});
+
+it("refuses a callback that returns a promise, whose work would not be in the transaction", async () => {
+  const { outbox, run, signUp, outcomes } = openVirtualShop({ onIssued: async () => {} });
+  await run(signUp("1"));
+  expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", isDelivered: false });
+  const [, failure] = outcomes;
+  expect(failure).toMatchObject({ outcome: "not-delivered", error: expect.any(TypeError) });
+});
+
+it("calls onRejected with what to correct", async () => {
+  const rejected: unknown[] = [];
+  const { outbox, run, signUp, weather } = openVirtualShop({ onRejected: (entry) => rejected.push(entry) });
+  await run(signUp("1"));
+  weather.push(
+    Response.json({ type: "about:blank", status: 422, detail: "The phone is not valid." }, { status: 422 }),
+  );
+  await run(outbox.issue(1));
+  expect(rejected).toMatchObject([
+    { userId: "1", state: "rejected", error: { code: "validation", userMessage: "The phone is not valid." } },
+  ]);
+});
+
+it("calls onIssued when a person resolves an unknown entry with its card", async () => {
+  const { outbox, run, weather, clock, signUp, getCardOf } = openVirtualShop();
+  await run(signUp("1"));
+  weather.push("lost");
+  await run(outbox.issue(1, { deadlineMs: 100 }));
+  await clock.pass(24 * 60 * minute);
+  await run(outbox.drain());
+  expect(await run(outbox.resolve(1, { cardId: "card_found" }))).toMatchObject({
+    state: "issued",
+    cardId: "card_found",
+  });
+  expect(getCardOf("1")).toBe("card_found");
+  await expect(run(outbox.resolve(1, { cardId: "card_other" }))).rejects.toThrow("this one is issued");
+});
+
+it("keeps an entry waiting when the service responds 202 without a card, with its attempt recorded", async () => {
+  const { outbox, run, weather, signUp, clock } = openVirtualShop();
+  await run(signUp("1"));
+  const sentAtMs = clock.now();
+  weather.push(new Response(null, { status: 202 }));
+  const entry = await run(outbox.issue(1, { deadlineMs: 100 }));
+  expect(entry).toMatchObject({ state: "waiting", attempts: 1, error: { code: "invalid-response" } });
+  expect(entry.firstAttemptAt?.getTime()).toBe(sentAtMs);
+  expect(await outbox.count()).toMatchObject({ paused: [] }); // the service responds
+});
+
+it("ends a 409 that lasts ten minutes after the last attempt without a response as unknown", async () => {
+  const { outbox, run, weather, signUp, clock, names } = openVirtualShop();
+  await run(signUp("1"));
+  weather.push("lost", ...Array.from({ length: 200 }, () => 409));
+  const worker = outbox.work({ pollMs: 5_000 });
+  await clock.pass(9 * minute);
+  expect(await outbox.get(1)).toMatchObject({ state: "waiting", error: { code: "conflict" } });
+  await clock.pass(20 * minute);
+  await run(worker.stop());
+  expect(await outbox.get(1)).toMatchObject({ state: "unknown" });
+  expect(names()).toContain("unknown");
+});
+
+it("ends a 409 without an earlier attempt as rejected, and does not repeat it", async () => {
+  const { outbox, run, weather, signUp, clock, requests } = openVirtualShop();
+  await run(signUp("1"));
+  weather.push(409);
+  expect(await run(outbox.issue(1))).toMatchObject({ state: "rejected", error: { code: "conflict" } });
+  const worker = outbox.work({ pollMs: 60_000 });
+  await clock.pass(24 * 60 * minute);
+  await run(worker.stop());
+  expect(requests).toHaveLength(1);
+});
+
+it("issues 1,000 cards when the service responds 409 while it works for three seconds, and loses the first response", async () => {
+  const { outbox, run, requests, weather, clock, service, names } = openVirtualShop();
+  service.faults.clear();
+  const startedAt = new Map<string, number>();
+  const byKey = async () => {
+    const key = requests.at(-1)?.key ?? "";
+    const first = startedAt.get(key);
+    if (first === undefined) {
+      startedAt.set(key, clock.monotonicMs());
+      return "lost" as const;
+    }
+    return clock.monotonicMs() - first < 3_000 ? 409 : ("ok" as const);
+  };
+  weather.push(...Array.from({ length: 50_000 }, () => byKey));
+  await run(
+    outbox.addAll(
+      Array.from({ length: 1_000 }, (_, userId) => ({
+        userId,
+        template,
+        request: toRequest({ phone: nextPhone() }),
+      })),
+    ),
+  );
+  const worker = outbox.work({ concurrency: 32, pollMs: 1_000 });
+  for (let minutes = 0; minutes < 600 && (await outbox.count()).waiting > 0; minutes++)
+    await clock.pass(minute);
+  await run(worker.stop());
+  expect(await outbox.count()).toMatchObject({ issued: 1_000, waiting: 0, rejected: 0, unknown: 0 });
+  expect(names()).not.toContain("rejected");
+}, 120_000);
+
+it("reports onIssued that throws in resolve, and repeats it", async () => {
+  let calls = 0;
+  const { outbox, run, weather, clock, signUp, names } = openVirtualShop({
+    onIssued: () => {
+      if (++calls === 1) throw new Error("The disk is full.");
+    },
+  });
+  await run(signUp("1"));
+  weather.push("lost");
+  await run(outbox.issue(1, { deadlineMs: 100 }));
+  await clock.pass(24 * 60 * minute);
+  await run(outbox.drain());
+  expect(await run(outbox.resolve(1, { cardId: "card_found" }))).toMatchObject({ isDelivered: false });
+  expect(names()).toContain("not-delivered");
+  expect(await run(outbox.drain())).toMatchObject({ undelivered: 0 });
+  expect(calls).toBe(2);
+});

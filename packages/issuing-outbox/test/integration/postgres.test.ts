@@ -1,0 +1,348 @@
+/** The outbox in a real PostgreSQL: through each supported client, in several processes' places, and with connections that are cut. */
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import postgres from "postgres";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { hasPostgres, ownSchema } from "../../../webhook-inbox/test/servers.ts";
+import {
+  inPrismasShape,
+  overDrizzle,
+  overDrizzleAndPostgresJs,
+  overKysely,
+  overPg,
+  overPostgresJs,
+  type Transacting,
+} from "../../../webhook-inbox/test/transactions.ts";
+import type { OutboxOutcome } from "../../src/index.ts";
+import { ensureTables, type PostgresOutboxOptions, postgresOutbox } from "../../src/postgres.ts";
+import { postgresTables } from "../../src/schema.ts";
+import { createNetwork, nextPhone, template, toRequest } from "../shop.ts";
+
+describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
+  const { pool: createPool, schema, url } = ownSchema();
+  const pool = createPool(16);
+  const sql = postgres(url, {
+    connection: { search_path: schema },
+    max: 8,
+    onnotice: () => {},
+    fetch_types: false,
+  });
+  afterAll(() => sql.end());
+  beforeAll(async () => {
+    await Promise.all([ensureTables(pool), ensureTables(pool), ensureTables(sql as never)]);
+    await pool.query("CREATE TABLE users (id text PRIMARY KEY, card text)");
+  });
+  beforeEach(async () => {
+    await pool.query("TRUNCATE users, issuing_outbox_entries, issuing_outbox_requests, issuing_outbox_lanes");
+    await pool.query("DELETE FROM issuing_outbox_scopes WHERE template <> ''");
+    await pool.query(
+      "UPDATE issuing_outbox_scopes SET reason = NULL, until_at = NULL, probe = NULL, probes = 0",
+    );
+    await pool.query(
+      "UPDATE issuing_outbox_settings SET base_url_hash = NULL, namespace_hash = NULL, contact_key = NULL, place = NULL",
+    );
+  });
+
+  function openShop(network = createNetwork(), options: Partial<PostgresOutboxOptions<pg.PoolClient>> = {}) {
+    const outcomes: OutboxOutcome[] = [];
+    const outbox = postgresOutbox<pg.PoolClient>({
+      client: network.createClient(),
+      pool,
+      onIssued: ({ userId, cardId }, transaction) =>
+        transaction.query("UPDATE users SET card = $1 WHERE id = $2", [cardId, userId]),
+      onOutcome: (outcome) => outcomes.push(outcome),
+      log: () => {},
+      ...options,
+    } as PostgresOutboxOptions<pg.PoolClient>);
+    onTestFinished(() => outbox.close({ graceMs: 0 }));
+    const signUp = (userId: string, request = toRequest({ phone: nextPhone() })) =>
+      outbox.write(async (transaction) => {
+        await transaction.query("INSERT INTO users (id) VALUES ($1)", [userId]);
+        return outbox.add(transaction, { userId, template, request });
+      });
+    return { ...network, outbox, outcomes, signUp };
+  }
+  const readUsers = async () =>
+    (await pool.query<{ id: string; card: string | null }>("SELECT id, card FROM users ORDER BY id")).rows;
+
+  it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
+    const { outbox, signUp } = openShop();
+    expect(await signUp("1")).toBe("added");
+    const entry = await outbox.issue(1);
+    expect(entry).toMatchObject({ state: "issued", isDelivered: true, card: { id: expect.any(String) } });
+    expect(await readUsers()).toEqual([{ id: "1", card: entry.cardId }]);
+    expect(await outbox.findUser(entry.cardId ?? "")).toBe("1");
+    const { rows } = await pool.query("SELECT FROM issuing_outbox_requests");
+    expect(rows).toEqual([]);
+  });
+
+  it("records the other cards when a callback ignores the failure of a query", async () => {
+    const { outbox } = openShop(undefined, {
+      onIssued: async ({ userId, cardId }, transaction) => {
+        if (userId === "7") await transaction.query("INSERT INTO nowhere VALUES (1)").catch(() => {});
+        await transaction.query("INSERT INTO users VALUES ($1, $2)", [userId, cardId]).catch(() => {});
+      },
+    });
+    await outbox.addAll(
+      Array.from({ length: 20 }, (_, userId) => ({
+        userId,
+        template,
+        request: toRequest({ phone: nextPhone() }),
+      })),
+    );
+    expect(await outbox.drain({ maxMs: 500 })).toMatchObject({ issued: 20, undelivered: 1 });
+    expect(await readUsers()).toHaveLength(19);
+  });
+
+  it("waits for another transaction that has the row of issue, without asking at once again", async () => {
+    const { outbox, signUp } = openShop();
+    await signUp("1");
+    const other = await pool.connect();
+    await other.query("BEGIN");
+    await outbox.correct(other, 1, toRequest({ phone: nextPhone() }));
+    let queries = 0;
+    const { query } = pg.Client.prototype;
+    pg.Client.prototype.query = function (this: pg.Client, ...values: unknown[]) {
+      queries += 1;
+      return Reflect.apply(query, this, values);
+    } as typeof query;
+    onTestFinished(() => void Object.assign(pg.Client.prototype, { query }));
+    expect(await outbox.issue(1, { deadlineMs: 500 })).toMatchObject({ state: "waiting", attempts: 0 });
+    expect(queries).toBeLessThan(200);
+    await other.query("COMMIT");
+    other.release();
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+  });
+
+  it("keeps the form of a correction that is committed while old forms are erased", async () => {
+    const { outbox, signUp, weather, requests } = openShop();
+    await signUp("1");
+    weather.push(422);
+    expect(await outbox.issue(1)).toMatchObject({ state: "rejected" });
+    await pool.query("UPDATE issuing_outbox_entries SET ended_at = 1, last_attempt_at = NULL");
+    const other = await pool.connect();
+    await other.query("BEGIN");
+    expect(await outbox.correct(other, 1, toRequest({ email: "new@example.com" }))).toBe("accepted");
+    await outbox.drain({ maxMs: 500 });
+    await other.query("COMMIT");
+    other.release();
+    expect(await outbox.drain()).toMatchObject({ issued: 1 });
+    expect(requests.at(-1)?.body).toContain("new@example.com");
+  });
+
+  it("rejects drain without ending the process when the database cannot be reached", async () => {
+    const unreachable = new pg.Pool({ host: "127.0.0.1", port: 1 });
+    const { outbox } = openShop(undefined, { pool: unreachable } as never);
+    await expect(outbox.drain({ maxMs: 100 })).rejects.toThrow("ECONNREFUSED");
+  });
+
+  const clients: Record<string, Transacting> = {
+    pg: overPg(pool),
+    "postgres.js": overPostgresJs(sql),
+    "Drizzle over pg": overDrizzle(pool),
+    "Drizzle over postgres.js": overDrizzleAndPostgresJs(sql),
+    Kysely: overKysely(pool),
+    "the shape of Prisma": inPrismasShape(pool),
+  };
+
+  describe.each(Object.entries(clients))("with %s", (_name, { transaction, outside }) => {
+    it("adds and corrects with the user, or not at all", async () => {
+      const { outbox, requests } = openShop();
+      const entry = { userId: 1, template, request: toRequest({ email: "old@example.com" }) };
+      expect(await transaction((own) => outbox.add(own, entry))).toBe("added");
+      expect(await transaction((own) => outbox.add(own, entry))).toBe("waiting");
+      const rolledBack = transaction(async (own) => {
+        await outbox.add(own, { ...entry, userId: 2 });
+        throw new Error("The name is taken.");
+      });
+      await expect(rolledBack).rejects.toThrow("The name is taken.");
+      const corrected = toRequest({ email: "new@example.com" });
+      expect(await transaction((own) => outbox.correct(own, 1, corrected))).toBe("accepted");
+      expect(await outbox.drain()).toMatchObject({ issued: 1, waiting: 0 });
+      expect(requests.map(({ body }) => JSON.parse(body).customer.email)).toEqual(["new@example.com"]);
+    });
+
+    it("refuses a client that is not in a transaction", async () => {
+      const { outbox } = openShop();
+      const entry = { userId: 1, template, request: toRequest({ phone: nextPhone() }) };
+      await expect(outbox.add(outside as never, entry)).rejects.toThrow("transaction that saves the user");
+    });
+  });
+
+  it("works with postgres.js, and with a transaction of another client", async () => {
+    const network = createNetwork();
+    const overSql = postgresOutbox({ client: network.createClient(), pool: sql as never, log: () => {} });
+    await overSql.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    expect(await overSql.drain()).toMatchObject({ issued: 1 });
+    const { transaction } = clients["Kysely"] as Transacting;
+    const overKyselys = postgresOutbox({
+      client: network.createClient(),
+      transaction: (work) => transaction((own) => work(own)),
+      log: () => {},
+    });
+    await overKyselys.addAll([{ userId: 2, template, request: toRequest({ phone: nextPhone() }) }]);
+    expect(await overKyselys.drain()).toMatchObject({ issued: 2 });
+  });
+
+  it("holds no connection while a request is sent, and needs only one", async () => {
+    const single = createPool(1);
+    const { outbox, signUp, weather } = openShop(createNetwork(), { pool: single });
+    await signUp("1");
+    let rows: unknown[] = [];
+    weather.push(async () => {
+      rows = (await single.query("SELECT 1 AS one")).rows;
+      return "ok";
+    });
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+    expect(rows).toEqual([{ one: 1 }]);
+  });
+
+  it("records the card without a callback whose query fails, and repeats it", async () => {
+    let isFailing = true;
+    const { outbox, signUp, outcomes, requests } = openShop(createNetwork(), {
+      onIssued: async ({ userId, cardId }, transaction) => {
+        if (isFailing) await transaction.query("UPDATE no_such_table SET card = $1", [cardId]);
+        await transaction.query("UPDATE users SET card = $1 WHERE id = $2", [cardId, userId]);
+      },
+    });
+    await signUp("1");
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: false });
+    isFailing = false;
+    await outbox.retry(1);
+    expect(await outbox.drain()).toMatchObject({ undelivered: 0 });
+    expect((await readUsers())[0]?.card).not.toBeNull();
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["issued", "not-delivered", "delivered"]);
+    expect(requests).toHaveLength(1);
+  });
+
+  it("distributes entries to several outboxes: each card once, one contact at a time, none left, although connections are cut", async () => {
+    const network = createNetwork();
+    const running = new Map<string, number>();
+    let mostOfOne = 0;
+    const shared = toRequest({ phone: "+48600999888" });
+    const list = Array.from({ length: 600 }, (_, index) => ({
+      userId: `u${index}`,
+      template,
+      request: index % 20 === 0 ? shared : toRequest({ phone: nextPhone() }),
+    }));
+    for (const { userId } of list) await pool.query("INSERT INTO users (id) VALUES ($1)", [userId]);
+    const weather = async () => {
+      const body = network.requests.at(-1)?.body ?? "";
+      const phone = JSON.parse(body).customer.phone as string;
+      running.set(phone, (running.get(phone) ?? 0) + 1);
+      mostOfOne = Math.max(mostOfOne, running.get(phone) ?? 0);
+      await new Promise(setImmediate);
+      running.set(phone, (running.get(phone) ?? 0) - 1);
+      return "ok" as const;
+    };
+    network.weather.push(...Array.from({ length: 5_000 }, () => weather));
+    const shops = [1, 2, 3].map(() => openShop(network, { pool: createPool(4) }));
+    const [first] = shops;
+    expect(await first?.outbox.addAll(list)).toEqual({ added: 600, known: 0 });
+    const workers = shops.map(({ outbox }) => outbox.work({ concurrency: 8, pollMs: 50 }));
+    for (let cut = 0; cut < 5; cut++) {
+      await expect
+        .poll(async () => (await pool.query("SELECT FROM users WHERE card IS NOT NULL")).rowCount)
+        .toBeGreaterThan(cut * 60);
+      await pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%issuing_outbox%'
+         AND pid NOT IN (SELECT pid FROM pg_stat_activity WHERE backend_type <> 'client backend')`,
+      );
+    }
+    await expect
+      .poll(async () => (await pool.query("SELECT FROM users WHERE card IS NULL")).rowCount, {
+        timeout: 50_000,
+      })
+      .toBe(0);
+    for (const worker of workers) await worker.stop();
+    expect(mostOfOne).toBe(1);
+    const entries = await pool.query(
+      "SELECT u.card, e.card_id FROM users u JOIN issuing_outbox_entries e ON e.user_id = u.id",
+    );
+    expect(entries.rows.filter(({ card, card_id }) => card !== card_id)).toEqual([]);
+    expect(network.cards.length).toBeGreaterThanOrEqual(600);
+    expect(new Set(network.requests.map(({ key }) => key)).size).toBe(600);
+  }, 120_000);
+
+  it("shares a pause with other processes, and shows it", async () => {
+    const network = createNetwork();
+    const first = openShop(network);
+    const second = openShop(network);
+    await first.signUp("1");
+    await first.signUp("2");
+    network.weather.push(new Response(null, { status: 503, headers: { "retry-after": "600" } }));
+    expect(await first.outbox.issue(1, { deadlineMs: 1_000 })).toMatchObject({ state: "waiting" });
+    expect((await second.outbox.count()).paused).toMatchObject([{ reason: "outage", retryAfterMs: 600_000 }]);
+    expect(await second.outbox.issue(2)).toMatchObject({ state: "waiting", attempts: 0 });
+    expect(network.requests).toHaveLength(1);
+  });
+
+  it("refuses a process with another namespace, and a copy waits for a person", async () => {
+    const network = createNetwork();
+    const first = openShop(network);
+    await first.signUp("1");
+    const client = network.createClient({ idempotencyNamespace: "staging" });
+    await expect(openShop(network, { client }).outbox.count()).rejects.toThrow(
+      "another idempotencyNamespace",
+    );
+    await pool.query("UPDATE issuing_outbox_settings SET place = 'another/database'");
+    const copy = openShop(network);
+    expect(await copy.outbox.issue(1)).toMatchObject({ state: "waiting" });
+    expect((await copy.outbox.count()).paused).toMatchObject([{ reason: "restored" }]);
+    await copy.outbox.resume({ resend: true });
+    expect(await copy.outbox.issue(1)).toMatchObject({ state: "issued" });
+  });
+
+  it("goes on as before when a standby server has taken over", async () => {
+    const network = createNetwork();
+    const { signUp, outbox } = openShop(network);
+    await signUp("1");
+    await outbox.drain();
+    const { rows } = await pool.query("SELECT place FROM issuing_outbox_settings");
+    const [base] = String(rows[0].place).split("@");
+    await pool.query("UPDATE issuing_outbox_settings SET place = $1", [`${base}@0`]);
+    expect(await openShop(network).outbox.count()).toMatchObject({ issued: 1, paused: [] });
+  });
+
+  it("says that the tables are missing, and goes on when they are created", async () => {
+    const other = ownSchemaName(schema);
+    await pool.query(`CREATE SCHEMA ${other}`);
+    onTestFinished(() => pool.query(`DROP SCHEMA ${other} CASCADE`).then(() => {}));
+    const empty = new pg.Pool({ connectionString: url, options: `-c search_path=${other}`, max: 2 });
+    onTestFinished(() => empty.end());
+    const network = createNetwork();
+    const outbox = postgresOutbox({ client: network.createClient(), pool: empty, log: () => {} });
+    await expect(outbox.count()).rejects.toThrow("issuing_outbox");
+    const client = await empty.connect();
+    await client.query(
+      readFileSync(new URL("../../migrations/postgres/0001-issuing-outbox.sql", import.meta.url), "utf8"),
+    );
+    client.release();
+    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    expect(await outbox.drain()).toMatchObject({ issued: 1 });
+    await empty.query("INSERT INTO issuing_outbox_schema (version) VALUES (9)");
+    await expect(ensureTables(empty)).rejects.toThrow("newer version");
+    await expect(outbox.drain({ maxMs: 300 })).resolves.toMatchObject({ issued: 1 });
+  });
+
+  it("finds due entries among 100,000 by the index", async () => {
+    await pool.query(
+      `INSERT INTO issuing_outbox_entries (user_id, template, state, work, due_at, added_at)
+       SELECT 'x' || number, 'tpl_many', 'waiting', 3, number, 0 FROM generate_series(1, 100000) AS number`,
+    );
+    await pool.query("ANALYZE issuing_outbox_entries");
+    const { rows } = await pool.query(
+      `EXPLAIN SELECT e.id FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+       WHERE e.work = 3 AND e.template = 'tpl_many' AND e.due_at <= 50000 ORDER BY e.due_at LIMIT 16 FOR UPDATE OF e SKIP LOCKED`,
+    );
+    expect(JSON.stringify(rows)).toContain("issuing_outbox_due");
+    expect(JSON.stringify(rows)).not.toContain("Seq Scan on issuing_outbox_entries");
+  });
+
+  it("has a migration file with the same statements", () => {
+    const file = new URL("../../migrations/postgres/0001-issuing-outbox.sql", import.meta.url);
+    expect(readFileSync(file, "utf8")).toBe(postgresTables);
+  });
+});
+
+const ownSchemaName = (schema: string) => `${schema}_empty`;

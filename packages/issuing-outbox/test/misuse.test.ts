@@ -1,0 +1,200 @@
+/** Mistakes in a program: each is an error that names what to change, before anything is sent or stored. */
+import { openLibsql } from "@loyalty-cards/internal/sqlite/database-node";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { expect, it } from "vitest";
+import { sqliteOutbox } from "../src/index.ts";
+import { postgresOutbox } from "../src/postgres.ts";
+import { createNetwork, openShop, scratchFile, template, toRequest } from "./shop.ts";
+
+const request = toRequest({ phone: "+48600100200" });
+
+async function toArray<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const array: Item[] = [];
+  for await (const item of items) array.push(item);
+  return array;
+}
+
+it("refuses add and correct outside of a transaction", () => {
+  const { outbox, database } = openShop();
+  expect(() => outbox.add(database, { userId: 1, template, request })).toThrow(
+    "transaction that saves the user",
+  );
+  expect(() => outbox.correct(database, 1, request)).toThrow("transaction that saves the user");
+});
+
+it("refuses a connection to another file", () => {
+  const { outbox } = openShop();
+  const other = openLibsql(scratchFile("other.db"));
+  other.exec("BEGIN");
+  expect(() => outbox.add(other, { userId: 1, template, request })).toThrow(/no such table/);
+});
+
+it.each([
+  [{}, "needs request, or cardId"],
+  [{ request, cardId: "card_1" }, "not both"],
+  [{ cardId: " " }, "cardId must be an id"],
+  [{ request: { customer: {} } }, "privacy.version"],
+  [{ request, userId: undefined }, "userId"],
+  [{ request, template: "" }, "template id"],
+  [{ request, firstAttemptAt: 1_700_000_000 }, "firstAttemptAt"],
+  [{ request, userId: "a\0b" }, "userId must be well-formed text of at most 255 characters, without NUL"],
+  [{ request, userId: "a".repeat(256) }, "userId must be well-formed text"],
+  [{ request, template: "a\0b" }, "template must be well-formed text"],
+  [{ request, keySuffix: "a\0b" }, "keySuffix must be well-formed text"],
+  [{ cardId: "card_\ud800" }, "cardId must be well-formed text"],
+])("refuses the entry %j", async (entry, message) => {
+  const { outbox } = openShop();
+  const added = outbox.write((own) => outbox.add(own, { userId: 1, template, ...entry } as never));
+  await expect(added).rejects.toThrow(message);
+  expect(await outbox.count()).toMatchObject({ waiting: 0, issued: 0 });
+});
+
+it("refuses issue before the transaction is committed, and for a user who was not added", async () => {
+  const { outbox } = openShop();
+  await expect(outbox.issue(1)).rejects.toThrow("call issue after the transaction of add has ended");
+});
+
+it("refuses invalid options", () => {
+  const client = createNetwork().createClient();
+  expect(() => sqliteOutbox({ client, file: ":memory:" })).toThrow("needs a file on a disk");
+  expect(() => sqliteOutbox({ client: {} as never, file: scratchFile() })).toThrow("createIssuingClient");
+  expect(() => sqliteOutbox({ client, file: scratchFile(), retentionDays: 0 })).toThrow("retentionDays");
+  expect(() => postgresOutbox({ client } as never)).toThrow("needs pool");
+  const { outbox } = openShop();
+  expect(() => outbox.work({ concurrency: 0 })).toThrow("concurrency must be a number from 1");
+  expect(() => outbox.work({ pollMs: -1 })).toThrow("pollMs");
+});
+
+it.each([
+  [{ onIsued: () => {} }, 'sqliteOutbox has no option "onIsued". Did you mean onIssued?'],
+  [{ onIssued: undefined }, "onIssued must be a function; it is undefined"],
+  [{ log: "console" }, "log must be a function; it is string"],
+])("refuses the option %j, which would be ignored", (option, message) => {
+  const client = createNetwork().createClient();
+  expect(() => sqliteOutbox({ client, file: scratchFile(), ...(option as object) })).toThrow(message);
+  expect(() => sqliteOutbox(undefined as never)).toThrow("sqliteOutbox needs options");
+});
+
+it("refuses misspelt options of postgresOutbox, work, drain and issue", async () => {
+  const client = createNetwork().createClient();
+  expect(() => postgresOutbox({ client, pol: {} } as never)).toThrow("Did you mean pool?");
+  const { outbox } = openShop();
+  expect(() => outbox.work({ concurency: 2 } as never)).toThrow("Did you mean concurrency?");
+  await expect(outbox.drain({ pollMs: 5 } as never)).rejects.toThrow('drain has no option "pollMs"');
+  await expect(outbox.drain({ maxEntries: 1.5 })).rejects.toThrow("maxEntries must be an integer; it is 1.5");
+  await expect(toArray(outbox.list({ limit: 1.5 }))).rejects.toThrow("limit must be an integer");
+  await expect(toArray(outbox.list({ stat: "issued" } as never))).rejects.toThrow("Did you mean state?");
+  await expect(outbox.resume({ resed: true } as never)).rejects.toThrow("Did you mean resend?");
+  await expect(outbox.issue(1, { deadline: 5 } as never)).rejects.toThrow("Did you mean deadlineMs?");
+});
+
+it("distinguishes the templates of one user", async () => {
+  const { outbox, service } = openShop();
+  service.templates.create({ id: "tpl_other", name: "Other", fields: [] });
+  await outbox.addAll([
+    { userId: 42, template, request },
+    { userId: "42", template: "tpl_other", request },
+  ]);
+  await expect(outbox.get(42n)).rejects.toThrow("several templates");
+  expect(await outbox.get(42, { template: "tpl_other" })).toMatchObject({
+    userId: "42",
+    template: "tpl_other",
+  });
+});
+
+it("lists entries in pages, by state and after an entry", async () => {
+  const { outbox } = openShop();
+  const entries = Array.from({ length: 450 }, (_, index) => ({
+    userId: `u${index}`,
+    template,
+    cardId: `card_${index}`,
+  }));
+  await outbox.addAll(entries);
+  const list = await collect(outbox.list({ state: "issued" }));
+  expect(list).toHaveLength(450);
+  const rest = await collect(outbox.list({ after: list[399] as never, limit: 20 }));
+  expect(rest.map(({ userId }) => userId)).toEqual(
+    Array.from({ length: 20 }, (_, index) => `u${400 + index}`),
+  );
+  expect(await outbox.findUser("card_7")).toBe("u7");
+  expect(await outbox.findUser("card_none")).toBeUndefined();
+  await expect(collect(outbox.list({ state: "done" as never }))).rejects.toThrow("state must be");
+});
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const list: Item[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+it("uses the key that issueCard derives", async () => {
+  const { outbox, signUp, requests, createClient } = openShop();
+  await signUp("42", request);
+  await outbox.issue(42);
+  await createClient().issueCard(template, request, { userId: 42 });
+  expect(requests[0]?.key).toBe(requests[1]?.key);
+});
+
+it("sends nothing after close, which checks its options first", async () => {
+  const { outbox, signUp, requests } = openShop();
+  await signUp("1", request);
+  expect(() => outbox.close({ graceMs: -1 })).toThrow("graceMs must be a number from 0");
+  const issued = outbox.issue(1);
+  await outbox.close();
+  expect(["waiting", "issued"]).toContain((await issued).state);
+  const sent = requests.length;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(requests).toHaveLength(sent);
+});
+
+it("rejects every method after close", async () => {
+  const { outbox, database } = openShop();
+  await outbox[Symbol.asyncDispose]();
+  await expect(outbox.count()).rejects.toThrow("closed");
+  await expect(outbox.issue(1)).rejects.toThrow("closed");
+  expect(() => outbox.work()).toThrow("closed");
+  await expect(outbox.addAll([])).rejects.toThrow("closed");
+  expect(() => outbox.correct(database, 1, request)).toThrow("The outbox is closed.");
+});
+
+it("reports another card than the recorded one, which stays", async () => {
+  const { outbox, database, signUp, weather, outcomes, getCardOf } = openShop();
+  await signUp("1", request);
+  weather.push(async () => {
+    // Another process has lost its lease, and records its card meanwhile.
+    database.exec(
+      "UPDATE issuing_outbox_entries SET state = 'issued', card_id = 'card_first', work = NULL, lease = NULL",
+    );
+    return "ok";
+  });
+  expect(await outbox.issue(1)).toMatchObject({ cardId: "card_first" });
+  expect(outcomes).toMatchObject([{ outcome: "another-card" }]);
+  expect(getCardOf("1")).toBeNull();
+});
+
+it.each([
+  ["another process has leased it", "lease = 'of another process'"],
+  ["it was rejected and corrected", "lease = NULL, idempotency_key = 'lc1_new', key_suffix = '~2', work = 2"],
+  ["it is unknown", "lease = NULL, state = 'unknown', work = NULL"],
+])("records a card that arrives late, after %s", async (_name, change) => {
+  const { outbox, database, signUp, weather, getCardOf } = openShop();
+  await signUp("1", request);
+  weather.push(async () => {
+    database.exec(`UPDATE issuing_outbox_entries SET ${change}`);
+    return "ok";
+  });
+  expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
+  expect(getCardOf("1")).not.toBeNull();
+  expect(await outbox.drain()).toMatchObject({ issued: 1, waiting: 0, unknown: 0 });
+});
+
+it("does not take a client that is not the SDK's", () => {
+  const copy = { ...createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "k" }) };
+  expect(() => sqliteOutbox({ client: copy as never, file: scratchFile() })).toThrow("createIssuingClient");
+});
+
+it("refuses a firstAttemptAt in the future, which would make the 24 hours of a key longer", async () => {
+  const { outbox } = openShop();
+  const entry = { userId: 1, template, request, firstAttemptAt: Date.now() + 3_600_000 };
+  await expect(outbox.write((own) => outbox.add(own, entry))).rejects.toThrow("not in the future");
+});

@@ -1,0 +1,139 @@
+/** A shop for the tests: users and an outbox in a temporary file, in front of the mock service over a network that a test can break. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqlite, type SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import {
+  createIssuingClient,
+  type IssueCardRequest,
+  type IssuingClientOptions,
+} from "@loyalty-cards/issuing-client";
+import {
+  createMockService,
+  type ManualClock,
+  type MockServiceOptions,
+  manualClock,
+} from "@loyalty-cards/mock-server";
+import { onTestFinished } from "vitest";
+import { type OutboxOutcome, type SqliteOutboxOptions, sqliteOutbox } from "../src/index.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
+
+export const template = "tpl_members";
+
+/** What the network does with one request. */
+export type Weather =
+  /** The service responds. */
+  | "ok"
+  /** The service issues the card, and its response is lost. */
+  | "lost"
+  /** The connection is refused: nothing is received. */
+  | "refused"
+  /** The response has this status, and the service has done nothing. */
+  | number
+  | Response
+  | (() => Promise<Weather>);
+
+const networkError = (code: string) =>
+  new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
+
+/** The mock service behind a network. Requests are `ok` when no weather is left. */
+export function createNetwork(options: MockServiceOptions = {}) {
+  const service = createMockService({
+    templates: [{ id: template, name: "Members", fields: [] }],
+    clock: manualClock(),
+    ...options,
+  });
+  const weather: Weather[] = [];
+  const requests: { key: string; body: string }[] = [];
+  /** Cards of the service, replays included, by the body that was sent. */
+  const cards: { body: string; cardId: string }[] = [];
+  async function fetch(
+    input: ConstructorParameters<typeof Request>[0],
+    init?: RequestInit,
+  ): Promise<Response> {
+    const request = new Request(input, init);
+    const body = await request.clone().text();
+    requests.push({ key: request.headers.get("idempotency-key") ?? "", body });
+    let now: Weather = weather.shift() ?? "ok";
+    while (typeof now === "function") now = await now();
+    if (now instanceof Response) return now;
+    if (now === "refused") throw networkError("ECONNREFUSED");
+    if (typeof now === "number") return Response.json({ type: "about:blank", status: now }, { status: now });
+    const response = await service.fetch(request);
+    if (response.status === 201)
+      cards.push({ body, cardId: ((await response.clone().json()) as { id: string }).id });
+    if (now === "lost") throw networkError("ECONNRESET");
+    return response;
+  }
+  const createClient = (clientOptions: Partial<IssuingClientOptions> = {}) =>
+    createIssuingClient({
+      baseUrl: service.baseUrl,
+      apiKey: service.apiKeys.website,
+      fetch,
+      ...clientOptions,
+    });
+  return { service, weather, requests, cards, fetch, createClient };
+}
+
+export function scratchFile(name = "shop.db"): string {
+  const folder = mkdtempSync(join(tmpdir(), "issuing-outbox-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, name);
+}
+
+export const toRequest = (contact: { phone?: string; email?: string } = {}): IssueCardRequest => ({
+  customer: { ...contact, consents: { privacy: { version: "2026-01" } } },
+});
+
+let lastPhone = 48_600_000_000;
+export const nextPhone = () => `+${++lastPhone}`;
+
+export interface ShopOptions extends Partial<SqliteOutboxOptions> {
+  clientOptions?: Partial<IssuingClientOptions>;
+}
+
+/** A shop whose waiting takes no time. The service, the client and the outbox have the same clock. */
+export function openVirtualShop(options: ShopOptions = {}) {
+  const clock = createVirtualClock();
+  const serviceClock: ManualClock = { now: clock.now, moveTo: () => {} };
+  const network = createNetwork({ clock: serviceClock });
+  const clientOptions = { clock, random: () => 0.5, ...options.clientOptions };
+  const shop = openShop(network, { testing: { random: () => 0.5 }, ...options, clientOptions });
+  /** Runs work in virtual time. */
+  const run = <Result>(work: Promise<Result>) => clock.run(work);
+  return { ...shop, clock, clientOptions, run };
+}
+
+/** Opens an outbox on the network, in a file with a table of users. */
+export function openShop(network = createNetwork(), { clientOptions, ...options }: ShopOptions = {}) {
+  const outcomes: OutboxOutcome[] = [];
+  const lines: string[] = [];
+  const file = options.file ?? scratchFile();
+  const outbox = sqliteOutbox({
+    client: network.createClient(clientOptions),
+    file,
+    onIssued: ({ userId, cardId }, database) => {
+      database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId);
+    },
+    onOutcome: (outcome) => outcomes.push(outcome),
+    log: (line) => lines.push(line),
+    ...options,
+  });
+  onTestFinished(() => outbox.close({ graceMs: 0 }));
+  const database: SqliteDatabase & { close(): unknown } = openSqlite(file);
+  onTestFinished(() => void database.close());
+  database.exec("CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, card TEXT)");
+
+  /** Saves a user and adds the entry. */
+  function signUp(userId: string, request = toRequest({ phone: nextPhone() })) {
+    return outbox.write((own) => {
+      own.prepare("INSERT INTO users (id) VALUES (?)").run(userId);
+      return outbox.add(own, { userId, template, request });
+    });
+  }
+  const getCardOf = (userId: string) =>
+    (database.prepare("SELECT card FROM users WHERE id = ?").get(userId) as { card: string | null }).card;
+  /** Names of outcomes, such as `issued`. */
+  const names = () => outcomes.map(({ outcome }) => outcome);
+  return { ...network, outbox, file, database, outcomes, lines, names, signUp, getCardOf };
+}

@@ -1,0 +1,52 @@
+/** The statements of the outbox: they find rows by an index, whatever waits. */
+import { readFileSync } from "node:fs";
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { expect, it } from "vitest";
+import { postgresTables } from "../src/schema.ts";
+import { nextPhone, openVirtualShop, scratchFile, template, toRequest } from "./shop.ts";
+
+it("finds entries by an index in every statement of sending, pausing and correcting", async () => {
+  const statements = new Set<string>();
+  const open = (file: string) => {
+    const database = openSqlite(file);
+    return {
+      exec: (sql: string) => database.exec(sql),
+      close: () => database.close(),
+      prepare(sql: string) {
+        statements.add(sql);
+        return database.prepare(sql);
+      },
+    };
+  };
+  const { outbox, signUp, weather, run, clock, database } = openVirtualShop({ file: scratchFile(), open });
+  for (const userId of ["1", "2", "3"]) await run(signUp(userId));
+  await run(
+    outbox.write((own) =>
+      outbox.add(own, { userId: 4, template: "tpl_none", request: toRequest({ phone: nextPhone() }) }),
+    ),
+  );
+  weather.push("lost", 500, 422, 503, "refused");
+  const worker = outbox.work({ pollMs: 30_000 });
+  await clock.pass(3_600_000);
+  await run(worker.stop());
+  await run(outbox.write((own) => outbox.correct(own, 1, toRequest({ phone: nextPhone() }))));
+  for await (const _entry of outbox.list({ state: "issued", after: { userId: "1", template } }));
+  await outbox.findUser("card_1");
+  const scans = [...statements]
+    .filter((sql) => /issuing_outbox_(entries|requests|lanes WHERE .contact)/.test(sql))
+    .filter((sql) => /^\s*(SELECT|UPDATE|DELETE|WITH)/.test(sql))
+    .flatMap((sql) => {
+      const values = Array.from(sql.matchAll(/\?/g), () => 1);
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+      return plan.some(({ detail }) => /^SCAN (e|r|issuing_outbox_\w+)\b(?!.*COVERING INDEX)/.test(detail))
+        ? [sql]
+        : [];
+    });
+  expect(statements.size).toBeGreaterThan(20);
+  expect(scans).toEqual([]);
+});
+
+it("of the tables for PostgreSQL are the migration that is published", () => {
+  const migration = new URL("../migrations/postgres/0001-issuing-outbox.sql", import.meta.url);
+  expect(readFileSync(migration, "utf8")).toBe(postgresTables);
+});

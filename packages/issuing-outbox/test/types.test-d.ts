@@ -1,0 +1,69 @@
+/** The public types: what compiles, what does not, and what callbacks get. */
+import { defineTemplate } from "@loyalty-cards/issuing-client";
+import type pg from "pg";
+import type postgres from "postgres";
+import { expectTypeOf, test } from "vitest";
+import type { OutboxEntryError, OutboxState, SqliteDatabase, SqliteOutbox } from "../src/index.ts";
+import { sqliteOutbox } from "../src/index.ts";
+import { type PostgresOutbox, postgresOutbox } from "../src/postgres.ts";
+
+declare const client: Parameters<typeof sqliteOutbox>[0]["client"];
+declare const outbox: SqliteOutbox;
+declare const database: SqliteDatabase;
+
+const customer = { phone: "+48600100200", consents: { privacy: { version: "1" } } };
+
+test("the entry of onIssued has a card, and that of onRejected an error", () => {
+  sqliteOutbox({
+    client,
+    file: "shop.db",
+    onIssued: (entry, transaction) => {
+      expectTypeOf(entry.cardId).toEqualTypeOf<string>();
+      expectTypeOf(transaction).toEqualTypeOf<SqliteDatabase>();
+    },
+    onRejected: ({ error }) => expectTypeOf(error).toEqualTypeOf<OutboxEntryError>(),
+  });
+});
+
+test("an entry has a request or a card, and the request fits its template", () => {
+  const template = defineTemplate<{ name: string }>("tpl_1");
+  outbox.add(database, { userId: 1n, template, request: { fieldValues: { name: "Anna" }, customer } });
+  // @ts-expect-error name is text
+  outbox.add(database, { userId: 1, template, request: { fieldValues: { name: 1 }, customer } });
+  outbox.add(database, { userId: 1, template: "tpl_1", cardId: "card_1" });
+  // @ts-expect-error not both
+  outbox.add(database, { userId: 1, template: "tpl_1", cardId: "card_1", request: { customer } });
+  // @ts-expect-error neither
+  outbox.add(database, { userId: 1, template: "tpl_1" });
+});
+
+test("a person resolves with a card or without one", () => {
+  outbox.resolve(1, { cardId: "card_1" });
+  outbox.resolve(1, { noCard: true });
+  // @ts-expect-error not both
+  outbox.resolve(1, { cardId: "card_1", noCard: true });
+});
+
+test("add and write of SQLite are synchronous inside, and those of PostgreSQL are promises", () => {
+  expectTypeOf(outbox.add).returns.toEqualTypeOf<"added" | OutboxState>();
+  expectTypeOf<PostgresOutbox<pg.PoolClient>["add"]>().returns.toEqualTypeOf<
+    Promise<"added" | OutboxState>
+  >();
+});
+
+test("callbacks of PostgreSQL get the transaction of the client that was passed", () => {
+  const pool = {} as pg.Pool;
+  postgresOutbox({
+    client,
+    pool,
+    onIssued: (_entry, transaction) => transaction.query("SELECT 1"),
+  });
+  const sql = {} as postgres.Sql;
+  postgresOutbox({
+    client,
+    pool: sql,
+    onIssued: (_entry, transaction) => transaction`SELECT 1`,
+  });
+  // @ts-expect-error pool or transaction, not both
+  postgresOutbox({ client, pool, transaction: async (work: (each: pg.PoolClient) => unknown) => work });
+});

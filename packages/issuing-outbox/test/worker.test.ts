@@ -1,0 +1,193 @@
+/** The worker: its limits, its order, its end, and what its metrics show. */
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import { expect, it, onTestFinished } from "vitest";
+import { outboxMetrics } from "../src/otel.ts";
+import { createNetwork, nextPhone, openShop, openVirtualShop, template, toRequest } from "./shop.ts";
+
+const toEntries = (count: number, prefix = "u") =>
+  Array.from({ length: count }, (_, index) => ({
+    userId: `${prefix}${index}`,
+    template,
+    request: toRequest({ phone: nextPhone() }),
+  }));
+
+it("begins at most maxPerSecond requests in a second", async () => {
+  const { outbox, run, clock } = openVirtualShop();
+  await run(outbox.addAll(toEntries(200)));
+  const startedMs = clock.monotonicMs();
+  expect(await run(outbox.drain({ maxPerSecond: 50 }))).toMatchObject({ issued: 200 });
+  expect(clock.monotonicMs() - startedMs).toBeGreaterThanOrEqual(3_900);
+});
+
+it("sends entries that may have been sent first, then those of add, then those of addAll", async () => {
+  const { outbox, run, signUp, weather, requests, clock } = openVirtualShop();
+  await run(outbox.addAll(toEntries(3, "listed")));
+  await run(signUp("retried", toRequest({ email: "retried@example.com" })));
+  weather.push("lost");
+  await run(outbox.issue("retried", { deadlineMs: 100 }));
+  await run(signUp("added", toRequest({ email: "added@example.com" })));
+  await clock.pass(10_000);
+  await run(outbox.drain({ concurrency: 1 }));
+  const order = requests.slice(1).map(({ body }) => JSON.parse(body).customer.email ?? "listed");
+  expect(order).toEqual(["retried@example.com", "added@example.com", "listed", "listed", "listed"]);
+});
+
+it("ends drain after maxEntries, after maxMs and with its signal, and reports its progress", async () => {
+  const { outbox, run } = openVirtualShop();
+  await run(outbox.addAll(toEntries(100)));
+  const issued: number[] = [];
+  const counts = await run(outbox.drain({ maxEntries: 10, onProgress: (now) => issued.push(now.issued) }));
+  expect(counts).toMatchObject({ issued: 10, waiting: 90 });
+  expect(issued.at(-1)).toBe(10);
+  expect(await run(outbox.drain({ maxMs: 0 }))).toMatchObject({ issued: 10 });
+  expect(await run(outbox.drain({ signal: AbortSignal.abort() }))).toMatchObject({ issued: 10 });
+  expect(await run(outbox.drain())).toMatchObject({ issued: 100, waiting: 0 });
+});
+
+it("sends an entry that is added while another one is being sent", async () => {
+  const { outbox, run, weather, signUp, clock } = openVirtualShop();
+  const worker = outbox.work({ concurrency: 4 });
+  weather.push(async () => {
+    await new Promise<void>((resolve) => clock.after(9_000, resolve));
+    return "ok";
+  });
+  await run(signUp("1"));
+  await clock.pass(1_000);
+  await run(signUp("2"));
+  await clock.pass(1_500);
+  expect(await outbox.get(2)).toMatchObject({ state: "issued" });
+  expect(await outbox.get(1)).toMatchObject({ state: "waiting" });
+  await run(worker.stop());
+});
+
+it("applies a correction to an entry that was leased and not sent", async () => {
+  const { outbox, run, signUp, clock, requests } = openVirtualShop();
+  await run(signUp("1"));
+  await run(signUp("2", toRequest({ email: "old@example.com" })));
+  const worker = outbox.work({ maxPerSecond: 20 });
+  await clock.pass(20); // the second waits for the rate
+  const correct = outbox.write((own) => outbox.correct(own, 2, toRequest({ email: "new@example.com" })));
+  expect(await correct).toBe("pending");
+  await run(worker.stop());
+  expect(await outbox.get(2)).toMatchObject({ state: "waiting", attempts: 0 });
+  expect(await run(outbox.drain())).toMatchObject({ issued: 2 });
+  expect(requests.some(({ body }) => body.includes("old@"))).toBe(false);
+});
+
+it("does not end when onProgress throws", async () => {
+  const { outbox, run } = openVirtualShop();
+  await run(outbox.addAll(toEntries(50)));
+  const onProgress = () => {
+    throw new Error("The display is gone.");
+  };
+  expect(await run(outbox.drain({ onProgress }))).toMatchObject({ issued: 50 });
+});
+
+it.each([
+  ["maxMs", { maxMs: 2_500 }],
+  ["a pause", { maxMs: undefined }],
+])("returns what was leased and not sent at the end by %s as it was", async (_name, options) => {
+  const { outbox, run, weather, clock, requests } = openVirtualShop();
+  await run(outbox.addAll(toEntries(40)));
+  const afterSecond = async () => {
+    await new Promise<void>((resolve) => clock.after(1_000, resolve));
+    return options.maxMs === undefined ? 503 : ("ok" as const);
+  };
+  weather.push(...Array.from({ length: 1_000 }, () => afterSecond));
+  const counts = await run(outbox.drain({ concurrency: 4, ...(options.maxMs !== undefined && options) }));
+  expect(counts.waiting).toBeGreaterThan(20);
+  const sent = new Set(requests.map(({ key }) => key));
+  for await (const entry of outbox.list()) {
+    expect(entry.attempts > 0, entry.userId).toBe(sent.has(entry.idempotencyKey));
+    expect(entry.firstAttemptAt !== undefined).toBe(sent.has(entry.idempotencyKey));
+  }
+  weather.length = 0;
+  await clock.pass(900_000);
+  expect(await run(outbox.drain())).toMatchObject({ issued: 40, paused: [] });
+});
+
+it("waits in drain for entries that are due within seconds, and ends at a longer pause", async () => {
+  const { outbox, run, weather, signUp, clock } = openVirtualShop();
+  await run(signUp("1"));
+  weather.push(503, 503);
+  expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
+  await run(signUp("2"));
+  weather.push(...Array.from({ length: 100 }, () => 503));
+  const startedMs = clock.monotonicMs();
+  expect(await run(outbox.drain())).toMatchObject({ waiting: 1, paused: [{ reason: "outage" }] });
+  expect(clock.monotonicMs() - startedMs).toBeLessThan(60_000);
+});
+
+it("issues each card once in two outboxes on one file", async () => {
+  const network = createNetwork();
+  const first = openShop(network);
+  const second = openShop(network, { file: first.file });
+  await first.outbox.addAll(toEntries(400));
+  const [one, other] = await Promise.all([first.outbox.drain(), second.outbox.drain()]);
+  expect(Math.max(one.issued, other.issued)).toBe(400);
+  expect(network.requests).toHaveLength(400);
+});
+
+it("does not take longer for each of 1,000 entries of one contact than for each of 250", async () => {
+  const measure = async (entries: number) => {
+    const { outbox } = openShop();
+    const request = toRequest({ phone: "+48600777666" });
+    await outbox.addAll(toEntries(entries).map((entry) => ({ ...entry, request })));
+    const startedMs = performance.now();
+    expect(await outbox.drain()).toMatchObject({ issued: entries });
+    return (performance.now() - startedMs) / entries;
+  };
+  const few = await measure(250);
+  expect((await measure(1_000)) / few).toBeLessThan(2); // in quadratic time it would be 4
+});
+
+it("finds each due entry by an index when 200,000 wait", async () => {
+  const { outbox, database, signUp, requests } = openShop();
+  database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 200000)
+    INSERT INTO issuing_outbox_entries (user_id, template, state, work, due_at, idempotency_key, added_at)
+    SELECT 'x' || n, '${template}', 'waiting', 3, 0, 'k' || n, 0 FROM numbers`);
+  await signUp("1");
+  await outbox.issue(1);
+  expect(requests).toHaveLength(1);
+  const plan = database
+    .prepare(
+      `EXPLAIN QUERY PLAN SELECT e.id FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+       WHERE e.work = 3 AND e.template = 'x' AND e.due_at <= 5 ORDER BY e.due_at LIMIT 5`,
+    )
+    .all();
+  expect(JSON.stringify(plan)).toContain("issuing_outbox_due");
+  expect(JSON.stringify(plan)).not.toContain("SCAN");
+});
+
+it("counts outcomes and observes what waits", async () => {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+  const provider = new MeterProvider({ readers: [reader] });
+  onTestFinished(() => provider.shutdown());
+  const metrics = outboxMetrics(provider.getMeter("test"), { shop: "one" });
+  const { outbox, signUp } = openShop(createNetwork(), { onOutcome: metrics.onOutcome });
+  const stopObserving = metrics.observe(outbox);
+  await signUp("1");
+  await signUp("2");
+  await outbox.issue(1);
+  await reader.forceFlush();
+  const found = exporter
+    .getMetrics()
+    .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
+  const values = new Map(found.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]));
+  expect(values.get("issuing_outbox.outcomes")).toMatchObject([
+    { value: 1, attributes: { shop: "one", outcome: "issued" } },
+  ]);
+  expect(values.get("issuing_outbox.entries")).toMatchObject([
+    { value: 1, attributes: { state: "waiting" } },
+    { value: 1, attributes: { state: "issued" } },
+    { value: 0, attributes: { state: "rejected" } },
+    { value: 0, attributes: { state: "unknown" } },
+  ]);
+  stopObserving();
+});
