@@ -27,8 +27,8 @@ export interface PostgresJs<Transaction> {
 /**
  * Runs `work` in a transaction of `pg`: commits when it resolves, rolls back when it rejects.
  *
- * A connection that is cut, before, during or between queries, rejects the call and does not go back to the pool; the
- * process goes on. A pool without a listener for `error` gets one that does nothing, because `pg` would otherwise end
+ * A connection that is cut, before, during or between queries, rejects the call at once and does not go back to the pool;
+ * the process goes on. So work that never ends is ended by `idle_in_transaction_session_timeout`. A pool without a listener for `error` gets one that does nothing, because `pg` would otherwise end
  * the process when a connection is cut that nothing uses.
  *
  * @param pool - a `Pool` of `pg` 8.
@@ -58,9 +58,14 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
 ): Promise<Result> {
   if (pool.listenerCount("error") === 0) pool.on("error", () => {});
   let connectionError: Error | undefined;
-  const onError = (error: Error) => {
-    connectionError ??= error;
-  };
+  let onError = (_error: Error) => {};
+  const lost = new Promise<never>((_, reject) => {
+    onError = (error) => {
+      connectionError ??= error;
+      reject(error);
+    };
+  });
+  lost.catch(() => {}); // a connection that is lost outside of `work` fails the query there
   // By callback: a new connection can be cut in the packet that completes it, which is before a promise continues.
   const client = await new Promise<Client>((resolve, reject) =>
     pool.connect((error, connected) => {
@@ -72,7 +77,7 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
   let isCommitting = false;
   try {
     await client.query("BEGIN");
-    const result = await work(client);
+    const result = await Promise.race([work(client), lost]);
     isCommitting = true;
     const { command } = await client.query("COMMIT");
     if (command === "ROLLBACK") throw withSafeMessage(new Error(rolledBack));

@@ -65,7 +65,7 @@ export interface ListOptions {
 
 /** A running worker. */
 export interface OutboxWorker extends AsyncDisposable {
-  /** Begins no request and waits for the running ones, `graceMs` at most (default 10 000): then they are aborted, and tried again later. */
+  /** Begins no request and waits for the running ones, `graceMs` at most (default 10 000): then they are aborted, and tried again later. Up to a minute longer while the database cannot record a response. */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 

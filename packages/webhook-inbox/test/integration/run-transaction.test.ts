@@ -195,6 +195,15 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       },
     );
 
+    it("rejects when PostgreSQL ends a transaction whose work never ends", async () => {
+      const failing = transaction(async ({ run }) => {
+        await run("SET LOCAL idle_in_transaction_session_timeout = 50");
+        await new Promise(() => {});
+      });
+      await expect(failing).rejects.toThrow();
+      expect(await retried(async () => "works")).toBe("works");
+    });
+
     it("rejects with the error of work, not with that of the rollback, when the connection is cut", async () => {
       const workError = new Error("the handler failed");
       const failing = transaction(async ({ run }) => {
