@@ -22,7 +22,7 @@ interface Progress {
 
 const rows = Number(process.argv[2] ?? 500_000);
 const kills = Number(process.argv[3] ?? 20);
-const maxBytes = 130e6;
+const maxBytes = 160e6;
 const program = fileURLToPath(new URL("crash-bulk.mjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "crash-bulk-"));
 
