@@ -39,7 +39,12 @@ const shared: Options = {
   },
 };
 
-const entry = { index: "src/index.ts", msw: "src/adapters/msw.ts", node: "src/adapters/node.ts" };
+const entry = {
+  index: "src/index.ts",
+  msw: "src/adapters/msw.ts",
+  node: "src/adapters/node.ts",
+  doctor: "src/doctor/check-receiver.ts",
+};
 
 /** Copies Swagger UI, compressed, with its licences. As a dependency it would report its installation to a third party. */
 async function copyReference(): Promise<void> {

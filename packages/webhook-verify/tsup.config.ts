@@ -27,19 +27,13 @@ const entries = {
   nest: "src/adapters/nest.ts",
   lambda: "src/adapters/lambda.ts",
 };
-const doctorEntry = "src/doctor/check-receiver.ts";
 
 const receivers: Options = {
   ...common,
   entry: entries,
   splitting: true,
   dts: {
-    entry: { ...entries, doctor: doctorEntry },
     resolve: ["@loyalty-cards/openapi"],
   },
 };
-
-/** In one file: it shares less with the receivers than they share with each other, and would split what they share in two files. */
-const doctor: Options = { ...common, entry: { doctor: doctorEntry }, splitting: false };
-
-export default defineConfig([receivers, doctor]);
+export default defineConfig(receivers);

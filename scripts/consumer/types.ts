@@ -6,6 +6,7 @@ import { type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { outboxMetrics } from "@loyalty-cards/issuing-outbox/otel";
 import { ensureTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
 import { createMockService } from "@loyalty-cards/mock-server";
+import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import {
   bullmqInbox,
@@ -19,7 +20,6 @@ import { markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { expressStatusPage, fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
 import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
-import { checkReceiver } from "@loyalty-cards/webhook-verify/doctor";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";

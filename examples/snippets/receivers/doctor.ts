@@ -1,6 +1,6 @@
 /** Checks a running receiver and lists what to change. */
 // #region doctor
-import { checkReceiver } from "@loyalty-cards/webhook-verify/doctor";
+import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
 
 export async function findProblems(url: string, secret: string): Promise<string[]> {
   const { findings } = await checkReceiver({ url, secret });

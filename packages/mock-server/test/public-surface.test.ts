@@ -31,3 +31,10 @@ it("exports from ./node", async () => {
     ]
   `);
 });
+it("exports from ./doctor", async () => {
+  expect(Object.keys(await import("@loyalty-cards/mock-server/doctor")).sort()).toMatchInlineSnapshot(`
+    [
+      "checkReceiver",
+    ]
+  `);
+});

@@ -1,6 +1,6 @@
 /** `webhook doctor`: examines a running receiver, and with a probe also what its handler stores. */
 import { setMaxListeners } from "node:events";
-import { checkReceiver, type Finding } from "@loyalty-cards/webhook-verify/doctor";
+import { checkReceiver, type Finding } from "@loyalty-cards/mock-server/doctor";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";

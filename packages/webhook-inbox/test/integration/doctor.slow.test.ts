@@ -1,7 +1,7 @@
-/** The doctor of webhook-verify passes receivers that store their effects as our documentation says, also when it kills them. */
+/** The doctor passes receivers that store their effects as our documentation says, also when it kills them. */
 import { afterAll, describe, it } from "vitest";
-import { checkReceiver } from "../../../webhook-verify/src/doctor/check-receiver.ts";
-import { bundleProgram } from "../../../webhook-verify/test/restartable.ts";
+import { checkReceiver } from "../../../mock-server/src/doctor/check-receiver.ts";
+import { bundleProgram } from "../../../mock-server/test/doctor/restartable.ts";
 
 const program = bundleProgram(new URL("../doctor-receivers.ts", import.meta.url), ["express", "libsql"]);
 afterAll(program.remove);

@@ -1,16 +1,16 @@
 /** The doctor's advice for a valid delivery that is not accepted. */
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
+import type { ReceiverOptions } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import express from "express";
 import { expect, it } from "vitest";
-import { expressReceiver } from "../../src/adapters/express.ts";
-import { nodeReceiver } from "../../src/adapters/node.ts";
+import { listening, type RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
+import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 import { checkReceiver } from "../../src/doctor/check-receiver.ts";
-import type { ReceiverOptions } from "../../src/index.ts";
-import { listening, type RunningServer } from "../adapter-contract.ts";
-import { check } from "../doctor-run.ts";
-import { secret } from "../signed-delivery.ts";
-import { correctSteps, parsePairs, startReceiver } from "../wrong-receivers.ts";
+import { check } from "../doctor/doctor-run.ts";
+import { correctSteps, parsePairs, startReceiver } from "../doctor/wrong-receivers.ts";
 
 const options: ReceiverOptions = { secret, handler: () => {}, log: () => {} };
 

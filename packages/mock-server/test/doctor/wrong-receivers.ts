@@ -2,8 +2,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { listening, type RunningServer } from "./adapter-contract.ts";
-import { secret } from "./signed-delivery.ts";
+import { listening, type RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
+import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 
 export interface Steps {
   read(request: IncomingMessage): Promise<Buffer | undefined>;

@@ -1,9 +1,9 @@
 /** The doctor and receivers that it kills: real processes, killed with SIGKILL between a delivery and its effect. */
 import { afterAll, describe, it } from "vitest";
-import { check } from "../doctor-run.ts";
-import { bundleProgram } from "../restartable.ts";
+import { check } from "../doctor/doctor-run.ts";
+import { bundleProgram } from "../doctor/restartable.ts";
 
-const program = bundleProgram(new URL("../killed-receiver.ts", import.meta.url));
+const program = bundleProgram(new URL("../doctor/killed-receiver.ts", import.meta.url));
 afterAll(program.remove);
 
 const limits = { effectTimeoutMs: 3_000, recoveryTimeoutMs: 6_000 };

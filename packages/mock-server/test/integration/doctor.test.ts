@@ -1,21 +1,21 @@
 /** The doctor reports nothing for our receivers, and exactly the mistake of each wrong receiver. */
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import { memoryDedupe, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import express from "express";
 import fastify from "fastify";
 import Koa from "koa";
 import { describe, expect, it } from "vitest";
-import { expressReceiver } from "../../src/adapters/express.ts";
-import { fastifyReceiver } from "../../src/adapters/fastify.ts";
-import { fetchReceiver } from "../../src/adapters/fetch.ts";
-import { koaReceiver } from "../../src/adapters/koa.ts";
-import { nodeReceiver } from "../../src/adapters/node.ts";
+import { listening, type RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
+import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 import { checkReceiver } from "../../src/doctor/check-receiver.ts";
-import { memoryDedupe, type ReceiverOptions } from "../../src/index.ts";
-import { listening, type RunningServer } from "../adapter-contract.ts";
-import { check } from "../doctor-run.ts";
-import { secret } from "../signed-delivery.ts";
-import { startReceiver, wrongReceivers } from "../wrong-receivers.ts";
+import { check } from "../doctor/doctor-run.ts";
+import { startReceiver, wrongReceivers } from "../doctor/wrong-receivers.ts";
 
 const options: ReceiverOptions = { secret, handler: () => {}, dedupe: memoryDedupe(), timeoutMs: 1_500 };
 
@@ -124,4 +124,18 @@ describe("the doctor", () => {
       /secret is an empty string/,
     );
   });
+});
+
+it.each([
+  [
+    "a clock that returns no milliseconds",
+    { now: () => "now" as unknown as number },
+    /^now must return milliseconds/,
+  ],
+  ["an empty secret", { secret: "" }, /^secret is an empty string/],
+  ["a tolerance that disables the check", { toleranceSeconds: Number.NaN }, /^toleranceSeconds must be/],
+])("rejects %s before it sends anything", async (_name, options, message) => {
+  const checking = checkReceiver({ url: "https://shop.example/", secret, ...options });
+  await expect(checking).rejects.toThrow(TypeError);
+  await expect(checking).rejects.toThrow(message);
 });

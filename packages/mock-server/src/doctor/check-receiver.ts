@@ -1,8 +1,6 @@
 /** Checks a running receiver from outside: sends valid and invalid deliveries, and reports which responses are wrong. */
 import { isLoopback } from "@loyalty-cards/internal/platform";
-import { readClock } from "../clock.ts";
-import { type Secret, toSigningKeys } from "../secrets.ts";
-import { parseTolerance } from "../verify.ts";
+import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
 import { acceptanceChecks, type Check, describeResponse } from "./checks.ts";
 import { type EffectCheck, type Examination, effectChecks } from "./effect-checks.ts";
 import { createExaminer, type Examiner } from "./examiner.ts";
@@ -109,7 +107,7 @@ export interface ReceiverReport {
  * @throws {TypeError} for an invalid address or secret. Rejects with `signal.reason` when aborted.
  * @example
  * ```ts
- * import { checkReceiver } from "@loyalty-cards/webhook-verify/doctor";
+ * import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
  *
  * const secret = process.env.LOYALTY_SIGNING_SECRET ?? "";
  * const { passed, findings } = await checkReceiver({ url: "http://127.0.0.1:3000/webhooks", secret });
@@ -124,14 +122,14 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   const { effectTimeoutMs = 10_000, recoveryTimeoutMs = 60_000 } = options;
   const { deadlineMs = restart === undefined ? 120_000 : 300_000 } = options;
   const { oversizedBytes = 16 * 1024 * 1024, fetch = globalThis.fetch } = options;
-  toSigningKeys(options.secret);
-  readClock("now", now);
+  const { secret, toleranceSeconds = 300 } = options;
+  createReceiver({ secret, toleranceSeconds, now, handler() {} }); // it rejects invalid options
   if (restart !== undefined && probe === undefined) throw new TypeError("restart needs probe.");
   const runId = options.runId ?? crypto.randomUUID().slice(0, 8);
   const { send, sendOnce } = createSender({ url: parseUrl("url", options.url), fetch, timeoutMs, signal });
   const deliveries = createDeliveries({
-    secret: options.secret,
-    toleranceSeconds: parseTolerance(options.toleranceSeconds),
+    secret,
+    toleranceSeconds,
     now,
     runId,
     cardId: options.cardId ?? "card_doctor",

@@ -1,6 +1,5 @@
 /** Creates the requests of the doctor and sends them to the receiver: to no other address, and each within the timeout. */
-import type { Secret } from "../secrets.ts";
-import { signWebhook } from "../verify.ts";
+import { type Secret, signWebhook } from "@loyalty-cards/webhook-verify";
 
 export interface TestRequest {
   /** Default POST. */

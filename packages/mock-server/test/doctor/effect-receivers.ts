@@ -1,9 +1,14 @@
 /** A correct receiver with a probe, and receivers whose handler has one mistake that shows in its effects only. */
 import { createServer, type IncomingMessage } from "node:http";
-import { nodeReceiver } from "../src/adapters/node.ts";
-import { type Delivery, isKnownEvent, type ReceiverOptions, type WebhookEvent } from "../src/index.ts";
-import { listening, type RunningServer } from "./adapter-contract.ts";
-import { secret } from "./signed-delivery.ts";
+import {
+  type Delivery,
+  isKnownEvent,
+  type ReceiverOptions,
+  type WebhookEvent,
+} from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { listening, type RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
+import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 
 export interface StoredCard {
   balance?: number;

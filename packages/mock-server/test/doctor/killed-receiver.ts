@@ -5,10 +5,15 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { nodeReceiver } from "../src/adapters/node.ts";
-import { type BalanceChanged, isKnownEvent, memoryDedupe, type ReceiverOptions } from "../src/index.ts";
+import {
+  type BalanceChanged,
+  isKnownEvent,
+  memoryDedupe,
+  type ReceiverOptions,
+} from "@loyalty-cards/webhook-verify";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
+import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 import { pause, readProbedCard, type StoredCard } from "./effect-receivers.ts";
-import { secret } from "./signed-delivery.ts";
 
 const [kind = "", port = "0", journal = ""] = process.argv.slice(2);
 

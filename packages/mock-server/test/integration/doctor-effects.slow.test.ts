@@ -1,11 +1,11 @@
 /** The doctor and the effects of receivers: nothing is reported for correct handlers, and exactly the mistake of each wrong one. */
 import { createServer } from "node:http";
 import { describe, it } from "vitest";
+import { listening, type RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
+import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
 import { checkReceiver } from "../../src/doctor/check-receiver.ts";
-import { listening, type RunningServer } from "../adapter-contract.ts";
-import { check } from "../doctor-run.ts";
-import { correctShops, type StoredCard, startShop, wrongShops } from "../effect-receivers.ts";
-import { secret } from "../signed-delivery.ts";
+import { check } from "../doctor/doctor-run.ts";
+import { correctShops, type StoredCard, startShop, wrongShops } from "../doctor/effect-receivers.ts";
 
 const limits = { effectTimeoutMs: 3_000 };
 

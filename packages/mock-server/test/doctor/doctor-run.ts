@@ -1,8 +1,8 @@
 /** Runs the doctor against a receiver that a test starts, and stops the receiver when the test has finished. */
 import { onTestFinished } from "vitest";
-import { type CheckReceiverOptions, checkReceiver } from "../src/doctor/check-receiver.ts";
-import type { RunningServer } from "./adapter-contract.ts";
-import { secret } from "./signed-delivery.ts";
+import type { RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
+import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
+import { type CheckReceiverOptions, checkReceiver } from "../../src/doctor/check-receiver.ts";
 
 /** `onFinished` is that of the test context where tests run concurrently. */
 export async function check(
