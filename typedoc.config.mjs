@@ -14,7 +14,7 @@ const entryPoints = packages.flatMap((name) => {
 /** @type {import("typedoc").TypeDocOptions} */
 export default {
   name: "loyalty-cards",
-  plugin: ["typedoc-plugin-markdown", "./docs/typedoc-plugin.mjs"],
+  plugin: ["typedoc-plugin-markdown", "./tools/docs/typedoc-plugin.mjs"],
   entryPointStrategy: "expand",
   entryPoints,
   out: "docs/reference",

@@ -27,7 +27,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "unit",
-          include: ["{openapi,internal,docs,scripts,packages/*}/test/**/*.test.ts"],
+          include: ["{internal,docs,tools/*,packages/*}/test/**/*.test.ts"],
           exclude: ["**/node_modules/**", "**/integration/**", slow],
           ...timeouts,
           isolate: false, // the files share loaded modules, which keep no state: 35 s instead of 59 s
@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: [
-            "{openapi,internal,docs,scripts,packages/*}/test/integration/**/*.test.ts",
+            "{internal,docs,tools/*,packages/*}/test/integration/**/*.test.ts",
             "examples/**/*.test.ts",
           ],
           exclude: ["**/node_modules/**", slow, "examples/workers/**"], // workerd gets the built packages
@@ -49,7 +49,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "slow",
-          include: ["{openapi,internal,docs,scripts,packages/*}/test/**/*.slow.test.ts"],
+          include: ["{internal,docs,tools/*,packages/*}/test/**/*.slow.test.ts"],
           ...timeouts,
           testTimeout: 120_000,
         },

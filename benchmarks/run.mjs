@@ -24,9 +24,9 @@ import { execFileSync, fork } from "node:child_process";
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { writeBenchmarks } from "../docs/benchmarks.ts";
-import { install } from "../scripts/install.ts";
-import { published, root } from "../scripts/published.ts";
+import { writeBenchmarks } from "../tools/docs/benchmarks.ts";
+import { install } from "../tools/install.ts";
+import { published, root } from "../tools/published.ts";
 import { quantile, readVersion, receive } from "./measure.mjs";
 
 const folder = join(root, "benchmarks");

@@ -35,7 +35,7 @@ export default defineConfig({
       built("runtimes", 90_000),
       built("bundlers", 60_000),
       built("browser", 120_000, "../packages/mock-server/test/browser"),
-      built("site", 120_000, "../docs/test/browser"),
+      built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
       {
         ...fromSource,

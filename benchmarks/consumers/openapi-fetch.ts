@@ -1,5 +1,5 @@
 import createClient from "openapi-fetch";
-import type { paths } from "../../openapi/schema.ts";
+import type { paths } from "../../openapi/generated/schema.ts";
 
 const client = createClient<paths>({ baseUrl: "https://cards.example.com/api/v1" });
 

@@ -31,7 +31,7 @@ const programs = {
     path: "/templates/tpl_mock/passes",
     args: (port) => [
       here("../../compat/node_modules/@stoplight/prism-cli/dist/index.js"),
-      ...["mock", "--port", port, "--verboseLevel", "fatal", here("../../openapi/openapi.json")],
+      ...["mock", "--port", port, "--verboseLevel", "fatal", here("../../openapi/generated/openapi.json")],
     ],
   },
   "json-server": {

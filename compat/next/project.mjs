@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { pack } from "../../scripts/pack.ts";
+import { pack } from "../../tools/release/pack.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** A user's own npm settings, not those of this repository. */

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { getErrors, inMemoryProgram } from "../../scripts/in-memory-program.ts";
+import { getErrors, inMemoryProgram } from "../../tools/checks/in-memory-program.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { hasEntryPoints, published } from "../../scripts/published.ts";
+import { hasEntryPoints, published } from "../../tools/published.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const binaries = { "18.20.8": "node-18", "20.10.0": "node-20-10" };

@@ -1,7 +1,7 @@
 /** JavaScript of the quoted TypeScript blocks: the same program without types, formatted again. */
 import { format } from "prettier";
 import blankTypes from "ts-blank-space";
-import { listPages, readFromRoot } from "../snippets.ts";
+import { listPages, readFromRoot } from "../../tools/docs/snippets.ts";
 
 const block = /<!-- snippet: \S+ -->\n```ts\n([\s\S]*?)\n```/g;
 

@@ -2,7 +2,7 @@
 import { posix, relative } from "node:path";
 import { transformerTwoslash, type VitePressPluginTwoslashOptions } from "@shikijs/vitepress-twoslash";
 import type { MarkdownEnv, MarkdownOptions, MarkdownRenderer } from "vitepress";
-import { readFromRoot, splitAtRegion } from "../snippets.ts";
+import { readFromRoot, splitAtRegion } from "../../tools/docs/snippets.ts";
 import { javaScript } from "./javascript.ts";
 import { resolveFile, root } from "./pages.ts";
 

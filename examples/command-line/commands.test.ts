@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readRegion } from "../../docs/snippets.ts";
+import { readRegion } from "../../tools/docs/snippets.ts";
 
 const commands = readFileSync(new URL("commands.sh", import.meta.url), "utf8");
 const bin = fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url));

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { memoryDedupe, signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readRegion } from "../../docs/snippets.ts";
+import { readRegion } from "../../tools/docs/snippets.ts";
 
 const commands = readFileSync(new URL("commands.sh", import.meta.url), "utf8");
 const bin = fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url));

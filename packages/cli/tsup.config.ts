@@ -1,6 +1,6 @@
 /** Builds the command as ESM. Its libraries are bundled; each command loads its own when it runs. */
 import { defineConfig } from "tsup";
-import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
+import { relativeSourceMaps } from "../../tools/release/relative-source-maps.ts";
 
 export default defineConfig({
   entry: { bin: "src/bin.ts" },

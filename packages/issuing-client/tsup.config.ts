@@ -1,7 +1,7 @@
 /** Builds each entry twice, ESM and CommonJS, with the contract's types and openapi-fetch inlined, and what browsers get instead. */
 import { defineConfig, type Options } from "tsup";
-import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
-import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
+import { nodeVersionBanner } from "../../tools/release/node-version-banner.ts";
+import { relativeSourceMaps } from "../../tools/release/relative-source-maps.ts";
 
 const common: Options = {
   format: ["esm", "cjs"],

@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Options } from "tsup";
-import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
-import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
+import { nodeVersionBanner } from "../../tools/release/node-version-banner.ts";
+import { relativeSourceMaps } from "../../tools/release/relative-source-maps.ts";
 import { staticFiles } from "./src/pages/node-static-files.ts";
 
 /** In the sources the pages' files are read from disk; the build contains them, so that it also runs in browsers. */

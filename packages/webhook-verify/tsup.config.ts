@@ -1,7 +1,7 @@
 /** Builds every entry twice, ESM and CommonJS, with the contract's types inlined. */
 import { defineConfig, type Options } from "tsup";
-import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
-import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
+import { nodeVersionBanner } from "../../tools/release/node-version-banner.ts";
+import { relativeSourceMaps } from "../../tools/release/relative-source-maps.ts";
 
 const common: Options = {
   format: ["esm", "cjs"],

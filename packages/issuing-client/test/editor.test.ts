@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { getErrors, inMemoryProgram } from "../../../scripts/in-memory-program.ts";
+import { getErrors, inMemoryProgram } from "../../../tools/checks/in-memory-program.ts";
 
 const open = `
   import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
@@ -187,7 +187,7 @@ describe("an editor", () => {
 
   it("shows for every member its description in the OpenAPI document and the clause of the specification", () => {
     const document = JSON.parse(
-      readFileSync(new URL("../../../openapi/openapi.json", import.meta.url), "utf8"),
+      readFileSync(new URL("../../../openapi/generated/openapi.json", import.meta.url), "utf8"),
     );
     const schemas: Record<string, Schema> = document.components.schemas;
     const ofDocument: Record<string, string> = {};

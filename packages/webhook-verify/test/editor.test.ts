@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { getErrors, inMemoryProgram } from "../../../scripts/in-memory-program.ts";
+import { getErrors, inMemoryProgram } from "../../../tools/checks/in-memory-program.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
@@ -108,7 +108,7 @@ describe("an editor", () => {
 
   it("shows the description of the OpenAPI document for every property of every event", () => {
     const document = JSON.parse(
-      readFileSync(new URL("../../../openapi/openapi.json", import.meta.url), "utf8"),
+      readFileSync(new URL("../../../openapi/generated/openapi.json", import.meta.url), "utf8"),
     );
     const resolved = (schema: Schema): Schema => {
       if (schema.$ref === undefined) return schema;

@@ -20,7 +20,7 @@ export function addDriftCommand(program: Command, cli: Cli): void {
     );
   addExamples(drift, "loyalty-cards drift --from https://cards.example.com --fail-on breaking");
   setAction<DriftOptions>(cli, drift, async (context, { from, failOn }) => {
-    const { formatDrift } = await import("@loyalty-cards/openapi/drift");
+    const { formatDrift } = await import("../drift/drift.ts");
     const { environment, globals, print, timeoutMs } = context;
     const found = await compareWithService(from ?? readBaseUrl(globals.baseUrl, environment), timeoutMs);
     const { differences, notes } = found;
@@ -34,9 +34,9 @@ export function addDriftCommand(program: Command, cli: Cli): void {
 export async function compareWithService(baseUrl: string, timeoutMs: number) {
   const [{ compareContracts }, { UnusableDocumentError }, { fetchDocument }, { default: contract }] =
     await Promise.all([
-      import("@loyalty-cards/openapi/drift"),
-      import("@loyalty-cards/openapi/document"),
-      import("@loyalty-cards/openapi/document-reader"),
+      import("../drift/drift.ts"),
+      import("../drift/document.ts"),
+      import("../drift/document-reader.ts"),
       import("@loyalty-cards/openapi/openapi.json", { with: { type: "json" } }),
     ]);
   const read = () => fetchDocument(baseUrl, { timeoutMs });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import openapi from "../../../../openapi/openapi.json" with { type: "json" };
+import openapi from "../../../../openapi/generated/openapi.json" with { type: "json" };
 import { type MockServer, startMockServer } from "../../src/adapters/node.ts";
 
 const run = promisify(execFile);

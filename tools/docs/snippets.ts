@@ -1,0 +1,99 @@
+/** Copies code from files that run in the tests into the pages that quote it. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A mark such as `<!-- snippet: examples/snippets/client/issue.ts#issue -->`, for a region or (without `#…`) a whole file, and the code block below it. */
+const quotation = /(<!-- snippet: (?<file>[^\s#]+)(?:#(?<region>[\w-]+))? -->\n)```\w*\n(?:[\s\S]*?\n)??```/g;
+
+/** Returns the page with every quoted block as its source file is now. @throws when the file or region does not exist. */
+export function updateSnippets(page: string, read: (file: string) => string): string {
+  return page.replace(quotation, (_whole, mark: string, file: string, region: string | undefined) => {
+    const program = region === undefined ? read(file).trimEnd() : readRegion(read(file), file, region);
+    return `${mark}\`\`\`${toFenceLanguage(file)}\n${program}\n\`\`\``;
+  });
+}
+
+/** Maps an extension to a language that every highlighter knows. */
+const toFenceLanguage = (file: string) => {
+  const extension = file.split(".").at(-1) ?? "";
+  return { mjs: "js", ru: "rb" }[extension] ?? extension;
+};
+
+/** Returns the lines of a region. @throws when the program has no such region. */
+export const readRegion = (program: string, file: string, region: string) =>
+  splitAtRegion(program, file, region).inside;
+
+/** Returns the lines before, in and after a region. @throws when the program has no such region. */
+export function splitAtRegion(program: string, file: string, region: string) {
+  // In a reader's project the compiled neighbours end with .js.
+  const lines = program.replace(/(from "\.{1,2}\/[^"]+)\.ts"/g, '$1.js"').split("\n");
+  const marks = (mark: string) => [`// ${mark}`, `# ${mark}`];
+  const start = lines.findIndex((line) => marks(`#region ${region}`).includes(line.trim()));
+  const end = lines.findIndex((line, index) => index > start && marks("#endregion").includes(line.trim()));
+  if (start < 0 || end < 0) throw new Error(`${file} has no region ${region}.`);
+  const join = (from: number, to?: number) => lines.slice(from, to).join("\n");
+  return { before: join(0, start), inside: join(start + 1, end), after: join(end + 1) };
+}
+
+/** Code blocks in these languages must be quoted from a file that runs. */
+const programs =
+  /^```(ts|tsx|mts|cts|js|jsx|mjs|cjs|sh|bash|shell|console|powershell|py|python|php|rb|ruby|ru|go|http)\n([\s\S]*?)^```/gm;
+
+/**
+ * Returns the code blocks of a page that are not quoted from a file, except installations and known npm scripts.
+ * @param home the folder in which the page's commands run, relative to the root.
+ */
+export function findUnquoted(page: string, home = "."): string[] {
+  return [...page.matchAll(programs)]
+    .filter(({ index }) => !/<!-- snippet: \S+ -->\n$/.test(page.slice(0, index)))
+    .map(([fence, , program = ""]) => (needsNoSource(program, home) ? "" : fence))
+    .filter((fence) => fence !== "");
+}
+
+const readScripts = (folder: string) =>
+  (JSON.parse(readFromRoot(join(folder, "package.json"))) as { scripts?: object }).scripts ?? {};
+
+/** Checks that each line installs packages of our lock file, or runs an npm script that exists. */
+function needsNoSource(program: string, home: string): boolean {
+  const { packages } = JSON.parse(readFromRoot("package-lock.json")) as { packages: object };
+  return program
+    .trimEnd()
+    .split(/\n| && /)
+    .map((line) => line.replace(/ +# .*$/, ""))
+    .every((line) => {
+      const installed = /^npm install (?:--save-dev )?([@\w/. -]+)$/.exec(line)?.[1]?.trim().split(/ +/);
+      if (installed !== undefined) return installed.every((name) => `node_modules/${name}` in packages);
+      if (line === "npm ci" || line === "npm install") return true;
+      const [, script = "", folder] =
+        /^npm (?:run )?([\w:]+)(?: --workspace (examples\/[\w-]+))?(?: -- --\w+)?$/.exec(line) ?? [];
+      const folders = folder === undefined ? [home, "."] : [folder];
+      return folders.some((each) => script in readScripts(each));
+    });
+}
+
+/** Returns the path of every page, relative to the root. */
+export function listPages(): string[] {
+  const inDocs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md") && !/^(reference|\.vitepress|node_modules)\b/.test(file))
+    .map((file) => `docs/${file.replaceAll("\\", "/")}`);
+  const inPackages = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
+  const inExamples = readdirSync(join(root, "examples"))
+    .map((name) => `examples/${name}/README.md`)
+    .filter((file) => existsSync(join(root, file)));
+  return ["README.md", "CONTRIBUTING.md", "benchmarks/README.md", ...inPackages, ...inExamples, ...inDocs];
+}
+
+export const readFromRoot = (file: string) => readFileSync(join(root, file), "utf8");
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const page of listPages()) {
+    const before = readFromRoot(page);
+    const after = updateSnippets(before, readFromRoot);
+    if (after === before) continue;
+    writeFileSync(join(root, page), after);
+    console.log(`updated ${page}`);
+  }
+}

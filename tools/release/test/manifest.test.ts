@@ -1,0 +1,64 @@
+/** The package.json of every published package has what npm and bundlers read and publint does not check. */
+import { expect, it } from "vitest";
+import { listPages, readFromRoot } from "../../docs/snippets.ts";
+import { published } from "../../published.ts";
+import { minimumNode } from "../node-version-banner.ts";
+
+const repository = "https://github.com/loyalty-cards/loyalty-cards";
+
+it("finds the packages", () => {
+  const names = published.map(({ name }) => name);
+  expect(names.sort()).toEqual([
+    "cli",
+    "contract",
+    "issuing-client",
+    "issuing-outbox",
+    "mock-server",
+    "webhook-inbox",
+    "webhook-verify",
+  ]);
+});
+
+it.each(published)("$name has a complete package.json", ({ name, manifest }) => {
+  expect(manifest).toMatchObject({
+    name: `@loyalty-cards/${name}`,
+    description: expect.stringMatching(/.{21,}/),
+    homepage: `${repository}/tree/main/packages/${name}#readme`,
+    bugs: { url: `${repository}/issues` },
+    license: "MIT",
+    // npm compares it with the provenance.
+    repository: { type: "git", url: `git+${repository}.git`, directory: `packages/${name}` },
+    type: "module",
+    engines: { node: `>=${minimumNode}` },
+    // The guard for browsers throws when it is loaded; bundlers would drop it.
+    sideEffects:
+      name === "issuing-client" ? ["./dist/browser.js", "./dist/browser.cjs", "./src/browser.ts"] : false,
+    publishConfig: { access: "public", provenance: true },
+  });
+  expect(new Set(manifest.keywords as string[]).size).toBeGreaterThanOrEqual(5);
+  const code = name === "contract" ? [] : ["dist", "src"]; // the contract has no code
+  expect(manifest.files).toEqual(
+    expect.arrayContaining([...code, "docs", "llms.txt", "README.md", "LICENSE", "CHANGELOG.md"]),
+  );
+  expect(manifest.files?.filter((file) => /[*!]/.test(file))).toEqual([]);
+});
+
+it.each(["issuing-client", "webhook-verify", "contract"])("%s has no dependencies", (name) => {
+  const dependencies = published.find((one) => one.name === name)?.manifest.dependencies ?? {};
+  expect(Object.keys(dependencies)).toEqual([]);
+});
+
+// Later versions than 20 are those of databases and queues.
+it("names the same minimum of Node.js on every page and in every package.json", () => {
+  const mentions = listPages().flatMap((page) =>
+    [...readFromRoot(page).matchAll(/Node(?:\.js)? ((?:1\d|20)(?:\.\d+)*) (?:and|or) (?:newer|later)/g)].map(
+      ([, version]) => `${page}: ${version}`,
+    ),
+  );
+  expect(mentions.length).toBeGreaterThanOrEqual(5);
+  expect(mentions.filter((mention) => !mention.endsWith(`: ${minimumNode}`))).toEqual([]);
+  for (const folder of [".", "examples/fastify", "examples/testing"]) {
+    const { engines } = JSON.parse(readFromRoot(`${folder}/package.json`));
+    expect(engines).toEqual({ node: `>=${minimumNode}` });
+  }
+});

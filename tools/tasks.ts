@@ -1,0 +1,204 @@
+/**
+ * `npm run compat -- NAME` and `npm run release -- NAME`: runs one task, with the remaining arguments. Without a name it lists
+ * the tasks; an unknown name exits with 1.
+ */
+import { spawnSync } from "node:child_process";
+import { install } from "./install.ts";
+import { root } from "./published.ts";
+
+interface Task {
+  description: string;
+  /** Shell commands; the remaining arguments are added to the last one. */
+  commands: readonly string[];
+  /** The folder with a lock file that is installed before. */
+  needs?: "compat";
+}
+
+const script = (file: string) => `node --conditions=@loyalty-cards/source --import tsx ${file}`;
+/** A project of compat/vitest.config.ts. */
+const suite = (name: string, description: string): Task => ({
+  description,
+  commands: [`npx vitest run --config compat/vitest.config.ts --project ${name}`],
+  needs: "compat",
+});
+const node24 = "compat/node_modules/node-24/bin/node node_modules/vitest/vitest.mjs";
+const fuzzTests = [
+  "packages/webhook-verify/test/random-input.test.ts",
+  "packages/webhook-verify/test/integration/random-requests.test.ts",
+  "packages/mock-server/test/integration/raw-requests.test.ts",
+].join(" ");
+
+const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
+  compat: {
+    runtimes: suite(
+      "runtimes",
+      "the built packages on Node 20, 22 and 24, Deno, Bun and workerd; the client against Steady and Prism",
+    ),
+    generators: suite(
+      "generators",
+      "the OpenAPI document in swagger-parser and in the client generator of Hey API",
+    ),
+    bundlers: suite(
+      "bundlers",
+      "the built client in programs for browsers, bundled by rolldown, Vite 8, webpack and esbuild",
+    ),
+    browser: suite("browser", "every page of the mock server in a headless Chromium"),
+    site: suite("site", "the documentation site, after npm run docs, in a headless Chromium"),
+    next: suite("next", "the packed packages and the Next example on the real Next, built by both bundlers"),
+    msw3: {
+      description: "the adapters of the mock server under MSW 3",
+      commands: [`${node24} run --config compat/vitest.config.ts --project msw3`],
+      needs: "compat",
+    },
+    packed: {
+      description: "the packed tarballs from ESM, CommonJS and four versions of TypeScript",
+      commands: [script("tools/checks/packed.ts")],
+    },
+    examples: {
+      description: "examples copied into empty folders, with the packed tarballs; add a name to run one",
+      commands: [script("tools/checks/copied-examples.ts")],
+    },
+    "first-minute": {
+      description:
+        "the time from an empty folder to the first card and the first verified webhook, by the guide; add --runs N or a framework",
+      commands: [script("tools/checks/first-minute.ts")],
+    },
+    readmes: {
+      description: "the first program of each README, and the command, on Node 20, 22 and 24",
+      commands: [script("tools/checks/first-snippets.ts")],
+      needs: "compat",
+    },
+    contract: {
+      description: "the mock server against the OpenAPI document, checked by Redocly",
+      commands: ["npx vitest run --project slow packages/mock-server/test/integration/document.slow.test.ts"],
+    },
+    languages: {
+      description:
+        "the verifiers in Python, PHP, Ruby and Go: signature vectors, deliveries, large and slow requests; --installed skips what is missing",
+      commands: [script("tools/checks/other-languages.ts")],
+    },
+    "unknown-service": {
+      description:
+        "client, receiver and inboxes against every service that contradicts docs/assumptions.md (UNKNOWN_SERVICE_SEED=N, UNKNOWN_SERVICE_ONLY=NAME)",
+      commands: ["UNKNOWN_SERVICE_SAMPLE=all npx vitest run --project slow docs/test/unknown-service"],
+    },
+    "hostile-service": {
+      description:
+        "the client over each transport against 20 000 hostile responses, with and without undici (HOSTILE_SEED=N)",
+      commands: ["HOSTILE_RESPONSES=20000 npx vitest run --project slow hostile-service"],
+    },
+    crash: {
+      description: "kills 200 sign-ups at random points and counts the cards",
+      commands: [script("packages/issuing-client/test/crash.ts")],
+    },
+    "crash-outbox": {
+      description:
+        "kills shops with an outbox 100 times while 1 000 people sign up, each once, on SQLite and PostgreSQL, and counts the cards; add SIGN_UPS KILLS SHOP…",
+      commands: [script("packages/issuing-outbox/test/crash.ts")],
+    },
+    "crash-bulk": {
+      description:
+        "kills bulk runs 20 times while 500 000 cards are issued with faults, and counts the cards; add ROWS KILLS",
+      commands: [script("packages/issuing-outbox/test/crash-bulk.ts")],
+    },
+    "crash-inbox": {
+      description:
+        "kills receivers 200 times while 5 000 events arrive, and counts the effects; add EVENTS KILLS ENGINE…",
+      commands: [script("packages/webhook-inbox/test/crash.ts")],
+    },
+    "crash-postgres": {
+      description:
+        "kills and restarts PostgreSQL 25 times while receivers on pg-boss 10, pg-boss 12 and BullMQ work, and counts the effects",
+      commands: [
+        "POSTGRES_CRASHES=25 npx vitest run --project slow packages/webhook-inbox/test/integration/postgres-crash.slow.test.ts",
+      ],
+      needs: "compat",
+    },
+    fuzz: {
+      description: "a million random inputs for the verifier, 100 000 random requests for the servers",
+      commands: [`RANDOM_INPUTS=1000000 RANDOM_REQUESTS=100000 npx vitest run ${fuzzTests}`],
+    },
+    mutation: {
+      description: "mutation tests of the client and the verifier (Stryker)",
+      commands: [
+        "cd packages/issuing-client && npx stryker run",
+        "cd packages/webhook-verify && npx stryker run",
+      ],
+    },
+    timing: {
+      description: "whether the time of a comparison reveals a part of a signature",
+      commands: [script("benchmarks/timing.mjs")],
+    },
+    doctor: {
+      description: "the doctor against receivers with one mistake each, which it also kills",
+      commands: ["npx vitest run --project slow doctor"],
+    },
+    newest: {
+      description: "the tests with the newest frameworks and engines, in a clone; add a name to test one",
+      commands: [script("tools/checks/newest.ts")],
+    },
+  },
+  release: {
+    check: {
+      description:
+        "what must hold before publishing, beside npm run check: the doctor, tarballs, licences, first programs, examples",
+      commands: [script("tools/checks/check.ts release")],
+    },
+    licences: {
+      description:
+        "the licence of everything that a package contains or installs; --write updates THIRD-PARTY.md",
+      commands: [script("tools/release/licences.ts")],
+    },
+    contents: {
+      description: "the files of each tarball, compared with the committed lists; --write updates them",
+      commands: [script("tools/release/tarball.ts")],
+    },
+    costs: {
+      description:
+        "bundles, imports, dependencies and types, compared with tools/checks/costs.json; --write updates it",
+      commands: [script("tools/checks/costs.ts")],
+    },
+    reproducible: {
+      description: "builds again in another folder and compares the tarballs",
+      commands: [script("tools/release/reproducible.ts")],
+    },
+    sbom: {
+      description: "each package's bill of materials, into sbom/",
+      commands: [script("tools/release/sbom.ts")],
+    },
+    version: {
+      description: "turns the changesets into versions and change logs",
+      commands: [
+        "npx changeset version",
+        "npm install --package-lock-only --ignore-scripts",
+        "npm run format",
+      ],
+    },
+    publish: {
+      description: "builds and publishes to npm",
+      commands: ["npm run build", "npx changeset publish"],
+    },
+  },
+};
+
+function list(group: string, names: Readonly<Record<string, Task>>): void {
+  console.log(`npm run ${group} -- NAME`);
+  for (const [name, { description }] of Object.entries(names))
+    console.log(`  ${name.padEnd(17)}${description}`);
+}
+
+const [group = "", name, ...args] = process.argv.slice(2);
+const names = tasks[group] ?? {};
+const task = name === undefined ? undefined : names[name];
+if (task === undefined) {
+  if (name !== undefined) console.error(`Unknown name: ${name}`);
+  list(group, names);
+  process.exit(name === undefined ? 0 : 1);
+}
+if (task.needs !== undefined) install(task.needs);
+for (const [index, command] of task.commands.entries()) {
+  const isLast = index === task.commands.length - 1;
+  const quoted = isLast ? args.map((argument) => ` ${JSON.stringify(argument)}`).join("") : "";
+  const { status } = spawnSync(command + quoted, { cwd: root, shell: true, stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
