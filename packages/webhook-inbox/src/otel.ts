@@ -1,5 +1,5 @@
 /** Entry point `/otel`: OpenTelemetry metrics of an inbox. Pass `onOutcome` to the inbox, and the inbox to `observe`. */
-import type { KnownEventType } from "@loyalty-cards/webhook-verify";
+import { requiredData as knownTypes } from "@loyalty-cards/openapi/events";
 import type { Attributes, Meter } from "@opentelemetry/api";
 import type { InboxOutcome, InspectableInbox } from "./reports.ts";
 
@@ -10,16 +10,6 @@ export interface InboxMetrics {
   /** Observes at each collection how many events wait and how old the oldest is. @returns a function that stops it. */
   observe(inbox: Pick<InspectableInbox, "health">): () => void;
 }
-
-/** Types of the contract; the compiler rejects a missing or unknown one. */
-const knownTypes = {
-  "card.added": true,
-  "card.removed": true,
-  "balance.changed": true,
-  "tier.changed": true,
-  "consent.changed": true,
-  ping: true,
-} satisfies Record<KnownEventType, true>;
 
 /**
  * Creates the instruments. `attributes` are added to every measurement, such as the name of the endpoint.
