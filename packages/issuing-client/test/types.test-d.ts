@@ -7,7 +7,6 @@ import {
   defineTemplate,
   type FieldValues,
   type IssueCardOptions,
-  type IssueCardRequest,
   type IssuingErrorCode,
   isIssuingError,
   type Template,
