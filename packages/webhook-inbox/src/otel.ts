@@ -12,7 +12,10 @@ export interface InboxMetrics {
 }
 
 /**
- * Creates the instruments. `attributes` are added to every measurement, such as the name of the endpoint.
+ * Creates the instruments, whose names begin with `webhook_inbox.`: the counters of deliveries `received`, `stored`, `duplicate` and
+ * `not_stored`; the counters of attempts `done`, `failed`, `dead`, `lease_lost` and `unavailable`; the histograms `put.duration`,
+ * `handler.duration` and `lag` (from receipt to the end of the handler), in seconds; and the gauges `waiting`, `dead_letters` and
+ * `oldest_age` (of the oldest waiting event, in seconds). `attributes` are added to every measurement, such as the name of the endpoint.
  * @example
  * ```ts
  * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
