@@ -26,7 +26,7 @@ interface StoryOptions {
 export function createStory({ service, hooks, draw, violations, baseUrl }: StoryOptions) {
   const ends: Partial<Record<Step, string>> = {};
   const createClient = (apiKey: string, more = {}) =>
-    createIssuingClient({ baseUrl, apiKey, random: () => 0, deadlineMs: 3_000, ...more });
+    createIssuingClient({ baseUrl, apiKey, testing: { random: () => 0 }, deadlineMs: 3_000, ...more });
   const client = createClient(service.apiKeys.website);
   const phone = () => `+4860${1_000_000 + draw.below(8_999_999)}`;
   const anna = { phone: phone(), name: draw.pick(["Anna Nowak", "Łucja Żółć", "О. Іваненко", "寿 山田"]) };

@@ -43,10 +43,8 @@ export interface IssuingClientOptions {
   userAgent?: string | undefined;
   /** Called with attempts, retries and the end of each call, for logs and metrics. */
   onEvent?: ((event: ClientEvent) => void) | undefined;
-  /** For tests. Default: the system's clock. */
-  clock?: Clock | undefined;
-  /** Random numbers from 0 to 1 for the jitter of pauses, for tests. Default: `Math.random`. */
-  random?: (() => number) | undefined;
+  /** What only tests set: the clock, and the random numbers from 0 to 1 for the jitter of delays. */
+  testing?: { clock?: Clock | undefined; random?: (() => number) | undefined } | undefined;
 }
 
 /** Validated options. */
@@ -71,7 +69,8 @@ export function parseOptions(options: IssuingClientOptions): Settings {
     throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
   }
   const { apiKey = readEnvironment("LOYALTY_API_KEY") } = options;
-  const { fetch, transport, clock = systemClock, random = Math.random, onEvent } = options;
+  const { fetch, transport, onEvent, testing } = options;
+  const { clock = systemClock, random = Math.random } = testing ?? {};
   for (const [name, value] of Object.entries({ fetch, transport, onEvent })) {
     if (value !== undefined && typeof value !== "function")
       throw configurationError(`${name} must be a function.`);

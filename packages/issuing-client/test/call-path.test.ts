@@ -22,7 +22,9 @@ async function recordFrames(call: (client: IssuingClient) => Promise<unknown>, s
     stacks.push(frames.filter((frame) => frame.includes("/issuing-client/src/")));
     return send(url, request);
   };
-  await call(createIssuingClient({ baseUrl: "https://cards.test", apiKey, transport, random: () => 0 }));
+  await call(
+    createIssuingClient({ baseUrl: "https://cards.test", apiKey, transport, testing: { random: () => 0 } }),
+  );
   return stacks;
 }
 

@@ -106,8 +106,7 @@ describe.each(statuses)("a %i", (status) => {
   it("is unknown and retryable at the deadline", async () => {
     const clock = createTestClock();
     const { client } = scripted([lost(), ...times(100, conflict)], {
-      clock,
-      random: () => 0.5,
+      testing: { clock, random: () => 0.5 },
       onEvent: undefined,
     });
     const call = client.issueCard(template.id, signUp, { userId: 1, deadlineMs: 8_000 });
@@ -186,7 +185,7 @@ it.each([
     const client = createIssuingClient({
       baseUrl: service.baseUrl,
       apiKey: service.apiKeys.website,
-      clock,
+      testing: { clock },
       fetch: (input, init) => service.fetch(new Request(input, init)),
       timeoutMs: 1_000,
       deadlineMs: 8_000,

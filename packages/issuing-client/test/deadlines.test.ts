@@ -119,8 +119,7 @@ it("ends a call before its deadline with the right outcome and number of attempt
       const client = createIssuingClient({
         baseUrl: "https://cards.test",
         apiKey: keyMs === undefined ? "k" : () => later(keyMs, () => "k"),
-        clock: time,
-        random: () => testCase.random,
+        testing: { clock: time, random: () => testCase.random },
         maxRetries,
         timeoutMs,
         deadlineMs,
@@ -183,7 +182,7 @@ it("begins no attempt after the deadline when a listener blocks", async () => {
   const client = createIssuingClient({
     baseUrl: "https://cards.test",
     apiKey: "k",
-    clock: time,
+    testing: { clock: time },
     deadlineMs: 100,
     onEvent: () => time.block(200),
     fetch: async () => {
@@ -201,7 +200,7 @@ it("sends no retry and rejects with the caller's reason when a listener aborts t
   const client = createIssuingClient({
     baseUrl: "https://cards.test",
     apiKey: "k",
-    random: () => 0,
+    testing: { random: () => 0 },
     onEvent: (event) => {
       if (event.type === "attempt" && event.attempt === 2) controller.abort("closed");
     },

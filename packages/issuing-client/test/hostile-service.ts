@@ -67,7 +67,7 @@ const client = createIssuingClient({
   timeoutMs: 300,
   deadlineMs,
   maxRetries: 1,
-  random: () => 0,
+  testing: { random: () => 0 },
   fetch: fetches[over],
   onEvent: (event) => checkSecrets(JSON.stringify(event)),
 });

@@ -33,7 +33,12 @@ function createCustomTransport(texts: readonly (string | Error)[]) {
     };
     return { response: Promise.resolve(response), abort: (reason) => void aborted.push(reason) };
   };
-  const client = createIssuingClient({ baseUrl: "https://cards.test", apiKey, transport, random: () => 0 });
+  const client = createIssuingClient({
+    baseUrl: "https://cards.test",
+    apiKey,
+    transport,
+    testing: { random: () => 0 },
+  });
   return { client, requests, aborted };
 }
 

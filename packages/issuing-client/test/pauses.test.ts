@@ -99,10 +99,9 @@ it("waits as Retry-After says or within full jitter, and never past the deadline
         const client = createIssuingClient({
           baseUrl: "https://cards.test",
           apiKey: "k",
-          clock,
+          testing: { clock, random: () => last()[1] },
           maxRetries,
           deadlineMs,
-          random: () => last()[1],
           onEvent(event) {
             if (event.type !== "retry") return;
             const { delayMs } = event;

@@ -93,7 +93,12 @@ describe("the number of retries", () => {
 
 describe("the pause before a retry", () => {
   async function getPausesMs(script: Script[], random: () => number, options = {}) {
-    const { client, events } = scripted(script, { random, maxRetries: 6, deadlineMs: 100_000, ...options });
+    const { client, events } = scripted(script, {
+      testing: { random },
+      maxRetries: 6,
+      deadlineMs: 100_000,
+      ...options,
+    });
     await client.getCard("card_1").catch(() => {});
     return events.flatMap((event) => (event.type === "retry" ? event.delayMs : []));
   }

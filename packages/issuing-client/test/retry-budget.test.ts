@@ -24,7 +24,7 @@ describe("over a real socket", () => {
       server.closeAllConnections();
     });
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return { seen, client: createIssuingClient({ baseUrl, apiKey: "k", random: () => 0.01 }) };
+    return { seen, client: createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0.01 } }) };
   }
 
   it("sends few more than 300 requests for 300 calls during an outage, and gets its retries back after it", async () => {

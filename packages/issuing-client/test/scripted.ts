@@ -31,7 +31,7 @@ export const card = { id: "card_1", publicUrl: "https://cards.test/cards/1", loy
 export const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 
-/** A client whose fetch returns the scripted responses. Pauses have no length, unless `random` is set. */
+/** A client whose fetch returns the scripted responses. Pauses have no length, unless `testing.random` is set. */
 export function scripted(
   script: readonly Script[],
   options: Partial<IssuingClientOptions> = {},
@@ -44,8 +44,6 @@ export function scripted(
   const given: IssuingClientOptions = {
     baseUrl: "https://cards.test",
     apiKey,
-    clock,
-    random: () => 0,
     onEvent(event) {
       events.push(event);
       // A pause ends immediately, and the clock advances by its length.
@@ -59,6 +57,7 @@ export function scripted(
       return typeof next === "function" ? next(new Request(input as string, init)) : next;
     },
     ...options,
+    testing: { clock, random: () => 0, ...options.testing },
   };
   return { client: createIssuingClient(decorate(given)), clock, requests, events, left };
 }

@@ -75,7 +75,7 @@ describe.each(Object.entries(failures))("the stack after %s", (_name, failure) =
   it.each(Object.entries(methods))("contains the caller of %s", async (_method, call) => {
     const { code, script = [], options, callOptions } = failure;
     const responses = script.map((next) => (next instanceof Response ? next.clone() : next));
-    const { client } = scripted(responses, { clock: undefined, ...options });
+    const { client } = scripted(responses, { testing: { clock: undefined }, ...options });
     const error = await catchError(call, client, callOptions);
     expect(error.code).toBe(code);
     expect(error.stack).toContain("joinHandler");
@@ -138,7 +138,7 @@ const issueMistakes: [string, IssuingErrorCode, Call][] = [
 it.each(issueMistakes)(
   "contains the caller of issueCard in the stack after %s",
   async (_name, code, call) => {
-    const { client } = scripted([], { clock: undefined });
+    const { client } = scripted([], { testing: { clock: undefined } });
     const error = await catchError(call, client);
     expect(error.code).toBe(code);
     expect(error.stack).toContain("joinHandler");
@@ -174,7 +174,7 @@ describe("the stack of a call that shares a request", () => {
     const response = new Promise<Response>((resolve) => {
       respond = resolve;
     });
-    const { client, requests } = scripted([() => response], { clock: undefined });
+    const { client, requests } = scripted([() => response], { testing: { clock: undefined } });
     const second = secondHandler(client, { deadlineMs: 60_000 });
     while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const error = await catchError(byKey, client, { deadlineMs: 20 });

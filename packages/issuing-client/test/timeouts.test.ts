@@ -168,7 +168,7 @@ describe("the caller's abort", () => {
     "rejects the call %s with its reason, and cancels all timers",
     async (_name, script) => {
       const controller = new AbortController();
-      const { client, clock } = scripted(script, { random: () => 1, onEvent: () => {} });
+      const { client, clock } = scripted(script, { testing: { random: () => 1 }, onEvent: () => {} });
       const call = client.getCard("card_1", { signal: controller.signal });
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       expect(clock.pendingTimers).toBe(2); // the deadline, and the attempt or the pause

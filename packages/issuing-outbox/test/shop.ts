@@ -97,7 +97,7 @@ export function openVirtualShop(options: ShopOptions = {}) {
   const clock = createVirtualClock();
   const serviceClock: ManualClock = { now: clock.now, moveTo: () => {} };
   const network = createNetwork({ clock: serviceClock });
-  const clientOptions = { clock, random: () => 0.5, ...options.clientOptions };
+  const clientOptions = { testing: { clock, random: () => 0.5 }, ...options.clientOptions };
   const shop = openShop(network, { testing: { random: () => 0.5 }, ...options, clientOptions });
   /** Runs work in virtual time. */
   const run = <Result>(work: Promise<Result>) => clock.run(work);

@@ -26,7 +26,7 @@ async function listen(server: Server, host = "127.0.0.1"): Promise<number> {
 }
 
 const createClient = (baseUrl: string, options: Partial<IssuingClientOptions> = {}) =>
-  createIssuingClient({ baseUrl, apiKey: "k", random: () => 0, ...options });
+  createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0 }, ...options });
 
 async function openHttp(respond: RequestListener, options?: Partial<IssuingClientOptions>) {
   const server = createServer(respond);

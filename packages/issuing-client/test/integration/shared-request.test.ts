@@ -49,8 +49,7 @@ describe.each(["node:http", "fetch"] as const)("over %s", (over) => {
     const client = createIssuingClient({
       baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       apiKey: "k",
-      clock,
-      random: () => 0,
+      testing: { clock, random: () => 0 },
       ...(over === "fetch" && { transport: fetchTransport() }),
       ...options,
     });

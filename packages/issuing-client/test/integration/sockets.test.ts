@@ -32,7 +32,7 @@ async function serve(behaviours: readonly Behaviour[], options: Partial<IssuingC
   });
   const { port } = server.address() as AddressInfo;
   const baseUrl = `http://127.0.0.1:${port}`;
-  const client = createIssuingClient({ baseUrl, apiKey: "k", random: () => 0, ...options });
+  const client = createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0 }, ...options });
   const issue = () => client.issueCard(template.id, signUp, { userId: 1 });
   return { issue, client, keys, server, baseUrl };
 }
@@ -191,7 +191,7 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
         const pausesMs: number[] = [];
         const failure = respond(status, { "retry-after": "0" });
         const { issue, keys } = await open([failure, failure], {
-          random: () => 1,
+          testing: { random: () => 1 },
           onEvent: (event) => event.type === "retry" && pausesMs.push(event.delayMs),
         });
         expect((await issue()).id).toBe("card_1");

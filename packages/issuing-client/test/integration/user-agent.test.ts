@@ -25,7 +25,10 @@ async function open(options: Partial<IssuingClientOptions>, statuses: number[] =
   });
   const { port } = server.address() as AddressInfo;
   const baseUrl = `http://127.0.0.1:${port}`;
-  return { userAgents, client: createIssuingClient({ baseUrl, apiKey: "k", random: () => 0, ...options }) };
+  return {
+    userAgents,
+    client: createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0 }, ...options }),
+  };
 }
 
 describe.each([

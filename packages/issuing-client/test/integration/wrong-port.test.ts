@@ -40,7 +40,7 @@ describe.each([
       baseUrl,
       apiKey: "k",
       transport: createTransport(),
-      random: () => 0,
+      testing: { random: () => 0 },
     });
     return client.issueCard("t", signUp, { userId: 1 }).then(
       () => Promise.reject(new Error("did not reject")),
