@@ -342,7 +342,7 @@ export interface components {
             /** The wallet; the mock service sends `apple` or `google`. The values are not specified, so any JSON value is possible. */
             wallet?: unknown;
         };
-        /** Points or stamps changed. */
+        /** Points or stamps changed. Use `data.balance`, and never add up `data.change`. */
         BalanceChangedEvent: {
             /** The same in every delivery of the event. Use it for deduplication. */
             id: string;

@@ -2,10 +2,10 @@
 "use strict";
 export const IssueCardRequest = validate20;
 const schema31 = {"$id":"IssueCardRequest","$ref":"document#/components/schemas/IssueCardRequest"};
-const schema33 = {"type":"object","description":"The customer, and the field values of the card.","required":["customer"],"properties":{"fieldValues":{"$ref":"#/components/schemas/FieldValues"},"customer":{"$ref":"#/components/schemas/Customer"}}};
-const schema34 = {"type":"object","description":"Map from a field key of the template to its value.","x-assumption":["field-values","points-field","name-field","template-definition"],"additionalProperties":{"type":["string","number"]}};
-const schema35 = {"type":"object","description":"The customer, matched by phone, then by email.","x-assumption":["customer-members","blank-members"],"required":["consents"],"properties":{"phone":{"type":"string","description":"In E.164 or local format.","x-assumption":"phone-format"},"email":{"type":"string","description":"Matches the customer if no phone matches."},"name":{"type":"string","description":"The customer's name."},"consents":{"$ref":"#/components/schemas/Consents"}}};
-const schema36 = {"type":"object","x-assumption":"consent-versions","description":"The consents given at sign-up.","required":["privacy"],"properties":{"privacy":{"type":"object","description":"The privacy text that the customer accepted.","required":["version"],"properties":{"version":{"type":"string","pattern":"\\S","description":"Version label of that text; not blank."}}},"marketing":{"type":"object","description":"Present only if the customer opted in to marketing; may be empty.","properties":{"version":{"type":"string","description":"Version label of the marketing text."}}}}};
+const schema33 = {"type":"object","x-spec":"4.1","description":"The customer, and the field values of the card.","required":["customer"],"properties":{"fieldValues":{"$ref":"#/components/schemas/FieldValues"},"customer":{"$ref":"#/components/schemas/Customer"}}};
+const schema34 = {"type":"object","x-spec":"2.1","description":"Map from a field key of the template to its value.","x-assumption":["field-values","points-field","name-field","template-definition"],"additionalProperties":{"type":["string","number"]}};
+const schema35 = {"type":"object","x-spec":"2.3","description":"The customer, matched by phone, then by email.","x-assumption":["customer-members","blank-members"],"required":["consents"],"properties":{"phone":{"type":"string","description":"In E.164 or local format.","x-assumption":"phone-format"},"email":{"type":"string","description":"Matches the customer if no phone matches."},"name":{"type":"string","description":"The customer's name."},"consents":{"$ref":"#/components/schemas/Consents"}}};
+const schema36 = {"type":"object","x-spec":"2.4","x-assumption":"consent-versions","description":"The consents given at sign-up.","required":["privacy"],"properties":{"privacy":{"type":"object","description":"The privacy text that the customer accepted.","required":["version"],"properties":{"version":{"type":"string","pattern":"\\S","description":"Version label of that text; not blank."}}},"marketing":{"type":"object","description":"Present only if the customer opted in to marketing; may be empty.","properties":{"version":{"type":"string","description":"Version label of the marketing text."}}}}};
 const pattern4 = new RegExp("\\S", "u");
 
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -278,7 +278,7 @@ validate20.evaluated = {"props":{"fieldValues":true,"customer":true},"dynamicPro
 
 export const ConsentChange = validate26;
 const schema37 = {"$id":"ConsentChange","$ref":"document#/components/schemas/ConsentChange"};
-const schema38 = {"type":"object","description":"A change of the marketing consent.","required":["marketing"],"properties":{"marketing":{"type":"boolean","description":"true gives, false withdraws."},"version":{"type":"string","description":"Version label of the consent text, if known."}}};
+const schema38 = {"type":"object","x-spec":"4.5","description":"A change of the marketing consent.","required":["marketing"],"properties":{"marketing":{"type":"boolean","description":"true gives, false withdraws."},"version":{"type":"string","description":"Version label of the consent text, if known."}}};
 
 function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="ConsentChange" */;

@@ -29,7 +29,7 @@ const client: Options = {
       otel: "src/otel.ts",
     },
     resolve: [
-      "@loyalty-cards/openapi",
+      /^@loyalty-cards\/openapi/,
       /^@loyalty-cards\/internal/,
       "@standard-schema/spec",
       /^openapi-.*\.d\.mts$/,

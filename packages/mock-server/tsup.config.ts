@@ -71,6 +71,6 @@ export default defineConfig([
   {
     entry,
     format: ["esm", "cjs"],
-    dts: { only: true, resolve: ["@loyalty-cards/openapi", "@loyalty-cards/openapi/control"] },
+    dts: { only: true, resolve: [/^@loyalty-cards\/openapi/] },
   },
 ]);

@@ -33,7 +33,7 @@ const receivers: Options = {
   entry: entries,
   splitting: true,
   dts: {
-    resolve: ["@loyalty-cards/openapi"],
+    resolve: [/^@loyalty-cards\/openapi/],
   },
 };
 export default defineConfig(receivers);

@@ -136,7 +136,7 @@ export function packageDocs(name: string): Record<string, string> {
   files["docs/using.md"] = [
     `# Using ${manifest.name}`,
     String(manifest["description"]),
-    `The [README](../README.md) describes all options. Guides: ${listGuides(own)}.`,
+    `The [README](../README.md) describes the main options, and the comments of the types all of them. Guides: ${listGuides(own)}.`,
     ...importTable(name, manifest),
     "## Main calls",
     ...Object.entries(own.calls).flatMap(([heading, snippet]) => [`### ${heading}`, quote(snippet)]),
@@ -154,7 +154,7 @@ export function packageDocs(name: string): Record<string, string> {
       ...Object.entries(own.guides).map(
         ([guide, about]) => `- [${readTitle(`docs/guides/${guide}.md`)}](docs/${guide}.md): ${about}`,
       ),
-      "- [README](README.md): every option",
+      "- [README](README.md): functions and main options",
     ].join("\n"),
     "## Optional",
     `- [All guides and the reference](${site}/)`,

@@ -85,12 +85,17 @@ interface Sources {
 async function generatedFiles({ yaml, controlYaml, vectors }: Sources): Promise<Record<string, string>> {
   // They load TypeScript and a compiler of schemas, which a document that was refused does not need.
   const { schemaTypes } = await import("./schema-types.ts");
+  const { eventExamples, eventTable, operationTable, wireTypes } = await import("./wire-types.ts");
   const { completeControlDocument, controlValidators, requestValidators } = await import("./validators.ts");
   const document = parse(yaml) as Json;
   const control = completeControlDocument(parse(controlYaml) as Json, document);
   const examples = Object.entries(recordIn(recordIn(document, "components"), "examples"));
   return {
     "generated/schema.ts": await schemaTypes(yaml),
+    "generated/types.ts": await wireTypes(document),
+    "generated/operations.ts": operationTable(document),
+    "generated/events.ts": eventTable(document),
+    "generated/event-examples.ts": eventExamples(document),
     "generated/openapi.json": asJson(document),
     "generated/validators.js": requestValidators(document),
     "generated/control.ts": await schemaTypes(withPlainUnions(control) as never, "control.yaml", true),

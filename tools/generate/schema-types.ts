@@ -1,5 +1,5 @@
 /** Converts the document to TypeScript types. Editors can complete the known values of open sets. */
-import openapiTS, { astToString } from "openapi-typescript";
+import openapiTS, { astToString, type OpenAPITSOptions } from "openapi-typescript";
 import ts from "typescript";
 
 /** @param source the file that the banner names. @param immutable makes properties and arrays read-only. */
@@ -9,20 +9,24 @@ export async function schemaTypes(
   immutable = false,
 ): Promise<string> {
   const banner = `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n\n`;
-  const nodes = await openapiTS(document, {
-    immutable,
-    alphabetize: false,
-    emptyObjectsUnknown: true,
-    transform: (schema) =>
-      openSet(
-        (schema as { "x-extensible-enum"?: unknown })["x-extensible-enum"],
-        [schema.type].flat().includes("null"),
-      ),
-    postTransform: withoutUnknownProperties,
-  });
-  // Editors do not know this tag, and show the text only without it.
-  return banner + astToString(nodes).replaceAll("@description ", "");
+  return banner + withoutTags(astToString(await openapiTS(document, typeOptions(immutable))));
 }
+
+/** Editors do not know the tag `@description`, and show the text only without it. */
+export const withoutTags = (text: string) => text.replaceAll("@description ", "");
+
+/** @param immutable makes properties and arrays read-only. */
+export const typeOptions = (immutable: boolean): OpenAPITSOptions => ({
+  immutable,
+  alphabetize: false,
+  emptyObjectsUnknown: true,
+  transform: (schema) =>
+    openSet(
+      (schema as { "x-extensible-enum"?: unknown })["x-extensible-enum"],
+      [schema.type].flat().includes("null"),
+    ),
+  postTransform: withoutUnknownProperties,
+});
 
 /**
  * Converts `{ id: string } & { [key: string]: unknown }` to `{ id: string }`. Values can still have unknown properties; with

@@ -1,5 +1,7 @@
 /** One call: its callers and deadline, its attempts and outcome, and its events. */
+
 import { notify } from "@loyalty-cards/internal/reporting";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { Caller } from "./call-options.ts";
 import { CallSignal, type Clock, TimeLimitError, waitWithin } from "./clock.ts";
 import {
@@ -11,7 +13,7 @@ import {
 } from "./errors.ts";
 
 /** The method that was called; `api` for every call through `client.api`. */
-export type OperationName = "issueCard" | "getCard" | "listOperations" | "getConsent" | "setConsent" | "api";
+export type OperationName = OperationId | "api";
 
 /** The status of a response, or the code of a failure without a response. */
 export type RetryReason = number | IssuingErrorCode;

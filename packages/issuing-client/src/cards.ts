@@ -1,65 +1,32 @@
 /** Cards, their operations and consents: the types, and validation of what is sent and received. */
+import type * as wire from "@loyalty-cards/openapi/types";
 import type { Call } from "./call.ts";
 import { configurationError } from "./errors.ts";
-import type { FieldValues } from "./template.ts";
+
+/** Field values of a template without types, by field key (spec 2.1). */
+export type FieldValues = wire.FieldValues;
 
 /**
  * A card (spec 2.1). Members that this version does not know are kept at run time; read one with `"name" in card`.
  * @typeParam Fields the fields of the card's template, as `defineTemplate` has them.
  */
-export interface Card<Fields = FieldValues> {
-  /** Identifier of the card. Store it with your user (spec 2.1). */
-  id: string;
-  /** URL of the public card page, and target of the QR code (spec 2.1). */
-  publicUrl: string;
-  /** The state of the card; `active` for a new card (spec 3.1). */
-  status: "active" | (string & {});
-  /** Identifier of the customer (spec 2.1). */
-  customerId: string;
-  /** The current balance in points or stamps; 0 for a new card (spec 2.1). */
-  loyaltyBalance: number;
-  /** The name of the current tier; null for a new card (spec 2.1). */
-  loyaltyTier: string | null;
-  /** `website` when the card was issued with a Website key (spec 2.1). */
-  issuedVia: "website" | "api" | (string & {});
+export interface Card<Fields = FieldValues> extends Omit<wire.Card, "fieldValues"> {
   /** Map from a field key of the template to its value (spec 2.1). */
   fieldValues: Fields;
 }
+
+/** Optional text can also be null, as empty form fields and columns have it. */
+type OrNull<Members> = { [Name in keyof Members]: Members[Name] | null };
 
 /**
  * Whom a card is issued to: found by phone, then by e-mail, else created (spec 2.3). A `phone`, `email` or `name` that is
  * `""`, blank or `null` is left out of the request.
  */
-export interface Customer {
-  /** In E.164 or local format (spec 2.3). */
-  phone?: string | null | undefined;
-  /** Matches the customer if no phone matches (spec 2.3). */
-  email?: string | null | undefined;
-  /** The customer's name (spec 2.3). */
-  name?: string | null | undefined;
-  /** The consents given at sign-up (spec 2.4). */
-  consents: Consents;
-}
-
-/** The consents given at sign-up (spec 2.4). */
-export interface Consents {
-  /** The privacy text that the customer accepted (spec 2.4). */
-  privacy: {
-    /** Version label of that text; not blank (spec 2.4). */
-    version: string;
-  };
-  /** Present only if the customer opted in to marketing; may be empty (spec 2.4). */
-  marketing?:
-    | {
-        /** Version label of the marketing text (spec 2.4). */
-        version?: string | undefined;
-      }
-    | undefined;
-}
+export interface Customer extends OrNull<Omit<wire.Customer, "consents">>, Pick<wire.Customer, "consents"> {}
 
 /** What a card is issued from (spec 4.1). `fieldValues` may be left out when the template requires none. */
 export type IssueCardRequest<Fields = FieldValues> = {
-  /** The customer, identified by phone first, then by e-mail (spec 2.3). */
+  /** The customer, matched by phone, then by email (spec 2.3). */
   customer: Customer;
 } & (Record<string, never> extends Fields
   ? {
@@ -70,6 +37,8 @@ export type IssueCardRequest<Fields = FieldValues> = {
       /** Map from a field key of the template to its value (spec 4.1). */
       fieldValues: Fields;
     });
+
+export type { ConsentChange, ConsentState, Consents, Operation } from "@loyalty-cards/openapi/types";
 
 const isAbsent = (value: unknown) => value === undefined;
 
@@ -152,23 +121,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * One entry of a card's history (spec 2.5). Only `id` and `type` are specified. Members that this version does not know are kept
- * at run time; read one with `"name" in operation`.
- */
-export interface Operation {
-  /** Identifier of the operation (spec 2.5). */
-  id: string;
-  /** Why the balance changed (spec 2.5). */
-  type: "purchase" | "redemption" | "reward" | "correction" | "cancellation" | (string & {});
-  /** Signed change of the balance, in points or stamps. Absent if the service does not send it (spec 2.5). */
-  change?: number;
-  /** Balance after the operation, in points or stamps. Absent if the service does not send it (spec 2.5). */
-  balance?: number;
-  /** Time of the operation, as the service sent it. Absent if the service does not send it (spec 2.5). */
-  createdAt?: string;
-}
-
 /** The specification does not show the member that contains the list (spec 4.3); these names are common. */
 const listNames = ["items", "operations", "data", "results"];
 
@@ -176,7 +128,7 @@ const listNames = ["items", "operations", "data", "results"];
 const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, createdAt: isString };
 
 /** @throws {IssuingError} `invalid-response` when the response has no list of operations. */
-export function readOperations(call: Call, body: unknown): Operation[] {
+export function readOperations(call: Call, body: unknown): wire.Operation[] {
   const lists = isObject(body) ? listNames.map((name) => body[name]) : [body];
   const list = lists.find(Array.isArray);
   if (!list?.every(isOperation)) throw call.invalidResponse("a list of operations");
@@ -184,7 +136,7 @@ export function readOperations(call: Call, body: unknown): Operation[] {
     for (const [name, isValid] of Object.entries(optionalMembers))
       if (!isValid(entry[name])) delete entry[name];
   }
-  return list as Operation[];
+  return list as wire.Operation[];
 }
 
 function isOperation(entry: unknown): boolean {
@@ -196,38 +148,20 @@ export function parseLimit(limit: unknown): number {
   throw configurationError(`limit must be a whole number, 1 or more, not ${String(limit)}.`);
 }
 
-/** The news-and-offers consent of a card holder (spec 2.6). */
-export interface ConsentState {
-  /** The customer (spec 2.6). */
-  customer: {
-    [member: string]: unknown;
-  };
-  /** Whether the customer agreed to marketing; false if withdrawn or never given (spec 2.6). */
-  marketingConsent: boolean;
-}
-
-/** A change of the news-and-offers consent (spec 4.5). */
-export interface ConsentChange {
-  /** true gives, false withdraws (spec 4.5). */
-  marketing: boolean;
-  /** Version label of the consent text, if known (spec 4.5). */
-  version?: string | undefined;
-}
-
 /** @throws {IssuingError} `invalid-response` when `marketingConsent` is not a boolean: the text "false" would count as consent in an `if`. */
-export function readConsent(call: Call, body: unknown): ConsentState {
+export function readConsent(call: Call, body: unknown): wire.ConsentState {
   const state = findConsent(body);
   if (state !== undefined) return state;
   throw call.invalidResponse("a consent: marketingConsent is not true or false");
 }
 
 /** @returns the consent; undefined when the body does not have it. The response to a PUT is not specified (spec 4.5). */
-export function findConsent(body: unknown): ConsentState | undefined {
+export function findConsent(body: unknown): wire.ConsentState | undefined {
   const { marketingConsent } = (body ?? {}) as { marketingConsent?: unknown };
-  return typeof marketingConsent === "boolean" ? (body as ConsentState) : undefined;
+  return typeof marketingConsent === "boolean" ? (body as wire.ConsentState) : undefined;
 }
 
-export function parseConsentChange(change: ConsentChange): ConsentChange {
+export function parseConsentChange(change: wire.ConsentChange): wire.ConsentChange {
   const { marketing, version } = change ?? {};
   if (typeof marketing !== "boolean") throw configurationError("marketing must be true or false.");
   if (version !== undefined && typeof version !== "string")

@@ -7,6 +7,7 @@ import {
   type Card,
   type ConsentChange,
   type ConsentState,
+  type FieldValues,
   findConsent,
   type IssueCardRequest,
   type Operation,
@@ -20,7 +21,7 @@ import { createIssueCard, type IssueCardOptions } from "./issue-card.ts";
 import { type IssuingClientOptions, parseOptions, refuseBrowser } from "./options.ts";
 import { createPipeline } from "./pipeline.ts";
 import { parseId } from "./request.ts";
-import type { FieldValues, Template } from "./template.ts";
+import type { Template } from "./template.ts";
 
 /**
  * The operations of the service. Every method throws an {@link IssuingError}, or the caller's `signal.reason`. Options of a method

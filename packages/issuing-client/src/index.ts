@@ -19,10 +19,11 @@ export type {
   ConsentState,
   Consents,
   Customer,
+  FieldValues,
   IssueCardRequest,
   Operation,
 } from "./cards.ts";
-export { defineTemplate, type FieldValues, type Template } from "./template.ts";
+export { defineTemplate, type Template } from "./template.ts";
 
 // Errors
 

@@ -7,7 +7,14 @@ import {
   parseCallOptions,
   parseObject,
 } from "./call-options.ts";
-import { type Card, type Customer, getDifferentFields, type IssueCardRequest, readCard } from "./cards.ts";
+import {
+  type Card,
+  type Customer,
+  type FieldValues,
+  getDifferentFields,
+  type IssueCardRequest,
+  readCard,
+} from "./cards.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { configurationError, deadlineError, IssuingError } from "./errors.ts";
 import {
@@ -20,7 +27,7 @@ import {
 import type { Settings } from "./options.ts";
 import type { Pipeline, RunningCall } from "./pipeline.ts";
 import { type OperationRequest, parseId, toJson } from "./request.ts";
-import { type FieldValues, parseFieldValues, readValidated, type Template, validate } from "./template.ts";
+import { parseFieldValues, readValidated, type Template, validate } from "./template.ts";
 
 /** What every call of `issueCard` takes. */
 interface IssueCardCallOptions extends CallOptions {

@@ -1,29 +1,17 @@
-/** Requests of the five operations: method, path, headers and body, and validation of the ids in a path. */
-import type { paths } from "@loyalty-cards/openapi";
-import type { ExpectedBody, OperationName } from "./call.ts";
+/** Requests of the operations: method, path, headers and body, and validation of the ids in a path. */
+import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
+import type { ExpectedBody } from "./call.ts";
 import { configurationError, isPromise } from "./errors.ts";
 import type { TransportRequest } from "./transport.ts";
 
-interface Endpoint {
-  method: "GET" | "POST" | "PUT";
-  path: keyof paths;
-  expectedBody: ExpectedBody;
+/** spec 4.5 does not show the body that setConsent gets, and the change was made whatever it is. */
+export function getExpectedBody(operation: OperationId): ExpectedBody {
+  const { successStatus }: { successStatus: number } = operations[operation];
+  return successStatus === 204 || operation === "setConsent" ? "any" : "json";
 }
 
-const endpoints = {
-  issueCard: { method: "POST", path: "/templates/{templateId}/passes", expectedBody: "json" },
-  getCard: { method: "GET", path: "/passes/{id}", expectedBody: "json" },
-  listOperations: { method: "GET", path: "/passes/{id}/operations", expectedBody: "json" },
-  getConsent: { method: "GET", path: "/passes/{id}/consent", expectedBody: "json" },
-  // spec 4.5 does not show this body, and the change was made whatever it is.
-  setConsent: { method: "PUT", path: "/passes/{id}/consent", expectedBody: "any" },
-} as const satisfies Record<Exclude<OperationName, "api">, Endpoint>;
-
-export const getExpectedBody = (operation: OperationRequest["operation"]) =>
-  endpoints[operation].expectedBody;
-
 export interface OperationRequest {
-  operation: keyof typeof endpoints;
+  operation: OperationId;
   /** The id in the path. */
   id: string;
   query?: string;
@@ -33,7 +21,7 @@ export interface OperationRequest {
 }
 
 /** The path with its variable, such as `/api/v1/passes/{id}`. */
-export const getRoute = (operation: OperationRequest["operation"]) => `/api/v1${endpoints[operation].path}`; // spec 9
+export const getRoute = (operation: OperationId) => `/api/v1${operations[operation].path}`; // spec 9
 
 export function toPath({ operation, id, query = "" }: OperationRequest): string {
   const route = getRoute(operation);
@@ -45,7 +33,7 @@ export function toTransportRequest(
   { operation, body, idempotencyKey }: OperationRequest,
   headers: Record<string, string>,
 ): TransportRequest {
-  const { method } = endpoints[operation];
+  const { method } = operations[operation];
   headers["accept"] = "application/json, application/problem+json";
   if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
   if (body === undefined) return { method, headers };

@@ -1,13 +1,9 @@
 /** Templates: typed field values, and their validation with a schema. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { FieldValues } from "./cards.ts";
 import { configurationError, IssuingError, isPromise } from "./errors.ts";
 import { formatFields, toRejectedFields } from "./rejected-fields.ts";
 import { parseId } from "./request.ts";
-
-/** Field values of a template without types, by field key (spec 2.1). */
-export interface FieldValues {
-  [fieldKey: string]: string | number;
-}
 
 /** A template: its id and its fields. */
 export interface Template<Fields> {

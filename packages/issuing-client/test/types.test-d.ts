@@ -1,21 +1,14 @@
 /** Public types: fields of templates, and mistakes that the compiler reports. */
-import type { components } from "@loyalty-cards/openapi";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import {
   type Card,
-  type ConsentChange,
-  type ConsentState,
-  type Consents,
-  type Customer,
   createIssuingClient,
   defineTemplate,
   type FieldValues,
   type IssueCardOptions,
-  type IssueCardRequest,
   type IssuingErrorCode,
   isIssuingError,
-  type Operation,
   type Template,
 } from "../src/index.ts";
 
@@ -33,35 +26,6 @@ test("types the members of a card", async () => {
   if ("somethingNew" in card) expectTypeOf(card.somethingNew).toEqualTypeOf<unknown>();
   const other: typeof card.status = "frozen";
   expectTypeOf(other).toExtend<string>();
-});
-
-type Schemas = components["schemas"];
-
-/** Also undefined for optional members, as forms and databases have it. */
-type OrUndefined<Value> = Value extends object
-  ? {
-      [Name in keyof Value]: Record<string, never> extends Pick<Value, Name>
-        ? OrUndefined<Value[Name]> | undefined
-        : OrUndefined<Value[Name]>;
-    }
-  : Value;
-/** Also null for optional text of the customer, as empty form fields and columns have it. */
-type OrNull<Value> = { [Name in keyof Value]: Value[Name] | null };
-type Contact = "phone" | "email" | "name";
-
-test("types responses and requests like the OpenAPI document, member by member", () => {
-  expectTypeOf<Card>().toEqualTypeOf<Schemas["Card"]>();
-  expectTypeOf<Operation>().toEqualTypeOf<Schemas["Operation"]>();
-  expectTypeOf<ConsentState>().toEqualTypeOf<Schemas["ConsentState"]>();
-  expectTypeOf<ConsentChange>().toEqualTypeOf<OrUndefined<Schemas["ConsentChange"]>>();
-  expectTypeOf<Consents>().toEqualTypeOf<OrUndefined<Schemas["Consents"]>>();
-  expectTypeOf<Pick<Customer, Contact>>().toEqualTypeOf<
-    OrNull<OrUndefined<Pick<Schemas["Customer"], Contact>>>
-  >();
-  expectTypeOf<keyof Customer>().toEqualTypeOf<keyof Schemas["Customer"]>();
-  expectTypeOf<Customer["consents"]>().toEqualTypeOf<Consents>();
-  expectTypeOf<keyof IssueCardRequest>().toEqualTypeOf<keyof Schemas["IssueCardRequest"]>();
-  expectTypeOf<IssueCardRequest["fieldValues"]>().toEqualTypeOf<FieldValues | undefined>();
 });
 
 test("accepts and returns any fields with the id of a template", async () => {

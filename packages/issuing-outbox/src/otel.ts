@@ -28,7 +28,10 @@ const descriptions = {
 } satisfies Record<OutboxOutcome["outcome"], string>;
 
 /**
- * Creates the instruments. `attributes` are added to every measurement.
+ * Creates the instruments, whose names begin with `issuing_outbox.`: the counter `outcomes`, by name; the histogram `lag`, seconds from
+ * `add` to the request that issued the card; and the gauges `entries` by state, `undelivered` (entries whose callback has not
+ * succeeded), `oldest_waiting_age` and `time_to_expiry` (until the first entry becomes `unknown`) in seconds, and `paused` by reason.
+ * `attributes` are added to every measurement.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";

@@ -1,5 +1,5 @@
 /** Entry point `/otel`: OpenTelemetry metrics of an inbox. Pass `onOutcome` to the inbox, and the inbox to `observe`. */
-import type { KnownEventType } from "@loyalty-cards/webhook-verify";
+import { requiredData as knownTypes } from "@loyalty-cards/openapi/events";
 import type { Attributes, Meter } from "@opentelemetry/api";
 import type { InboxOutcome, InspectableInbox } from "./reports.ts";
 
@@ -11,18 +11,11 @@ export interface InboxMetrics {
   observe(inbox: Pick<InspectableInbox, "health">): () => void;
 }
 
-/** Types of the contract; the compiler rejects a missing or unknown one. */
-const knownTypes = {
-  "card.added": true,
-  "card.removed": true,
-  "balance.changed": true,
-  "tier.changed": true,
-  "consent.changed": true,
-  ping: true,
-} satisfies Record<KnownEventType, true>;
-
 /**
- * Creates the instruments. `attributes` are added to every measurement, such as the name of the endpoint.
+ * Creates the instruments, whose names begin with `webhook_inbox.`: the counters of deliveries `received`, `stored`, `duplicate` and
+ * `not_stored`; the counters of attempts `done`, `failed`, `dead`, `lease_lost` and `unavailable`; the histograms `put.duration`,
+ * `handler.duration` and `lag` (from receipt to the end of the handler), in seconds; and the gauges `waiting`, `dead_letters` and
+ * `oldest_age` (of the oldest waiting event, in seconds). `attributes` are added to every measurement, such as the name of the endpoint.
  * @example
  * ```ts
  * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";

@@ -41,7 +41,8 @@ export interface PgBossInbox extends Inbox, InspectableInbox {}
 
 /**
  * Checks the queue, and returns an inbox. `boss` must have been started. Call it also in a process that only calls `boss.work`: it
- * keeps pg-boss 10 from ending the process when PostgreSQL restarts. Its own errors are reported as `unavailable` if `boss` has no
+ * keeps pg-boss 10 from ending the process when PostgreSQL restarts; your own `boss.complete` and `boss.fail` for the queue then
+ * resolve with `affected: 0`. Its own errors are reported as `unavailable` if `boss` has no
  * `error` listener.
  * @throws {TypeError} for a retention shorter than the service's retries, for a queue that could merge two events, and for a
  * pg-boss 10 that deletes dead letters within a day of archiving them.

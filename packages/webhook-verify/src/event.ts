@@ -1,100 +1,29 @@
 /** The event types of the contract, and the parser of a verified body: the only JSON.parse of a delivery. */
+import { type KnownEvents, requiredData } from "@loyalty-cards/openapi/events";
+import type {
+  BalanceChanged,
+  CardAdded,
+  CardRemoved,
+  ConsentChanged,
+  Ping,
+  TierChanged,
+} from "@loyalty-cards/openapi/types";
 
 /*
- * What a handler needs is checked and has a type. The other members of `data` are optional and `unknown`: the service may omit or
- * change them, and an event is not withheld from its handler for them.
+ * The types of the events and the table of the members that a handler needs are generated from openapi.yaml. What a handler needs is
+ * checked and has a type. The other members of `data` are optional and `unknown`: the service may omit or change them, and an event
+ * is not withheld from its handler for them.
  */
-
-/** The members of every event. */
-interface EventEnvelope<Type extends string> {
-  /** The same in every delivery of the event. Use it for deduplication (spec 6.1). */
-  id: string;
-  /** The event type (spec 6.2). */
-  type: Type;
-  /** Time of the event: ISO 8601, UTC with milliseconds (spec 6.1). */
-  createdAt: string;
-}
-
-/** The `data` of `card.added` and `card.removed`. */
-export interface WalletChange {
-  /** Identifier of the card (spec 6.2). */
-  passId: string;
-  /** Identifier of the customer (spec 6.2). */
-  customerId?: unknown;
-  /**
-   * The wallet; the mock service sends `apple` or `google`. The values are not specified, so any JSON value is possible
-   * (spec 6.2).
-   */
-  wallet?: unknown;
-}
-
-/** A card was added to a wallet (spec 6.2). */
-export interface CardAdded extends EventEnvelope<"card.added"> {
-  /** The card and the wallet (spec 6.2). */
-  data: WalletChange;
-}
-
-/** A card was removed from a wallet (spec 6.2). */
-export interface CardRemoved extends EventEnvelope<"card.removed"> {
-  /** The card and the wallet (spec 6.2). */
-  data: WalletChange;
-}
-
-/** Points or stamps changed. Use `data.balance`, and never add up `data.change` (spec 6.2, 6.3.4). */
-export interface BalanceChanged extends EventEnvelope<"balance.changed"> {
-  /** The new balance and its cause (spec 6.2). */
-  data: {
-    /** Identifier of the card (spec 6.2). */
-    passId: string;
-    /** Identifier of the customer (spec 6.2). */
-    customerId?: unknown;
-    /** The new balance, in points or stamps (spec 6.2). */
-    balance: number;
-    /** Signed change of the balance, in points or stamps (spec 6.2). */
-    change?: unknown;
-    /** The operation that changed the balance (spec 6.2). */
-    operation?: {
-      /** Identifier of the operation (spec 2.5). */
-      id?: unknown;
-      /** Why the balance changed (spec 2.5). */
-      type?: unknown;
-    } | null;
-  };
-}
-
-/** The card reached another tier (spec 6.2). */
-export interface TierChanged extends EventEnvelope<"tier.changed"> {
-  /** The new tier and the previous one (spec 6.2). */
-  data: {
-    /** Identifier of the card (spec 6.2). */
-    passId: string;
-    /** Identifier of the customer (spec 6.2). */
-    customerId?: unknown;
-    /** The new tier; the mock service sends its name or null. The format is not specified (spec 6.2). */
-    tier?: unknown;
-    /** The previous tier; the mock service sends its name or null. The format is not specified (spec 6.2). */
-    previous?: unknown;
-  };
-}
-
-/** The marketing consent was given or withdrawn (spec 6.2). */
-export interface ConsentChanged extends EventEnvelope<"consent.changed"> {
-  /** The current consent (spec 6.2). */
-  data: {
-    /** Identifier of the customer (spec 6.2). */
-    customerId?: unknown;
-    /** true if given, false if withdrawn. The format is not specified, so compare with `=== true` (spec 6.2). */
-    marketingConsent?: unknown;
-    /** All cards of the customer (spec 6.2). */
-    passIds: string[];
-  };
-}
-
-/** A test sent from the console (spec 6.2). */
-export interface Ping extends EventEnvelope<"ping"> {
-  /** Not specified, so any JSON value is possible, or none (spec 6.2). */
-  data?: unknown;
-}
+export type { KnownEvents } from "@loyalty-cards/openapi/events";
+export type {
+  BalanceChanged,
+  CardAdded,
+  CardRemoved,
+  ConsentChanged,
+  Ping,
+  TierChanged,
+  WalletChange,
+} from "@loyalty-cards/openapi/types";
 
 /**
  * An event of a type that this version does not know, or of a known type whose `data` has another shape: an event for which
@@ -112,22 +41,6 @@ export interface UnknownEvent {
   createdAt: string;
   /** What the service sent. */
   data?: unknown;
-}
-
-/** The known events, by type. A test compares them and their docstrings with the OpenAPI document of the service. */
-export interface KnownEvents {
-  /** A card was added to a wallet. */
-  "card.added": CardAdded;
-  /** A card was removed from a wallet. */
-  "card.removed": CardRemoved;
-  /** Points or stamps changed. */
-  "balance.changed": BalanceChanged;
-  /** The card reached another tier. */
-  "tier.changed": TierChanged;
-  /** The marketing consent was given or withdrawn. */
-  "consent.changed": ConsentChanged;
-  /** A test sent from the console. */
-  ping: Ping;
 }
 
 /** The types of the known events. */
@@ -163,17 +76,6 @@ const check =
     if (!isExpected(value)) unexpected.push(path);
   };
 
-const string = check(isString);
-const number = check(Number.isFinite); // 1e999 is JSON, and becomes Infinity
-
-function object(members: Record<string, Check>): Check {
-  const checks = Object.entries(members);
-  return (value, path, unexpected) => {
-    if (!isObject(value)) unexpected.push(path);
-    else for (const [name, member] of checks) member(value[name], `${path}/${name}`, unexpected);
-  };
-}
-
 /** Adds only the first difference, because a list can have very many. */
 const listOfStrings: Check = (value, path, unexpected) => {
   if (!Array.isArray(value)) unexpected.push(path);
@@ -183,19 +85,21 @@ const listOfStrings: Check = (value, path, unexpected) => {
   }
 };
 
-/**
- * What a handler needs of `data`: a balance is stored by card, and needs neither `change` nor `operation` (spec 6.3.4). A test
- * compares these members with those that the OpenAPI document requires.
- */
+/** By the names that the table has for types. 1e999 is JSON, and becomes Infinity, which is no balance. */
+const checks = { string: check(isString), number: check(Number.isFinite), "string[]": listOfStrings };
+
+function toDataCheck(members: Readonly<Record<string, keyof typeof checks>>): Check {
+  const named = Object.entries(members).map(([name, type]) => [name, checks[type]] as const);
+  if (named.length === 0) return () => {};
+  return (value, path, unexpected) => {
+    if (!isObject(value)) unexpected.push(path);
+    else for (const [name, checkMember] of named) checkMember(value[name], `${path}/${name}`, unexpected);
+  };
+}
+
+/** What a handler needs of `data`: a balance is stored by card, and needs neither `change` nor `operation` (spec 6.3.4). */
 const dataChecks = new Map(
-  Object.entries({
-    "card.added": object({ passId: string }),
-    "card.removed": object({ passId: string }),
-    "balance.changed": object({ passId: string, balance: number }),
-    "tier.changed": object({ passId: string }),
-    "consent.changed": object({ passIds: listOfStrings }),
-    ping: () => {},
-  } satisfies Record<KnownEventType, Check>),
+  Object.entries(requiredData).map(([type, members]) => [type, toDataCheck(members)]),
 );
 
 /** The event types that this version knows. */

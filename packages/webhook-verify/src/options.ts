@@ -10,7 +10,11 @@ import { parseTolerance } from "./verify.ts";
 
 /** Which secret to trust, and what to do with an event before and after the response. */
 export interface ReceiverOptions {
-  /** The signing secret, several, or a function that loads them; its result is used for `secretMaxAgeSeconds`. */
+  /**
+   * The signing secret, several, or a function that loads them; its result is used for `secretMaxAgeSeconds`. The function is also
+   * called once, in the background, when the receiver is created, so that the log says what is wrong before the first delivery. It is
+   * not called then in Lambda, in `next build` and in the global scope of Workers.
+   */
   secret: SecretOption;
   /**
    * How long the result of a `secret` function is used, in seconds. Default 300. Then the function is called again before anything

@@ -138,8 +138,7 @@ describe("an editor", () => {
     const show = (path: string, type: ts.Type): void => {
       for (const property of type.getProperties()) {
         const [declaration] = property.getDeclarations() ?? [];
-        if (declaration === undefined || !declaration.getSourceFile().fileName.includes("/webhook-verify/"))
-          continue; // methods of arrays and strings
+        if (!declaration?.getSourceFile().fileName.includes("/openapi/generated/")) continue; // methods of arrays and strings
         const text = ts.displayPartsToString(property.getDocumentationComment(checker));
         expect(text, `${path}.${property.name}`).toMatch(clause);
         shown[`${path}.${property.name}`] = text.replace(clause, "").replaceAll(/\s+/g, " ");

@@ -1,5 +1,5 @@
 /** Example events of every type, and changes of their members from the command line. */
-import type { KnownEvents, KnownEventType } from "@loyalty-cards/webhook-verify";
+import { eventExamples } from "@loyalty-cards/openapi/event-examples";
 import { CommandError } from "../command-error.ts";
 
 export interface ExampleEvent {
@@ -17,33 +17,18 @@ export interface ExampleOptions {
   index: number;
 }
 
-type CreateData<Type extends KnownEventType> = (options: ExampleOptions) => KnownEvents[Type]["data"];
+export const knownTypes = Object.keys(eventExamples);
 
-const customerId = "cus_Yc1uQx";
-
-const createData: { readonly [Type in KnownEventType]: CreateData<Type> } = {
-  "card.added": ({ cardId }) => ({ passId: cardId, customerId, wallet: "apple" }),
-  "card.removed": ({ cardId }) => ({ passId: cardId, customerId, wallet: "apple" }),
-  "balance.changed": ({ id, cardId, index }) => ({
-    passId: cardId,
-    customerId,
-    balance: 120 + 10 * index,
-    change: 10,
-    operation: { id: id.replace(/^evt/, "op"), type: "purchase" },
-  }),
-  "tier.changed": ({ cardId }) => ({ passId: cardId, customerId, tier: "Silver", previous: null }),
-  "consent.changed": ({ cardId }) => ({ customerId, marketingConsent: true, passIds: [cardId] }),
-  ping: () => ({}),
-};
-
-export const knownTypes = Object.keys(createData);
-
-const isKnown = (type: string): type is KnownEventType => Object.hasOwn(createData, type);
-
-/** An event as the service sends it. The data of an unknown type is `{}`. */
-export function createExample(type: string, options: ExampleOptions): ExampleEvent {
-  const data = isKnown(type) ? createData[type](options) : {};
-  return { id: options.id, type, createdAt: new Date(options.atMs).toISOString(), data };
+/** The example of the OpenAPI document, for a card. The data of an unknown type is `{}`. */
+export function createExample(type: string, { id, atMs, cardId, index }: ExampleOptions): ExampleEvent {
+  const examples: Record<string, { data?: unknown } | undefined> = { ...eventExamples };
+  const example = Object.hasOwn(examples, type) ? examples[type]?.data : {};
+  const data = structuredClone(example ?? {}) as Record<string, unknown>;
+  if ("passId" in data) data["passId"] = cardId;
+  if ("passIds" in data) data["passIds"] = [cardId];
+  if (typeof data["balance"] === "number") data["balance"] += 10 * index;
+  if (isObject(data["operation"])) data["operation"]["id"] = id.replace(/^evt/, "op");
+  return { id, type, createdAt: new Date(atMs).toISOString(), data };
 }
 
 /**

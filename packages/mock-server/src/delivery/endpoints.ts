@@ -2,7 +2,7 @@
 
 import { isLoopback, isPrivate } from "@loyalty-cards/internal/platform";
 import type { components } from "@loyalty-cards/openapi/control";
-import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { requiredData } from "@loyalty-cards/openapi/events";
 import { type Domain, type DomainContext, type EventType, NotFoundError } from "../domain/context.ts";
 import { type DeliveryStore, failPendingDeliveries } from "./deliveries.ts";
 
@@ -29,7 +29,7 @@ export interface EndpointSecret {
   secret: string;
 }
 
-export const eventTypes = Object.keys(openapi.webhooks) as EventType[];
+export const eventTypes = Object.keys(requiredData) as EventType[];
 
 /**
  * @param seeded the id and the secret of a seeded endpoint.

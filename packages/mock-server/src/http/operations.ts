@@ -1,6 +1,6 @@
-/** The five operations of the API (spec 4): authentication, injected faults, then the operation itself. */
-import type { operations as Contract } from "@loyalty-cards/openapi";
+/** The operations of the API (spec 4): authentication, injected faults, then the operation itself. */
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
 import { type ApiKeyKind, issuedVia, parseBearer } from "../domain/api-keys.ts";
 import { type CardStore, type StoredCard, toCard } from "../domain/cards.ts";
@@ -23,8 +23,6 @@ import { readJson } from "./request.ts";
 import { jsonResponse, type ServiceResponse } from "./response.ts";
 import type { Route } from "./router.ts";
 
-export type OperationId = Exclude<keyof Contract, `on${string}`>;
-
 export interface Call {
   /** The variable segment of the path. */
   id: string;
@@ -35,66 +33,35 @@ export interface Call {
   apiKeyKind: ApiKeyKind;
 }
 
-interface Operation {
-  method: "GET" | "POST" | "PUT";
-  /** The path below /api/v1; `*` is the variable segment. */
-  path: string;
-  hasBody: boolean;
-  run(domain: Domain<State>, call: Call): ServiceResponse | Problem;
-}
+type Handler = (domain: Domain<State>, call: Call) => ServiceResponse | Problem;
 
-export const operations = {
-  issueCard: {
-    method: "POST",
-    path: "/templates/*/passes",
-    hasBody: true,
-    run(domain, { id, headers, body, apiKeyKind }) {
-      const idempotencyKey = headers.get("idempotency-key") ?? undefined;
-      if (idempotencyKey !== undefined && !/^.{1,255}$/.test(idempotencyKey)) {
-        return new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
-      }
-      const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
-      const card = issueCard(domain, command);
-      return card instanceof Problem ? card : jsonResponse(201, toCard(domain, card));
-    },
+const handlers: Record<OperationId, Handler> = {
+  issueCard(domain, { id, headers, body, apiKeyKind }) {
+    const idempotencyKey = headers.get("idempotency-key") ?? undefined;
+    if (idempotencyKey !== undefined && !/^.{1,255}$/.test(idempotencyKey)) {
+      return new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
+    }
+    const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
+    const card = issueCard(domain, command);
+    return card instanceof Problem ? card : jsonResponse(201, toCard(domain, card));
   },
-  getCard: {
-    method: "GET",
-    path: "/passes/*",
-    hasBody: false,
-    run: (domain, { id }) => withCard(domain, id, (card) => jsonResponse(200, toCard(domain, card))),
-  },
-  listOperations: {
-    method: "GET",
-    path: "/passes/*/operations",
-    hasBody: false,
-    run: (domain, { id, url }) =>
-      withCard(domain, id, () => {
-        const limit = parseLimit(url.searchParams.get("limit"));
-        if (limit instanceof Problem) return limit;
-        return jsonResponse(200, { items: listNewestOperations(domain, id, limit) });
-      }),
-  },
-  getConsent: {
-    method: "GET",
-    path: "/passes/*/consent",
-    hasBody: false,
-    run: (domain, { id }) =>
-      withCard(domain, id, (card) => jsonResponse(200, toConsentState(getHolder(domain, card)))),
-  },
-  setConsent: {
-    method: "PUT",
-    path: "/passes/*/consent",
-    hasBody: true,
-    run: (domain, { id, body }) =>
-      withCard(domain, id, (card) => {
-        if (!ConsentChange(body)) return Problem.invalid(toFieldErrors(ConsentChange));
-        const holder = getHolder(domain, card);
-        changeMarketingConsent(domain, holder, body);
-        return jsonResponse(200, toConsentState(holder));
-      }),
-  },
-} satisfies Record<OperationId, Operation>;
+  getCard: (domain, { id }) => withCard(domain, id, (card) => jsonResponse(200, toCard(domain, card))),
+  listOperations: (domain, { id, url }) =>
+    withCard(domain, id, () => {
+      const limit = parseLimit(url.searchParams.get("limit"));
+      if (limit instanceof Problem) return limit;
+      return jsonResponse(200, { items: listNewestOperations(domain, id, limit) });
+    }),
+  getConsent: (domain, { id }) =>
+    withCard(domain, id, (card) => jsonResponse(200, toConsentState(getHolder(domain, card)))),
+  setConsent: (domain, { id, body }) =>
+    withCard(domain, id, (card) => {
+      if (!ConsentChange(body)) return Problem.invalid(toFieldErrors(ConsentChange));
+      const holder = getHolder(domain, card);
+      changeMarketingConsent(domain, holder, body);
+      return jsonResponse(200, toConsentState(holder));
+    }),
+};
 
 const defaultLimit = 20;
 const maxLimit = 100;
@@ -129,10 +96,10 @@ export function apiRoutes(sandboxes: Sandboxes, baseUrl: string): Route[] {
 
 /** @param inFlight sandbox and key of the requests that are being processed: of each key, the first request. */
 function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<string>): Route {
-  const operation = operations[operationId];
+  const { method, path, hasBody } = operations[operationId];
   return {
-    method: operation.method,
-    path: `/api/v1${operation.path}`,
+    method,
+    path: `/api/v1${path.replace(/\{\w+\}/, "*")}`,
     async handle({ request, url, params: [id = ""] }) {
       const found = sandboxes.findByApiKey(parseBearer(request.headers.get("authorization")));
       if (found === undefined) return new Problem(401, "The API key is missing or unknown.");
@@ -144,7 +111,7 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
       const isFirst = isKeyUsed && !inFlight.has(flight);
       const target: FaultTarget = {
         operation: operationId,
-        method: operation.method,
+        method,
         path: url.pathname,
         idempotencyKey,
         isFirstInFlight: isKeyUsed && !isFirst,
@@ -156,11 +123,11 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
         if (before?.kind === "latency") await delayRequest(before.delayMs, request.signal);
         else if (before !== undefined) return applyFault(before);
 
-        const body = operation.hasBody ? await readJson(request) : { value: undefined };
+        const body = hasBody ? await readJson(request) : { value: undefined };
         const response =
           body instanceof Problem
             ? body
-            : operation.run(domain, {
+            : handlers[operationId](domain, {
                 id,
                 url,
                 headers: request.headers,
