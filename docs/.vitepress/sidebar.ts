@@ -50,7 +50,9 @@ export function createGuideSidebar(): Item[] {
     {
       text: "About",
       items: [
-        ...["assumptions", "glossary", "measurements", "benchmarks"].map((page) => `docs/${page}.md`),
+        ...["specification", "assumptions", "glossary", "measurements", "benchmarks"].map(
+          (page) => `docs/${page}.md`,
+        ),
         "benchmarks/README.md",
         "docs/architecture.md",
         "CONTRIBUTING.md",
