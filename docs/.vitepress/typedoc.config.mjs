@@ -4,25 +4,28 @@ import { readFileSync } from "node:fs";
 const packages = ["issuing-client", "webhook-verify", "issuing-outbox", "webhook-inbox", "mock-server"];
 
 const entryPoints = packages.flatMap((name) => {
-  const { exports } = JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, import.meta.url)));
+  const { exports } = JSON.parse(
+    readFileSync(new URL(`../../packages/${name}/package.json`, import.meta.url)),
+  );
   return Object.values(exports)
     .map((entry) => entry["@loyalty-cards/source"])
     .filter((source) => source !== undefined)
-    .map((source) => source.replace("./", `packages/${name}/`));
+    .map((source) => source.replace("./", `../../packages/${name}/`));
 });
 
 /** @type {import("typedoc").TypeDocOptions} */
 export default {
   name: "loyalty-cards",
-  plugin: ["typedoc-plugin-markdown", "./tools/docs/typedoc-plugin.mjs"],
+  plugin: ["typedoc-plugin-markdown", "./typedoc-plugin.mjs"],
   entryPointStrategy: "expand",
   entryPoints,
-  out: "docs/reference",
+  tsconfig: "../../tsconfig.json",
+  out: "../reference",
   readme: "none",
   router: "member",
   entryFileName: "index",
   excludeScopesInPaths: true,
-  navigationJson: "docs/reference/navigation.json",
+  navigationJson: "../reference/navigation.json",
   hidePageHeader: true,
   hideBreadcrumbs: true,
   useCodeBlocks: true,

@@ -1,16 +1,17 @@
-/** The mock server against the OpenAPI document, with Redocly: respect runs the workflows, drift checks the recorded traffic. */
+/** The OpenAPI document and the mock server in Redocly: lint, the workflows (respect), and the recorded traffic (drift). */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { afterAll, beforeAll, expect, it } from "vitest";
-import openapi from "../../../../openapi/generated/openapi.json" with { type: "json" };
-import { type MockServer, startMockServer } from "../../src/adapters/node.ts";
+import { type MockServer, startMockServer } from "../../packages/mock-server/src/adapters/node.ts";
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL("../../../..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const command = fileURLToPath(new URL("../node_modules/.bin/redocly", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-document-"));
 const signUp = {
   fieldValues: { name: "Anna" },
@@ -37,9 +38,14 @@ afterAll(async () => {
 async function redocly(...args: string[]): Promise<string> {
   const env = { ...process.env, NO_COLOR: "1", REDOCLY_TELEMETRY: "off" };
   const options = { cwd: root, maxBuffer: 2 ** 28, env };
-  const { stdout, stderr } = await run("npx", ["redocly", ...args], options).catch((error) => error);
+  const { stdout, stderr } = await run(command, args, options).catch((error) => error);
   return `${stdout}${stderr}`;
 }
+
+it("follows every recommended rule", async () => {
+  const args = ["lint", "openapi/openapi.yaml", "--config", "openapi/redocly.yaml", "--max-problems", "50"];
+  expect(await redocly(...args)).toMatch(/Your API description is valid/);
+});
 
 it("passes the workflows", async () => {
   const { apiKeys, templateId } = server.service;
