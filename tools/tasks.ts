@@ -150,10 +150,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       commands: [script("tools/release/tarball.ts")],
       needs: "compat",
     },
-    costs: {
+    sizes: {
       description:
-        "bundles, imports, dependencies and types, compared with tools/checks/costs.json; --write updates it",
-      commands: [script("tools/checks/costs.ts")],
+        "tarballs, bundles, imports, dependencies and types, compared with tools/checks/sizes.json; --write updates it",
+      commands: [script("tools/checks/sizes.ts")],
     },
     reproducible: {
       description: "builds again in another folder and compares the tarballs",

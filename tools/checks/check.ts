@@ -48,8 +48,7 @@ const beforeMerge: readonly Gate[] = [
   build,
   { name: "generated files are fresh", command: "npm run generate -- --check" },
   ...tarballs,
-  { name: "sizes", command: "npx size-limit" },
-  { name: "costs: bundles, imports, dependencies, types", command: "npm run release -- costs" },
+  { name: "sizes: tarballs, bundles, imports, types", command: "npm run release -- sizes" },
   { name: "packed tarballs", command: "npm run compat -- packed" },
   {
     name: "examples in empty folders",

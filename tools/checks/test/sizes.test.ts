@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findIncreases } from "../costs.ts";
+import { findIncreases } from "../sizes.ts";
 
 describe("findIncreases", () => {
   const expected = { "import client": { files: 6, bytes: 1_000 } };
@@ -18,7 +18,7 @@ describe("findIncreases", () => {
 
   it("names figures that are not expected yet", () => {
     expect(findIncreases(expected, { "import bulk": { files: 1 } })).toEqual([
-      "import bulk: files not in tools/checks/costs.json → 1",
+      "import bulk: files not in tools/checks/sizes.json → 1",
     ]);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Measures what the built packages cost on every machine, and compares it with tools/checks/costs.json: the bundle of each entry
- * point, the files and built-in modules that its first import loads, the dependencies of each package, and the type instantiations
- * of a program that uses it. An increase beyond the tolerance fails. `--write` updates the file.
+ * The sizes of the built packages, compared with the budgets in sizes.json: the tarball and the dependencies of each package, the
+ * bundle of each entry point, the files and built-in modules that its first import loads, and the type instantiations of a program
+ * that uses it. An increase beyond the tolerance fails. `--write` updates the budgets.
  */
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,21 +11,28 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { published, root } from "../published.ts";
+import { pack } from "../release/pack.ts";
 
-type Figure = "bytes" | "files" | "built-in modules" | "dependencies" | "instantiations";
+type Figure = "tarball" | "bytes" | "files" | "built-in modules" | "dependencies" | "instantiations";
 /** By what is measured, such as "import @loyalty-cards/issuing-client". */
-export type Costs = Record<string, Partial<Record<Figure, number>>>;
+export type Sizes = Record<string, Partial<Record<Figure, number>>>;
 
-const tolerances: Partial<Record<Figure, number>> = { bytes: 0.02, instantiations: 0.05 };
+const tolerances: Partial<Record<Figure, number>> = { tarball: 0.02, bytes: 0.02, instantiations: 0.05 };
+
+/** Programs that import one function get only what it needs. */
+const functions: Readonly<Record<string, readonly string[]>> = {
+  "@loyalty-cards/issuing-client/links": ["cardLinks"],
+  "@loyalty-cards/webhook-verify": ["verifyWebhookSync", "verifyWebhook"],
+};
 
 /** @returns a line for each figure that increased beyond its tolerance, or is new. */
-export function findIncreases(expected: Costs, measured: Costs): string[] {
+export function findIncreases(budgets: Sizes, measured: Sizes): string[] {
   return Object.entries(measured).flatMap(([subject, figures]) =>
     Object.entries(figures).flatMap(([name, is]) => {
       const figure = name as Figure;
-      const was = expected[subject]?.[figure];
+      const was = budgets[subject]?.[figure];
       if (was !== undefined && is <= was * (1 + (tolerances[figure] ?? 0))) return [];
-      return [`${subject}: ${figure} ${was ?? "not in tools/checks/costs.json"} → ${is}`];
+      return [`${subject}: ${figure} ${was ?? "not in tools/checks/sizes.json"} → ${is}`];
     }),
   );
 }
@@ -51,7 +58,7 @@ console.log(JSON.stringify({
   "built-in modules": loaded.filter((name) => isBuiltin(name.replace("NativeModule ", ""))).length,
 }));`;
 
-async function measureImport(load: string): Promise<Costs[string]> {
+async function measureImport(load: string): Promise<Sizes[string]> {
   const args = ["--input-type=module", "--no-warnings", "--eval", createImportProgram(load)];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
   const figures = JSON.parse(stdout);
@@ -60,9 +67,10 @@ async function measureImport(load: string): Promise<Costs[string]> {
   return figures;
 }
 
-async function measureBundle(specifier: string): Promise<number> {
+/** @param names `*`, or the imported functions: a bundler removes the rest. */
+async function measureBundle(specifier: string, names = "*"): Promise<number> {
   const { outputFiles } = await build({
-    stdin: { contents: `export * from ${JSON.stringify(specifier)}`, resolveDir: root },
+    stdin: { contents: `export ${names} from ${JSON.stringify(specifier)}`, resolveDir: root },
     bundle: true,
     minify: true,
     write: false,
@@ -74,10 +82,11 @@ async function measureBundle(specifier: string): Promise<number> {
   return gzipSync(outputFiles[0]?.contents ?? "").length;
 }
 
-async function measureCosts(): Promise<Costs> {
-  const costs: Costs = {};
-  for (const { manifest } of published) {
-    costs[manifest.name] = { dependencies: Object.keys(manifest.dependencies ?? {}).length };
+async function measureSizes(): Promise<Sizes> {
+  const sizes: Sizes = {};
+  for (const { folder, manifest } of published) {
+    const dependencies = Object.keys(manifest.dependencies ?? {}).length;
+    sizes[manifest.name] = { dependencies, tarball: pack(folder).size };
     const entries = Object.entries(manifest.exports ?? {});
     for (const [path] of entries.filter(([, target]) => typeof target === "object")) {
       const specifier = manifest.name + path.slice(1);
@@ -86,32 +95,36 @@ async function measureCosts(): Promise<Costs> {
         measureImport(`import("${specifier}")`),
         measureImport(`require("${specifier}")`),
       ]);
-      costs[`${specifier}, minified and gzipped`] = { bytes };
-      costs[`import ${specifier}`] = imported;
-      costs[`require ${specifier}`] = required;
+      sizes[`${specifier}, minified and gzipped`] = { bytes };
+      for (const name of functions[specifier] ?? [])
+        sizes[`${name} of ${specifier}, minified and gzipped`] = {
+          bytes: await measureBundle(specifier, `{ ${name} }`),
+        };
+      sizes[`import ${specifier}`] = imported;
+      sizes[`require ${specifier}`] = required;
     }
   }
   const typesSubject = pathToFileURL(join(root, "benchmarks/subjects/types.mjs")).href;
   const { checkTypes, default: subject } = await import(typesSubject);
   for (const name of subject.own) {
     const program = `benchmarks/consumers/${name}.ts`;
-    costs[program] = { instantiations: checkTypes(join(root, program)).instantiations };
+    sizes[program] = { instantiations: checkTypes(join(root, program)).instantiations };
   }
-  return costs;
+  return sizes;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const file = join(root, "tools/checks/costs.json");
-  const costs = await measureCosts();
+  const file = join(root, "tools/checks/sizes.json");
+  const sizes = await measureSizes();
   if (process.argv.includes("--write")) {
-    const lines = Object.entries(costs).map(
+    const lines = Object.entries(sizes).map(
       ([subject, figures]) => `  ${JSON.stringify(subject)}: ${JSON.stringify(figures)}`,
     );
     writeFileSync(file, `{\n${lines.join(",\n")}\n}\n`);
   } else {
-    const increases = findIncreases(JSON.parse(readFileSync(file, "utf8")), costs);
+    const increases = findIncreases(JSON.parse(readFileSync(file, "utf8")), sizes);
     for (const increase of increases) console.log(`✗ ${increase}`);
-    if (increases.length > 0) console.log("To accept this: npm run release -- costs --write");
+    if (increases.length > 0) console.log("To accept this: npm run release -- sizes --write");
     process.exitCode = increases.length > 0 ? 1 : 0;
   }
 }
