@@ -41,7 +41,7 @@ export default defineConfig({
             "{internal,docs,tools/*,packages/*}/test/integration/**/*.test.ts",
             "examples/**/*.test.ts",
           ],
-          exclude: ["**/node_modules/**", slow, "examples/workers/**"], // workerd gets the built packages
+          exclude: ["**/node_modules/**", slow, "examples/workers/**"], // it has its own packages
           ...timeouts,
         },
       },

@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: "generators",
           dir: here("generators"),
-          include: ["*.test.mjs"],
+          include: ["*.test.*"],
           testTimeout: 90_000,
         },
       },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { root } from "./published.ts";
 
 /** `npm ci` in a folder with its own lock file, unless that is already installed. */
-export function install(folder: "compat" | "benchmarks"): void {
+export function install(folder: "compat" | "benchmarks" | "docs"): void {
   const modified = (path: string) =>
     statSync(join(root, folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (modified("node_modules/.package-lock.json") > modified("package-lock.json")) return;

@@ -36,7 +36,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     ),
     generators: suite(
       "generators",
-      "the OpenAPI document in swagger-parser and in the client generator of Hey API",
+      "the OpenAPI document and the mock server in Redocly, swagger-parser and the client generator of Hey API",
     ),
     bundlers: suite(
       "bundlers",
@@ -67,10 +67,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "the first program of each README, and the command, on Node 20, 22 and 24",
       commands: [script("tools/checks/first-snippets.ts")],
       needs: "compat",
-    },
-    contract: {
-      description: "the mock server against the OpenAPI document, checked by Redocly",
-      commands: ["npx vitest run --project slow packages/mock-server/test/integration/document.slow.test.ts"],
     },
     languages: {
       description:
@@ -152,11 +148,12 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     contents: {
       description: "the files of each tarball, compared with the committed lists; --write updates them",
       commands: [script("tools/release/tarball.ts")],
+      needs: "compat",
     },
-    costs: {
+    sizes: {
       description:
-        "bundles, imports, dependencies and types, compared with tools/checks/costs.json; --write updates it",
-      commands: [script("tools/checks/costs.ts")],
+        "tarballs, bundles, imports, dependencies and types, compared with tools/checks/sizes.json; --write updates it",
+      commands: [script("tools/checks/sizes.ts")],
     },
     reproducible: {
       description: "builds again in another folder and compares the tarballs",

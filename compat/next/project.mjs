@@ -1,4 +1,4 @@
-/** A Next project outside this repository: installed with the packed packages as a user does, built, and started. */
+/** An example outside this repository: installed with the packed packages as a user does. The Next example is built and started too. */
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,11 +13,11 @@ export const env = {
   NEXT_TELEMETRY_DISABLED: "1",
 };
 const notCopied = new Set(["node_modules", ".next", "next-env.d.ts"]);
-const example = here("../../examples/next");
 
-/** Installs the Next example; with a source, the files of that folder with the packages of the example. */
-export function installProject(source = example) {
-  const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-next-"));
+/** Installs an example that has its own lock file; with a source, the files of that folder with the packages of the example. */
+export function installExample(name, source = here(`../../examples/${name}`)) {
+  const example = here(`../../examples/${name}`);
+  const folder = mkdtempSync(join(tmpdir(), `loyalty-cards-${name}-`));
   for (const file of ["package.json", "package-lock.json", ".npmrc"])
     cpSync(join(example, file), join(folder, file));
   cpSync(source, folder, { recursive: true, filter: (path) => !notCopied.has(basename(path)) });
@@ -40,11 +40,17 @@ export function installProject(source = example) {
     }
   };
   run("npm", ["install", "--no-save", "--no-audit", "--no-fund", ...tarballs]);
+  return { folder, run, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Installs the Next example, or a folder with its packages. */
+export function installProject(source) {
+  const { folder, run, remove } = installExample("next", source);
   return {
     folder,
     build: (args = [], settings = {}) => run("npx", ["next", "build", ...args], settings),
     start: (port, settings) => startNext(folder, port, settings),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove,
   };
 }
 

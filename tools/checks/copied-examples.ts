@@ -99,7 +99,7 @@ const examples: Readonly<Record<string, () => unknown>> = {
   express: () => testExample("express", "test"),
   fastify: () => testExample("fastify", "test"),
   next: () => testExample("next", "test", "build"),
-  workers: () => testExample("workers", "test"),
+  workers: () => testExample("workers", "types", "test"),
   "getting-started-express": () => followGuideOn("express"),
   "getting-started-fastify": () => followGuideOn("fastify"),
   "getting-started-next": followGuideOnNext,

@@ -1,7 +1,10 @@
-/** Checks a built site for broken links, for resources on other origins, and for JSON Schemas that are not at their address. */
+/** `npm run docs`: builds the site, and checks it for broken links, resources on other origins, and JSON Schemas that are not at their address. */
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { install } from "../install.ts";
+import { root } from "../published.ts";
 
 const attributes = /<(\w+)\b[^>]*?\s(href|src|srcset|data)="([^"]*)"/g;
 
@@ -87,11 +90,15 @@ export function checkSchemas(site: string, folder: string): string[] {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const site = fileURLToPath(new URL("../../docs/.vitepress/dist", import.meta.url));
+  install("docs");
+  execFileSync("npm", ["run", "--silent", "build"], {
+    cwd: join(root, "docs"),
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
+  const site = join(root, "docs/.vitepress/dist");
   const { problems, pages, links } = checkSite(site);
-  problems.push(
-    ...checkSchemas(site, fileURLToPath(new URL("../../packages/contract/events", import.meta.url))),
-  );
+  problems.push(...checkSchemas(site, join(root, "packages/contract/events")));
   for (const problem of problems) console.error(problem);
   console.log(`${links} links on ${pages} pages, ${problems.length} broken`);
   process.exitCode = problems.length > 0 || pages < 200 ? 1 : 0;

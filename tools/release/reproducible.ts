@@ -40,7 +40,7 @@ function linkTree(from: string, to: string): void {
 }
 
 function moduleFolders(): string[] {
-  const workspaces = ["", "openapi", ...published.map(({ folder }) => relative(root, folder))];
+  const workspaces = ["", ...published.map(({ folder }) => relative(root, folder))];
   return workspaces
     .filter((path) => readdirSync(join(root, path)).includes("node_modules"))
     .map((path) => join(path, "node_modules"));

@@ -20,7 +20,7 @@ function fail(sentence: string): void {
 
 function runTool(name: string, ...args: string[]): void {
   const { status, stdout } = spawnSync("npx", args, {
-    cwd: root,
+    cwd: join(root, "compat"),
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
     shell: process.platform === "win32",

@@ -1,12 +1,11 @@
-/** The files of the package agree with the OpenAPI document and with the mock service: schemas, vectors and requests. */
+/** The files of the package agree with the OpenAPI document and with the mock service: schemas and vectors. */
 import { readFileSync } from "node:fs";
-import { createMockService, type MockService } from "@loyalty-cards/mock-server";
+import { createMockService } from "@loyalty-cards/mock-server";
 import source from "@loyalty-cards/openapi/vectors" with { type: "json" };
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import openapi from "../openapi.json" with { type: "json" };
-import postman from "../postman.json" with { type: "json" };
 import signatures from "../signatures.json" with { type: "json" };
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
@@ -87,142 +86,6 @@ describe.each(types)("the schema of %s", (type) => {
   });
 });
 
-/** A request of a collection, with its variables such as `{{cardId}}`. */
-interface CollectionRequest {
-  name: string;
-  method: string;
-  url: string;
-  headers: Record<string, string>;
-  body: string | undefined;
-  /** The status that the collection documents. */
-  status: number;
-}
-
-interface Collection {
-  variables: Record<string, string>;
-  requests: CollectionRequest[];
-}
-
-/** Reads the syntax that REST Client and the JetBrains IDEs share. */
-function readHttpFile(): Collection {
-  const [head = "", ...parts] = read("requests.http").split(/^###.*\n/m);
-  const requests = parts.map((part) => {
-    const [top = "", ...paragraphs] = part.trim().split("\n\n");
-    const lines = top.split("\n");
-    const [start = "", ...headers] = lines.filter((line) => !line.startsWith("#"));
-    const [method = "", url = ""] = start.split(" ");
-    return {
-      name: /^# @name (\w+)$/m.exec(top)?.[1] ?? "",
-      method,
-      url,
-      headers: Object.fromEntries(headers.map((line) => line.split(": ") as [string, string])),
-      body: paragraphs.length === 0 ? undefined : paragraphs.join("\n\n"),
-      status: Number(/^# Responds (\d+)\.$/m.exec(top)?.[1]),
-    };
-  });
-  return {
-    variables: Object.fromEntries(
-      [...head.matchAll(/^@(\w+) = (.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
-    ),
-    requests,
-  };
-}
-
-function readPostman(): Collection {
-  const [token] = postman.auth.bearer;
-  return {
-    variables: Object.fromEntries(postman.variable.map(({ key, value }) => [key, value])),
-    requests: postman.item
-      .flatMap(({ item }) => item)
-      .map(({ name, request, response: [first] }) => ({
-        name,
-        method: request.method,
-        url: request.url.raw,
-        headers: {
-          [postman.auth.type === "bearer" ? "authorization" : ""]: `Bearer ${token?.value}`,
-          ...Object.fromEntries(request.header.map(({ key, value }) => [key, value])),
-        },
-        body: "body" in request ? request.body?.raw : undefined,
-        status: first?.code ?? 0,
-      })),
-  };
-}
-
-/** Sends the requests in their order, as a person does: sets the variables, and `cardId` after the first response. */
-async function run(service: MockService, { variables, requests }: Collection) {
-  const values = new Map(
-    Object.entries({
-      ...variables,
-      baseUrl: service.baseUrl,
-      apiKey: service.apiKeys.website,
-      templateId: service.templateId,
-    }),
-  );
-  const fill = (text: string) =>
-    text.replace(/\{\{(\w+)\}\}/g, (_whole, name: string) => {
-      const value = values.get(name);
-      if (value === undefined) throw new Error(`The collection has no variable ${name}.`);
-      return value;
-    });
-  const results: { name: string; status: number; documented: number; body: Record<string, unknown> }[] = [];
-  for (const { name, method, url, headers, body, status: documented } of requests) {
-    const response = await service.fetch(
-      new Request(fill(url), {
-        method,
-        headers: Object.entries(headers).map(([key, value]): [string, string] => [key, fill(value)]),
-        ...(body !== undefined && { body: fill(body) }),
-      }),
-    );
-    const received = (await response.json()) as Record<string, unknown>;
-    if (results.length === 0) values.set("cardId", String(received.id));
-    results.push({ name, status: response.status, documented, body: received });
-  }
-  return results;
-}
-
-describe.each([
-  ["requests.http", readHttpFile],
-  ["postman.json", readPostman],
-])("%s", (_name, readCollection) => {
-  it("has a request for every operation, and each gets the documented status from the mock service", async () => {
-    const results = await run(createMockService(), readCollection());
-    const documented = Object.values(openapi.paths)
-      .flatMap((path) => Object.values(path) as { summary: string; responses: object }[])
-      .map(({ responses }) => Number(Object.keys(responses).find((status) => status.startsWith("2"))));
-    expect(results.map(({ status }) => status)).toEqual(documented);
-    expect(results.map((result) => result.documented)).toEqual(documented);
-  });
-
-  it("issues no second card when the first request is repeated", async () => {
-    const service = createMockService();
-    const [first] = await run(service, readCollection());
-    const [second] = await run(service, readCollection());
-    expect(second?.body["id"]).toBe(first?.body["id"]);
-  });
-
-  it("contains a placeholder instead of an API key", () => {
-    expect(readCollection().variables["apiKey"]).toBe("YOUR_API_KEY");
-  });
-});
-
-it("the Postman collection has an example of every documented response", () => {
-  for (const { request, response } of postman.item.flatMap(({ item }) => item)) {
-    expect(response.map(({ code }) => code)).toEqual(expect.arrayContaining([401, 404, 429, 500, 503]));
-    for (const { originalRequest, body } of response) {
-      expect(originalRequest).toEqual(request);
-      expect(JSON.parse(body)).toBeTypeOf("object");
-    }
-  }
-});
-
-/** Only the change of the consent, which then is withdrawn. */
-const withdrawConsent = ({ variables, requests }: Collection, cardId: string): Collection => ({
-  variables: { ...variables, cardId },
-  requests: requests
-    .filter(({ name }) => name === "setConsent")
-    .map((request) => ({ ...request, body: JSON.stringify({ marketing: false }) })),
-});
-
 it("every event that the mock service sends is valid under its schema", async () => {
   const received: Event[] = [];
   const service = createMockService({
@@ -233,12 +96,28 @@ it("every event that the mock service sends is valid under its schema", async ()
   });
   const url = "https://shop.test/webhooks";
   const { id: endpoint } = service.webhooks.createEndpoint({ url, events: types as never });
-  const [issued] = await run(service, readHttpFile());
-  const id = String(issued?.body["id"]);
+  const send = (path: string, method: string, body: unknown) =>
+    service.fetch(
+      new Request(`${service.baseUrl}/api/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${service.apiKeys.website}`,
+          "content-type": "application/json",
+          "idempotency-key": "user-1",
+        },
+        body: JSON.stringify(body),
+      }),
+    );
+  const issued = await send(
+    `/templates/${service.templateId}/passes`,
+    "POST",
+    openapi.components.examples.IssueCardRequest.value,
+  );
+  const { id } = (await issued.json()) as { id: string };
   service.cards.purchase(id, { points: 120 });
   service.cards.addToWallet(id, "apple");
   service.cards.removeFromWallet(id, "apple");
-  await run(service, withdrawConsent(readHttpFile(), id));
+  await send(`/passes/${id}/consent`, "PUT", { marketing: false });
   service.webhooks.sendTest(endpoint);
   await service.idle();
   expect(new Set(received.map(({ type }) => type))).toEqual(new Set(types));

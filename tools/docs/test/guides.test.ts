@@ -1,8 +1,10 @@
 /** Checks the messages in the guides and error pages, and the figures and delays in the guides, against the sources. */
 import { readdirSync } from "node:fs";
+import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
 import { retryDelaysMs } from "../../../packages/mock-server/src/delivery/deliveries.ts";
-import { layers } from "../architecture.ts";
+import { layers } from "../../checks/import-rules.ts";
+import { root } from "../../published.ts";
 import { isKnownMessage, parseStrings, readMessages } from "../messages.ts";
 import { readFromRoot } from "../snippets.ts";
 
@@ -78,6 +80,27 @@ describe("diagrams", () => {
 
   it("the diagram of the layers agrees with the import rules", () => {
     const named = [...drawing("layers").matchAll(/class="title"[^>]*>([\w-]+)</g)].map(([, name]) => name);
-    expect(named.sort()).toEqual(Object.keys(layers).sort());
+    expect(named.sort()).toEqual(
+      layers
+        .flat()
+        .map((folder) => basename(folder))
+        .sort(),
+    );
   });
+});
+
+it("the architecture page names existing files in its request paths", () => {
+  const page = readFromRoot("docs/architecture.md");
+  const paths = page.slice(page.indexOf("## Request paths"), page.indexOf("## Dependencies"));
+  const named = [...paths.matchAll(/`([a-z][\w/-]*\w)`/g)].map(([, name = ""]) => name);
+  const files = ["packages", "internal"].flatMap((folder) =>
+    readdirSync(root + folder, { recursive: true, encoding: "utf8" }),
+  );
+  const known = ["emit", "retryDelaysMs"]; // functions and values
+  expect(named.length).toBeGreaterThan(40);
+  expect(
+    named.filter(
+      (name) => !known.includes(name) && !files.some((file) => new RegExp(`/${name}\\.[jt]s$`).test(file)),
+    ),
+  ).toEqual([]);
 });

@@ -1,0 +1,127 @@
+/** Which file may import what, `import type` included: the rules for dependency-cruiser. */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { cruise, type ICruiseResult, type IRegularForbiddenRuleType } from "dependency-cruiser";
+import { root } from "../published.ts";
+
+/** A folder imports from folders of lower layers only. */
+export const layers: readonly (readonly string[])[] = [
+  ["openapi", "internal"],
+  ["packages/issuing-client", "packages/webhook-verify"],
+  ["packages/issuing-outbox", "packages/webhook-inbox", "packages/mock-server"],
+  ["packages/cli"],
+  ["examples"],
+];
+
+/** The folders, and files without a folder, of the mock server: the same rule. */
+const mockServerLayers = [
+  ["domain"], // customers, cards, templates, ledger, idempotency
+  ["faults"], // rules for injected faults
+  ["delivery"], // outbox, dispatcher, attempts, endpoints
+  ["sandbox"], // options, state, clock, one isolated service, the list of them, persistence
+  ["http"], // router, operations of the API, applying faults
+  ["control", "pages"], // the control API under /_mock; card page, console, API reference
+  ["service.ts"], // the public object
+  ["index.ts", "adapters"], // MSW, Node, the command
+].map((names) => names.map((name) => `packages/mock-server/src/${name}`));
+
+const oneOf = (paths: readonly string[]) => `^(${paths.join("|")})(/|$)`;
+
+const sources = "^(internal|packages/[^/]+/src)/";
+
+const forbid = (
+  name: string,
+  from: IRegularForbiddenRuleType["from"],
+  to: IRegularForbiddenRuleType["to"],
+): IRegularForbiddenRuleType => ({
+  name,
+  severity: "error",
+  from,
+  to,
+});
+
+const descend = (table: readonly (readonly string[])[]): IRegularForbiddenRuleType[] =>
+  table.flatMap((names, layer) =>
+    names.map((name) => {
+      const others = table
+        .slice(layer)
+        .flat()
+        .filter((other) => other !== name);
+      return forbid(
+        `${name} imports from lower layers only`,
+        { path: `^${name}(/|$)` },
+        { path: oneOf(others) },
+      );
+    }),
+  );
+
+/** Each of these modules is imported only in certain files. */
+const reserved: readonly [module: string, files: string][] = [
+  ["openapi-(fetch|typescript-helpers)", "^packages/issuing-client/src/api\\.ts$"],
+  ["msw", "^packages/mock-server/src/adapters/msw\\.ts$"],
+  ["@opentelemetry/[^/]+", "^packages/[^/]+/src/otel\\.ts$"],
+  ["libsql", "^internal/sqlite/database-node\\.ts$"],
+];
+const toModule = (name: string) => `(^|node_modules/)${name}(/|$)`;
+
+/** Users pass frameworks and engines as arguments. The packages import only their types, so that they stay optional. */
+const frameworks =
+  "(express|fastify|koa|next|@nestjs/[^/]+|pg|postgres|drizzle-orm|kysely|@prisma/[^/]+|pg-boss|bullmq|ioredis)";
+
+const importRules: IRegularForbiddenRuleType[] = [
+  ...descend(layers),
+  ...descend(mockServerLayers),
+  forbid("every package has a layer", { path: "^packages/[^/]+/src/", pathNot: oneOf(layers.flat()) }, {}),
+  forbid(
+    "every folder of the mock server has a layer",
+    { path: "^packages/mock-server/src/", pathNot: oneOf(mockServerLayers.flat()) },
+    {},
+  ),
+  forbid("nothing imports an example", { pathNot: "^examples/" }, { path: "^examples/" }),
+  forbid("no cycle", {}, { circular: true }),
+  { ...forbid("no cycle of folders", {}, { circular: true }), scope: "folder" },
+  ...reserved.map(([module, files]) =>
+    forbid(`only one file imports ${module}`, { path: sources, pathNot: files }, { path: toModule(module) }),
+  ),
+  // A module of a newer Node.js than this one, such as node:sqlite, is not known as one.
+  ...[{ dependencyTypes: ["core" as const] }, { path: "^node:" }].map((to) =>
+    forbid(
+      "only files with node in their name import Node.js",
+      { path: sources, pathNot: "^packages/cli/|(^|/)(bin|pg-boss|[\\w-]*node[\\w-]*)\\.ts$" },
+      to,
+    ),
+  ),
+  forbid(
+    "frameworks are imported as types",
+    { path: sources },
+    { path: toModule(frameworks), dependencyTypesNot: ["type-only"] },
+  ),
+  forbid("every import is found", { path: sources }, { couldNotResolve: true, pathNot: "^node:" }),
+];
+
+/**
+ * Tests are not read: they may import higher layers.
+ * @param baseDir the folder that contains `packages`, `internal` and `examples`
+ * @returns one sentence per violation
+ */
+export async function findViolations(baseDir = root): Promise<{ files: number; violations: string[] }> {
+  const packages = readdirSync(join(baseDir, "packages")).map((name) => `packages/${name}/src`);
+  const folders = ["internal", "examples", ...packages].filter((path) => existsSync(join(baseDir, path)));
+  const { output } = await cruise(
+    folders,
+    {
+      baseDir,
+      ruleSet: { forbidden: importRules },
+      validate: true,
+      tsPreCompilationDeps: true, // import type
+      doNotFollow: { path: "node_modules" },
+      exclude: { path: "^internal/test/|^packages/[^/]+/(test|dist)/|^examples/.*/(node_modules|\\.next)/" },
+    },
+    { exportsFields: ["exports"], conditionNames: ["@loyalty-cards/source", "import", "node", "default"] },
+  );
+  const { totalCruised, violations } = (output as ICruiseResult).summary;
+  return {
+    files: totalCruised,
+    violations: violations.map(({ rule, from, to }) => `${from} imports ${to}: ${rule.name}`),
+  };
+}
