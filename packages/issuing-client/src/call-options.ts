@@ -40,7 +40,7 @@ export interface CallLimits {
 }
 
 /** One caller of a call: a call that is shared has several. */
-export interface Caller {
+export interface CallerOptions {
   signal: AbortSignal | undefined;
   /** The deadline, on the monotonic clock. */
   endsAtMs: number;
@@ -54,7 +54,7 @@ export interface Caller {
 }
 
 /** @throws {IssuingError} `configuration` for an invalid option; the `reason` of a signal that is aborted already. */
-export function parseCallOptions(options: CallOptions, defaults: CallLimits, clock: Clock): Caller {
+export function parseCallOptions(options: CallOptions, defaults: CallLimits, clock: Clock): CallerOptions {
   const { signal, onResponse } = options;
   if (signal && typeof signal.throwIfAborted !== "function")
     throw configurationError("signal must be an AbortSignal.");

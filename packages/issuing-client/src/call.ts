@@ -2,7 +2,7 @@
 
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { OperationId } from "@loyalty-cards/openapi/operations";
-import type { Caller } from "./call-options.ts";
+import type { CallerOptions } from "./call-options.ts";
 import { CallSignal, type Clock, TimeLimitError, waitWithin } from "./clock.ts";
 import {
   IssuingError,
@@ -73,7 +73,7 @@ export class Call {
   /** Whether a caller knows of an attempt with the same key before this call. It remains true when that caller has left. */
   hasEarlierAttempt = false;
   /** Callers that still wait. */
-  callers: readonly Caller[];
+  callers: readonly CallerOptions[];
   #outcome: Outcome = "not-sent";
   #isAttemptRunning = false;
   #isEndReported = false;
@@ -81,7 +81,7 @@ export class Call {
   readonly #startedAtMs: number;
   readonly #onEvent: ((event: ClientEvent) => void) | undefined;
 
-  constructor({ operation, expectedBody, idempotencyKey, clock, onEvent }: CallSetup, caller: Caller) {
+  constructor({ operation, expectedBody, idempotencyKey, clock, onEvent }: CallSetup, caller: CallerOptions) {
     this.operation = operation;
     this.expectedBody = expectedBody;
     this.idempotencyKey = idempotencyKey;
@@ -125,7 +125,7 @@ export class Call {
    * @param result never rejects.
    * @throws {TimeLimitError} when the deadline passes while others still wait; the caller's `signal.reason`.
    */
-  waitFor<Result>(result: Promise<Result>, caller: Caller): Promise<Result> {
+  waitFor<Result>(result: Promise<Result>, caller: CallerOptions): Promise<Result> {
     const { clock } = this;
     const { signal, endsAtMs } = caller;
     if (!this.callers.includes(caller)) this.callers = [...this.callers, caller];

@@ -3,7 +3,7 @@
 // The client
 
 export type { Api } from "./api.ts";
-export type { ClientEvent, OperationName, RetryReason } from "./call.ts";
+export type { ClientEvent } from "./call.ts";
 export type { CallOptions, ResponseMeta } from "./call-options.ts";
 export { createIssuingClient, type IssuingClient } from "./client.ts";
 export type { Clock } from "./clock.ts";
@@ -12,12 +12,11 @@ export type { IssuingClientOptions } from "./options.ts";
 
 // Cards
 
-export { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
+export { type CardLinks, cardLinks } from "./card-links.ts";
 export type {
   Card,
   ConsentChange,
   ConsentState,
-  Consents,
   Customer,
   FieldValues,
   IssueCardRequest,
@@ -39,16 +38,13 @@ export {
 
 // Idempotency
 
-export { deriveIdempotencyKey, type IdempotencyKeyInput, type UserId } from "./idempotency.ts";
+export { deriveIdempotencyKey, type UserId } from "./idempotency.ts";
 
 // Transports
 
-export { type NodeAgentLike, type NodeTransportOptions, nodeTransport } from "./node-transport.ts";
+export { nodeTransport } from "./node-transport.ts";
 export {
   fetchTransport,
-  type PendingRequest,
   type Transport,
-  type TransportRequest,
-  type TransportResponse,
   UnreadableBodyError,
 } from "./transport.ts";

@@ -1,7 +1,7 @@
 /** Issuing a card: the idempotency key, the body, and one shared request for concurrent calls with one key. */
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import {
-  type Caller,
+  type CallerOptions,
   type CallLimits,
   type CallOptions,
   parseCallOptions,
@@ -75,12 +75,12 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     const options = parseObject("options", callOptions);
     const { firstAttemptAt } = options;
     const caller = parseCaller(options, limits, firstAttemptAt);
-    const draft = toDraft(template, request);
-    const idempotencyKey = await resolveIdempotencyKey(draft.id, options, idempotencyNamespace);
-    let validation = validateDraft(draft);
+    const unchecked = readRequest(template, request);
+    const idempotencyKey = await resolveIdempotencyKey(unchecked.id, options, idempotencyNamespace);
+    let validation = validateFields(unchecked);
     if (validation instanceof Promise)
       validation = await waitUntilDeadline(validation, caller, idempotencyKey);
-    const operation = toOperation(toPreparedRequest(draft, validation), idempotencyKey);
+    const operation = toOperation(toPreparedRequest(unchecked, validation), idempotencyKey);
     return send<Fields>(operation, firstAttemptAt, caller);
   }
 
@@ -98,7 +98,7 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
   function send<Fields>(
     operation: IssueCardOperation,
     firstAttemptAt: Date | number | undefined,
-    caller: Caller,
+    caller: CallerOptions,
   ): Promise<Card<Fields>> {
     const { idempotencyKey } = operation;
     caller.signal?.throwIfAborted();
@@ -122,7 +122,11 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
   }
 
   /** Waits for a schema, within the time of the call. */
-  async function waitUntilDeadline<Result>(work: Promise<Result>, caller: Caller, idempotencyKey: string) {
+  async function waitUntilDeadline<Result>(
+    work: Promise<Result>,
+    caller: CallerOptions,
+    idempotencyKey: string,
+  ) {
     const { signal, endsAtMs } = caller;
     try {
       return await waitWithin({ clock, endsAtMs: () => endsAtMs, signal }, work);
@@ -137,10 +141,10 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     clock,
     deadlineMs,
     prepare(template, request) {
-      const draft = toDraft(template, request as IssueCardRequest<unknown>);
-      const validation = validateDraft(draft);
-      if (!(validation instanceof Promise)) return toPreparedRequest(draft, validation);
-      return validation.then((result) => toPreparedRequest(draft, result));
+      const unchecked = readRequest(template, request as IssueCardRequest<unknown>);
+      const validation = validateFields(unchecked);
+      if (!(validation instanceof Promise)) return toPreparedRequest(unchecked, validation);
+      return validation.then((result) => toPreparedRequest(unchecked, result));
     },
     deriveKey: (input) => ({
       userId: formatUserId(input.userId),
@@ -196,7 +200,7 @@ function mismatchError(idempotencyKey: string): IssuingError {
 }
 
 /** The request as it was when the method was called. */
-interface Draft {
+interface UncheckedRequest {
   id: string;
   /** JSON. Without field values when a schema has to validate them first. */
   body: string;
@@ -206,20 +210,26 @@ interface Draft {
 }
 
 /** @returns undefined without a schema, and when the schema threw. */
-function validateDraft({ schema, fieldValues }: Draft) {
+function validateFields({ schema, fieldValues }: UncheckedRequest) {
   return schema === undefined ? undefined : validate(schema, JSON.parse(fieldValues));
 }
 
 /** @throws {IssuingError} `configuration` or `validation` when the schema did not accept the field values. */
-function toPreparedRequest(draft: Draft, validation: Awaited<ReturnType<typeof validate>>): PreparedRequest {
-  const { id: templateId, body, schema } = draft;
+function toPreparedRequest(
+  unchecked: UncheckedRequest,
+  validation: Awaited<ReturnType<typeof validate>>,
+): PreparedRequest {
+  const { id: templateId, body, schema } = unchecked;
   if (schema === undefined) return { templateId, body };
-  const fieldValues = readValidated(validation, draft.fieldValues) ?? {};
+  const fieldValues = readValidated(validation, unchecked.fieldValues) ?? {};
   return { templateId, body: JSON.stringify({ ...JSON.parse(body), fieldValues }) };
 }
 
 /** Reads and validates template and request. @throws {IssuingError} `configuration`. */
-export function toDraft(template: string | Template<unknown>, request: IssueCardRequest<unknown>): Draft {
+export function readRequest(
+  template: string | Template<unknown>,
+  request: IssueCardRequest<unknown>,
+): UncheckedRequest {
   const { id: templateId, schema } =
     typeof template === "string" ? { id: template, schema: undefined } : (template ?? {});
   const id = parseId("template id", templateId);

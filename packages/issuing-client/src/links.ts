@@ -4,10 +4,10 @@ import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import { type CardLinksOptions, cardLinks, getWallets } from "./card-links.ts";
 import { configurationError } from "./errors.ts";
 
-export { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
+export { type CardLinks, cardLinks } from "./card-links.ts";
 
 /** Options of {@link walletButtonsHtml}. */
-export interface WalletButtonsOptions extends CardLinksOptions {
+interface WalletButtonsOptions extends CardLinksOptions {
   /** Alternative texts, which screen readers speak, in the language of your page. Default: "Add to Apple Wallet" and "Add to Google Wallet". */
   labels?: { first?: string | undefined; second?: string | undefined } | undefined;
   /** Height of the images in CSS pixels. Default 48. */
@@ -15,7 +15,7 @@ export interface WalletButtonsOptions extends CardLinksOptions {
 }
 
 /** Options of {@link qrCodeSvg}. */
-export interface QrCodeOptions {
+interface QrCodeOptions {
   /** The accessible name of the picture. Default: "QR code of the loyalty card". */
   label?: string | undefined;
 }

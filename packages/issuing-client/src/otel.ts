@@ -15,7 +15,7 @@ import { getRoute } from "./request.ts";
 import type { PendingRequest, Transport } from "./transport.ts";
 
 /** Options of `withOpenTelemetry`. */
-export interface OpenTelemetryOptions {
+interface OpenTelemetryOptions {
   /** Default: a tracer of the global provider at the time of each call. */
   tracer?: Tracer | undefined;
 }

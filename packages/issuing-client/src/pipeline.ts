@@ -2,7 +2,7 @@
 import { notify } from "@loyalty-cards/internal/reporting";
 import { type AttemptFailure, type AttemptResult, type HttpResponse, isFailure } from "./attempt.ts";
 import { Call, type ExpectedBody, type OperationName } from "./call.ts";
-import { type Caller, parseCallOptions, type ResponseMeta } from "./call-options.ts";
+import { type CallerOptions, parseCallOptions, type ResponseMeta } from "./call-options.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { copyError, deadlineError, IssuingError, ProblemError } from "./errors.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
@@ -72,7 +72,7 @@ export function createPipeline(settings: Settings) {
   }
 
   /** Starts one operation for its first caller, whose headers are sent. */
-  function start(request: OperationRequest, caller: Caller): RunningCall {
+  function start(request: OperationRequest, caller: CallerOptions): RunningCall {
     const { operation, idempotencyKey } = request;
     const expectedBody = getExpectedBody(operation);
     const call = new Call({ operation, expectedBody, idempotencyKey, clock, onEvent }, caller);
@@ -83,7 +83,7 @@ export function createPipeline(settings: Settings) {
   /** @throws {IssuingError} an error of this caller's own; the caller's `signal.reason`. */
   async function waitFor<Value>(
     { call, request, result }: RunningCall,
-    caller: Caller,
+    caller: CallerOptions,
     read: Read<Value>,
   ): Promise<Value> {
     let settled: CallResult;
@@ -103,7 +103,7 @@ export function createPipeline(settings: Settings) {
     waitFor,
 
     /** Runs one operation for one caller. */
-    run: <Value>(request: OperationRequest, caller: Caller, read: Read<Value>): Promise<Value> =>
+    run: <Value>(request: OperationRequest, caller: CallerOptions, read: Read<Value>): Promise<Value> =>
       waitFor(start(request, caller), caller, read),
 
     /** Sends a request of `client.api`. Every POST has an idempotency key, because it could not be retried without one. */

@@ -3,10 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   createIssuingClient,
-  type PendingRequest,
   type Transport,
-  type TransportRequest,
-  type TransportResponse,
   UnreadableBodyError,
 } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
@@ -14,24 +11,26 @@ import { apiKey, card, networkError, signUp } from "./scripted.ts";
 
 /** Responds with scripted texts, and records requests and aborts. */
 function createCustomTransport(texts: readonly (string | Error)[]) {
-  const requests: TransportRequest[] = [];
+  const requests: Parameters<Transport>[1][] = [];
   const aborted: unknown[] = [];
-  const transport: Transport = (_url: string, request: TransportRequest): PendingRequest => {
+  const transport: Transport = (_url, request) => {
     const text = texts[requests.length];
     requests.push(request);
-    const response: TransportResponse = {
-      status: 200,
-      header: (name) => (name === "x-request-id" ? "req_1" : null),
-      headers: () => new Headers({ "x-request-id": "req_1" }),
-      async text(maxBytes) {
-        if (text === undefined) return new Promise<string>(() => {});
-        if (text instanceof Error) throw text;
-        if (text.length > maxBytes) throw new UnreadableBodyError(`more than ${maxBytes} bytes`, false);
-        return text;
-      },
-      discard() {},
+    return {
+      response: Promise.resolve({
+        status: 200,
+        header: (name) => (name === "x-request-id" ? "req_1" : null),
+        headers: () => new Headers({ "x-request-id": "req_1" }),
+        async text(maxBytes) {
+          if (text === undefined) return new Promise<string>(() => {});
+          if (text instanceof Error) throw text;
+          if (text.length > maxBytes) throw new UnreadableBodyError(`more than ${maxBytes} bytes`, false);
+          return text;
+        },
+        discard() {},
+      }),
+      abort: (reason) => void aborted.push(reason),
     };
-    return { response: Promise.resolve(response), abort: (reason) => void aborted.push(reason) };
   };
   const client = createIssuingClient({
     baseUrl: "https://cards.test",

@@ -170,6 +170,6 @@ export function* sweep(retentionMs: number): Operation<boolean> {
     );
   }
   yield* query("DELETE FROM issuing_outbox_forgotten WHERE until_at < $1::text::bigint", nowMs);
-  yield* query("DELETE FROM issuing_outbox_lanes WHERE until_at < $1::text::bigint", nowMs);
+  yield* query("DELETE FROM issuing_outbox_contact_locks WHERE until_at < $1::text::bigint", nowMs);
   return isMore;
 }

@@ -64,7 +64,7 @@ export function* leaseEntries(settings: Settings, request: LeaseRequest): Operat
   yield* expire(expired, nowMs);
   const lease = `${settings.processId ?? ""}_${crypto.randomUUID()}`;
   const live = rows.filter((row) => !expired.includes(row));
-  const ready = yield* takeLanes(live, lease, nowMs, request.leaseMs);
+  const ready = yield* lockContacts(live, lease, nowMs, request.leaseMs);
   yield* markLeased(ready, lease, nowMs, request.leaseMs);
   const leased = ready.map((row) => ({ ...row, lease, leasedAtMs: nowMs, isProbe: probes.has(row.id) }));
   return { leased, expired, nowMs, paused };
@@ -110,11 +110,11 @@ function* expire(rows: readonly EntryRow[], nowMs: number): Operation<void> {
 }
 
 /**
- * Takes the lanes of all contacts, in one order in every process, so that two processes cannot wait for each other. An entry whose
- * lane is taken waits until that lane is released, or its lease ends.
- * @returns the entries that have their lanes.
+ * Locks all contacts, in one order in every process, so that two processes cannot wait for each other. An entry whose
+ * contact is locked waits until that lock is released, or its lease ends.
+ * @returns the entries whose contacts are locked.
  */
-function* takeLanes(
+function* lockContacts(
   rows: readonly EntryRow[],
   lease: string,
   nowMs: number,
@@ -124,10 +124,10 @@ function* takeLanes(
   const contacts = [...new Set(wanted.flatMap((row) => row.contacts))].sort();
   if (contacts.length === 0) return [...rows];
   const taken = yield* query(
-    `INSERT INTO issuing_outbox_lanes AS lanes (contact, lease, until_at)
+    `INSERT INTO issuing_outbox_contact_locks AS locks (contact, lease, until_at)
      VALUES ${contacts.map((_, index) => `($${index + 3}::text, $1::text, $2::text::bigint)`).join(", ")}
      ON CONFLICT (contact) DO UPDATE SET lease = excluded.lease, until_at = excluded.until_at
-     WHERE lanes.until_at <= $${contacts.length + 3}::text::bigint RETURNING contact`,
+     WHERE locks.until_at <= $${contacts.length + 3}::text::bigint RETURNING contact`,
     lease,
     nowMs + leaseMs,
     ...contacts,
@@ -150,25 +150,25 @@ function* takeLanes(
   }
   const used = new Set(ready.flatMap((row) => row.contacts));
   const unused = taken.map(({ contact }) => String(contact)).filter((contact) => !used.has(contact));
-  yield* releaseLanes([{ contacts: unused, lease }], nowMs);
+  yield* unlockContacts([{ contacts: unused, lease }], nowMs);
   return ready;
 }
 
-/** Releases the lanes of entries, and makes the next entry of each contact due. */
-export function* releaseLanes(
+/** Unlocks the contacts of entries, and makes the next entry of each contact due. */
+export function* unlockContacts(
   entries: readonly Pick<EntryRow, "contacts" | "lease">[],
   nowMs: number,
 ): Operation<void> {
-  const lanes = entries.flatMap(({ contacts, lease }) =>
+  const locks = entries.flatMap(({ contacts, lease }) =>
     lease === undefined ? [] : contacts.map((contact) => [contact, lease] as const),
   );
-  if (lanes.length === 0) return;
-  lanes.sort(([one], [other]) => (one < other ? -1 : 1));
+  if (locks.length === 0) return;
+  locks.sort(([one], [other]) => (one < other ? -1 : 1));
   yield* query(
-    `DELETE FROM issuing_outbox_lanes WHERE (contact, lease) IN (VALUES ${formatRows(["text", "text"], lanes.length)})`,
-    ...lanes.flat(),
+    `DELETE FROM issuing_outbox_contact_locks WHERE (contact, lease) IN (VALUES ${formatRows(["text", "text"], locks.length)})`,
+    ...locks.flat(),
   );
-  const contacts = [...new Set(lanes.map(([contact]) => contact))];
+  const contacts = [...new Set(locks.map(([contact]) => contact))];
   const blocked = yield* query(
     `SELECT DISTINCT blocked_by FROM issuing_outbox_entries WHERE blocked_by IN (${formatList("text", contacts.length, 1)}) ORDER BY blocked_by`,
     ...contacts,
@@ -191,8 +191,11 @@ export function* releaseEnded(isEnded: (lease: string) => boolean): Operation<vo
     `SELECT DISTINCT lease FROM issuing_outbox_entries WHERE ${isLeased} IS NOT NULL`,
   );
   for (const lease of leases.map((row) => String(row["lease"])).filter(isEnded)) {
-    const lanes = yield* query("SELECT contact FROM issuing_outbox_lanes WHERE lease = $1::text", lease);
-    yield* releaseLanes([{ contacts: lanes.map(({ contact }) => String(contact)), lease }], nowMs);
+    const locks = yield* query(
+      "SELECT contact FROM issuing_outbox_contact_locks WHERE lease = $1::text",
+      lease,
+    );
+    yield* unlockContacts([{ contacts: locks.map(({ contact }) => String(contact)), lease }], nowMs);
     yield* query(
       `UPDATE issuing_outbox_scopes SET until_at = $1::text::bigint
        WHERE probe IN (SELECT id FROM issuing_outbox_entries WHERE ${isLeased} = $2::text)`,

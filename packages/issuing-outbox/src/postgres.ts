@@ -26,7 +26,7 @@ import { openSettings, type Settings } from "./settings.ts";
 import { type Operation, query, type Row, runAsync, type Step } from "./statement.ts";
 
 /** A pool of `pg`, or the `sql` of postgres.js. */
-export type PostgresPool<Transaction> = PgPool<Transaction> | PostgresJs<Transaction>;
+type PostgresPool<Transaction> = PgPool<Transaction> | PostgresJs<Transaction>;
 
 interface WithPool<Transaction> {
   /** A `Pool` of `pg`, or the `sql` of postgres.js. No transaction and no connection is held while a request is sent. */

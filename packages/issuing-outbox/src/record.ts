@@ -1,7 +1,7 @@
 /** Recording how an attempt ended, with the callback of the user in the same transaction. */
 import { work } from "./add.ts";
 import type { OutboxEntry, OutboxEntryError } from "./entry.ts";
-import { type LeasedEntry, releaseLanes } from "./lease.ts";
+import { type LeasedEntry, unlockContacts } from "./lease.ts";
 import { hashContacts } from "./node.ts";
 import { type EntryRow, entryColumns, readEntryRow, toEntry } from "./rows.ts";
 import type { Settings } from "./settings.ts";
@@ -98,7 +98,7 @@ export function* recordCards(
       results.push("issued");
     }
   }
-  yield* releaseLanes(
+  yield* unlockContacts(
     cards.map(({ entry }) => entry),
     nowMs,
   );
@@ -131,7 +131,7 @@ export function* recordFailure(
 ): Operation<{ result: FailureResult; retryInMs?: number }> {
   const row = yield* selectEntry(leased.id);
   const nowMs = yield* getNow();
-  yield* releaseLanes([leased], nowMs);
+  yield* unlockContacts([leased], nowMs);
   if (row === undefined || row.lease !== leased.lease) return { result: "lease-lost" };
   if (verdict.type === "unknown") {
     yield* endEntry(row.id, "unknown", verdict.code, nowMs);
@@ -286,7 +286,7 @@ export function* returnUnsent(recorder: Recorder, entries: readonly LeasedEntry[
       ...[due ?? null, dueAtMs, firstAttemptAtMs ?? null, lastAttemptAtMs ?? null, id],
     );
   }
-  yield* releaseLanes(entries, yield* getNow());
+  yield* unlockContacts(entries, yield* getNow());
 }
 
 /** Runs a callback that failed before. @returns whether it was still due. */

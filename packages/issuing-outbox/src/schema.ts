@@ -5,7 +5,7 @@
  *   callback, 1 a request that may have been sent before, 2 a first request, 3 a first request of `addAll`; NULL nothing. `lease` is
  *   unique to an attempt, which owns the entry until `due_at`.
  * - `requests`: what is sent, the correction that follows it, and the contacts as keyed hashes; deleted when the card is issued.
- * - `lanes`: contacts whose entry is being sent. Entries of one contact are sent one after another, over all processes.
+ * - `contact_locks`: contacts whose entry is being sent. Entries of one contact are sent one after another, over all processes.
  * - `scopes`: one row for each template and one, `''`, for all, with the pause of that scope.
  * - `forgotten`: hashes of the keys of forgotten users whose request may have been sent.
  * - `settings`: one row; what a process must agree with, and the latest time that a process has recorded.
@@ -47,7 +47,7 @@ const tables = (id: string) => `CREATE TABLE issuing_outbox_entries (
     user_message text,
     fields text
   );
-  CREATE TABLE issuing_outbox_lanes (
+  CREATE TABLE issuing_outbox_contact_locks (
     contact text PRIMARY KEY,
     lease text NOT NULL,
     until_at bigint NOT NULL

@@ -7,7 +7,7 @@ import type { OutboxState, Pause } from "./entry.ts";
 import { type LeasedEntry, type LeaseResult, leaseEntries } from "./lease.ts";
 import { OwnPause } from "./own-pause.ts";
 import { endPauses, pausePolicy, pauseScope, toPause } from "./pause.ts";
-import type { RequestEnd } from "./rate.ts";
+import type { RequestEnd } from "./rate-limiter.ts";
 import {
   deliver,
   type IssuedCard,

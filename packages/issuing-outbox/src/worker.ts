@@ -4,7 +4,7 @@ import { sweep } from "./changes.ts";
 import type { OutboxDatabase } from "./database.ts";
 import { getNextDue } from "./inspect.ts";
 import type { LeasedEntry } from "./lease.ts";
-import { Rate } from "./rate.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 import type { Report } from "./report.ts";
 import type { AttemptResult, Sender } from "./sender.ts";
 import { getNow } from "./statement.ts";
@@ -77,7 +77,7 @@ const leaseShare = 2;
 export class Loop {
   readonly #context: LoopContext;
   readonly #options: LoopOptions;
-  readonly #rate: Rate;
+  readonly #rate: RateLimiter;
   readonly #stopping = new AbortController();
   /** Attempts that are not recorded yet. */
   readonly #attempts = new Set<Promise<unknown>>();
@@ -97,7 +97,7 @@ export class Loop {
     this.#context = context;
     this.#options = options;
     const { concurrency, maxPerSecond } = options;
-    this.#rate = new Rate({ concurrency, maxPerSecond, clock: context.clock, random: context.random });
+    this.#rate = new RateLimiter({ concurrency, maxPerSecond, clock: context.clock, random: context.random });
     this.ended = this.#run();
   }
 

@@ -73,7 +73,7 @@ it.each([
     "UPDATE issuing_outbox_entries SET blocked_by = (SELECT max(phone) FROM issuing_outbox_requests) WHERE user_id = '2'",
   );
   shop.database
-    .prepare("INSERT INTO issuing_outbox_lanes SELECT max(phone), ?, ? FROM issuing_outbox_requests")
+    .prepare("INSERT INTO issuing_outbox_contact_locks SELECT max(phone), ?, ? FROM issuing_outbox_requests")
     .run(lease, leaseEndsAt);
   const { outbox } = openShop(shop, { file: shop.file });
   expect(await outbox.drain()).toMatchObject({ issued });

@@ -33,7 +33,7 @@ it("finds entries by an index in every statement of sending, pausing and correct
   for await (const _entry of outbox.list({ state: "issued", after: { userId: "1", template } }));
   await outbox.findUser("card_1");
   const scans = [...statements]
-    .filter((sql) => /issuing_outbox_(entries|requests|lanes WHERE .contact)/.test(sql))
+    .filter((sql) => /issuing_outbox_(entries|requests|contact_locks WHERE .contact)/.test(sql))
     .filter((sql) => /^\s*(SELECT|UPDATE|DELETE|WITH)/.test(sql))
     .flatMap((sql) => {
       const values = Array.from(sql.matchAll(/\?/g), () => 1);

@@ -45,7 +45,7 @@ BEGIN
     user_message text,
     fields text
   );
-  CREATE TABLE issuing_outbox_lanes (
+  CREATE TABLE issuing_outbox_contact_locks (
     contact text PRIMARY KEY,
     lease text NOT NULL,
     until_at bigint NOT NULL

@@ -33,7 +33,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await pool.query("CREATE TABLE users (id text PRIMARY KEY, card text)");
   });
   beforeEach(async () => {
-    await pool.query("TRUNCATE users, issuing_outbox_entries, issuing_outbox_requests, issuing_outbox_lanes");
+    await pool.query(
+      "TRUNCATE users, issuing_outbox_entries, issuing_outbox_requests, issuing_outbox_contact_locks",
+    );
     await pool.query("DELETE FROM issuing_outbox_scopes WHERE template <> ''");
     await pool.query(
       "UPDATE issuing_outbox_scopes SET reason = NULL, until_at = NULL, probe = NULL, probes = 0",

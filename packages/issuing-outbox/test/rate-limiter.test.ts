@@ -1,14 +1,14 @@
 /** The limits of `Rate`, one by one: pauses, requests at once, latency, and requests per second. */
 import { describe, expect, it } from "vitest";
 import { createTestClock } from "../../issuing-client/test/test-clock.ts";
-import { Rate, type RateOptions, type RequestEnd } from "../src/rate.ts";
+import { RateLimiter, type RateOptions, type RequestEnd } from "../src/rate-limiter.ts";
 
 const second = 1000;
 
 /** A rate, and requests that run one after another. */
 function createRate(options: Partial<RateOptions> = {}) {
   const clock = createTestClock();
-  const rate = new Rate({
+  const rate = new RateLimiter({
     concurrency: 32,
     maxPerSecond: Number.POSITIVE_INFINITY,
     clock,

@@ -43,7 +43,7 @@ export interface RateOptions {
   random: () => number;
 }
 
-export class Rate {
+export class RateLimiter {
   readonly #options: RateOptions;
   #concurrency: number;
   /** Below this concurrency each success adds one; above it, each round of requests. */
