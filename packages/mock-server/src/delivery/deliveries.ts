@@ -52,12 +52,7 @@ export interface AttemptRecord extends Attempt {
 }
 
 /** All members that are present must match. */
-export interface DeliveryFilter {
-  endpointId?: string;
-  eventId?: string;
-  type?: EventType;
-  state?: Delivery["state"];
-}
+export type DeliveryFilter = Partial<Pick<Delivery, "endpointId" | "eventId" | "type" | "state">>;
 
 /** The body of a webhook. */
 export interface ServiceEvent {

@@ -24,10 +24,7 @@ export type EndpointInput = components["schemas"]["EndpointInput"];
 export type WebhookEndpoint = Pick<Endpoint, "id" | "url" | "events">;
 
 /** The id and secret of an endpoint. */
-export interface EndpointSecret {
-  id: string;
-  secret: string;
-}
+export type EndpointSecret = Pick<Endpoint, "id" | "secret">;
 
 export const eventTypes = Object.keys(openapi.webhooks) as EventType[];
 
