@@ -29,9 +29,6 @@ export interface FileLock {
   release(): void;
 }
 
-/** Another process, or another part of this one, uses the file. */
-export class FileInUseError extends Error {}
-
 const attempts = 10;
 const heartbeatMs = 1_000;
 const silenceMs = 4_000;
@@ -46,8 +43,7 @@ export const isOthers = ({ uid }: { uid: bigint }) =>
  * Writes its own entry, then looks for others: when two processes start at the same time, at least one sees the
  * other. Entries of processes that have ended are removed, so that nothing must be cleaned up after SIGKILL.
  * @param advice what to do, for the message of the error.
- * @throws {FileInUseError} that names the process that has the lock.
- * @throws {Error} that names a path beside the file that something else than this lock made.
+ * @throws {Error} that names the process that has the lock, or a path beside the file that something else than this lock made.
  */
 export async function lockFile(file: string, advice: string): Promise<FileLock> {
   const folder = `${file}.lock`;
@@ -83,9 +79,7 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
     if (otherSince !== undefined || attempt === attempts) {
       const where = url === undefined ? "" : `at ${url} `;
       const when = otherSince === undefined ? "which is starting" : `${where}since ${otherSince}`;
-      throw new FileInUseError(
-        `process ${other.split("_")[0]} has it, ${when}. ${advice} (${folder} says so.)`,
-      );
+      throw new Error(`process ${other.split("_")[0]} has it, ${when}. ${advice} (${folder} says so.)`);
     }
     await pause(50 + Math.random() * 200); // it is starting too, and may have seen this entry
   }

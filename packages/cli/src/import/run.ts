@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { formatDuration } from "@loyalty-cards/internal/format";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import type { OutboxCounts, OutboxOutcome, Pause } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
@@ -9,7 +10,7 @@ import { CommandError } from "../command-error.ts";
 import { splitMessage } from "../error-message.ts";
 import { type ImportFiles, listOutboxFiles, type Source } from "./files.ts";
 import { type ListRow, OutboxFile, toListRow } from "./outbox-file.ts";
-import { type Counts, countRows, formatDuration, ProgressDisplay, Rate } from "./progress.ts";
+import { type Counts, countRows, ProgressDisplay, ThroughputMeter } from "./progress.ts";
 import type { SourceRecord } from "./records.ts";
 import { createFormat, ResultFiles } from "./result-files.ts";
 import type { ReadRow } from "./rows.ts";
@@ -57,7 +58,7 @@ export class ImportRun {
   readonly #options: RunOptions;
   readonly #results: ResultFiles;
   readonly #display: ProgressDisplay;
-  readonly #rate = new Rate();
+  readonly #throughput = new ThroughputMeter();
   readonly #stopping = new AbortController();
   #opened: OutboxFile | undefined;
   #batch: ListRow[] = [];
@@ -82,7 +83,6 @@ export class ImportRun {
     this.#opened = new OutboxFile({
       ...{ client, template, source, path: files.outbox },
       onOutcome: (outcome) => this.#onOutcome(outcome),
-      onLost: (error) => this.#stop({ error }),
     });
     await this.#opened.claim();
     this.#results.check(this.#opened.tables.results, isRetry);
@@ -193,7 +193,7 @@ export class ImportRun {
     this.#display.update({
       ...counts,
       ...paused,
-      ...this.#rate.measure(this.#elapsedMs, sent, this.#total - countRows(counts)),
+      ...this.#throughput.measure(this.#elapsedMs, sent, this.#total - countRows(counts)),
       total: this.#total,
       elapsedMs: this.#elapsedMs,
     });
