@@ -23,8 +23,8 @@ import { setTimeout as pause } from "node:timers/promises";
 
 export interface FileLock {
   /** A path for a temporary file, which can be renamed to the locked file. What a killed process leaves there is removed with its entry. */
-  draft: string;
-  /** Writes into the entry since when the file is used, and the address of a server, for the error message of others. */
+  temporaryFile: string;
+  /** Writes the start time and the address of a server into the entry: error messages of other processes name them. */
   announce(url?: string): void;
   release(): void;
 }
@@ -32,7 +32,7 @@ export interface FileLock {
 const attempts = 10;
 const heartbeatMs = 1_000;
 const silenceMs = 4_000;
-/** Process id, its start, the machine, and a random part; a draft has the name of its entry. */
+/** The process id, its start, the machine, and a random part; `.tmp` follows for the temporary file of an entry. */
 const entryName = /^\d+_\d*_[\w.-]+_[0-9a-f]{8}(\.tmp)?$/;
 /** Windows has neither, and no users in `Stats`. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
@@ -79,7 +79,7 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
     if (otherSince !== undefined || attempt === attempts) {
       const where = url === undefined ? "" : `at ${url} `;
       const when = otherSince === undefined ? "which is starting" : `${where}since ${otherSince}`;
-      throw new Error(`process ${other.split("_")[0]} has it, ${when}. ${advice} (${folder} says so.)`);
+      throw new Error(`process ${other.split("_")[0]} uses it, ${when}. ${advice} The lock is ${folder}.`);
     }
     await pause(50 + Math.random() * 200); // it is starting too, and may have seen this entry
   }
@@ -93,7 +93,7 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
   }, heartbeatMs);
   heartbeat.unref();
   return {
-    draft: `${path}.tmp`,
+    temporaryFile: `${path}.tmp`,
     announce(url) {
       if (entry === undefined) return;
       ftruncateSync(entry);
@@ -134,7 +134,7 @@ export const isSame = (one: BigIntStats | undefined, other: BigIntStats): boolea
 
 const notOurs = (path: string, why: string) =>
   new Error(
-    `${path} ${why}, so it is no lock of this program, and was left as it is. Move it away, or use another file.`,
+    `${path} ${why}, so it is not a lock of this program. It was left as it is: move it away, or use another file.`,
   );
 
 async function findRunningOther(folder: string, own: string): Promise<string | undefined> {
@@ -143,10 +143,11 @@ async function findRunningOther(folder: string, own: string): Promise<string | u
     const path = join(folder, name);
     const found = lstat(path);
     if (found === undefined) continue; // its process has ended meanwhile
-    const isDraft = name.endsWith(".tmp");
-    if (!entryName.test(name) || !found.isFile() || isOthers(found)) throw notOurs(path, "is something else");
-    if (!isDraft && readEntry(path) === undefined) throw notOurs(path, "has other contents");
-    const entry = isDraft ? name.slice(0, -".tmp".length) : name;
+    const isTemporary = name.endsWith(".tmp");
+    if (!entryName.test(name) || !found.isFile() || isOthers(found))
+      throw notOurs(path, "is not an entry of the lock");
+    if (!isTemporary && readEntry(path) === undefined) throw notOurs(path, "has unexpected contents");
+    const entry = isTemporary ? name.slice(0, -".tmp".length) : name;
     if (isRunning(entry) ?? (await hasHeartbeat(join(folder, entry)))) return entry;
     rmSync(path, { force: true });
   }

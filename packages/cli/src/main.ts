@@ -109,7 +109,7 @@ async function readError(error: unknown): Promise<{ message: Part; exitCode: num
   return { message: formatError(error), exitCode: toExitCode(error) };
 }
 
-/** Not thrown, because Node.js would print its message as it is. */
+/** Not thrown, because Node.js would print the message without escaping it. */
 const describeDefect = (error: unknown) => ({
   message: Text.multiline(String((error as Error)?.stack ?? error)),
   exitCode: exitCodes.failed,

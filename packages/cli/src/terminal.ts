@@ -21,7 +21,7 @@ export interface Terminal {
   env: Readonly<Record<string, string | undefined>>;
   /** The working folder, which file arguments are relative to. */
   cwd: string;
-  /** Calls the listener at Ctrl-C and SIGTERM. @returns a function that removes it; without a listener both end the process. */
+  /** Calls the listener at Ctrl-C and SIGTERM, which end the process when there is no listener. @returns a function that removes it. */
   onInterrupt(listener: () => void): () => void;
 }
 

@@ -23,7 +23,7 @@ export async function contactService(baseUrl: string, timeoutMs: number): Promis
     const startedMs = Date.now();
     const reference = await send(`${baseUrl}/api/docs/json`, timeoutMs);
     const endedMs = Date.now();
-    // A service can have its reference behind a login, or none at all.
+    // A service may require a login for its reference, or have none.
     const isSuspect = findOtherServer(reference) !== undefined;
     const other = isSuspect ? findOtherServer(await readUnknownCard(baseUrl, timeoutMs)) : undefined;
     if (other !== undefined) return { result: other };
@@ -36,7 +36,7 @@ export async function contactService(baseUrl: string, timeoutMs: number): Promis
   }
 }
 
-/** A connection that never spoke HTTP: with another port or scheme it may. */
+/** Codes of a connection that did not speak HTTP: the port or the scheme is wrong. */
 const wrongProtocol = /^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_/;
 const closedCodes: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
 
@@ -61,7 +61,7 @@ function describeNoResponse(code: string, baseUrl: string): Result {
   return failed(`does not respond (${code})`, fix);
 }
 
-/** What shows that the address is not that of the service. */
+/** @returns what shows that another server is at the address; undefined when nothing does. */
 export function findOtherServer({ status, headers, url, hasProblem }: Received): Result | undefined {
   if (status >= 300 && status < 400) {
     const { origin } = new URL(url);

@@ -19,7 +19,7 @@ export const warning = (detail: string, fix: string): Result => ({ status: "warn
 export const failed = (detail: string, fix: string): Result => ({ status: "failed", detail, fix });
 export const skipped = (detail: string): Result => ({ status: "skipped", detail });
 
-/** Our messages are "what is wrong: what to do", or two sentences. */
+/** Splits a message of ours, which is "what is wrong: what to do" or two sentences, into detail and fix. */
 export function toFailure(error: unknown): Result {
   if (!(error instanceof CommandError) && !isIssuingError(error)) throw error;
   const [, detail = error.message, fix = ""] = /^(.+?[^.:])[.:] (.+)$/s.exec(error.message) ?? [];

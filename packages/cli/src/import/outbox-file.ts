@@ -61,7 +61,7 @@ export class OutboxFile {
   #tables: ImportTables | undefined;
   #lock: FileLock | undefined;
 
-  /** @throws {CommandError} for a file that is no outbox, or that of another service. */
+  /** @throws {CommandError} for a file that is not an outbox, or is the outbox of another service. */
   constructor(options: OutboxFileOptions) {
     this.#options = options;
     try {
@@ -117,7 +117,7 @@ export class OutboxFile {
     this.#lock?.release();
   }
 
-  /** Whether the service can have received nothing of the file, and nothing is written of it. */
+  /** Whether nothing was sent from the file, and no results were written. */
   async isUnused(): Promise<boolean> {
     const { issued, rejected, unknown, nextExpiryAt } = await this.outbox.count();
     return (
@@ -164,7 +164,7 @@ export class OutboxFile {
       database.exec("SAVEPOINT correction");
       const correction = this.outbox.correct(database, userId, request, { template });
       const isTaken = correction === "accepted" || (isSent && correction === "pending");
-      // What may have been received stays as it was.
+      // A request that the service may have received must not change.
       database.exec(`${isTaken ? "" : "ROLLBACK TO correction; "}RELEASE correction`);
       if (!isTaken) return reject(mismatch);
     }

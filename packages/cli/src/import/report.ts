@@ -11,7 +11,7 @@ import { type Counts, formatCount, formatNumber } from "./progress.ts";
 import type { ImportRow } from "./rows.ts";
 import type { RunResult } from "./run.ts";
 
-/** The form of the first request: each value as its type and length, because it is personal data. */
+/** The structure of the first request: of each value only the type and length, because it is personal data. */
 export function printDryRun({ print }: Context, first: { line: number; row: ImportRow } | undefined): number {
   if (first === undefined) return exitCodes.failed; // no row is valid
   const mask = (_key: string, value: unknown) => {

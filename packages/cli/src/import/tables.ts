@@ -1,4 +1,4 @@
-/** The import's own tables in the file of its outbox: the runs of the import, and what became of each row. */
+/** The import's own tables in the file of its outbox: the runs of the import, and the result of each row. */
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import type { SqliteDatabase, SqliteStatement } from "@loyalty-cards/issuing-outbox";
 import type { IssuedRow, RejectedRow } from "./result-files.ts";
@@ -43,7 +43,7 @@ export class ImportTables {
     database.exec(tables);
   }
 
-  /** Begins a run. @returns what is different from the earlier ones, and prevents it. */
+  /** Begins a run. @returns the difference from earlier runs that prevents it. */
   begin(description: RunDescription): keyof RunDescription | undefined {
     const hashKey = randomBytes(32).toString("base64url");
     this.#execute(
@@ -177,7 +177,7 @@ export class ImportTables {
     return row?.results.split(" ").filter((hash) => hash !== "") ?? [];
   }
 
-  /** Earlier ones stay: a process can be killed before the new file has its place. */
+  /** Keeps earlier hashes: a process can be killed before the new file is renamed. */
   addResult(hash: string): void {
     this.#execute("UPDATE import_run SET results = ?", [...this.results.slice(-7), hash].join(" "));
   }

@@ -31,8 +31,8 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
   /** A file that stores all data. An existing file takes precedence over all templates and endpoints of the options. Each change is written before the response is sent. */
   data?: string;
   /**
-   * Called for each API request and each delivery attempt, and for each request for a page or the control API that failed; with a
-   * line for a log, and the same as data. Neither contains bodies, queries, keys or secrets. Default: not called.
+   * Called for each API request and each delivery attempt, and for each failed request for a page or the control API. `line` is for a
+   * log; `event` has the same as data. They contain no bodies, queries, keys or secrets. Default: not called.
    * @example
    * ```ts
    * import { startMockServer } from "@loyalty-cards/mock-server/node";
@@ -158,7 +158,7 @@ async function listen(
   };
 }
 
-/** Any other error stays as it is. */
+/** @returns other errors unchanged. */
 function describePortInUse(error: NodeJS.ErrnoException & { port?: number }): Error {
   const { code, port } = error;
   if (code !== "EADDRINUSE") return error;

@@ -34,17 +34,17 @@ export interface Delivery {
   failures: number;
   /** Waits until another event was sent to the endpoint, at most until `nextAttemptAt`. */
   isHeldBack?: true;
-  /** Resent while an attempt was in progress: another attempt follows, whatever its result. */
+  /** Resent while an attempt was in progress: another attempt follows in any case. */
   isResent?: true;
 }
 
 export interface DeliveryStore {
   deliveries: Map<string, Delivery>;
-  /** The deliveries that are neither delivered nor failed. */
+  /** The deliveries in state `pending`. */
   pendingDeliveryIds: Set<string>;
 }
 
-/** An attempt that was made, with the delivery it belongs to. */
+/** An attempt, with its delivery and event. */
 export interface AttemptRecord extends Attempt {
   deliveryId: string;
   eventId: string;

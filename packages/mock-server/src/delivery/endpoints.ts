@@ -17,7 +17,7 @@ export interface EndpointStore {
   endpoints: Map<string, Endpoint>;
 }
 
-/** Where to send events, and which. A test event is sent whatever is selected. */
+/** The address of a receiver, and the event types that it gets. A test event is always sent. */
 export type EndpointInput = components["schemas"]["EndpointInput"];
 
 /** An endpoint without its secret, which is shown once. */

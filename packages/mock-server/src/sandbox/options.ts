@@ -35,7 +35,7 @@ export interface MockServiceOptions {
   /** Allows webhook endpoints with `https://` addresses of private and link-local networks. Default false (spec 6.3.5). */
   allowPrivateEndpoints?: boolean;
   /**
-   * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it whatever the next request contains, as
+   * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it even when the next request is different, as
    * some services do. Default false: a request with the same key is processed again.
    */
   storeRefusals?: boolean;

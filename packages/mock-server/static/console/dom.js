@@ -1,4 +1,4 @@
-/** Makes elements, and brings what is on the page up to date without losing focus, scroll or what is being typed. */
+/** Creates elements, and updates the page without losing the focus, the scroll position or typed text. */
 
 /**
  * What `h` and `patch` take, also in lists: null, undefined and false are left out.
@@ -37,7 +37,7 @@ export const getElement = (id) => /** @type {HTMLElement} */ (document.getElemen
 export const findTarget = ({ target }, selector) => /** @type {Element} */ (target).closest(selector);
 
 /**
- * Makes the children of an element what is wanted, keeping the elements that are there already.
+ * Replaces the children of an element, and reuses the elements that are there already.
  * @param {Element} target
  * @param {Child[]} children
  */
