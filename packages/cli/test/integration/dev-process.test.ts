@@ -111,7 +111,7 @@ describe("exec", () => {
 
   it("passes options after the dashes to the command, and SIGTERM too", async () => {
     const program =
-      'process.on("SIGTERM", () => process.exit(3)); console.log(process.argv.slice(1).join()); setInterval(() => {}, 1000)';
+      'process.on("SIGTERM", () => { console.log("bye"); process.exit(3) }); console.log(process.argv.slice(1).join()); setInterval(() => {}, 1000)';
     const { child, exit, waitFor } = start([
       "exec",
       "--quiet",
@@ -123,7 +123,7 @@ describe("exec", () => {
     ]);
     await waitFor(/--json,--port,x/);
     child.kill("SIGTERM");
-    expect(await exit).toEqual({ code: 3, stdout: "--json,--port,x\n", stderr: "" });
+    expect(await exit).toEqual({ code: 3, stdout: "--json,--port,x\nbye\n", stderr: "" });
   });
 
   it("exits with 127 when the command does not exist", async () => {

@@ -68,7 +68,11 @@ const planted: [what: string, plant: (data: string, foreign: Foreign) => string,
     (data, { file }) => inLock(data, (path) => symlinkSync(file, path)),
     /is not an entry of the lock/,
   ],
-  ["an entry that is a folder", (data) => inLock(data, (path) => mkdirSync(path)), /is not an entry of the lock/],
+  [
+    "an entry that is a folder",
+    (data) => inLock(data, (path) => mkdirSync(path)),
+    /is not an entry of the lock/,
+  ],
   [
     "an entry with other contents",
     (data) => inLock(data, (path) => writeFileSync(path, "photo")),

@@ -37,7 +37,9 @@ describe("a second server on the same file", () => {
   it("refuses to start in the same process too, until the first server is closed", async () => {
     const data = temporaryData();
     const first = await open({ data });
-    await expect(startMockServer({ data })).rejects.toThrow(`process ${process.pid} uses it, at ${first.url}`);
+    await expect(startMockServer({ data })).rejects.toThrow(
+      `process ${process.pid} uses it, at ${first.url}`,
+    );
     await first.close();
     await open({ data });
   });
