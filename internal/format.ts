@@ -26,11 +26,14 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** `12 s`, `5 min`, `2.5 h`, `3 days`. */
+/** The two largest units, rounded up to a second: `12 s`, `5 min`, `2 h 30 min`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
-  const seconds = Math.round(ms / 1_000);
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  return minutes < 48 * 60 ? `${Math.round(minutes / 6) / 10} h` : `${Math.round(minutes / 1_440)} days`;
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)];
+  if (hours >= 24) return joinUnits(`${Math.floor(hours / 24)} d`, hours % 24, "h");
+  if (hours > 0) return joinUnits(`${hours} h`, minutes % 60, "min");
+  return minutes > 0 ? joinUnits(`${minutes} min`, seconds % 60, "s") : `${seconds} s`;
 }
+
+const joinUnits = (first: string, count: number, unit: string) =>
+  count === 0 ? first : `${first} ${count} ${unit}`;

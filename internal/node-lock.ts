@@ -23,19 +23,16 @@ import { setTimeout as pause } from "node:timers/promises";
 
 export interface FileLock {
   /** A path for a temporary file, which can be renamed to the locked file. What a killed process leaves there is removed with its entry. */
-  draft: string;
-  /** Writes into the entry since when the file is used, and the address of a server, for the error message of others. */
+  temporaryFile: string;
+  /** Writes the start time and the address of a server into the entry: error messages of other processes name them. */
   announce(url?: string): void;
   release(): void;
 }
 
-/** Another process, or another part of this one, uses the file. */
-export class FileInUseError extends Error {}
-
 const attempts = 10;
 const heartbeatMs = 1_000;
 const silenceMs = 4_000;
-/** Process id, its start, the machine, and a random part; a draft has the name of its entry. */
+/** The process id, its start, the machine, and a random part; `.tmp` follows for the temporary file of an entry. */
 const entryName = /^\d+_\d*_[\w.-]+_[0-9a-f]{8}(\.tmp)?$/;
 /** Windows has neither, and no users in `Stats`. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
@@ -46,8 +43,7 @@ export const isOthers = ({ uid }: { uid: bigint }) =>
  * Writes its own entry, then looks for others: when two processes start at the same time, at least one sees the
  * other. Entries of processes that have ended are removed, so that nothing must be cleaned up after SIGKILL.
  * @param advice what to do, for the message of the error.
- * @throws {FileInUseError} that names the process that has the lock.
- * @throws {Error} that names a path beside the file that something else than this lock made.
+ * @throws {Error} that names the process that has the lock, or a path beside the file that something else than this lock made.
  */
 export async function lockFile(file: string, advice: string): Promise<FileLock> {
   const folder = `${file}.lock`;
@@ -83,9 +79,7 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
     if (otherSince !== undefined || attempt === attempts) {
       const where = url === undefined ? "" : `at ${url} `;
       const when = otherSince === undefined ? "which is starting" : `${where}since ${otherSince}`;
-      throw new FileInUseError(
-        `process ${other.split("_")[0]} has it, ${when}. ${advice} (${folder} says so.)`,
-      );
+      throw new Error(`process ${other.split("_")[0]} uses it, ${when}. ${advice} The lock is ${folder}.`);
     }
     await pause(50 + Math.random() * 200); // it is starting too, and may have seen this entry
   }
@@ -99,7 +93,7 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
   }, heartbeatMs);
   heartbeat.unref();
   return {
-    draft: `${path}.tmp`,
+    temporaryFile: `${path}.tmp`,
     announce(url) {
       if (entry === undefined) return;
       ftruncateSync(entry);
@@ -140,7 +134,7 @@ export const isSame = (one: BigIntStats | undefined, other: BigIntStats): boolea
 
 const notOurs = (path: string, why: string) =>
   new Error(
-    `${path} ${why}, so it is no lock of this program, and was left as it is. Move it away, or use another file.`,
+    `${path} ${why}, so it is not a lock of this program. It was left as it is: move it away, or use another file.`,
   );
 
 async function findRunningOther(folder: string, own: string): Promise<string | undefined> {
@@ -149,10 +143,11 @@ async function findRunningOther(folder: string, own: string): Promise<string | u
     const path = join(folder, name);
     const found = lstat(path);
     if (found === undefined) continue; // its process has ended meanwhile
-    const isDraft = name.endsWith(".tmp");
-    if (!entryName.test(name) || !found.isFile() || isOthers(found)) throw notOurs(path, "is something else");
-    if (!isDraft && readEntry(path) === undefined) throw notOurs(path, "has other contents");
-    const entry = isDraft ? name.slice(0, -".tmp".length) : name;
+    const isTemporary = name.endsWith(".tmp");
+    if (!entryName.test(name) || !found.isFile() || isOthers(found))
+      throw notOurs(path, "is not an entry of the lock");
+    if (!isTemporary && readEntry(path) === undefined) throw notOurs(path, "has unexpected contents");
+    const entry = isTemporary ? name.slice(0, -".tmp".length) : name;
     if (isRunning(entry) ?? (await hasHeartbeat(join(folder, entry)))) return entry;
     rmSync(path, { force: true });
   }

@@ -1,6 +1,6 @@
 /** `npm run demo`: exits with 0 only if every step succeeded. With `--keep` the shop and the service run until Ctrl-C. */
 import { parseArgs, styleText } from "node:util";
-import { watchParent } from "@loyalty-cards/mock-server/node";
+import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { runDemo } from "./demo.ts";
 
 const { values } = parseArgs({ options: { keep: { type: "boolean", default: false } } });

@@ -62,7 +62,7 @@ npx @loyalty-cards/mock-server --port 4010
 # #endregion
 
 # #region exec
-npx @loyalty-cards/mock-server exec -- npm test
+npx loyalty-cards exec -- npm test
 # #endregion
 
 # #region pack

@@ -3,7 +3,7 @@ import { createConnection } from "node:net";
 import { describe, expect, it } from "vitest";
 import { configurationError } from "../../packages/issuing-client/src/errors.ts";
 import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
-import { escapeHtml, toHex, toPrintable } from "../format.ts";
+import { escapeHtml, formatDuration, toHex, toPrintable } from "../format.ts";
 import { isLoopback, isPrivate } from "../platform.ts";
 import { describeError, formatErrorKind, notify, withSafeMessage } from "../reporting.ts";
 
@@ -245,3 +245,16 @@ describe("formats", () => {
     expect(toPrintable(`evt\n\u2028${"x".repeat(200)}`)).toBe(`evt\ufffd\ufffd${"x".repeat(95)}`);
   });
 });
+
+it.each([
+  [0, "0 s"],
+  [-1, "0 s"],
+  [59_000, "59 s"],
+  [59_001, "1 min"],
+  [311_000, "5 min 11 s"],
+  [3_600_000, "1 h"],
+  [3_605_000, "1 h"],
+  [9_000_000, "2 h 30 min"],
+  [86_399_000, "23 h 59 min"],
+  [90_000_000, "1 d 1 h"],
+])("formats %d ms as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));

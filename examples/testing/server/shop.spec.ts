@@ -8,7 +8,7 @@ import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { expect, it, onTestFinished } from "vitest";
 import { join } from "../join.ts";
 
-const { LOYALTY_URL, LOYALTY_TEMPLATE_ID = "" } = process.env; // set by loyalty-cards-mock exec
+const { LOYALTY_URL, LOYALTY_TEMPLATE_ID = "" } = process.env; // set by loyalty-cards exec
 const loyalty = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY
 
 /** Calls the control API, which does what the shop's staff do in the console. */

@@ -2,12 +2,12 @@
 import { main } from "./main.ts";
 import { processTerminal } from "./terminal.ts";
 
-// The reader has enough, as with `| head`.
+// The reader of stdout has ended, as with `| head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit();
   throw error;
 });
-// The messages for people have no reader any more, as with `2>&1 | head`. What the command does goes on.
+// The reader of stderr has ended, as with `2>&1 | head`. The command continues.
 process.stderr.on("error", () => {});
 
 // node:sqlite is experimental in Node.js 22 and 24, which users of the command need not know.

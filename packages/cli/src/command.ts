@@ -45,6 +45,8 @@ export type Action<Options> = (
 /** The tree of commands in one process. */
 export interface Cli {
   terminal: Terminal;
+  /** The command line, without the program. */
+  args: readonly string[];
   /** Set by the action that ran. */
   exitCode: number;
 }

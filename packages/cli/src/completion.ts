@@ -63,7 +63,7 @@ function listOperands(command: Command, position: number): Candidates {
   return { words: [...words, ...values.words], hasFiles: values.hasFiles };
 }
 
-/** The choices of an option or argument. It takes a file when its name says so. */
+/** The choices of an option or argument; file names when it is named `file` or similar. */
 function listValues(declared: Option | Argument): Candidates {
   const words = (declared.argChoices ?? []).map((value) => ({ value, description: "" }));
   const placeholder = "flags" in declared ? declared.flags : declared.name();

@@ -39,7 +39,7 @@ export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Source
   try {
     text = readFileSync(join(cwd, ".env"), "utf8");
   } catch {
-    // there is none
+    // no .env file
   }
   const { LOYALTY_API_KEY_COMMAND: command, ...file } = parseEnv(text);
   return { process: env, file, hasCommandInFile: command !== undefined };
@@ -98,8 +98,8 @@ export function readTemplateId(option: string | undefined, environment: Environm
 
 /**
  * Says where the address and the key come from, when they have different sources: a `.env` file of another person could send the key to
- * an address of its own. An address of `--base-url` was typed by the person who runs the command, and goes with each key.
- * @param option of `--base-url`. @returns undefined when nothing speaks against sending the key.
+ * an address that the other person chose. The address of `--base-url` was typed by the person who runs the command, so any key may be sent there.
+ * @param option the value of `--base-url`. @returns undefined when the key may be sent.
  */
 export function describeMismatch(option: string | undefined, sources: Sources): string | undefined {
   const { LOYALTY_URL: url, LOYALTY_API_KEY: key, LOYALTY_API_KEY_COMMAND: command } = mergeSources(sources);
@@ -113,7 +113,7 @@ export function describeMismatch(option: string | undefined, sources: Sources): 
   return `LOYALTY_URL is set ${describe("LOYALTY_URL")}, and ${keyName} ${describe(keyName)}`;
 }
 
-/** What to do about it. */
+/** What to do about such a mismatch. */
 export const mismatchAdvice = "Set both in the environment or both in .env, or use --base-url.";
 
 /** `LOYALTY_IDEMPOTENCY_NAMESPACE`; `""` when it is not set, as in the client. @throws {CommandError} when it is blank. */

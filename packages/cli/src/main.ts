@@ -6,9 +6,10 @@ import { CommandError, describeSystemError, exitCodeDescriptions, exitCodes } fr
 import { addCapabilitiesCommand } from "./commands/capabilities.ts";
 import { addCardCommands } from "./commands/cards.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
-import { addDevCommands } from "./commands/dev.ts";
+import { addDevCommand } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addDriftCommand } from "./commands/drift.ts";
+import { addExecCommand } from "./commands/exec.ts";
 import { addImportCommands } from "./commands/import.ts";
 import { addTriggerCommand } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhook.ts";
@@ -23,14 +24,14 @@ type AddCommands = (program: Command, cli: Cli) => void;
 /** In the order of the help. */
 const commands: Readonly<Record<string, readonly AddCommands[]>> = {
   "Cards:": [addCardCommands, addImportCommands],
-  "Development and webhooks:": [addDevCommands, addTriggerCommand, addWebhookCommands],
+  "Development and webhooks:": [addDevCommand, addExecCommand, addTriggerCommand, addWebhookCommands],
   "Configuration and service:": [addDoctorCommand, addDriftCommand],
   "This command:": [addCompletionCommand, addCapabilitiesCommand],
 };
 
 /** @param args without the program. @returns the exit code. */
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
-  const cli: Cli = { terminal, exitCode: exitCodes.complete };
+  const cli: Cli = { terminal, args, exitCode: exitCodes.complete };
   const [first, ...path] = args;
   // commander's `help` knows no subcommands.
   const line = first === "help" && path.length > 1 ? [...path, "--help"] : args;
@@ -108,7 +109,7 @@ async function readError(error: unknown): Promise<{ message: Part; exitCode: num
   return { message: formatError(error), exitCode: toExitCode(error) };
 }
 
-/** Not thrown, because Node.js would print its message as it is. */
+/** Not thrown, because Node.js would print the message without escaping it. */
 const describeDefect = (error: unknown) => ({
   message: Text.multiline(String((error as Error)?.stack ?? error)),
   exitCode: exitCodes.failed,

@@ -39,12 +39,12 @@ export class Text {
     return new Text(parts.map(Text.from).join(Text.from(separator).#value));
   }
 
-  /** Each part on a line of its own. */
+  /** Joins the parts, one per line. */
   static lines(parts: readonly Part[]): Text {
     return new Text(parts.map(Text.from).join("\n"));
   }
 
-  /** Text of a library that formats its own lines, such as a help or indented JSON. Its other control characters are escaped. */
+  /** Text with line breaks that a library formatted, such as a help text or indented JSON. Other control characters are escaped. */
   static multiline(value: string): Text {
     return Text.lines(value.split("\n"));
   }

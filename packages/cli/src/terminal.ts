@@ -1,4 +1,5 @@
 /** What a command uses of its process: streams, environment, folder, and Ctrl-C. An argument, so that tests run commands without a process. */
+import { watchParent } from "@loyalty-cards/internal/node-parent";
 
 /** A stream to write to; `isTTY` and `columns` as Node.js has them. */
 export interface OutputStream {
@@ -20,7 +21,7 @@ export interface Terminal {
   env: Readonly<Record<string, string | undefined>>;
   /** The working folder, which file arguments are relative to. */
   cwd: string;
-  /** Calls the listener at Ctrl-C and SIGTERM. @returns a function that removes it; without a listener both end the process. */
+  /** Calls the listener at Ctrl-C and SIGTERM, which end the process when there is no listener. @returns a function that removes it. */
   onInterrupt(listener: () => void): () => void;
 }
 
@@ -39,3 +40,14 @@ export const processTerminal: Terminal = {
     };
   },
 };
+
+/** Resolves at Ctrl-C and SIGTERM, and when npm has ended. A second Ctrl-C ends the process at once. */
+export function waitForStop(terminal: Pick<Terminal, "onInterrupt">): Promise<void> {
+  return new Promise((stop) => {
+    const remove = terminal.onInterrupt(() => {
+      remove();
+      stop();
+    });
+    watchParent(stop);
+  });
+}

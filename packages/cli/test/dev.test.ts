@@ -262,7 +262,7 @@ describe("dev", () => {
     const { code, stderr } = await run(["dev", "--port", String(port)]);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(new RegExp(`^loyalty-cards: Port ${port} is in use, .*--port 0`)),
+      expect.stringMatching(new RegExp(`^loyalty-cards: Port ${port} is already in use, .*--port 0`)),
     ]);
   });
 

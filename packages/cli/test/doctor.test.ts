@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Check } from "../src/service-checks.ts";
+import type { Check } from "../src/doctor/result.ts";
 import { createFolder, openMock, type RunOptions, runCommand } from "./run-command.ts";
 
 async function runDoctor(options: RunOptions, ...args: string[]) {

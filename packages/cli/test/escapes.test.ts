@@ -491,6 +491,7 @@ const rows: Record<string, readonly Row[]> = {
 const stream = { write: () => undefined };
 const program = createProgram({
   terminal: { stdout: stream, stderr: stream, env: {} } as unknown as Terminal,
+  args: [],
   exitCode: 0,
 });
 const listPaths = (command: Command, path: readonly string[] = []): string[] =>

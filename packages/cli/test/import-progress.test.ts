@@ -1,6 +1,6 @@
 /** The progress of an import on a terminal and in a log. */
 import { expect, it } from "vitest";
-import { formatDuration, type Progress, ProgressDisplay } from "../src/import/progress.ts";
+import { type Progress, ProgressDisplay } from "../src/import/progress.ts";
 import { Printer } from "../src/printer.ts";
 import type { Terminal } from "../src/terminal.ts";
 
@@ -86,10 +86,3 @@ it("prints a line every ten seconds where there is no terminal", () => {
   const line = "125012 of 500000 rows (25 %), 1204 per second, 5 min 11 s left, 12 rejected\n";
   expect(output).toEqual([line, line]);
 });
-
-it.each([
-  [0, "0 s"],
-  [59_001, "1 min 0 s"],
-  [3_600_000, "1 h 0 min"],
-  [90_000_000, "25 h 0 min"],
-])("formats %d ms as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));

@@ -86,9 +86,8 @@ export const toCsv = (rows: readonly string[]) =>
 export async function openShop(files: Record<string, string | Uint8Array>) {
   const requests: string[] = [];
   const { url, service, close } = await startMockServer({
-    onExchange: (exchange) => {
-      if (exchange.kind === "request")
-        requests.push(`${exchange.method} ${exchange.path} ${exchange.status}`);
+    onTraffic: (_line, event) => {
+      if (event.kind === "request") requests.push(`${event.method} ${event.path} ${event.status}`);
     },
   });
   onTestFinished(() => close());

@@ -11,7 +11,7 @@ import { runCommand } from "./run-command.ts";
 
 const stream = { write: () => undefined };
 const terminal = { stdout: stream, stderr: stream, env: {} } as unknown as Terminal;
-const program = createProgram({ terminal, exitCode: 0 });
+const program = createProgram({ terminal, args: [], exitCode: 0 });
 
 interface Named {
   path: string;

@@ -1,11 +1,7 @@
 /** A custom transport, typed with the exported names only. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import {
-  createIssuingClient,
-  type Transport,
-  UnreadableBodyError,
-} from "@loyalty-cards/issuing-client";
+import { createIssuingClient, type Transport, UnreadableBodyError } from "@loyalty-cards/issuing-client";
 import { expect, it } from "vitest";
 import { apiKey, card, networkError, signUp } from "./scripted.ts";
 

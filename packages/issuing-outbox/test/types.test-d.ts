@@ -3,7 +3,7 @@ import { defineTemplate } from "@loyalty-cards/issuing-client";
 import type pg from "pg";
 import type postgres from "postgres";
 import { expectTypeOf, test } from "vitest";
-import type { OutboxEntryError, OutboxState, SqliteDatabase, SqliteOutbox } from "../src/index.ts";
+import type { OutboxEntry, OutboxState, SqliteDatabase, SqliteOutbox } from "../src/index.ts";
 import { sqliteOutbox } from "../src/index.ts";
 import { type PostgresOutbox, postgresOutbox } from "../src/postgres.ts";
 
@@ -21,7 +21,7 @@ test("the entry of onIssued has a card, and that of onRejected an error", () => 
       expectTypeOf(entry.cardId).toEqualTypeOf<string>();
       expectTypeOf(transaction).toEqualTypeOf<SqliteDatabase>();
     },
-    onRejected: ({ error }) => expectTypeOf(error).toEqualTypeOf<OutboxEntryError>(),
+    onRejected: ({ error }) => expectTypeOf(error).toEqualTypeOf<NonNullable<OutboxEntry["error"]>>(),
   });
 });
 

@@ -128,7 +128,7 @@ export interface MockService {
    */
   warnings(): Warning[];
   readonly clock: ServiceClock;
-  /** The sandboxes at this address. Each API key belongs to one of them. */
+  /** The sandboxes at this address. Each API key selects one of them. */
   readonly sandboxes: {
     create(): MockService;
     list(): MockService[];
@@ -230,7 +230,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
 /** @throws {TypeError} for what `createMockService` did not make. */
 export function getCore(service: MockService): ServiceCore {
   const core = (service as { [coreKey]?: ServiceCore })[coreKey];
-  if (core === undefined) throw new TypeError("Give the service that createMockService() returned.");
+  if (core === undefined) throw new TypeError("Pass a service from `createMockService()`.");
   return core;
 }
 

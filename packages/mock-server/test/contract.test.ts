@@ -30,7 +30,7 @@ it("responds and emits events of every type as the document describes", async ()
 const withNumericIds = (prefix: string) =>
   createMockService({
     templates: [template],
-    generateId: ((wanted: string) => (wanted === prefix ? 7 : `${wanted}_1`)) as never,
+    testing: { generateId: ((wanted: string) => (wanted === prefix ? 7 : `${wanted}_1`)) as never },
   });
 
 it("reports a response that differs from the document", async () => {

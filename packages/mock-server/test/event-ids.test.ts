@@ -96,7 +96,7 @@ it("sorts event ids by creation with a custom generateId too", async () => {
   const service = createMockService({
     clock: manualClock(noon),
     templates: [template],
-    generateId: (prefix) => `${prefix}_${count++}`,
+    testing: { generateId: (prefix) => `${prefix}_${count++}` },
   });
   expectSorted(await makeEvents(service, 20));
 });

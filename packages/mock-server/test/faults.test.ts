@@ -2,14 +2,14 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import type { FaultInput, RequestFaultInput } from "../src/index.ts";
+import type { FaultInput } from "../src/index.ts";
 import { openShop, receiver, signUp, template } from "./shop.ts";
 
 const countCards = async ({ call }: ReturnType<typeof openShop>) =>
   (await call("GET", "/_mock/cards", { key: null })).body.total;
 
 /** Every fault there is after the commit; a caller with time limits survives them all. */
-const afterCommit: RequestFaultInput[] = [
+const afterCommit: Extract<FaultInput, { phase: unknown }>[] = [
   { kind: "status", status: 500, phase: "after-commit" },
   { kind: "status", status: 503, retryAfterSeconds: 0, phase: "after-commit" },
   { kind: "html", phase: "after-commit" },

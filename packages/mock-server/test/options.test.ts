@@ -50,11 +50,13 @@ it("creates a manual clock at a date, and rejects what is not a date", () => {
   expect(() => manualClock(1000).moveTo(999)).toThrow(/cannot move back/);
 });
 
-it.each([{ clock: { now: () => Number.NaN } }, { clock: {} }, { wallClockMs: () => "now" }, { clock: 7 }])(
-  "rejects a clock that does not return a number: %j",
-  (options) => {
-    expect(() => createMockService(options as never)).toThrow(
-      /clock\.now\(\) and wallClockMs\(\) must return a number/,
-    );
-  },
-);
+it.each([
+  { clock: { now: () => Number.NaN } },
+  { clock: {} },
+  { testing: { wallClockMs: () => "now" } },
+  { clock: 7 },
+])("rejects a clock that does not return a number: %j", (options) => {
+  expect(() => createMockService(options as never)).toThrow(
+    /clock\.now\(\) and testing\.wallClockMs\(\) must return a number/,
+  );
+});

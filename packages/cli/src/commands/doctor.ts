@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { addExamples, type Cli, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
+import type { Check } from "../doctor/result.ts";
 import { style, Text, text } from "../printable.ts";
-import type { Check } from "../service-checks.ts";
 
 export function addDoctorCommand(program: Command, cli: Cli): void {
   const doctor = program
@@ -13,7 +13,7 @@ export function addDoctorCommand(program: Command, cli: Cli): void {
   addExamples(doctor, "loyalty-cards doctor", "loyalty-cards doctor --template tpl_bakery --json");
   setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {
     context.print.info("doctor issues no card: it sends only requests that change nothing.");
-    const { checkService } = await import("../service-checks.ts");
+    const { checkService } = await import("../doctor/check-service.ts");
     const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
     context.print.data({ checks }, () => formatChecks(checks));
     const failures = checks.filter(({ status }) => status === "failed");

@@ -161,7 +161,7 @@ async function createExcessError({ args, commands }: Command): Promise<CommandEr
   return new CommandError(Text.lines([problem, ...question, "See --help."]));
 }
 
-/** The command line as it was typed, to be typed again. */
+/** The command line as it was typed, to print it again. */
 function getCommandLine(program: Command): string {
   const { rawArgs } = program as Command & { rawArgs: string[] };
   const quote = (text: string) =>

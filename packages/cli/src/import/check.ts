@@ -58,7 +58,7 @@ export async function checkSource(
   return result;
 }
 
-/** `line:column`, and what is wrong. @param columns the width of the terminal. */
+/** Formats a problem as `line:column` and its message. @param columns the width of the terminal. */
 export function formatProblem({ line, column, severity, message }: Problem, columns: number): Text {
   const text = severity === "warning" ? `warning: ${message}` : message;
   const indent = " ".repeat(11);

@@ -71,7 +71,7 @@ export async function checkFile(context: Context, options: ImportOptions, file: 
   return result.problems > 0 ? exitCodes.failed : exitCodes.complete;
 }
 
-/** `import FILE`. @param commandLine what the user typed, to be typed again. */
+/** `import FILE`. @param commandLine the command line as it was typed, to print it again. */
 export async function importFile(
   context: Context,
   options: ImportOptions,
@@ -119,7 +119,7 @@ async function openFirst(
   return undefined;
 }
 
-/** The people of the first input, who must not get a second card by a correction. */
+/** The contacts of the first input: a correction must not issue a second card to one of them. */
 async function readRest(
   { terminal }: Context,
   options: ImportOptions,
@@ -163,7 +163,7 @@ export async function printStatus(
   return exitCodes.complete;
 }
 
-/** @throws {CommandError} before anything is read, where there is no SQLite. */
+/** @throws {CommandError} when this Node.js has no SQLite, before anything is read. */
 function requireSqlite(): void {
   try {
     openSqlite("").close();
@@ -172,9 +172,9 @@ function requireSqlite(): void {
   }
 }
 
-/** What belongs to one command line. */
+/** The settings of one command line. */
 interface Job {
-  /** The name of the first input: a retry belongs to the same import. */
+  /** The name of the first input, also in a retry. */
   name: string;
   commandLine: string;
   isRetry: boolean;

@@ -1,5 +1,6 @@
 /** The outbox of an import: adds the rows of the list to it, and records their results in the tables of the import. */
 import { basename } from "node:path";
+import { type FileLock, lockFile } from "@loyalty-cards/internal/node-lock";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import {
@@ -16,8 +17,6 @@ import { addedColumns, type SourceRecord } from "./records.ts";
 import type { RejectedRow } from "./result-files.ts";
 import type { ImportRow, ReadRow } from "./rows.ts";
 import { ImportTables, type RunDescription } from "./tables.ts";
-
-const renewalMs = 10_000;
 
 /** A row of the list with its request; or a rejected one, which is not sent. */
 export type ListRow = Pick<RejectedRow, "line" | "raw"> &
@@ -45,8 +44,6 @@ export interface OutboxFileOptions extends RunDescription {
   client: IssuingClient;
   path: string;
   onOutcome: (outcome: OutboxOutcome) => void;
-  /** Called when the file does not belong to this run any more. */
-  onLost: (error: unknown) => void;
 }
 
 const mismatch = {
@@ -62,9 +59,9 @@ export class OutboxFile {
   readonly counts: Counts = { issued: 0, replayed: 0, rejected: 0, unknown: 0 };
   readonly #options: OutboxFileOptions;
   #tables: ImportTables | undefined;
-  #renewal: NodeJS.Timeout | undefined;
+  #lock: FileLock | undefined;
 
-  /** @throws {CommandError} for a file that is no outbox, or that of another service. */
+  /** @throws {CommandError} for a file that is not an outbox, or is the outbox of another service. */
   constructor(options: OutboxFileOptions) {
     this.#options = options;
     try {
@@ -95,27 +92,20 @@ export class OutboxFile {
 
   /** @throws {CommandError} for a file that another run uses, or that is of another list. */
   async claim(): Promise<void> {
-    const tables = await this.outbox.write((database) => {
-      const opened = new ImportTables(database);
-      this.#requireNone(opened.claim(this.#options));
-      return opened;
+    this.#lock = await lockFile(this.#options.path, "Wait for that run, or stop it.").catch((error) => {
+      throw this.#createError(`cannot be used: ${error.message}`);
     });
-    this.#tables = tables;
-    const renew = async () => {
-      if (!(await this.outbox.write(() => tables.renew()))) this.#requireNone("in-use");
-    };
-    this.#renewal = setInterval(() => renew().catch(this.#options.onLost), renewalMs).unref();
-    await this.outbox.resume(); // a file that was moved is paused
-  }
-
-  #requireNone(conflict: ReturnType<ImportTables["claim"]>): void {
-    if (conflict === "in-use")
-      throw this.#createError("cannot be used: another run uses it. Wait for that run, or stop it.");
-    const difference = conflict === "source" ? "source or mapping" : conflict;
-    if (difference !== undefined)
+    this.#lock.announce();
+    this.#tables = await this.outbox.write((database) => {
+      const tables = new ImportTables(database);
+      const conflict = tables.begin(this.#options);
+      if (conflict === undefined) return tables;
+      const difference = conflict === "source" ? "source or mapping" : conflict;
       throw this.#createError(
         `is of a run with another ${difference}. Use what that run used, or another file with --outbox.`,
       );
+    });
+    await this.outbox.resume(); // a file that was moved is paused
   }
 
   #createError(problem: string): CommandError {
@@ -123,12 +113,11 @@ export class OutboxFile {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#renewal);
-    await this.outbox.write(() => this.#tables?.release()).catch(() => {}); // the disk can be full
     await this.outbox.close();
+    this.#lock?.release();
   }
 
-  /** Whether the service can have received nothing of the file, and nothing is written of it. */
+  /** Whether nothing was sent from the file, and no results were written. */
   async isUnused(): Promise<boolean> {
     const { issued, rejected, unknown, nextExpiryAt } = await this.outbox.count();
     return (
@@ -175,7 +164,7 @@ export class OutboxFile {
       database.exec("SAVEPOINT correction");
       const correction = this.outbox.correct(database, userId, request, { template });
       const isTaken = correction === "accepted" || (isSent && correction === "pending");
-      // What may have been received stays as it was.
+      // A request that the service may have received must not change.
       database.exec(`${isTaken ? "" : "ROLLBACK TO correction; "}RELEASE correction`);
       if (!isTaken) return reject(mismatch);
     }

@@ -1,4 +1,5 @@
 /** Progress of an import: two lines that are replaced on a terminal, or a line every ten seconds. */
+import { formatDuration } from "@loyalty-cards/internal/format";
 import { type Part, style, Text, text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
 
@@ -16,7 +17,7 @@ export interface Progress extends Counts {
   perSecond: number;
   /** How many rows there are, when that is known. */
   total?: number | undefined;
-  /** The remaining time, when the rate is known. */
+  /** The remaining time, when the throughput is known. */
   etaMs?: number | undefined;
   /** While the service is not tried: for how much longer, and why. */
   pausedMs?: number | undefined;
@@ -28,12 +29,12 @@ export const countRows = ({ issued, replayed, rejected, unknown }: Counts): numb
 
 /** How often a line is printed without a terminal. */
 export const lineIntervalMs = 10_000;
-/** The rate is measured over this time, and not in the first seconds, in which programs and connections are slower. */
+/** The throughput is measured over this time, and not in the first seconds, in which programs and connections are slower. */
 const windowMs = 30_000;
 const minMeasuredMs = 2_500;
 
 /** Measures how many rows get a result per second. */
-export class Rate {
+export class ThroughputMeter {
   #samples: { atMs: number; count: number }[] = [];
 
   /** @param left how many rows have no result yet. */
@@ -120,11 +121,3 @@ export const formatNumber = (value: number): string =>
 
 export const formatCount = (value: number, noun: string): string =>
   `${formatNumber(value)} ${noun}${value === 1 ? "" : "s"}`;
-
-/** The two largest units: `2 h 5 min`, `12 s`. */
-export function formatDuration(ms: number): string {
-  const seconds = Math.ceil(ms / 1000);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
-  if (hours > 0) return `${hours} h ${minutes} min`;
-  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
-}

@@ -122,7 +122,7 @@ function toNdjsonRecord(raw: string, line: number): NdjsonRecord {
 const isAdded = (name: string) => addedColumns.some((added) => added === name);
 const getMembers = (value: object = {}) => Object.keys(value).filter((name) => !isAdded(name));
 
-/** A record whose members a program has sorted stays as it is: behind the added ones are others. */
+/** Returns a record unchanged when its members were sorted since: then other members follow the added ones. */
 function cutAddedMembers(raw: string, value: object): string {
   const start = raw.lastIndexOf(`"${addedColumns[0]}"`);
   const rest = `${raw.slice(0, Math.max(0, start)).replace(/,\s*$/, "")}}`;

@@ -1,15 +1,17 @@
 /** What an import prints: the question after the first rows, the form of a request, the result, and errors. */
+
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
+import { formatDuration } from "@loyalty-cards/internal/format";
 import type { Context } from "../command.ts";
 import { CommandError, describeSystemError, exitCodes } from "../command-error.ts";
 import { formatTable, Text, text } from "../printable.ts";
 import type { ImportFiles } from "./files.ts";
-import { type Counts, formatCount, formatDuration, formatNumber } from "./progress.ts";
+import { type Counts, formatCount, formatNumber } from "./progress.ts";
 import type { ImportRow } from "./rows.ts";
 import type { RunResult } from "./run.ts";
 
-/** The form of the first request: each value as its type and length, because it is personal data. */
+/** The structure of the first request: of each value only the type and length, because it is personal data. */
 export function printDryRun({ print }: Context, first: { line: number; row: ImportRow } | undefined): number {
   if (first === undefined) return exitCodes.failed; // no row is valid
   const mask = (_key: string, value: unknown) => {

@@ -69,7 +69,7 @@ export function createFormat({ text, records }: Source): ResultFormat {
 
 const toAddedValues = ({ line, code, reason, key }: RejectedRow): unknown[] => [line, code, reason, key];
 
-/** The JSON of a record as it was, with more members at its end. */
+/** The original JSON of a record, with more members at its end. */
 function addMembers(row: RejectedRow): string {
   const values = toAddedValues(row);
   const added = JSON.stringify(Object.fromEntries(addedColumns.map((name, index) => [name, values[index]])));
@@ -81,7 +81,7 @@ function addMembers(row: RejectedRow): string {
 
 export type ResultName = "cards" | "rejected";
 
-/** The hash of a file by which a run recognizes what it has written; undefined when there is no file. */
+/** The hash of a file, by which a run recognizes its own results; undefined when the file does not exist. */
 function hashFile(path: string): string | undefined {
   if (!existsSync(path)) return undefined;
   const hash = createHash("sha256");
@@ -128,27 +128,27 @@ export class ResultFiles {
   }
 
   /**
-   * Writes a file beside its place, and moves it there: after a crash the file of the last run is as it was.
-   * @param draftName unique to the import, so that no other one writes to it.
-   * @param store called with the hash of the new file before it gets its place.
+   * Writes a temporary file and renames it: after a crash the result of the last run is unchanged.
+   * @param temporaryName unique to the import, so that no other import writes to it.
+   * @param store called with the hash of the new file before it is renamed.
    */
   async replace<Row>(
     name: ResultName,
-    draftName: string,
+    temporaryName: string,
     header: Buffer,
     pages: Iterable<readonly Row[]>,
     format: (row: Row) => Buffer,
     store: (hash: string) => Promise<void>,
   ): Promise<void> {
     const path = this.#files[name];
-    const draft = `${path}.${draftName}.part`;
-    rmSync(draft, { force: true }); // of a run that was killed
+    const temporaryFile = `${path}.${temporaryName}.part`;
+    rmSync(temporaryFile, { force: true }); // of a run that was killed
     const hash = createHash("sha256");
     let descriptor: number | undefined;
     try {
       for (const page of pages) {
         const bytes = Buffer.concat([...(descriptor === undefined ? [header] : []), ...page.map(format)]);
-        descriptor ??= openSync(draft, "ax", 0o600); // personal data: for the owner only
+        descriptor ??= openSync(temporaryFile, "ax", 0o600); // personal data: for the owner only
         hash.update(bytes);
         writeAll(descriptor, bytes);
       }
@@ -159,10 +159,10 @@ export class ResultFiles {
       requireFile(path);
       if (hashFile(path) !== this.#before[name]) throw createConflict(basename(path));
       if (descriptor === undefined) rmSync(path, { force: true });
-      else renameSync(draft, path);
+      else renameSync(temporaryFile, path);
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
-      rmSync(draft, { force: true });
+      rmSync(temporaryFile, { force: true });
     }
   }
 }

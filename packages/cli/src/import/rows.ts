@@ -79,7 +79,7 @@ export class RowReader {
       return { problems };
     }
     for (const name of record.members ?? []) {
-      // The first record says what is mapped.
+      // Only members of the first record are mapped by their name.
       if (isTarget(name) && !this.#mapping.columns.has(name))
         report("unmapped", `the first record has no ${name}: add --map ${name}=${name}`);
     }
@@ -198,7 +198,7 @@ export class RowReader {
     return answer === true ? { marketing: version === undefined ? {} : { version } } : {};
   }
 
-  /** @returns undefined for what is neither a yes nor a no; false for an empty value. */
+  /** @returns undefined for a value that is not an answer; false for an empty value. */
   #readAnswer(record: SourceRecord, target: Target): boolean | undefined {
     const value = this.#readValue(record, target) ?? "";
     return value === "" ? false : parseAnswer(String(value));

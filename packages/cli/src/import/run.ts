@@ -1,26 +1,29 @@
-/** Runs an import: reads the list into the outbox, sends ten rows, asks, sends the rest, and writes what became of each row. */
+/** Runs an import: reads the list into the outbox, sends ten rows, asks, sends the rest, and writes the result of each row. */
 import { createHash } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { formatDuration } from "@loyalty-cards/internal/format";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
-import type { OutboxCounts, OutboxOutcome, Pause } from "@loyalty-cards/issuing-outbox";
+import type { OutboxCounts, OutboxOutcome } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { splitMessage } from "../error-message.ts";
 import { type ImportFiles, listOutboxFiles, type Source } from "./files.ts";
 import { type ListRow, OutboxFile, toListRow } from "./outbox-file.ts";
-import { type Counts, countRows, formatDuration, ProgressDisplay, Rate } from "./progress.ts";
+import { type Counts, countRows, ProgressDisplay, ThroughputMeter } from "./progress.ts";
 import type { SourceRecord } from "./records.ts";
 import { createFormat, ResultFiles } from "./result-files.ts";
 import type { ReadRow } from "./rows.ts";
 import type { RunDescription } from "./tables.ts";
+
+type Pause = OutboxCounts["paused"][number];
 
 const trialSize = 10;
 /** Fewer rows say nothing about a share. */
 export const minRowsForShare = 100;
 const rowsPerWrite = 200;
 const tickMs = 500;
-/** A person must correct what is wrong: no time ends these failures. */
+/** Failures that no retry can solve: a person must correct something first. */
 const endingCodes: ReadonlySet<string> = new Set(["unauthorized", "forbidden", "configuration", "not-found"]);
 const clockMessage =
   "The clocks of this machine and of the service differ by more than an hour: correct this one.";
@@ -57,7 +60,7 @@ export class ImportRun {
   readonly #options: RunOptions;
   readonly #results: ResultFiles;
   readonly #display: ProgressDisplay;
-  readonly #rate = new Rate();
+  readonly #throughput = new ThroughputMeter();
   readonly #stopping = new AbortController();
   #opened: OutboxFile | undefined;
   #batch: ListRow[] = [];
@@ -82,7 +85,6 @@ export class ImportRun {
     this.#opened = new OutboxFile({
       ...{ client, template, source, path: files.outbox },
       onOutcome: (outcome) => this.#onOutcome(outcome),
-      onLost: (error) => this.#stop({ error }),
     });
     await this.#opened.claim();
     this.#results.check(this.#opened.tables.results, isRetry);
@@ -114,7 +116,7 @@ export class ImportRun {
     await this.#flush();
     await file.removeOthers();
     const { issued, replayed, rejected, unknown } = file.counts;
-    // With cards of an earlier run, a person has seen the first ones.
+    // After an earlier run a person has already seen the first cards.
     const isTrial = replayed === 0;
     const { waiting } = await this.#drain(isTrial ? trialSize : undefined);
     if (isTrial && waiting > 0 && this.#stopped === undefined) {
@@ -147,7 +149,7 @@ export class ImportRun {
     if (isUnused) for (const path of listOutboxFiles(this.#options.files)) rmSync(path, { force: true });
   }
 
-  /** Sends until so many rows have a result, or all. An outage does not end it. */
+  /** Sends until `maxRows` more rows have a result, or all rows. An outage does not end it. */
   async #drain(maxRows = Number.POSITIVE_INFINITY): Promise<OutboxCounts> {
     const { context, concurrency = 32, maxPerSecond = Number.POSITIVE_INFINITY } = this.#options;
     const { signal } = this.#stopping;
@@ -193,7 +195,7 @@ export class ImportRun {
     this.#display.update({
       ...counts,
       ...paused,
-      ...this.#rate.measure(this.#elapsedMs, sent, this.#total - countRows(counts)),
+      ...this.#throughput.measure(this.#elapsedMs, sent, this.#total - countRows(counts)),
       total: this.#total,
       elapsedMs: this.#elapsedMs,
     });
@@ -271,25 +273,25 @@ export class ImportRun {
     const { input, files, isRetry } = this.#options;
     const { outbox, tables } = file;
     const { rejectedHeader, formatRejected, cardsHeader, formatCard } = createFormat(input);
-    const draftName = createHash("sha256").update(files.outbox).digest("hex").slice(0, 8);
+    const temporaryName = createHash("sha256").update(files.outbox).digest("hex").slice(0, 8);
     const store = (hash: string) => outbox.write(() => tables.addResult(hash));
     await file.recount();
     if (isWhole) await outbox.write(() => tables.removeEarlier(isRetry));
     if (isWhole || !(isRetry || tables.hasErased()))
       await this.#results.replace(
         "rejected",
-        draftName,
+        temporaryName,
         rejectedHeader,
         tables.readRejected(),
         formatRejected,
         store,
       );
-    await this.#results.replace("cards", draftName, cardsHeader, tables.readIssued(), formatCard, store);
+    await this.#results.replace("cards", temporaryName, cardsHeader, tables.readIssued(), formatCard, store);
     if (isWhole) await outbox.write(() => tables.erase());
   }
 }
 
-/** That the template does not exist is a mistake of the command, not of the key. */
+/** A missing template is a mistake in the command line, not in the key. */
 const toEndingError = (error: unknown): unknown =>
   isIssuingError(error) && error.code === "not-found" ? new CommandError(splitMessage(error).text) : error;
 

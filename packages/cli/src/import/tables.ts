@@ -1,21 +1,21 @@
-/** The import's own tables in the file of its outbox: which run uses the file, and what became of each row. */
+/** The import's own tables in the file of its outbox: the runs of the import, and the result of each row. */
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import { getProcessId, isRunning } from "@loyalty-cards/internal/node-lock";
-import type { SqliteDatabase, SqliteStatement } from "@loyalty-cards/issuing-outbox";
+import type { SqliteDatabase } from "@loyalty-cards/issuing-outbox";
 import type { IssuedRow, RejectedRow } from "./result-files.ts";
 
+type Statement = ReturnType<SqliteDatabase["prepare"]>;
+
 /**
- * `import_run` has one row. A process that does not renew its claim loses it at `until_at`; `results` are hashes of result files.
+ * `import_run` has one row: the number of the last run, what its list is, and in `results` the hashes of result files.
  * `import_rows` has the valid rows by their user, and the others without one. Their contents are erased when the import is complete.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS import_run (id INTEGER PRIMARY KEY CHECK (id = 1), run INTEGER NOT NULL, hash_key TEXT NOT NULL,
-    source TEXT, template TEXT, process TEXT, until_at INTEGER, results TEXT NOT NULL DEFAULT '');
+    source TEXT, template TEXT, results TEXT NOT NULL DEFAULT '');
   CREATE TABLE IF NOT EXISTS import_rows (user_id TEXT UNIQUE, run INTEGER NOT NULL, line INTEGER NOT NULL, state TEXT NOT NULL,
     hash TEXT, raw TEXT, code TEXT, reason TEXT, key TEXT, card_id TEXT);
   CREATE INDEX IF NOT EXISTS import_rejected ON import_rows (line) WHERE state IN ('rejected', 'unknown');`;
 
-const claimMs = 60_000;
 const pageSize = 1_000;
 
 type RowState = "waiting" | "issued" | "rejected" | "unknown";
@@ -31,15 +31,12 @@ export interface RunDescription {
 interface RunRow extends Record<keyof RunDescription, string | null> {
   run: number;
   hash_key: string;
-  process: string | null;
-  until_at: number;
 }
 
 /** Everything that writes is called in a transaction of the outbox. */
 export class ImportTables {
   readonly #database: SqliteDatabase;
-  readonly #process = `${getProcessId()}_${randomBytes(8).toString("hex")}`;
-  readonly #statements = new Map<string, SqliteStatement>();
+  readonly #statements = new Map<string, Statement>();
   #hashKey = "";
   #run = 0;
 
@@ -48,17 +45,14 @@ export class ImportTables {
     database.exec(tables);
   }
 
-  /** Begins a run. @returns what prevents it: another run, or what is different from the earlier ones. */
-  claim(description: RunDescription): "in-use" | keyof RunDescription | undefined {
+  /** Begins a run. @returns the difference from earlier runs that prevents it. */
+  begin(description: RunDescription): keyof RunDescription | undefined {
     const hashKey = randomBytes(32).toString("base64url");
     this.#execute(
       "INSERT INTO import_run (id, run, hash_key) VALUES (1, 0, ?) ON CONFLICT DO NOTHING",
       hashKey,
     );
-    const [row] = this.#select<RunRow>("SELECT * FROM import_run");
-    if (row === undefined) return "in-use";
-    if (row.process !== null && row.until_at > Date.now() && isRunning(row.process) !== false)
-      return "in-use";
+    const [row] = this.#select<RunRow>("SELECT * FROM import_run") as [RunRow];
     const { template, source } = description;
     const own = { template: hashText(template), source: hashText(source) };
     const isUsed = this.#select("SELECT 1 FROM import_rows WHERE user_id IS NOT NULL LIMIT 1").length > 0;
@@ -66,20 +60,10 @@ export class ImportTables {
     this.#run = row.run + 1;
     this.#hashKey = row.hash_key;
     this.#execute(
-      "UPDATE import_run SET run = ?, source = ?, template = ?, process = ?, until_at = ?",
-      ...[this.#run, own.source, own.template, this.#process, Date.now() + claimMs],
+      "UPDATE import_run SET run = ?, source = ?, template = ?",
+      ...[this.#run, own.source, own.template],
     );
     return undefined;
-  }
-
-  /** @returns false when the file belongs to another run. */
-  renew(): boolean {
-    const sql = "UPDATE import_run SET until_at = ? WHERE process = ?";
-    return this.#execute(sql, Date.now() + claimMs, this.#process) > 0;
-  }
-
-  release(): void {
-    this.#execute("UPDATE import_run SET process = NULL WHERE process = ?", this.#process);
   }
 
   /** By which a request is recognized that was edited. */
@@ -195,7 +179,7 @@ export class ImportTables {
     return row?.results.split(" ").filter((hash) => hash !== "") ?? [];
   }
 
-  /** Earlier ones stay: a process can be killed before the new file has its place. */
+  /** Keeps earlier hashes: a process can be killed before the new file is renamed. */
   addResult(hash: string): void {
     this.#execute("UPDATE import_run SET results = ?", [...this.results.slice(-7), hash].join(" "));
   }
@@ -208,7 +192,7 @@ export class ImportTables {
     return this.#prepare(sql).all(...values) as Row[];
   }
 
-  #prepare(sql: string): SqliteStatement {
+  #prepare(sql: string): Statement {
     const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;

@@ -22,7 +22,7 @@ const byteOrderMarks: readonly (readonly [Encoding, Buffer])[] = [
   ["utf-16be", Buffer.from([0xfe, 0xff])],
 ];
 
-/** Files that people send instead of a CSV file, by their first bytes. */
+/** Other formats that users pass instead of CSV, by their first bytes. */
 const otherFormats: readonly (readonly [string, Buffer])[] = [
   ["is an Excel workbook or a ZIP file: save it as CSV UTF-8", Buffer.from("PK\u0003\u0004")],
   ["is an old Excel workbook: save it as CSV UTF-8", Buffer.from([0xd0, 0xcf, 0x11, 0xe0])],
@@ -182,7 +182,7 @@ export function createEncoder(encoding: Encoding): (text: string) => Buffer {
 /** 0x80 to 0x9F of windows-1252, which is what files named Latin-1 are. Not from TextDecoder: some versions of Node.js decode them as ISO-8859-1. */
 const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
-/** The characters of the bytes 0x80 to 0xFF, each another one. */
+/** The characters of the bytes 0x80 to 0xFF, without duplicates. */
 function getHighCharacters(encoding: SingleByteEncoding): string[] {
   const bytes = Buffer.from(Array.from({ length: 128 }, (_, index) => 0x80 + index));
   if (encoding === "latin1") return [...windows1252, ...bytes.toString("latin1", 32)];

@@ -54,7 +54,7 @@ export function findDamage(text: string): ValueProblem | undefined {
   return undefined;
 }
 
-/** Another character than a space that nobody sees, so that two ids or e-mails look the same and are not. */
+/** An invisible character other than a space: with it, two different ids or e-mails look the same. */
 export const findInvisible = (text: string): ValueProblem | undefined =>
   /[\p{Cc}\p{Cf}]/u.test(text)
     ? { code: "invisible", message: "has an invisible character: remove it" }
@@ -109,7 +109,7 @@ const answers: Readonly<Record<string, boolean>> = {
   "0": false,
 };
 
-/** @returns undefined for a text that is neither a yes nor a no. */
+/** @returns undefined for a text that is not an answer. */
 export const parseAnswer = (text: string): boolean | undefined => answers[text.trim().toLowerCase()];
 
 /** Whether no digit of a number is lost: larger ones are rounded when they are read. */

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { formatTable, formatTime, style, Text, text } from "../printable.ts";
+import { waitForStop } from "../terminal.ts";
 import { type ProxiedDelivery, startProxy } from "./proxy.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
 import { createRecorder } from "./recording.ts";
@@ -22,7 +23,6 @@ const maxRecordedRejections = 100;
 
 export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
   const { print, environment, terminal, timeoutMs } = context;
-  const { watchParent } = await import("@loyalty-cards/mock-server/node");
   const to = readReceiverUrl(options.to, environment);
   const { record, forwardRejected = false } = options;
   const store = record === undefined ? undefined : createRecorder(resolve(terminal.cwd, record));
@@ -59,13 +59,7 @@ export async function runListen(context: Context, options: ListenOptions): Promi
     if (error.code !== "EADDRINUSE") throw error;
     throw new CommandError(`Port ${options.port} is in use: use --port; --port 0 takes a free one.`);
   });
-  const stopped = new Promise<void>((stop) => {
-    const remove = terminal.onInterrupt(() => {
-      remove();
-      stop();
-    });
-    watchParent(stop);
-  });
+  const stopped = waitForStop(terminal);
   const rows = [
     ["Tunnel to", style("cyan", proxy.url)],
     ["Receiver", to.href],

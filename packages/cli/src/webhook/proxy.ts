@@ -12,7 +12,7 @@ export interface ProxyOptions {
   /** How long the receiver may take. */
   timeoutMs: number;
   toleranceSeconds: number;
-  /** Sends deliveries that do not verify to the receiver too. Otherwise they get 401: the tunnel is open to everybody. */
+  /** Forwards deliveries that fail verification too. By default they get 401, because anyone can send to a tunnel. */
   forwardsRejected: boolean;
   onDelivery: (delivery: ProxiedDelivery) => void;
   now: () => number;
@@ -128,7 +128,7 @@ async function respond(
 
 /**
  * Resolves with undefined as soon as the body is longer than the limit. The rest is discarded, so that the client reads the response;
- * the request timeout ends a client that goes on sending.
+ * the request timeout ends a client that continues to send.
  */
 function readBody(request: IncomingMessage): Promise<Uint8Array | undefined> {
   const buffer = new BoundedBuffer(maxBodyBytes);

@@ -32,7 +32,7 @@ export async function startReceiver({ command, url, cwd, signal }: StartOptions)
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    // A process group of its own, so that what the command starts is killed with it.
+    // A new process group, so that the processes that the command starts are killed too.
     const started = spawn(command, { cwd, shell: true, stdio: "ignore", detached: !isWindows });
     child = started;
     const deadlineMs = performance.now() + startTimeoutMs;

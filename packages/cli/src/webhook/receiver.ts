@@ -24,7 +24,11 @@ export function readSecret(environment: Environment, name: string = defaultSecre
   return secret;
 }
 
-/** `--to` or an argument, or `LOYALTY_WEBHOOK_URL`. @param advice how to name it. @throws {CommandError} when neither is set, or for an address that the service would not accept. */
+/**
+ * Reads the address from `--to` or an argument, or from `LOYALTY_WEBHOOK_URL`.
+ * @param advice says in the error message how to set it.
+ * @throws {CommandError} when neither is set, or for an address that the service would not accept.
+ */
 export function readReceiverUrl(
   option: string | undefined,
   environment: Environment,

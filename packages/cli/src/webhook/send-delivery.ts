@@ -1,4 +1,4 @@
-/** Sends one delivery byte for byte, on a connection of its own, and reads the response as it is: no redirect, no decompression. */
+/** Sends one delivery byte for byte on a new connection, and reads the response without redirects or decompression. */
 import {
   type ClientRequest,
   request as httpRequest,

@@ -78,6 +78,22 @@ describe("exec", () => {
     });
   });
 
+  it("sets the keys, the address of the console, and the secret of a seed file", async () => {
+    const seed = join(createFolder(), "seed.json");
+    const endpoint = { url: "http://127.0.0.1:9/", events: ["ping"], secret: "whsec_seed" };
+    writeFileSync(seed, JSON.stringify({ templates: [{ name: "Bakery" }], endpoints: [endpoint] }));
+    const names = ["LOYALTY_API_KEY", "LOYALTY_FULL_API_KEY", "LOYALTY_SIGNING_SECRET"];
+    const program = `
+      const { LOYALTY_URL: url, LOYALTY_CONSOLE_URL: page } = process.env;
+      console.log(...${JSON.stringify(names)}.map((name) => process.env[name]), page === url + "/console")`;
+    const { exit } = start(["exec", "--seed", seed, ...node(program)]);
+    expect(await exit).toEqual({
+      code: 0,
+      stdout: "mock_website_key mock_full_key whsec_seed true\n",
+      stderr: "",
+    });
+  });
+
   it("sets the secret of the address of --forward, also when the data file has an older endpoint", async () => {
     const folder = createFolder();
     const print = "console.log(process.env.LOYALTY_SIGNING_SECRET)";
@@ -95,7 +111,7 @@ describe("exec", () => {
 
   it("passes options after the dashes to the command, and SIGTERM too", async () => {
     const program =
-      'process.on("SIGTERM", () => process.exit(3)); console.log(process.argv.slice(1).join()); setInterval(() => {}, 1000)';
+      'process.on("SIGTERM", () => { console.log("bye"); process.exit(3) }); console.log(process.argv.slice(1).join()); setInterval(() => {}, 1000)';
     const { child, exit, waitFor } = start([
       "exec",
       "--quiet",
@@ -107,7 +123,7 @@ describe("exec", () => {
     ]);
     await waitFor(/--json,--port,x/);
     child.kill("SIGTERM");
-    expect(await exit).toEqual({ code: 3, stdout: "--json,--port,x\n", stderr: "" });
+    expect(await exit).toEqual({ code: 3, stdout: "--json,--port,x\nbye\n", stderr: "" });
   });
 
   it("exits with 127 when the command does not exist", async () => {
@@ -158,7 +174,7 @@ describe("exec", () => {
     expect(await exit).toEqual({
       code: 2,
       stdout: "",
-      stderr: expect.stringMatching(new RegExp(`^loyalty-cards: Port ${url.port} is in use, .*\\n$`)),
+      stderr: expect.stringMatching(new RegExp(`^loyalty-cards: Port ${url.port} is already in use, .*\\n$`)),
     });
   });
 
@@ -172,9 +188,14 @@ describe("exec", () => {
     expect((await exit).stdout).toBe("staging\n");
   });
 
-  it("exits with 2 without a command", async () => {
-    const { code, stderr } = await start(["exec"]).exit;
-    expect([code, stderr]).toEqual([2, expect.stringContaining("missing required argument 'command'")]);
+  it.each([
+    ["without a command", ["--quiet"], /missing required argument 'command'\n.* after two dashes/],
+    ["without the two dashes", ["npm", "test"], /after two dashes: loyalty-cards exec -- npm/],
+    ["without the two dashes, before flags", ["npm", "run", "e2e", "--watch"], /after two dashes/],
+    ["with the two dashes after the command", ["npm", "--", "test"], /after two dashes/],
+  ])("exits with 2 %s, and says what to write", async (_name, args, message) => {
+    const { exit } = start(["exec", ...args]);
+    expect(await exit).toEqual({ code: 2, stdout: "", stderr: expect.stringMatching(message) });
   });
 });
 
@@ -184,18 +205,22 @@ describe("ends when only npm receives SIGTERM", () => {
       () => true,
       () => false,
     );
+  /** A server, so that the test can see whether it runs. */
+  const child =
+    "http.createServer((q, r) => r.end()).listen(0, '127.0.0.1', function () { console.log(JSON.stringify({ service: process.env.LOYALTY_URL, command: 'http://127.0.0.1:' + this.address().port })) })";
 
   it.each([
-    ["dev", "dev --port 0 --json", "baseUrl"],
-    ["webhook listen", "webhook listen --port 0 --json --to http://127.0.0.1:9/", "url"],
-  ])("%s", async (_name, line, member) => {
+    ["dev", "dev --port 0 --json", ["baseUrl"]],
+    ["webhook listen", "webhook listen --port 0 --json --to http://127.0.0.1:9/", ["url"]],
+    ["exec, with its command", "exec -- npm run --silent child", ["service", "command"]],
+  ])("%s", async (_name, line, members) => {
     const folder = createFolder();
     const tsx = import.meta.resolve("tsx");
     const program = `${process.execPath} --conditions=@loyalty-cards/source --import ${tsx} ${root}packages/cli/src/bin.ts`;
-    const scripts = { start: `${program} ${line}` };
+    const scripts = { start: `${program} ${line}`, child: `node -e "${child}"` };
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"));
-    const child = spawn("npm", ["run", "--silent", "start"], {
+    const npm = spawn("npm", ["run", "--silent", "start"], {
       cwd: folder,
       env: { ...Object.fromEntries(inherited), LOYALTY_SIGNING_SECRET: "whsec_only_for_tests" },
       stdio: ["ignore", "pipe", "ignore"],
@@ -203,16 +228,18 @@ describe("ends when only npm receives SIGTERM", () => {
     });
     onTestFinished(() => {
       try {
-        process.kill(-(child.pid as number), "SIGKILL");
+        process.kill(-(npm.pid as number), "SIGKILL");
       } catch {
         // all of the group has ended
       }
     });
-    const [output] = await once(child.stdout, "data");
-    const url = String(JSON.parse(String(output))[member]);
-    expect(await isListening(url)).toBe(true);
-    child.kill("SIGTERM");
-    await expect.poll(() => isListening(url), { timeout: 15_000 }).toBe(false);
+    const [output] = await once(npm.stdout, "data");
+    const ready = JSON.parse(String(output));
+    const urls = members.map((member) => String(ready[member]));
+    const areListening = () => Promise.all(urls.map(isListening));
+    expect(await areListening()).toEqual(urls.map(() => true));
+    npm.kill("SIGTERM");
+    await expect.poll(areListening, { timeout: 15_000 }).toEqual(urls.map(() => false));
   });
 });
 

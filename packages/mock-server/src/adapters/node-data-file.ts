@@ -50,16 +50,16 @@ export async function lockAndReadDataFile(name: string): Promise<LockedDataFile>
   try {
     const file = resolveFile(name);
     lock = await lockFile(file, "Stop that server, or use another file.");
-    const { draft, announce, release } = lock;
+    const { temporaryFile, announce, release } = lock;
     const { identity, saved } = readDataFile(file);
-    return { saved, announce, release, open: (core) => openDataFile(file, identity, draft, core) };
+    return { saved, announce, release, open: (core) => openDataFile(file, identity, temporaryFile, core) };
   } catch (error) {
     lock?.release();
     throw new Error(`--data ${name} cannot be used: ${(error as Error).message}`, { cause: error });
   }
 }
 
-/** The same name for a file, whatever path leads to it. A symbolic link is followed if this user made it. */
+/** The real path of a file, which may not exist yet. Follows a symbolic link only if this user created it. */
 function resolveFile(file: string): string {
   const found = lstat(file);
   if (found === undefined) return join(realpathSync(dirname(file)), basename(file));
@@ -137,7 +137,7 @@ export interface DataFile {
 function openDataFile(
   file: string,
   identityBefore: BigIntStats | undefined,
-  draft: string,
+  temporaryFile: string,
   { sandboxes, settings }: ServiceCore,
 ): DataFile {
   let identity = identityBefore;
@@ -182,15 +182,15 @@ function openDataFile(
 
   /** Writes a temporary file, syncs it, and renames it: a reader sees the old file or the new one. Replaces no file of others. */
   function rewrite(): void {
-    const drafted = openSync(draft, "wx", 0o600); // "x" follows no link
+    const created = openSync(temporaryFile, "wx", 0o600); // "x" follows no link
     try {
       let length = 0;
       for (const text of inChunks(createRecords())) {
         const bytes = Buffer.from(text);
-        writeFileSync(drafted, bytes);
+        writeFileSync(created, bytes);
         length += bytes.length;
       }
-      fsyncSync(drafted);
+      fsyncSync(created);
       if (descriptor !== undefined) identity = fstatSync(descriptor, { bigint: true });
       const found = lstat(file);
       if (found !== undefined && (identity === undefined || !isSame(found, identity)))
@@ -199,14 +199,14 @@ function openDataFile(
         );
       if (descriptor !== undefined) closeSync(descriptor); // Windows cannot replace an open file
       descriptor = undefined;
-      renameSync(draft, file);
+      renameSync(temporaryFile, file);
       [wholeBytes, grownBytes, isDamaged] = [length, 0, false];
     } catch (error) {
-      closeSync(drafted);
-      rmSync(draft, { force: true });
+      closeSync(created);
+      rmSync(temporaryFile, { force: true });
       throw error;
     }
-    descriptor = drafted;
+    descriptor = created;
     syncFolder(dirname(file));
   }
 

@@ -70,7 +70,7 @@ export function fromNode(
   return new NodeRequest(method, address, incoming, outgoing);
 }
 
-/** A class, because a literal with a getter has a hidden class of its own, which lives until the next full garbage collection. */
+/** A class: V8 would create a hidden class for each object literal with a getter, and keep it until the next full garbage collection. */
 class NodeRequest implements ServiceRequest {
   readonly method: string;
   readonly url: URL;
@@ -115,7 +115,7 @@ function parseUrl(text: string): URL | undefined {
 }
 
 function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
-  if (incoming.destroyed) return Promise.reject(new Error("The caller disconnected."));
+  if (incoming.destroyed) return Promise.reject(new Error("The client disconnected."));
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -128,7 +128,7 @@ function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Arr
     };
     incoming.on("data", add);
     incoming.on("end", () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, length)));
-    incoming.on("error", reject); // the caller disconnected
+    incoming.on("error", reject); // the client disconnected
   });
 }
 
@@ -137,8 +137,8 @@ const maxDiscardedBytes = 256 * 1024 * 1024;
 const maxDiscardMs = 10_000;
 
 /**
- * Reads the rest of a body and ignores it. To respond and close while the caller is still sending would reset the
- * connection, and the caller would not receive the response.
+ * Reads the rest of a body and ignores it. To respond and close while the client is still sending would reset the
+ * connection, and the client would not receive the response.
  * @returns whether all of it was read, so that the connection can be used again.
  */
 export async function discardBody(incoming: IncomingMessage): Promise<boolean> {

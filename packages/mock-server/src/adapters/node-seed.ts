@@ -1,23 +1,15 @@
-/** Reads a seed file: templates and endpoints that exist at the start and after a reset. */
+/** Reads a seed file: the templates and endpoints that exist at the start and after a reset. */
 import { readFileSync } from "node:fs";
 import { isObject } from "../domain/input.ts";
 import type { MockServiceOptions } from "../sandbox/options.ts";
 
-/** The content of a seed file. */
 export type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints" | "storeRefusals">;
 
 const seedMembers = ["defaultCountry", "templates", "endpoints", "storeRefusals"];
 
 /**
- * Reads a seed file: the templates and endpoints that exist at the start and after a reset.
- * @returns options of `startMockServer`, which validates the templates and endpoints.
+ * Reads a seed file. The service validates the templates and endpoints.
  * @throws {Error} when the file cannot be read or has another structure; the message names the file and the mistake.
- * @example
- * ```ts
- * import { readSeed, startMockServer } from "@loyalty-cards/mock-server/node";
- *
- * await startMockServer({ ...readSeed("seed.json"), port: 4010 });
- * ```
  */
 export function readSeed(file: string): Seed {
   try {
@@ -27,7 +19,6 @@ export function readSeed(file: string): Seed {
   }
 }
 
-/** Checks the structure of the file. The service validates the templates and endpoints. */
 function validateSeed(seed: unknown): Seed {
   if (!isObject(seed)) throw new TypeError("it is not an object.");
   const unknown = Object.keys(seed).filter((name) => !seedMembers.includes(name));

@@ -7,58 +7,50 @@ import type { Sandboxes } from "../sandbox/sandboxes.ts";
 
 const maxPathLength = 200;
 
-/** An API request, or a request of another kind that failed. */
-export interface RequestExchange {
-  kind: "request";
-  method: string;
-  /** Without the query; absent when the address is unreadable. */
-  path?: string;
-  /** Absent when an injected fault broke the connection. */
-  status?: number;
-  /** The injected fault that broke the connection. */
-  fault?: string;
-  durationMs: number;
-  /** The card that was issued. */
-  cardId?: string;
-}
-
-/** One delivery attempt of a webhook. */
-export interface DeliveryExchange {
-  kind: "delivery";
-  type: string;
-  eventId: string;
-  deliveryId: string;
-  /** The endpoint, without its query: a query may hold a token. */
-  url: string;
-  /** 1 for the first attempt. */
-  attempt: number;
-  /** The status of the response. */
-  status?: number;
-  /** Why there was no response. */
-  error?: string;
-  durationMs: number;
-  state: Delivery["state"];
-  /** The time until the next attempt, by the service's clock; absent when none follows. */
-  nextAttemptInMs?: number;
-}
-
 /** A request to the service, or a delivery attempt from it. It contains no bodies, queries, keys or secrets. */
-export type Exchange = RequestExchange | DeliveryExchange;
+export type TrafficEvent =
+  | {
+      kind: "request";
+      method: string;
+      /** Without the query; absent when the address is unreadable. */
+      path?: string;
+      /** Absent when an injected fault broke the connection. */
+      status?: number;
+      /** The injected fault that broke the connection. */
+      fault?: string;
+      durationMs: number;
+      /** The card that was issued. */
+      cardId?: string;
+    }
+  | {
+      kind: "delivery";
+      type: string;
+      eventId: string;
+      deliveryId: string;
+      /** The endpoint, without its query: a query may hold a token. */
+      url: string;
+      /** 1 for the first attempt. */
+      attempt: number;
+      /** The status of the response. */
+      status?: number;
+      /** Why there was no response. */
+      error?: string;
+      durationMs: number;
+      state: Delivery["state"];
+      /** The time until the next attempt, by the service's clock; absent when none follows. */
+      nextAttemptInMs?: number;
+    };
 
-interface Responded {
-  method: string;
-  path: string | undefined;
-  response: ServiceResponse;
-  durationMs: number;
-}
+type RequestTraffic = Extract<TrafficEvent, { kind: "request" }>;
+type DeliveryTraffic = Extract<TrafficEvent, { kind: "delivery" }>;
 
 /** @returns undefined for pages and the control API, unless the request failed. */
-export function toRequestExchange({
-  method,
-  path,
-  response,
-  durationMs,
-}: Responded): RequestExchange | undefined {
+export function toRequestTraffic(
+  method: string,
+  path: string | undefined,
+  response: ServiceResponse,
+  durationMs: number,
+): RequestTraffic | undefined {
   const { status, connectionFault } = response;
   const isApi = path?.startsWith("/api/v1/") ?? true;
   if (!isApi && status < 400) return undefined;
@@ -74,19 +66,19 @@ export function toRequestExchange({
 }
 
 /** `POST /api/v1/templates/tpl_club/passes 201 12 ms card_8sT2kq`, `--> balance.changed evt_0mm…  <-- 401 http://localhost:3000/webhooks next in 1 min`. */
-export function formatExchange(exchange: Exchange): string {
-  if (exchange.kind === "request") {
-    const { method, path = "(unreadable address)", status, fault, durationMs, cardId } = exchange;
+export function formatTraffic(event: TrafficEvent): string {
+  if (event.kind === "request") {
+    const { method, path = "(unreadable address)", status, fault, durationMs, cardId } = event;
     const outcome = status ?? `${fault} (injected fault)`;
     return `${method} ${path} ${outcome} ${durationMs} ms${cardId === undefined ? "" : ` ${cardId}`}`;
   }
-  const { type, eventId, status, error, url } = exchange;
-  const next = formatNextAttempt(exchange);
+  const { type, eventId, status, error, url } = event;
+  const next = formatNextAttempt(event);
   return `--> ${type} ${eventId}  <-- ${status ?? error} ${url}${next === "" ? "" : ` ${next}`}`;
 }
 
 /** `next in 5 min`, or empty after a success. */
-function formatNextAttempt({ state, nextAttemptInMs }: DeliveryExchange): string {
+function formatNextAttempt({ state, nextAttemptInMs }: DeliveryTraffic): string {
   if (nextAttemptInMs === 0) return "next now";
   if (nextAttemptInMs !== undefined) return `next in ${formatDuration(nextAttemptInMs)}`;
   return state === "failed" ? "failed, no further attempt" : "";
@@ -97,10 +89,7 @@ function readId(body: ServiceResponse["body"]): string | undefined {
 }
 
 /** Calls the listener after each delivery attempt, in every sandbox. */
-export function listenToDeliveries(
-  sandboxes: Sandboxes,
-  onExchange: (exchange: DeliveryExchange) => void,
-): void {
+export function listenToDeliveries(sandboxes: Sandboxes, onDelivery: (event: DeliveryTraffic) => void): void {
   const seen = new WeakSet<Attempt>();
   const isNew = ({ attempts }: Delivery) => {
     const attempt = attempts.at(-1);
@@ -113,11 +102,11 @@ export function listenToDeliveries(
     if (change.type === "reset") for (const delivery of deliveries.values()) isNew(delivery);
     if (change.type !== "delivery") return;
     const delivery = deliveries.get(change.id);
-    if (delivery !== undefined && isNew(delivery)) onExchange(toDeliveryExchange(sandbox, delivery));
+    if (delivery !== undefined && isNew(delivery)) onDelivery(toDeliveryTraffic(sandbox, delivery));
   });
 }
 
-function toDeliveryExchange({ domain }: Sandbox, delivery: Delivery): DeliveryExchange {
+function toDeliveryTraffic({ domain }: Sandbox, delivery: Delivery): DeliveryTraffic {
   const { id, type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
   const { status, error, durationMs } = attempts.at(-1) as Attempt;
   const endpoint = domain.state.endpoints.get(endpointId);

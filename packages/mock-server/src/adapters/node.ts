@@ -11,36 +11,41 @@ import { createFirstClock, restoreSandboxes } from "../sandbox/saved-state.ts";
 import { createMockService, getCore, type MockService, type ServiceCore } from "../service.ts";
 import { type DataFile, type LockedDataFile, lockAndReadDataFile } from "./node-data-file.ts";
 import { discardBody, fromNode, rejectUnparsed, writeResponse } from "./node-http.ts";
-import { type Exchange, formatExchange, listenToDeliveries, toRequestExchange } from "./node-traffic.ts";
+import { readSeed, type Seed } from "./node-seed.ts";
+import { formatTraffic, listenToDeliveries, type TrafficEvent, toRequestTraffic } from "./node-traffic.ts";
 import { findReferenceResponse } from "./reference-node.ts";
 
-export { createEnvironment, runCommand, watchParent } from "./node-exec.ts";
-export { readSeed, type Seed } from "./node-seed.ts";
-export type { DeliveryExchange, Exchange, RequestExchange } from "./node-traffic.ts";
+export type { TrafficEvent } from "./node-traffic.ts";
 
 /** The options of the service, and the address it listens on. */
-export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | "allowedHosts"> {
+export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | "allowedHosts" | "testing"> {
   /** Default 0: any free port. */
   port?: number;
   /** Default 127.0.0.1: reachable from this machine only. */
   host?: string;
-  /** How long a caller may take to send a request. Default 30 000. */
-  requestTimeoutMs?: number;
-  /** A file that stores all data. An existing file takes precedence over the seed. Each change is written before the response is sent. */
+  /**
+   * A JSON file with `templates`, `endpoints`, `defaultCountry` and `storeRefusals`. Options take precedence over its members; the
+   * `endpoints` of both exist, those of the options first.
+   */
+  seedFile?: string;
+  /** A file that stores all data. An existing file takes precedence over all templates and endpoints of the options. Each change is written before the response is sent. */
   data?: string;
   /**
-   * Called with one line per API request and per delivery attempt, and for pages and the control API per request that
-   * failed. The lines have no bodies, queries, keys or secrets. Default: not called.
+   * Called for each API request and each delivery attempt, and for each failed request for a page or the control API. `line` is for a
+   * log; `event` has the same as data. They contain no bodies, queries, keys or secrets. Default: not called.
    * @example
    * ```ts
    * import { startMockServer } from "@loyalty-cards/mock-server/node";
    *
-   * await startMockServer({ onTraffic: console.error });
+   * await startMockServer({ onTraffic: (line) => console.error(line) });
    * ```
    */
-  onTraffic?: (line: string) => void;
-  /** As `onTraffic`, with data instead of a line, for another format. Default: not called. */
-  onExchange?: (exchange: Exchange) => void;
+  onTraffic?: (line: string, event: TrafficEvent) => void;
+  /** What only tests set. */
+  testing?: MockServiceOptions["testing"] & {
+    /** The time limit for receiving a request, in milliseconds. Default 30 000. */
+    requestTimeoutMs?: number;
+  };
 }
 
 /** A service on a port. */
@@ -53,9 +58,10 @@ export interface MockServer {
 
 /**
  * Starts the service on a port, on a clock that runs and can be moved.
- * @param options those of `createMockService`, and `port` (default 0: any free port), `host` (default `127.0.0.1`) and `data`, a file.
- * @throws the system's error when the port is taken.
- * @throws {Error} when the `data` file cannot be used, or another server has it; the message names which.
+ * @param options those of `createMockService`, and `port` (default 0: any free port), `host` (default `127.0.0.1`), and the files
+ * `seedFile` and `data`.
+ * @throws {Error} with code `EADDRINUSE` when the port is taken; the message names the port.
+ * @throws {Error} when a file cannot be used, or another server uses the `data` file; the message names the file.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -69,37 +75,38 @@ export interface MockServer {
  * ```
  */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
-  const { data, ...others } = options;
-  if (data === undefined) return listen(others, undefined);
-  const taken = await lockAndReadDataFile(data);
+  const { data, seedFile, ...others } = options;
+  const seeded = seedFile === undefined ? others : addSeed(others, readSeed(seedFile));
+  if (data === undefined) return listen(seeded, undefined);
+  const locked = await lockAndReadDataFile(data);
   try {
-    const server = await listen(others, taken);
-    taken.announce(server.url);
-    return { ...server, close: () => server.close().finally(taken.release) };
+    const server = await listen(seeded, locked);
+    locked.announce(server.url);
+    return { ...server, close: () => server.close().finally(locked.release) };
   } catch (error) {
-    taken.release();
+    locked.release();
     throw error;
   }
 }
 
-type Report = (exchange: Exchange) => void;
+const addSeed = (options: MockServerOptions, seed: Seed): MockServerOptions => ({
+  ...seed,
+  ...options,
+  endpoints: [...(options.endpoints ?? []), ...(seed.endpoints ?? [])],
+});
+
+type Report = (event: TrafficEvent) => void;
 
 async function listen(
-  options: Omit<MockServerOptions, "data">,
-  taken: LockedDataFile | undefined,
+  options: Omit<MockServerOptions, "data" | "seedFile">,
+  locked: LockedDataFile | undefined,
 ): Promise<MockServer> {
-  const { port = 0, host = "127.0.0.1", requestTimeoutMs = 30_000, ...others } = options;
-  const { onTraffic, onExchange, ...serviceOptions } = others;
-  const report: Report | undefined =
-    onTraffic === undefined && onExchange === undefined
-      ? undefined
-      : (exchange) => {
-          onTraffic?.(formatExchange(exchange));
-          onExchange?.(exchange);
-        };
-  const saved = taken?.saved;
+  const { port = 0, host = "127.0.0.1", onTraffic, ...serviceOptions } = options;
+  const { requestTimeoutMs = 30_000 } = options.testing ?? {};
+  const report: Report | undefined = onTraffic && ((event) => onTraffic(formatTraffic(event), event));
+  const saved = locked?.saved;
   let core: ServiceCore | undefined;
-  let kept: DataFile | undefined;
+  let dataFile: DataFile | undefined;
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,
@@ -108,12 +115,13 @@ async function listen(
       requireHostHeader: false, // refused by fromNode, with problem details
     },
     (incoming, outgoing) => {
-      if (core !== undefined) void respond(core, kept, report, incoming, outgoing);
+      if (core !== undefined) void respond(core, dataFile, report, incoming, outgoing);
     },
   );
   rejectUnparsed(server);
   await new Promise<void>((resolve, reject) => {
-    server.on("error", reject); // kept: an error when a connection is accepted must not end the process
+    // Stays after the start: an error when a connection is accepted must not end the process.
+    server.on("error", (error) => reject(describePortInUse(error)));
     server.listen(port, host, resolve);
   });
   const address = server.address() as AddressInfo;
@@ -131,7 +139,7 @@ async function listen(
     core = getCore(service);
     if (report !== undefined) listenToDeliveries(core.sandboxes, report);
     if (saved !== undefined) restoreSandboxes(core.sandboxes, saved);
-    kept = taken?.open(core);
+    dataFile = locked?.open(core);
   } catch (error) {
     server.close();
     throw error;
@@ -145,9 +153,17 @@ async function listen(
         server.close(() => resolve());
         server.closeAllConnections();
       });
-      kept?.close();
+      dataFile?.close();
     },
   };
+}
+
+/** @returns other errors unchanged. */
+function describePortInUse(error: NodeJS.ErrnoException & { port?: number }): Error {
+  const { code, port } = error;
+  if (code !== "EADDRINUSE") return error;
+  const message = `Port ${port} is already in use, perhaps by another mock server. Stop that program, or select another port with --port; --port 0 selects a free one.`;
+  return Object.assign(new Error(message, { cause: error }), { code });
 }
 
 /** The host in links: an address that means all interfaces cannot be used. */
@@ -159,7 +175,7 @@ const toHostname = (host: string) => (host.includes(":") ? `[${host}]` : host);
 
 async function respond(
   core: ServiceCore,
-  kept: DataFile | undefined,
+  dataFile: DataFile | undefined,
   report: Report | undefined,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -172,7 +188,7 @@ async function respond(
         ? problemResponse(request)
         : await (findReferenceResponse(request, core.service) ?? core.handle(request));
     try {
-      kept?.flush();
+      dataFile?.flush();
     } catch (error) {
       response = problemResponse(
         new Problem(500, `The data file cannot be written: ${(error as Error).message}`),
@@ -182,8 +198,8 @@ async function respond(
       const { method = "GET" } = incoming;
       const path = request instanceof Problem ? undefined : request.url.pathname;
       const durationMs = performance.now() - startedMs;
-      const exchange = toRequestExchange({ method, path, response, durationMs });
-      if (exchange !== undefined) report(exchange);
+      const event = toRequestTraffic(method, path, response, durationMs);
+      if (event !== undefined) report(event);
     }
     const isBodyRead =
       incoming.complete || hasNoResponse(response.connectionFault) || (await discardBody(incoming));

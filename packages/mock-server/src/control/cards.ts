@@ -19,94 +19,58 @@ import {
   toOperation,
 } from "../domain/ledger.ts";
 import type { State } from "../sandbox/state.ts";
-import { type ControlRoute, created, noContent, ok, paginate, withBody } from "./route.ts";
+import { created, ok, paginate, route } from "./route.ts";
 
 const pointsKinds = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;
 
-export const cardRoutes: ControlRoute[] = [
-  {
-    method: "GET",
-    path: "/_mock/cards",
-    run({ sandbox: { domain }, query }) {
-      const matchesFilter = createCardFilter(domain.state, query);
-      const found = [...domain.state.cards.values()].filter(matchesFilter).reverse();
-      return paginate(found, query, (card) => toCardView(domain, card));
-    },
-  },
-  {
-    method: "GET",
-    path: "/_mock/cards/*",
-    run: ({ sandbox: { domain }, params: [id = ""] }) => ok(toCardView(domain, getCard(domain, id))),
-  },
-  {
-    method: "GET",
-    path: "/_mock/cards/*/operations",
-    run({ sandbox: { domain }, params: [id = ""], query }) {
-      getCard(domain, id);
-      const { operations, operationIdsByCard } = domain.state;
-      const history = (operationIdsByCard.get(id) ?? []).flatMap((name) => operations.get(name) ?? []);
-      return paginate(history.reverse(), query, toOperationView);
-    },
-  },
-  ...Object.entries(pointsKinds).map(
-    ([name, kind]): ControlRoute =>
-      withBody({
-        method: "POST",
-        path: `/_mock/cards/*/${name}`,
-        body: PointsInput,
-        run({ sandbox: { domain }, params: [id = ""], body }) {
-          return operationResponse(domain.state, recordPoints(domain, id, kind, body.points).id);
-        },
-      }),
-  ),
-  withBody({
-    method: "POST",
-    path: "/_mock/cards/*/correct",
-    body: CorrectionInput,
-    run({ sandbox: { domain }, params: [id = ""], body }) {
-      return operationResponse(domain.state, recordCorrection(domain, id, body.change).id);
-    },
+export const cardRoutes = [
+  route("GET /_mock/cards", ({ domain, query }) => {
+    const found = [...domain.state.cards.values()].filter(createCardFilter(domain.state, query)).reverse();
+    return paginate(found, query, (card) => toCardView(domain, card));
   }),
-  withBody({
-    method: "POST",
-    path: "/_mock/cards/*/expire",
-    body: Expiry,
-    run({ sandbox: { domain }, params: [id = ""], body }) {
+  route("GET /_mock/cards/*", ({ domain, id }) => ok(toCardView(domain, getCard(domain, id)))),
+  route("GET /_mock/cards/*/operations", ({ domain, id, query }) => {
+    getCard(domain, id);
+    const { operations, operationIdsByCard } = domain.state;
+    const history = (operationIdsByCard.get(id) ?? []).flatMap((name) => operations.get(name) ?? []);
+    return paginate(history.reverse(), query, toOperationView);
+  }),
+  ...Object.entries(pointsKinds).map(([name, kind]) =>
+    route(
+      `POST /_mock/cards/*/${name}`,
+      ({ domain, id, body }) =>
+        operationResponse(domain.state, recordPoints(domain, id, kind, body.points).id),
+      PointsInput,
+    ),
+  ),
+  route(
+    "POST /_mock/cards/*/correct",
+    ({ domain, id, body }) => operationResponse(domain.state, recordCorrection(domain, id, body.change).id),
+    CorrectionInput,
+  ),
+  route(
+    "POST /_mock/cards/*/expire",
+    ({ domain, id, body }) => {
       expirePoints(domain, id, body);
       return ok(toCardView(domain, getCard(domain, id)));
     },
-  }),
-  withBody({
-    method: "PUT",
-    path: "/_mock/cards/*/status",
-    body: StatusInput,
-    run({ sandbox: { domain }, params: [id = ""], body }) {
+    Expiry,
+  ),
+  route(
+    "PUT /_mock/cards/*/status",
+    ({ domain, id, body }) => {
       setStatus(domain, id, body.status);
       return ok(toCardView(domain, getCard(domain, id)));
     },
-  }),
-  {
-    method: "POST",
-    path: "/_mock/operations/*/cancel",
-    run: ({ sandbox: { domain }, params: [id = ""] }) =>
-      operationResponse(domain.state, cancelOperation(domain, id).id),
-  },
-  {
-    method: "PUT",
-    path: "/_mock/cards/*/wallets/*",
-    run({ sandbox: { domain }, params: [id = "", wallet = ""] }) {
-      addToWallet(domain, id, wallet);
-      return noContent;
-    },
-  },
-  {
-    method: "DELETE",
-    path: "/_mock/cards/*/wallets/*",
-    run({ sandbox: { domain }, params: [id = "", wallet = ""] }) {
-      removeFromWallet(domain, id, wallet);
-      return noContent;
-    },
-  },
+    StatusInput,
+  ),
+  route("POST /_mock/operations/*/cancel", ({ domain, id }) =>
+    operationResponse(domain.state, cancelOperation(domain, id).id),
+  ),
+  route("PUT /_mock/cards/*/wallets/*", ({ domain, id, secondId }) => addToWallet(domain, id, secondId)),
+  route("DELETE /_mock/cards/*/wallets/*", ({ domain, id, secondId }) =>
+    removeFromWallet(domain, id, secondId),
+  ),
 ];
 
 function operationResponse({ operations }: State, id: string) {
@@ -128,27 +92,18 @@ function createCardFilter({ customers }: State, query: URLSearchParams): (card: 
   };
 }
 
-export const customerRoutes: ControlRoute[] = [
-  {
-    method: "GET",
-    path: "/_mock/customers",
-    run({ sandbox, query }) {
-      const searchText = query.get("query") ?? "";
-      const found = [...sandbox.domain.state.customers.values()].filter((customer) =>
-        matchesCustomer(customer, searchText),
-      );
-      return paginate(found.reverse(), query, toCustomerView);
-    },
-  },
-  {
-    method: "GET",
-    path: "/_mock/customers/*",
-    run({ sandbox, params: [id = ""] }) {
-      const customer = sandbox.domain.state.customers.get(id);
-      if (customer === undefined) throw new NotFoundError(`There is no customer "${id}".`);
-      return ok(toCustomerView(customer));
-    },
-  },
+export const customerRoutes = [
+  route("GET /_mock/customers", ({ domain, query }) => {
+    const searchText = query.get("query") ?? "";
+    const customers = [...domain.state.customers.values()];
+    const found = customers.filter((customer) => matchesCustomer(customer, searchText));
+    return paginate(found.reverse(), query, toCustomerView);
+  }),
+  route("GET /_mock/customers/*", ({ domain, id }) => {
+    const customer = domain.state.customers.get(id);
+    if (customer === undefined) throw new NotFoundError(`There is no customer "${id}".`);
+    return ok(toCustomerView(customer));
+  }),
 ];
 
 /** Whether the id, name, phone or e-mail of a customer contains the search text. */

@@ -6,38 +6,32 @@ import { InputError } from "../domain/input.ts";
 import { Problem } from "../domain/problem.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { ServiceClock } from "../sandbox/service-clock.ts";
-import { type ControlRoute, ok, withBody } from "./route.ts";
+import { ok, route } from "./route.ts";
 
-export const clockRoutes: ControlRoute[] = [
-  { method: "GET", path: "/_mock/clock", run: ({ sandbox }) => ok(toClockView(sandbox)) },
-  withBody({
-    method: "PUT",
-    path: "/_mock/clock",
-    body: ClockSetting,
-    run({ sandbox, body }) {
+export const clockRoutes = [
+  route("GET /_mock/clock", ({ sandbox }) => ok(toClockView(sandbox))),
+  route(
+    "PUT /_mock/clock",
+    ({ sandbox, body }) => {
       sandbox.clock.set(body);
       return ok(toClockView(sandbox));
     },
-  }),
-  withBody({
-    method: "POST",
-    path: "/_mock/clock/advance",
-    body: AdvanceInput,
-    run({ sandbox, body }) {
+    ClockSetting,
+  ),
+  route(
+    "POST /_mock/clock/advance",
+    ({ sandbox, body }) => {
       const durationMs = parseDuration(body.duration);
       return moveClock(sandbox, (clock) => clock.advance(durationMs));
     },
-  }),
-  {
-    method: "POST",
-    path: "/_mock/clock/advance-to-next-delivery",
-    run: ({ sandbox }) => moveClock(sandbox, (clock) => clock.advanceToNextDelivery()),
-  },
-  {
-    method: "POST",
-    path: "/_mock/clock/run-until-idle",
-    run: ({ sandbox }) => moveClock(sandbox, (clock) => clock.runUntilIdle()),
-  },
+    AdvanceInput,
+  ),
+  route("POST /_mock/clock/advance-to-next-delivery", ({ sandbox }) =>
+    moveClock(sandbox, (clock) => clock.advanceToNextDelivery()),
+  ),
+  route("POST /_mock/clock/run-until-idle", ({ sandbox }) =>
+    moveClock(sandbox, (clock) => clock.runUntilIdle()),
+  ),
 ];
 
 function parseDuration(duration: string | number): number {

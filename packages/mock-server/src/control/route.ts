@@ -9,46 +9,54 @@ import type { Route, RouteCall } from "../http/router.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 
-export interface ControlCall<Body = unknown> {
+interface ControlCall<Body> {
   sandbox: Sandbox;
-  /** The variable segments of the path. */
-  params: readonly string[];
+  domain: Sandbox["domain"];
+  /** The first variable segment of the path. */
+  id: string;
+  /** The second variable segment of the path. */
+  secondId: string;
   query: URLSearchParams;
   body: Body;
   request: ServiceRequest;
 }
 
-export interface ControlRoute<Body = unknown> {
-  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  path: string;
-  /** Validates the body. Without it the body is not read. */
-  body?: ControlValidator<Body>;
-  run(call: ControlCall<Body>): ServiceResponse | Problem | Promise<ServiceResponse | Problem>;
-}
+/** Nothing is a 204. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing
+type ControlResult = ServiceResponse | Problem | void;
 
-/** A route with a body: `run` receives it with the type of its schema. */
-export const withBody = <Body>(route: ControlRoute<Body> & { body: ControlValidator<Body> }) =>
-  route as ControlRoute;
+export type ControlRoute = (sandboxes: Sandboxes) => Route;
 
-export function toRoute(sandboxes: Sandboxes, { method, path, body: validator, run }: ControlRoute): Route {
-  return {
-    method,
-    path,
-    async handle({ request, url, params }: RouteCall) {
-      const query = url.searchParams;
-      try {
-        const sandbox = sandboxes.get(query.get("sandbox") ?? sandboxes.first.id);
-        if (validator === undefined) return await run({ sandbox, params, query, body: undefined, request });
-        const json = await readJson(request);
-        if (json instanceof Problem) return json;
-        const body = validateInput(validator, json.value);
-        return await run({ sandbox, params, query, body, request });
-      } catch (error) {
-        return toProblem(error);
-      }
-    },
+/**
+ * @param endpoint the method and the path, in which `*` is a variable segment.
+ * @param validator of the body. Without it the body is not read.
+ */
+export const route =
+  <Body = undefined>(
+    endpoint: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`,
+    run: (call: ControlCall<Body>) => ControlResult | Promise<ControlResult>,
+    validator?: ControlValidator<Body>,
+  ): ControlRoute =>
+  (sandboxes) => {
+    const [method = "", path = ""] = endpoint.split(" ");
+    return {
+      method,
+      path,
+      async handle({ request, url, params: [id = "", secondId = ""] }: RouteCall) {
+        const query = url.searchParams;
+        try {
+          const sandbox = sandboxes.get(query.get("sandbox") ?? sandboxes.first.id);
+          const json = validator === undefined ? { value: undefined } : await readJson(request);
+          if (json instanceof Problem) return json;
+          const body = (validator === undefined ? undefined : validateInput(validator, json.value)) as Body;
+          const { domain } = sandbox;
+          return (await run({ sandbox, domain, id, secondId, query, body, request })) ?? emptyResponse(204);
+        } catch (error) {
+          return toProblem(error);
+        }
+      },
+    };
   };
-}
 
 /** Converts the errors that the service object throws for the same calls. */
 function toProblem(error: unknown): Problem {
@@ -61,7 +69,6 @@ function toProblem(error: unknown): Problem {
 
 export const ok = (value: unknown) => jsonResponse(200, value);
 export const created = (value: unknown) => jsonResponse(201, value);
-export const noContent = emptyResponse(204);
 
 const defaultLimit = 20;
 const maxLimit = 100;

@@ -10,110 +10,40 @@ import type { Settings } from "../sandbox/options.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { cardRoutes, customerRoutes } from "./cards.ts";
 import { clockRoutes } from "./clock.ts";
-import {
-  type ControlCall,
-  type ControlRoute,
-  created,
-  noContent,
-  ok,
-  paginate,
-  toRoute,
-  withBody,
-} from "./route.ts";
-import { eventRoutes, sandboxRoutes, snapshotRoutes, waitRoutes } from "./sandboxes.ts";
+import { created, ok, paginate, route } from "./route.ts";
+import { sandboxRoutes } from "./sandboxes.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
 export function controlRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
   const { baseUrl, allowedHosts } = settings;
-  return [
-    { method: "GET" as const, path: "/_mock/health", run: () => ok({ status: "ok" }) },
+  const routes = [
     ...sandboxRoutes(sandboxes, settings),
-    ...apiKeyRoutes,
-    ...templateRoutes,
     ...customerRoutes,
     ...cardRoutes,
     ...webhookRoutes,
     ...clockRoutes,
-    ...faultRoutes,
-    {
-      method: "GET" as const,
-      path: "/_mock/warnings",
-      run: ({ sandbox, query }: ControlCall) =>
-        paginate([...sandbox.domain.state.warnings.values()].reverse(), query, (warning) => warning),
-    },
-    ...waitRoutes,
-    ...snapshotRoutes(),
-    ...eventRoutes,
-  ].map((route) => withGuard(toRoute(sandboxes, route), baseUrl, allowedHosts));
+    ...otherRoutes,
+  ];
+  return routes.map((create) => withGuard(create(sandboxes), baseUrl, allowedHosts));
 }
 
-export const apiKeyRoutes: ControlRoute[] = [
-  {
-    method: "GET",
-    path: "/_mock/api-keys",
-    run: ({ sandbox }) => ok({ items: [...sandbox.domain.state.apiKeys.values()] }),
-  },
-  withBody({
-    method: "POST",
-    path: "/_mock/api-keys",
-    body: ApiKeyInput,
-    run: ({ sandbox, body }) => created(createApiKey(sandbox.domain, body)),
-  }),
-  {
-    method: "DELETE",
-    path: "/_mock/api-keys/*",
-    run({ sandbox, params: [id = ""] }) {
-      revokeApiKey(sandbox.domain, id);
-      return noContent;
-    },
-  },
-];
+const otherRoutes = [
+  route("GET /_mock/health", () => ok({ status: "ok" })),
 
-export const templateRoutes: ControlRoute[] = [
-  {
-    method: "GET",
-    path: "/_mock/templates",
-    run: ({ sandbox }) => ok({ items: [...sandbox.domain.state.templates.values()] }),
-  },
-  withBody({
-    method: "POST",
-    path: "/_mock/templates",
-    body: TemplateInput,
-    run: ({ sandbox, body }) => created(createTemplate(sandbox.domain, body)),
-  }),
-  {
-    method: "POST",
-    path: "/_mock/templates/*/archive",
-    run: ({ sandbox, params: [id = ""] }) => ok(archiveTemplate(sandbox.domain, id)),
-  },
-];
+  route("GET /_mock/api-keys", ({ domain }) => ok({ items: [...domain.state.apiKeys.values()] })),
+  route("POST /_mock/api-keys", ({ domain, body }) => created(createApiKey(domain, body)), ApiKeyInput),
+  route("DELETE /_mock/api-keys/*", ({ domain, id }) => revokeApiKey(domain, id)),
 
-export const faultRoutes: ControlRoute[] = [
-  {
-    method: "GET",
-    path: "/_mock/faults",
-    run: ({ sandbox }) => ok({ items: [...sandbox.domain.state.faults.values()] }),
-  },
-  withBody({
-    method: "POST",
-    path: "/_mock/faults",
-    body: FaultInput,
-    run: ({ sandbox, body }) => created(storeFault(sandbox.domain, body)),
-  }),
-  {
-    method: "DELETE",
-    path: "/_mock/faults",
-    run({ sandbox }) {
-      clearFaults(sandbox.domain);
-      return noContent;
-    },
-  },
-  {
-    method: "DELETE",
-    path: "/_mock/faults/*",
-    run({ sandbox, params: [id = ""] }) {
-      removeFault(sandbox.domain, id);
-      return noContent;
-    },
-  },
+  route("GET /_mock/templates", ({ domain }) => ok({ items: [...domain.state.templates.values()] })),
+  route("POST /_mock/templates", ({ domain, body }) => created(createTemplate(domain, body)), TemplateInput),
+  route("POST /_mock/templates/*/archive", ({ domain, id }) => ok(archiveTemplate(domain, id))),
+
+  route("GET /_mock/faults", ({ domain }) => ok({ items: [...domain.state.faults.values()] })),
+  route("POST /_mock/faults", ({ domain, body }) => created(storeFault(domain, body)), FaultInput),
+  route("DELETE /_mock/faults", ({ domain }) => clearFaults(domain)),
+  route("DELETE /_mock/faults/*", ({ domain, id }) => removeFault(domain, id)),
+
+  route("GET /_mock/warnings", ({ domain, query }) =>
+    paginate([...domain.state.warnings.values()].reverse(), query, (warning) => warning),
+  ),
 ];

@@ -9,109 +9,67 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { State } from "../sandbox/state.ts";
 import { type WaitCondition, WaitTimeoutError, waitForCondition } from "../sandbox/wait-for.ts";
-import { type ControlRoute, created, noContent, ok, withBody } from "./route.ts";
+import { type ControlRoute, created, ok, route } from "./route.ts";
 
 export function sandboxRoutes(sandboxes: Sandboxes, { templates }: Settings): ControlRoute[] {
   const view = (sandbox: Sandbox) =>
     toSandboxView(sandbox, sandbox === sandboxes.first, templates[0]?.id ?? "");
   return [
-    {
-      method: "POST",
-      path: "/_mock/reset",
-      run({ sandbox }) {
-        sandbox.reset();
-        return noContent;
+    route("POST /_mock/reset", ({ sandbox }) => sandbox.reset()),
+    route("GET /_mock/sandboxes", () => ok({ items: sandboxes.list().map(view) })),
+    route("POST /_mock/sandboxes", () => created(view(sandboxes.create()))),
+    route("GET /_mock/sandboxes/*", ({ id }) => ok(view(sandboxes.get(id)))),
+    route("DELETE /_mock/sandboxes/*", ({ id }) => sandboxes.remove(id)),
+    route("GET /_mock/settings", ({ domain: { wallets, defaultCountry } }) =>
+      ok({ wallets, events: eventTypes, defaultCountry }),
+    ),
+    route(
+      "POST /_mock/wait",
+      async ({ sandbox, body: { timeoutMs, ...condition }, request: { signal } }) => {
+        const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
+        try {
+          return ok({ items: await waitForCondition(sandbox, condition as WaitCondition, options) });
+        } catch (error) {
+          if (error instanceof WaitTimeoutError || signal.aborted) return new Problem(408, String(error));
+          throw error;
+        }
       },
-    },
-    { method: "GET", path: "/_mock/sandboxes", run: () => ok({ items: sandboxes.list().map(view) }) },
-    { method: "POST", path: "/_mock/sandboxes", run: () => created(view(sandboxes.create())) },
-    {
-      method: "GET",
-      path: "/_mock/sandboxes/*",
-      run: ({ params: [id = ""] }) => ok(view(sandboxes.get(id))),
-    },
-    {
-      method: "DELETE",
-      path: "/_mock/sandboxes/*",
-      run({ params: [id = ""] }) {
-        sandboxes.remove(id);
-        return noContent;
-      },
-    },
-    {
-      method: "GET",
-      path: "/_mock/settings",
-      run({ sandbox: { domain } }) {
-        return ok({ wallets: domain.wallets, events: eventTypes, defaultCountry: domain.defaultCountry });
-      },
-    },
+      WaitInput,
+    ),
+    ...snapshotRoutes(),
+    route("GET /_mock/events", ({ sandbox }) => ({
+      status: 200,
+      body: streamChanges(sandbox),
+      headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
+    })),
   ];
 }
 
 const maxSnapshots = 20;
 
-export function snapshotRoutes(): ControlRoute[] {
+function snapshotRoutes(): ControlRoute[] {
   const bySandbox = new WeakMap<Sandbox, Map<string, State>>();
   const getSnapshots = (sandbox: Sandbox) => bySandbox.get(sandbox) ?? new Map<string, State>();
   return [
-    {
-      method: "POST",
-      path: "/_mock/snapshots",
-      run({ sandbox }) {
-        const id = generateRandomId("snp");
-        const snapshots = getSnapshots(sandbox).set(id, sandbox.snapshot());
-        const [oldest] = snapshots.keys();
-        if (snapshots.size > maxSnapshots && oldest !== undefined) snapshots.delete(oldest);
-        bySandbox.set(sandbox, snapshots);
-        return created({ id });
-      },
-    },
-    {
-      method: "POST",
-      path: "/_mock/snapshots/*/restore",
-      run({ sandbox, params: [id = ""] }) {
-        const state = getSnapshots(sandbox).get(id);
-        if (state === undefined)
-          throw new NotFoundError(`There is no snapshot "${id}"; the newest 20 are kept.`);
-        sandbox.restore(state);
-        return noContent;
-      },
-    },
+    route("POST /_mock/snapshots", ({ sandbox }) => {
+      const id = generateRandomId("snp");
+      const snapshots = getSnapshots(sandbox).set(id, sandbox.snapshot());
+      const [oldest] = snapshots.keys();
+      if (snapshots.size > maxSnapshots && oldest !== undefined) snapshots.delete(oldest);
+      bySandbox.set(sandbox, snapshots);
+      return created({ id });
+    }),
+    route("POST /_mock/snapshots/*/restore", ({ sandbox, id }) => {
+      const state = getSnapshots(sandbox).get(id);
+      if (state === undefined)
+        throw new NotFoundError(`There is no snapshot "${id}"; the newest ${maxSnapshots} are kept.`);
+      sandbox.restore(state);
+    }),
   ];
 }
 
-export const waitRoutes: ControlRoute[] = [
-  withBody({
-    method: "POST",
-    path: "/_mock/wait",
-    body: WaitInput,
-    async run({ sandbox, body, request: { signal } }) {
-      const { timeoutMs, ...condition } = body;
-      const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
-      try {
-        return ok({ items: await waitForCondition(sandbox, condition as WaitCondition, options) });
-      } catch (error) {
-        if (error instanceof WaitTimeoutError || signal.aborted) return new Problem(408, String(error));
-        throw error;
-      }
-    },
-  }),
-];
-
 /** The number of messages that are queued for a slow reader. */
 const maxQueuedMessages = 1_000;
-
-export const eventRoutes: ControlRoute[] = [
-  {
-    method: "GET",
-    path: "/_mock/events",
-    run: ({ sandbox }) => ({
-      status: 200,
-      body: streamChanges(sandbox),
-      headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
-    }),
-  },
-];
 
 function streamChanges(sandbox: Sandbox): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();

@@ -13,7 +13,7 @@ import {
 import { NotFoundError } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
 import { jsonResponse } from "../http/response.ts";
-import { type ControlRoute, created, noContent, ok, paginate, withBody } from "./route.ts";
+import { created, ok, paginate, route } from "./route.ts";
 
 const filters: Readonly<Record<keyof DeliveryFilter, readonly string[] | undefined>> = {
   endpointId: undefined,
@@ -22,76 +22,46 @@ const filters: Readonly<Record<keyof DeliveryFilter, readonly string[] | undefin
   state: ["pending", "delivered", "failed"] satisfies Delivery["state"][],
 };
 
-export const webhookRoutes: ControlRoute[] = [
-  {
-    method: "GET",
-    path: "/_mock/webhooks/endpoints",
-    run: ({ sandbox }) => ok({ items: [...sandbox.domain.state.endpoints.values()].map(toWebhookEndpoint) }),
-  },
-  withBody({
-    method: "POST",
-    path: "/_mock/webhooks/endpoints",
-    body: EndpointInput,
-    run({ sandbox: { domain }, body }) {
+export const webhookRoutes = [
+  route("GET /_mock/webhooks/endpoints", ({ domain }) =>
+    ok({ items: [...domain.state.endpoints.values()].map(toWebhookEndpoint) }),
+  ),
+  route(
+    "POST /_mock/webhooks/endpoints",
+    ({ domain, body }) => {
       const { id, secret } = createEndpoint(domain, body);
       return created({ ...toWebhookEndpoint(getEndpoint(domain, id)), secret });
     },
+    EndpointInput,
+  ),
+  route(
+    "PATCH /_mock/webhooks/endpoints/*",
+    ({ domain, id, body }) => ok(updateEndpoint(domain, id, body)),
+    EndpointChange,
+  ),
+  route("DELETE /_mock/webhooks/endpoints/*", ({ domain, id }) => deleteEndpoint(domain, id)),
+  route("GET /_mock/webhooks/endpoints/*/secret", ({ domain, id }) => {
+    const { secret } = getEndpoint(domain, id);
+    return ok({ id, secret });
   }),
-  withBody({
-    method: "PATCH",
-    path: "/_mock/webhooks/endpoints/*",
-    body: EndpointChange,
-    run: ({ sandbox: { domain }, params: [id = ""], body }) => ok(updateEndpoint(domain, id, body)),
+  route("POST /_mock/webhooks/endpoints/*/new-secret", ({ domain, id }) => ok(replaceSecret(domain, id))),
+  route("POST /_mock/webhooks/endpoints/*/test", ({ sandbox, id }) =>
+    jsonResponse(202, sandbox.sendTest(id)),
+  ),
+
+  route("GET /_mock/webhooks/deliveries", ({ domain, query }) => {
+    const filter = parseFilter(query);
+    if (filter instanceof Problem) return filter;
+    return paginate(findDeliveries(domain, filter).reverse(), query, (delivery) => delivery);
   }),
-  {
-    method: "DELETE",
-    path: "/_mock/webhooks/endpoints/*",
-    run({ sandbox: { domain }, params: [id = ""] }) {
-      deleteEndpoint(domain, id);
-      return noContent;
-    },
-  },
-  {
-    method: "GET",
-    path: "/_mock/webhooks/endpoints/*/secret",
-    run({ sandbox: { domain }, params: [endpointId = ""] }) {
-      const { id, secret } = getEndpoint(domain, endpointId);
-      return ok({ id, secret });
-    },
-  },
-  {
-    method: "POST",
-    path: "/_mock/webhooks/endpoints/*/new-secret",
-    run: ({ sandbox, params: [id = ""] }) => ok(replaceSecret(sandbox.domain, id)),
-  },
-  {
-    method: "POST",
-    path: "/_mock/webhooks/endpoints/*/test",
-    run: ({ sandbox, params: [id = ""] }) => jsonResponse(202, sandbox.sendTest(id)),
-  },
-  {
-    method: "GET",
-    path: "/_mock/webhooks/deliveries",
-    run({ sandbox, query }) {
-      const filter = parseFilter(query);
-      if (filter instanceof Problem) return filter;
-      return paginate(findDeliveries(sandbox.domain, filter).reverse(), query, (delivery) => delivery);
-    },
-  },
-  {
-    method: "GET",
-    path: "/_mock/webhooks/deliveries/*",
-    run({ sandbox, params: [id = ""] }) {
-      const delivery = sandbox.domain.state.deliveries.get(id);
-      if (delivery === undefined) throw new NotFoundError(`There is no delivery "${id}".`);
-      return ok(delivery);
-    },
-  },
-  {
-    method: "POST",
-    path: "/_mock/webhooks/deliveries/*/resend",
-    run: ({ sandbox, params: [id = ""] }) => jsonResponse(202, sandbox.resend(id)),
-  },
+  route("GET /_mock/webhooks/deliveries/*", ({ domain, id }) => {
+    const delivery = domain.state.deliveries.get(id);
+    if (delivery === undefined) throw new NotFoundError(`There is no delivery "${id}".`);
+    return ok(delivery);
+  }),
+  route("POST /_mock/webhooks/deliveries/*/resend", ({ sandbox, id }) =>
+    jsonResponse(202, sandbox.resend(id)),
+  ),
 ];
 
 function parseFilter(query: URLSearchParams): DeliveryFilter | Problem {

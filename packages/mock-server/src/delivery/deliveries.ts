@@ -34,17 +34,17 @@ export interface Delivery {
   failures: number;
   /** Waits until another event was sent to the endpoint, at most until `nextAttemptAt`. */
   isHeldBack?: true;
-  /** Resent while an attempt was in progress: another attempt follows, whatever its result. */
+  /** Resent while an attempt was in progress: another attempt follows in any case. */
   isResent?: true;
 }
 
 export interface DeliveryStore {
   deliveries: Map<string, Delivery>;
-  /** The deliveries that are neither delivered nor failed. */
+  /** The deliveries in state `pending`. */
   pendingDeliveryIds: Set<string>;
 }
 
-/** An attempt that was made, with the delivery it belongs to. */
+/** An attempt, with its delivery and event. */
 export interface AttemptRecord extends Attempt {
   deliveryId: string;
   eventId: string;
@@ -52,12 +52,7 @@ export interface AttemptRecord extends Attempt {
 }
 
 /** All members that are present must match. */
-export interface DeliveryFilter {
-  endpointId?: string;
-  eventId?: string;
-  type?: EventType;
-  state?: Delivery["state"];
-}
+export type DeliveryFilter = Partial<Pick<Delivery, "endpointId" | "eventId" | "type" | "state">>;
 
 /** The body of a webhook. */
 export interface ServiceEvent {

@@ -17,17 +17,14 @@ export interface EndpointStore {
   endpoints: Map<string, Endpoint>;
 }
 
-/** Where to send events, and which. A test event is sent whatever is selected. */
+/** The address of a receiver, and the event types that it gets. A test event is always sent. */
 export type EndpointInput = components["schemas"]["EndpointInput"];
 
 /** An endpoint without its secret, which is shown once. */
 export type WebhookEndpoint = Pick<Endpoint, "id" | "url" | "events">;
 
 /** The id and secret of an endpoint. */
-export interface EndpointSecret {
-  id: string;
-  secret: string;
-}
+export type EndpointSecret = Pick<Endpoint, "id" | "secret">;
 
 export const eventTypes = Object.keys(requiredData) as EventType[];
 

@@ -18,7 +18,7 @@ export interface CheckReceiverOptions {
   fetch?: typeof globalThis.fetch;
   /** The receiver's tolerance in seconds. Default 300. */
   toleranceSeconds?: number;
-  /** The timeout of one delivery in milliseconds. Default 10 000, as the service has it (spec 6.3.1). */
+  /** The timeout of one delivery in milliseconds. Default 10 000, the timeout of the service (spec 6.3.1). */
   timeoutMs?: number;
   /** The timeout of the whole run in milliseconds; the remaining checks are reported as not run. Default 120 000, with `restart` 300 000. */
   deadlineMs?: number;
@@ -57,12 +57,14 @@ export interface CheckReceiverOptions {
   restart?: () => Promise<void>;
   /** How long effects can take after a restart, in milliseconds: longer than the lease of a queue. Default 60 000. */
   recoveryTimeoutMs?: number;
-  now?: () => number;
-  /** Part of the ids of the events. Default random. */
-  runId?: string;
   signal?: AbortSignal;
   /** Called with each finding when its check has ended. */
   onFinding?: (finding: Finding) => void;
+  /** What only tests set. */
+  testing?: {
+    /** The current time in milliseconds. Default `Date.now`. */
+    now?: () => number;
+  };
 }
 
 const { valid, ...otherChecks } = { ...acceptanceChecks, ...forgedChecks, ...malformedChecks };
@@ -118,14 +120,14 @@ export interface ReceiverReport {
  * ```
  */
 export async function checkReceiver(options: CheckReceiverOptions): Promise<ReceiverReport> {
-  const { now = Date.now, timeoutMs = 10_000, onFinding, probe, restart, signal } = options;
+  const { timeoutMs = 10_000, onFinding, probe, restart, signal, testing: { now = Date.now } = {} } = options;
   const { effectTimeoutMs = 10_000, recoveryTimeoutMs = 60_000 } = options;
   const { deadlineMs = restart === undefined ? 120_000 : 300_000 } = options;
   const { oversizedBytes = 16 * 1024 * 1024, fetch = globalThis.fetch } = options;
   const { secret, toleranceSeconds = 300 } = options;
   createReceiver({ secret, toleranceSeconds, now, handler() {} }); // it rejects invalid options
   if (restart !== undefined && probe === undefined) throw new TypeError("restart needs probe.");
-  const runId = options.runId ?? crypto.randomUUID().slice(0, 8);
+  const runId = crypto.randomUUID().slice(0, 8);
   const { send, sendOnce } = createSender({ url: parseUrl("url", options.url), fetch, timeoutMs, signal });
   const deliveries = createDeliveries({
     secret,

@@ -182,15 +182,7 @@ export const acceptanceChecks = defineChecks({
     evaluate: expectSuccess,
     isAdvisory: true,
     advice: "Split the header at commas, trim, and ignore names other than t and v1.",
-    createRequests: async (deliveries) => {
-      const body = JSON.stringify(deliveries.event());
-      return [
-        deliveries.withSignature(
-          `t=${deliveries.nowSeconds()}, v2=00, v1=${await deliveries.sign(body)}`,
-          body,
-        ),
-      ];
-    },
+    createRequests: (deliveries) => deliveries.withSignatures((t, v1) => [`t=${t}, v2=00, v1=${v1}`]),
   },
   "two-signatures": {
     clause: "9",
@@ -198,15 +190,8 @@ export const acceptanceChecks = defineChecks({
     evaluate: expectSuccess,
     isAdvisory: true,
     advice: "Compare every v1: during a rotation of the secret there may be two.",
-    createRequests: async (deliveries) => {
-      const body = JSON.stringify(deliveries.event());
-      return [
-        deliveries.withSignature(
-          `t=${deliveries.nowSeconds()},v1=${"0".repeat(64)},v1=${await deliveries.sign(body)}`,
-          body,
-        ),
-      ];
-    },
+    createRequests: (deliveries) =>
+      deliveries.withSignatures((t, v1) => [`t=${t},v1=${"0".repeat(64)},v1=${v1}`]),
   },
   "upper-case-hex": {
     clause: "5.5",
@@ -214,15 +199,7 @@ export const acceptanceChecks = defineChecks({
     evaluate: expectSuccess,
     isAdvisory: true,
     advice: "Compare the bytes of the signature, not the text.",
-    createRequests: async (deliveries) => {
-      const body = JSON.stringify(deliveries.event());
-      return [
-        deliveries.withSignature(
-          `t=${deliveries.nowSeconds()},v1=${(await deliveries.sign(body)).toUpperCase()}`,
-          body,
-        ),
-      ];
-    },
+    createRequests: (deliveries) => deliveries.withSignatures((t, v1) => [`t=${t},v1=${v1.toUpperCase()}`]),
   },
 });
 

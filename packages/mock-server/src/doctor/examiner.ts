@@ -7,7 +7,7 @@ export interface ExaminerOptions {
   send: Send;
   sendOnce: Send;
   probe: Probe;
-  /** The one card of all events. Without it, each check has cards of its own. */
+  /** The card of all events. By default each check uses new cards. */
   cardId: string | undefined;
   runId: string;
   effectTimeoutMs: number;
@@ -61,7 +61,7 @@ export function createExaminer(options: ExaminerOptions) {
     return newestMs;
   }
 
-  /** A new event for the card, by default newer than all before. Its balance is neither the stored one nor the stored one plus `change`. */
+  /** A new event for the card, by default newer than all before. Its balance differs from the stored one, and from the stored one plus `change`. */
   async function createBalance(card: string, createdAtMs = getNextTime()): Promise<Balance> {
     const before = await probe.read(card);
     const { balance = 0, effects = 0 } = before;
@@ -104,7 +104,7 @@ export function createExaminer(options: ExaminerOptions) {
     }
   }
 
-  /** Waits until the event has had its effect. Returns what is there instead when the limit has passed. */
+  /** Waits until the event has had its effect. @returns what is stored instead when the limit has passed. */
   async function findMissing(event: Balance, limitMs = effectTimeoutMs): Promise<string | undefined> {
     const { cardId: card, expected } = event;
     const startedMs = performance.now();

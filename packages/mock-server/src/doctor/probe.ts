@@ -1,6 +1,6 @@
 /** Reads what the receiver's handler stores for a card, through the probe, and waits until it changes. */
 export interface EffectState {
-  /** The balance that is stored for the card; absent while there is none. */
+  /** The stored balance of the card; absent when there is none. */
   balance?: number;
   /** How often the handler did for this card what must happen once per event; absent when the probe does not count it. */
   effects?: number;

@@ -54,11 +54,30 @@ export function createDeliveries(options: DeliveryOptions) {
     ...(signature === undefined ? {} : { "service-signature": signature }),
   });
 
+  /** The hex signature of a body, with the receiver's secret or another. */
+  async function sign(body: string, timestamp = nowSeconds(), key: Secret = secret): Promise<string> {
+    return (await signWebhook({ rawBody: body, secret: key, timestamp })).split("v1=")[1] as string;
+  }
+
+  /** A delivery with any signature header; without one for undefined. */
+  const withSignature = (signature: string | undefined, body = JSON.stringify(event())): TestRequest => ({
+    headers: createHeaders(body, signature),
+    body,
+  });
+
   return {
     toleranceSeconds,
     now,
     nowSeconds,
     event,
+    sign,
+    withSignature,
+    /** One event with several signature headers, one per delivery. `v1` is its valid signature at `t`, the current time. */
+    async withSignatures(createSignatures: (t: number, v1: string) => string[]): Promise<TestRequest[]> {
+      const body = JSON.stringify(event());
+      const t = nowSeconds();
+      return createSignatures(t, await sign(body, t)).map((signature) => withSignature(signature, body));
+    },
     balanceChanged: (balance: number, createdAtMs: number, passId = cardId) =>
       event({
         type: "balance.changed",
@@ -77,18 +96,6 @@ export function createDeliveries(options: DeliveryOptions) {
         createdAt: new Date(createdAtMs).toISOString(),
         data: { passId, customerId, wallet: "apple" },
       }),
-    /** The hex signature of a body, with the receiver's secret or another. */
-    async sign(body: string | Uint8Array, timestamp = nowSeconds(), key: Secret = secret): Promise<string> {
-      return (await signWebhook({ rawBody: body, secret: key, timestamp })).split("v1=")[1] as string;
-    },
-    /** A delivery with any signature header; without one for undefined. */
-    withSignature: (
-      signature: string | undefined,
-      body: string | Uint8Array = JSON.stringify(event()),
-    ): TestRequest => ({
-      headers: createHeaders(body, signature),
-      body,
-    }),
     /** A delivery with a valid signature. */
     async signed(
       body: string | Uint8Array | Record<string, unknown> = event(),

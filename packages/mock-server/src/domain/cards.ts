@@ -36,7 +36,7 @@ export interface CardStore {
   cardIdBySlug: Map<string, string>;
 }
 
-/** The key of the template field that shows the balance, if the template has it with type number. */
+/** A template field with this key and type `number` shows the balance. */
 const pointsKey = "points";
 
 /** @param fieldValues values that the caller does not change later. */

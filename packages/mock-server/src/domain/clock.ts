@@ -23,33 +23,16 @@ export interface ManualClock extends MovableClock {
 }
 
 /** A clock that runs, and can also be moved forward. */
-export interface ScaledClock extends MovableClock {
+interface ScaledClock extends MovableClock {
   /** How many times as fast as real time. */
   readonly factor: number;
-  wakeAt(atMs: number, wake: () => void): () => void;
-}
-
-/** The speed and the start of a scaled clock. */
-export interface ScaledClockOptions {
-  /** Default 1. With 60, a minute of the service takes a second. */
-  factor?: number;
-  /** Default: the current time. */
-  startAt?: Date | number | string;
 }
 
 /** The end of the year 9999. Events need ISO 8601 with a year of four digits. */
 export const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
 const largestFactor = 1_000_000;
 
-/**
- * Creates a clock that shows real time. Its timers do not keep the process alive.
- * @example
- * ```ts
- * import { createMockService, systemClock } from "@loyalty-cards/mock-server";
- *
- * const service = createMockService({ clock: systemClock() });
- * ```
- */
+/** Creates a clock that shows real time. Its timers do not keep the process alive. */
 export function systemClock(): Clock {
   return { now: Date.now, wakeAt: (atMs, wake) => startTimer(atMs - Date.now(), wake) };
 }
@@ -87,14 +70,20 @@ export function manualClock(startAt: Date | number | string = Date.now()): Manua
  * const service = createMockService({ clock: scaledClock({ factor: 60 }) }); // a minute of the service in a second
  * ```
  */
-export function scaledClock({ factor = 1, startAt = Date.now() }: ScaledClockOptions = {}): ScaledClock {
+export function scaledClock({
+  factor = 1,
+  startAt = Date.now(),
+}: {
+  factor?: number;
+  startAt?: Date | number | string;
+} = {}): Clock & Pick<ManualClock, "moveTo"> {
   if (!(factor > 0 && factor <= largestFactor)) {
     throw new RangeError(`A clock's factor must be more than 0 and at most ${largestFactor}, not ${factor}.`);
   }
   let baseMs = parseStart("scaledClock", startAt);
   let sinceMs = performance.now(); // monotonic: changes of the system clock have no effect
   const now = () => baseMs + Math.floor((performance.now() - sinceMs) * factor);
-  return {
+  const clock: ScaledClock = {
     factor,
     now,
     wakeAt: (atMs, wake) => startTimer(Math.ceil((atMs - now()) / factor), wake),
@@ -103,6 +92,7 @@ export function scaledClock({ factor = 1, startAt = Date.now() }: ScaledClockOpt
       sinceMs = performance.now();
     },
   };
+  return clock;
 }
 
 export function isMovable(clock: Clock): clock is MovableClock {

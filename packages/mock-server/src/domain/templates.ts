@@ -13,7 +13,7 @@ export interface TemplateField {
   label?: string;
 }
 
-/** A level, and the lowest balance that has it. */
+/** A level, and the balance at which it begins. */
 export type Tier = components["schemas"]["Tier"];
 
 /** A template that cards are issued from (spec 2.7). */

@@ -4,16 +4,11 @@ import { FaultInput as FaultInputSchema } from "@loyalty-cards/openapi/control-v
 import { type Domain, type EventType, NotFoundError } from "../domain/context.ts";
 import { validateInput } from "../domain/input.ts";
 
-type Schemas = components["schemas"];
-
-/** A rule that injects a failure. */
-export type FaultInput = Schemas["FaultInput"];
-
-/** A rule for webhook deliveries. */
-export type DeliveryFaultInput = Schemas["DeliveryFault"];
-
-/** A rule for requests to the API: it applies before the operation runs, or after its commit. */
-export type RequestFaultInput = Exclude<FaultInput, DeliveryFaultInput>;
+/**
+ * A rule that injects a failure: for webhook deliveries; or, with `phase`, for requests to the API, before the operation runs or
+ * after its commit.
+ */
+export type FaultInput = components["schemas"]["FaultInput"];
 
 /** A stored rule. */
 export type Fault = FaultInput & { id: string };

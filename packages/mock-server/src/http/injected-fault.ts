@@ -3,7 +3,7 @@ import { Problem } from "../domain/problem.ts";
 import type { RequestFault } from "../faults/rules.ts";
 import { type ConnectionFault, problemResponse, type ServiceResponse } from "./response.ts";
 
-/** Waits for the latency of a rule, in real time, or until the caller disconnects. */
+/** Waits for the latency of a rule, in real time, or until the client disconnects. */
 export function delayRequest(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -39,7 +39,7 @@ function gatewayPage(status: number): ServiceResponse {
 
 type FaultWithoutResponse = "reset" | "destroy" | "hang";
 
-/** Whether the caller receives no response. */
+/** Whether the client receives no response. */
 export function hasNoResponse(fault: ConnectionFault | undefined): fault is FaultWithoutResponse {
   return fault === "reset" || fault === "destroy" || fault === "hang";
 }
@@ -47,7 +47,7 @@ export function hasNoResponse(fault: ConnectionFault | undefined): fault is Faul
 /** Requests that hang. The reference keeps them, and the signals that end them, from garbage collection. */
 const hangingRequests = new Set<Request>();
 
-/** Rejects as fetch does when the connection breaks; a request that hangs ends when the caller aborts it. */
+/** Rejects as fetch does when the connection breaks; a request that hangs ends when the client aborts it. */
 export function rejectLikeFetch(fault: FaultWithoutResponse, request: Request): Promise<never> {
   if (fault !== "hang") {
     const code = fault === "reset" ? "ECONNRESET" : "UND_ERR_SOCKET";

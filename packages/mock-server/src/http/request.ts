@@ -9,7 +9,7 @@ export interface ServiceRequest {
   headers: { get(name: string): string | null };
   /** The whole body; undefined when it is longer than `maxBytes`, and the rest is not read. @throws when the connection ends early. */
   bytes(maxBytes: number): Promise<Uint8Array | undefined>;
-  /** Aborted when the caller disconnects. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 

@@ -45,7 +45,7 @@ export function problemResponse(
 export const toServiceResponse = (result: ServiceResponse | Problem): ServiceResponse =>
   result instanceof Problem ? problemResponse(result) : result;
 
-/** Cancels the body of a response that is not sent. Otherwise a stream would collect its data for ever. */
+/** Cancels the body of a response that is not sent. Otherwise the data of a stream would fill the memory. */
 export function cancelBody({ body }: ServiceResponse): void {
   if (body instanceof ReadableStream) void body.cancel();
 }

@@ -1,7 +1,7 @@
-/** Writes HTML and SVG in which everything that is put in is escaped, unless it is such a piece itself. */
+/** Template literals for HTML and SVG: each value is escaped, unless it is markup from the same function. */
 import { escapeHtml } from "@loyalty-cards/internal/format";
 
-/** Markup that was written here, and not by a customer. */
+/** Markup of our own, which needs no escaping. */
 export class Markup {
   readonly text: string;
 
@@ -14,10 +14,10 @@ export class Markup {
   }
 }
 
-/** What may stand in a gap; undefined and null leave it empty. */
+/** A value of the template literal; undefined and null are an empty string. */
 export type Piece = string | number | Markup | readonly Markup[] | undefined | null;
 
-/** Attributes need their quotes in the template: `href="${address}"`. */
+/** Write quotes around attributes in the template: `href="${address}"`. */
 export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
   return new Markup(parts.reduce((text, part, index) => `${text}${written(pieces[index - 1])}${part}`));
 }

@@ -25,14 +25,17 @@ export interface MockServiceOptions {
   defaultCountry?: Country;
   /** Seeded templates. Default: one template with an optional name and points. */
   templates?: readonly TemplateInput[];
-  /** Seeded webhook endpoints. A reset restores them with the same secrets. */
-  endpoints?: readonly SeededEndpoint[];
+  /**
+   * Seeded webhook endpoints. A reset restores them with the same secrets. Set `secret` for a receiver with fixed configuration;
+   * by default each service generates a random one.
+   */
+  endpoints?: readonly (EndpointInput & { secret?: string })[];
   /** The names of the two wallets. Default `apple` and `google`. */
   wallets?: Wallets;
   /** Allows webhook endpoints with `https://` addresses of private and link-local networks. Default false (spec 6.3.5). */
   allowPrivateEndpoints?: boolean;
   /**
-   * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it whatever the next request contains, as
+   * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it even when the next request is different, as
    * some services do. Default false: a request with the same key is processed again.
    */
   storeRefusals?: boolean;
@@ -40,17 +43,14 @@ export interface MockServiceOptions {
   log?: (line: string) => void;
   /** The timeout of a delivery attempt, in milliseconds. Default 10 000 (spec 8). Less makes tests of slow receivers faster. */
   deliveryTimeoutMs?: number;
-  /** Generates ids that begin with the prefix; the prefix of an event id makes it sort. Default: random ids. */
-  generateId?: GenerateId;
-  /** Real time in milliseconds, for signatures over HTTP. Default `Date.now`. */
-  wallClockMs?: () => number;
+  /** What only tests set. */
+  testing?: {
+    /** Generates ids that begin with the prefix; the prefix of an event id makes it sort. Default: random ids. */
+    generateId?: GenerateId;
+    /** Real time in milliseconds, for signatures over HTTP. Default `Date.now`. */
+    wallClockMs?: () => number;
+  };
 }
-
-/** A seeded webhook endpoint. */
-export type SeededEndpoint = EndpointInput & {
-  /** The signing secret, for a receiver with fixed configuration. Default: a random one for each service. */
-  secret?: string;
-};
 
 export const seededTemplates: readonly TemplateInput[] = [
   {
@@ -71,7 +71,8 @@ export type Settings = ReturnType<typeof parseOptions>;
 
 export function parseOptions(options: MockServiceOptions) {
   const { baseUrl = "https://cards.mock.test", defaultCountry = "PL", deliveryTimeoutMs = 10_000 } = options;
-  const { clock = systemClock(), generateId = generateRandomId, wallClockMs = Date.now } = options;
+  const { clock = systemClock(), testing: { generateId = generateRandomId, wallClockMs = Date.now } = {} } =
+    options;
   const { allowedHosts = "loopback", log = console.error } = options;
   const { allowPrivateEndpoints = false, storeRefusals = false } = options;
   const {
@@ -95,7 +96,9 @@ export function parseOptions(options: MockServiceOptions) {
       throw new TypeError("secret of an endpoint must be text without space around it, or be left out.");
   }
   if (!(Number.isFinite(clock?.now?.()) && Number.isFinite(wallClockMs?.()))) {
-    throw new TypeError("clock.now() and wallClockMs() must return a number of milliseconds since 1970.");
+    throw new TypeError(
+      "clock.now() and testing.wallClockMs() must return a number of milliseconds since 1970.",
+    );
   }
   if (wallets.first === wallets.second) throw new TypeError("The two wallets need different names.");
   for (const [name, value] of Object.entries({ allowPrivateEndpoints, storeRefusals })) {

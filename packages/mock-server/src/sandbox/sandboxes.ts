@@ -1,4 +1,4 @@
-/** The sandboxes of one service. Each API key belongs to one of them. */
+/** The sandboxes of one service. Each API key selects one of them. */
 import { type ApiKey, seededApiKeys } from "../domain/api-keys.ts";
 import { type Clock, copyClock } from "../domain/clock.ts";
 import { type Change, NotFoundError } from "../domain/context.ts";

@@ -2,10 +2,11 @@
 import { RequestError } from "./api.js";
 import { moveClock } from "./clock.js";
 import { copyBeside, showToast } from "./dialogs.js";
+import { findTarget, getElement } from "./dom.js";
 
 /** The actions of every page. */
 const commonActions = {
-  skip: () => document.getElementById("main").focus(),
+  skip: () => getElement("main").focus(),
   copy: (_id, { element }) => copyBeside(element),
   advance: (duration) => moveClock("advance", { duration }),
   "to-next-delivery": () => moveClock("advance-to-next-delivery"),
@@ -25,7 +26,7 @@ export function handleActions(getVisit, refresh) {
   let filterTimer;
 
   document.addEventListener("click", (event) => {
-    const element = event.target.closest("[data-action]");
+    const element = findTarget(event, "[data-action]");
     if (element === null || element.ariaBusy === "true") return;
     if (element.localName === "a") event.preventDefault();
     const { action, id } = element.dataset;
@@ -34,7 +35,7 @@ export function handleActions(getVisit, refresh) {
   });
 
   document.addEventListener("submit", (event) => {
-    const form = event.target.closest("[data-submit]");
+    const form = findTarget(event, "[data-submit]");
     if (form === null) return;
     event.preventDefault();
     clearErrors(form);
@@ -52,7 +53,7 @@ export function handleActions(getVisit, refresh) {
   });
 
   document.addEventListener("input", (event) => {
-    const input = event.target.closest("[data-filter]");
+    const input = findTarget(event, "[data-filter]");
     if (input === null) return;
     Object.assign(getVisit().state, { [input.dataset.filter]: input.value, offset: 0 });
     clearTimeout(filterTimer);

@@ -25,19 +25,19 @@ export function controlUrl(path, query = {}) {
   return url;
 }
 
-export const get = (path, query) => exchange("GET", controlUrl(path, query));
-export const post = (path, body) => exchange("POST", controlUrl(path), body);
-export const put = (path, body) => exchange("PUT", controlUrl(path), body);
-export const update = (path, body) => exchange("PATCH", controlUrl(path), body);
-export const remove = (path) => exchange("DELETE", controlUrl(path));
+export const get = (path, query) => send("GET", controlUrl(path, query));
+export const post = (path, body) => send("POST", controlUrl(path), body);
+export const put = (path, body) => send("PUT", controlUrl(path), body);
+export const update = (path, body) => send("PATCH", controlUrl(path), body);
+export const remove = (path) => send("DELETE", controlUrl(path));
 
 /** A call of the public API, as the server of a website makes it. */
 export const callAsWebsite = (method, path, apiKey, body) =>
-  exchange(method, new URL(path, publicApi), body, { authorization: `Bearer ${apiKey}` });
+  send(method, new URL(path, publicApi), body, { authorization: `Bearer ${apiKey}` });
 
 export const getSandbox = () => get(`sandboxes/${encodeURIComponent(sandboxId ?? "default")}`);
 
-async function exchange(method, url, body, headers = {}) {
+async function send(method, url, body, headers = {}) {
   const response = await fetch(url, {
     method,
     headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
@@ -46,12 +46,12 @@ async function exchange(method, url, body, headers = {}) {
     throw new RequestError({ detail: "The service does not respond. Is it still running?" });
   });
   const text = await response.text();
-  const content = text === "" ? undefined : parsed(text);
+  const content = text === "" ? undefined : parse(text);
   if (!response.ok) throw new RequestError({ status: response.status, ...content });
   return content;
 }
 
-function parsed(text) {
+function parse(text) {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,7 +1,7 @@
 /** The service's clock: shows its time and moves it. */
 import { post, put } from "./api.js";
 import { showToast } from "./dialogs.js";
-import { h, patch } from "./dom.js";
+import { getElement, h, patch } from "./dom.js";
 import { dateTimeText, plural } from "./format.js";
 import { button, facts, field, form, heading, panel } from "./parts.js";
 import { readClock, serviceNowMs, tick, timeElement, untilText } from "./service-clock.js";
@@ -37,7 +37,7 @@ export async function showClockBar() {
   if (clock === undefined) return;
   const cannotMove = clock.mode === "system";
   patch(
-    document.getElementById("clock"),
+    getElement("clock"),
     h(
       "a",
       { href: "#/clock", class: "clock-now" },

@@ -1,8 +1,8 @@
 /** Confirmations, secrets that are shown once, short messages, and the clipboard. */
-import { h } from "./dom.js";
+import { getElement, h } from "./dom.js";
 import { copyable } from "./parts.js";
 
-/** @returns whether the user confirmAction. */
+/** @returns whether the user confirmed. */
 export const confirmAction = (question, consequence, label) =>
   openDialog(
     h("h2", {}, question),
@@ -26,7 +26,7 @@ export const showSecret = (title, text, explanation) =>
 
 function openDialog(...content) {
   const dialog = h("dialog", {}, content);
-  const title = dialog.querySelector("h2");
+  const title = /** @type {HTMLElement} */ (dialog.querySelector("h2"));
   title.id = "dialog-title";
   dialog.setAttribute("aria-labelledby", title.id);
   document.body.append(dialog);
@@ -43,7 +43,7 @@ const toastMs = 5000;
 
 export function showToast(text, kind = "done") {
   const toast = h("p", { class: `toast ${kind}` }, text);
-  document.getElementById("toasts").append(toast);
+  getElement("toasts").append(toast);
   setTimeout(() => toast.remove(), kind === "error" ? 2 * toastMs : toastMs);
 }
 
@@ -51,7 +51,7 @@ export function showToast(text, kind = "done") {
 export async function copyBeside(pressed) {
   const source = pressed.previousElementSibling;
   if (await copied(source.textContent)) return;
-  getSelection().selectAllChildren(source);
+  getSelection()?.selectAllChildren(source);
   showToast("Selected: press Ctrl+C or ⌘C to copy it.");
 }
 

@@ -1,17 +1,46 @@
-/** Makes elements, and brings what is on the page up to date without losing focus, scroll or what is being typed. */
+/** Creates elements, and updates the page without losing the focus, the scroll position or typed text. */
 
-/** Children may be nodes, texts, numbers, lists of those; what is null, undefined or false is left out. */
+/**
+ * What `h` and `patch` take, also in lists: null, undefined and false are left out.
+ * @typedef {Node | string | number | null | undefined | false | readonly any[]} Child
+ */
+
+/**
+ * Creates an element. Attributes that are undefined, null or false are left out.
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Record<string, string | number | boolean | null | undefined>} attributes
+ * @param {Child[]} children
+ */
 export function h(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    element.setAttribute(attribute, value === true ? "" : value);
+    element.setAttribute(attribute, value === true ? "" : String(value));
   }
   element.append(...toNodes(children)); // texts stay texts: nothing is ever parsed as HTML
   return element;
 }
 
-/** Makes the children of an element what is wanted, keeping the elements that are there already. */
+/**
+ * An element of the page that is always there.
+ * @param {string} id
+ */
+export const getElement = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/**
+ * The element that an event happened in.
+ * @param {Event} event
+ * @param {string} selector
+ * @returns {any} an element of the kind that the selector says, or null
+ */
+export const findTarget = ({ target }, selector) => /** @type {Element} */ (target).closest(selector);
+
+/**
+ * Replaces the children of an element, and reuses the elements that are there already.
+ * @param {Element} target
+ * @param {Child[]} children
+ */
 export function patch(target, ...children) {
   morphChildren(target, toNodes(children));
 }

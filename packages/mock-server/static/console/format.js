@@ -1,6 +1,7 @@
 /** Formats times, numbers, states and names. */
 import { h } from "./dom.js";
 
+/** @type {Intl.DateTimeFormatOptions} */
 const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const timeFormat = new Intl.DateTimeFormat(undefined, time);
 const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
@@ -28,6 +29,7 @@ export const timeText = (at, nowMs) =>
     ? timeFormat.format(new Date(at))
     : dateTimeText(at);
 
+/** @type {[unit: string, length: number][]} */
 const units = [
   ["d", 86_400_000],
   ["h", 3_600_000],

@@ -7,7 +7,7 @@ import { cardsPage } from "./cards.js";
 import { clockPage, showClockBar } from "./clock.js";
 import { deliveriesPage } from "./deliveries.js";
 import { deliveryPage } from "./delivery.js";
-import { h, patch } from "./dom.js";
+import { getElement, h, patch } from "./dom.js";
 import { faultsPage } from "./faults.js";
 import { keysPage } from "./keys.js";
 import { listen } from "./live.js";
@@ -36,8 +36,8 @@ const pages = {
 /** The entry of the navigation that is marked on the page of one item. */
 const parents = { card: "cards", delivery: "deliveries" };
 
-const main = document.getElementById("main");
-const navigation = document.getElementById("pages");
+const main = getElement("main");
+const navigation = getElement("pages");
 /** The open page with its state: the id in the address, filters and open forms. */
 let visit;
 
@@ -117,7 +117,7 @@ function show(current, content) {
 }
 
 function showConnection(isThere) {
-  const place = document.getElementById("connection");
+  const place = getElement("connection");
   place.textContent = isThere ? "Live" : "Reconnecting…";
   place.classList.toggle("lost", !isThere);
 }

@@ -2,6 +2,11 @@
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
 
+/**
+ * @param {import("./dom.js").Child} label
+ * @param {string} action the name of the function in `actions` of the page.
+ * @param {Record<string, any> & { kind?: string }} attributes `id` is passed to the function.
+ */
 export const button = (label, action, { id, kind = "", ...attributes } = {}) =>
   h("button", { type: "button", class: kind, "data-action": action, "data-id": id, ...attributes }, label);
 
@@ -21,7 +26,12 @@ export const panel = (title, ...content) =>
 export const empty = (what, next, ...actions) =>
   h("div", { class: "empty" }, h("p", { class: "what" }, what), h("p", {}, next), actions);
 
-/** A labelled input with a hint and a place for its error message. */
+/**
+ * A labelled input with a hint and a place for its error message.
+ * @param {string} label
+ * @param {string} name
+ * @param {Record<string, any> & { options?: readonly (string | readonly string[])[] }} attributes each option is a value, or a value and its label.
+ */
 export function field(label, name, { hint, options, chosen, ...attributes } = {}) {
   const id = attributes.id ?? `field-${name}`;
   const input = options

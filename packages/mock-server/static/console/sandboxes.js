@@ -1,6 +1,6 @@
 /** The choice of sandboxes, when there are several. */
 import { get, sandboxId } from "./api.js";
-import { h, patch } from "./dom.js";
+import { findTarget, getElement, h, patch } from "./dom.js";
 
 export async function showSandboxes() {
   const { items } = await get("sandboxes").catch(() => ({ items: [] })); // the page shows the error
@@ -9,12 +9,12 @@ export async function showSandboxes() {
     h("option", { value: id, selected: id === (sandboxId ?? "default") }, id),
   );
   patch(
-    document.getElementById("sandbox"),
+    getElement("sandbox"),
     h("label", {}, h("span", {}, "Sandbox"), h("select", { "data-sandbox": true }, options)),
   );
 }
 
 document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-sandbox]"))
-    location.search = `?sandbox=${encodeURIComponent(event.target.value)}`;
+  const choice = findTarget(event, "[data-sandbox]");
+  if (choice !== null) location.search = `?sandbox=${encodeURIComponent(choice.value)}`;
 });

@@ -29,7 +29,7 @@ export function tick() {
   const nowMs = serviceNowMs();
   for (const element of document.querySelectorAll("[data-now]")) setText(element, dateTimeText(nowMs));
   for (const element of document.querySelectorAll("[data-until]")) {
-    setText(element, untilText(element.dataset.until));
+    setText(element, untilText(element.getAttribute("data-until")));
   }
   for (const element of document.querySelectorAll("time")) {
     setText(element, timeText(element.dateTime, nowMs));

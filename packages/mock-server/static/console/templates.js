@@ -116,7 +116,10 @@ function appendRow(pressed, row) {
   row.querySelector("input").focus();
 }
 
-/** A number makes the names of inputs in rows unique; `data-part` says which part of the row an input is. */
+/**
+ * A number makes the names of inputs in rows unique; `data-part` says which part of the row an input is.
+ * @param {{ key?: string, type?: string, label?: string }} field
+ */
 function fieldRow({ key, type = "text", label } = {}) {
   rows += 1;
   const row = rows;
@@ -131,6 +134,7 @@ function fieldRow({ key, type = "text", label } = {}) {
   );
 }
 
+/** @param {{ name?: string, from?: number }} tier */
 function tierRow({ name, from } = {}) {
   rows += 1;
   const row = rows;

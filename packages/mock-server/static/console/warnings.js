@@ -1,6 +1,6 @@
 /** Warnings: requests that are probably mistakes of the website. */
 import { get } from "./api.js";
-import { h } from "./dom.js";
+import { getElement, h } from "./dom.js";
 import { empty, heading, pager, pageSize } from "./parts.js";
 import { timeElement } from "./service-clock.js";
 
@@ -31,7 +31,7 @@ export const warningsPage = {
 /** Shows the number of warnings in the navigation. */
 export async function showWarningCount() {
   const { total } = await get("warnings", { limit: 1 }).catch(() => ({ total: 0 })); // the page shows the error
-  const badge = document.getElementById("warning-count");
+  const badge = getElement("warning-count");
   badge.textContent = String(total);
   badge.hidden = total === 0;
 }

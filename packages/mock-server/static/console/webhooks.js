@@ -93,7 +93,7 @@ const breakable = (url) => url.split(/(?<=[/.])/).map((part) => [part, h("wbr")]
 
 const endpointPath = (id) => `webhooks/endpoints/${encodeURIComponent(id)}`;
 
-/** @param endpoint whose values the form starts with; none in a new one. */
+/** @param {{ id: string, url: string, events: string[] }} [endpoint] to change; without it the form adds one. */
 const endpointForm = (submit, label, eventTypes, endpoint) =>
   form(submit, label, [
     field("Address", "url", {

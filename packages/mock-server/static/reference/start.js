@@ -1,6 +1,6 @@
 // Starts the interactive reference of this service, with the seeded API key and template filled in.
 
-const place = document.getElementById("reference");
+const place = /** @type {HTMLElement} */ (document.getElementById("reference"));
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const followScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", followScheme);
@@ -28,7 +28,7 @@ function nameFields() {
 }
 new MutationObserver(nameFields).observe(place, { childList: true, subtree: true });
 
-const reference = SwaggerUIBundle({
+const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   spec: openapi,
   domNode: place,
   validatorUrl: null,

@@ -1,11 +1,12 @@
 /** The command `loyalty-cards-mock`: ready lines, and one line on stderr with exit code 2 for bad input. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { start, temporaryFile } from "./command.ts";
+import { start, startWithNpm, temporaryFile } from "./command.ts";
 
 describe("loyalty-cards-mock", () => {
   it("prints one JSON line when ready, serves, and stops at SIGTERM with 0", async () => {
@@ -174,6 +175,27 @@ describe("loyalty-cards-mock", () => {
     expect(stderr).not.toMatch(/anna|600100200|token|_key|whsec/);
   });
 
+  it.each(["npm run mock", "npx loyalty-cards-mock --port 0 --json"])(
+    "stops when only npm receives SIGTERM: %s",
+    async (line) => {
+      const child = startWithNpm(line);
+      const isRunning = (url: string) =>
+        fetch(url).then(
+          () => true,
+          () => false,
+        );
+      let url = "";
+      for await (const text of createInterface(child.stdout)) {
+        if (!text.startsWith("{")) continue; // npm says what it runs
+        url = `${JSON.parse(text).baseUrl}/_mock/health`;
+        break;
+      }
+      expect(await isRunning(url)).toBe(true);
+      child.kill("SIGTERM");
+      await expect.poll(() => isRunning(url), { timeout: 15_000 }).toBe(false);
+    },
+  );
+
   it("is the only command of its package, so that npx finds it by the package name", () => {
     expect(packageJson.bin).toEqual({ "loyalty-cards-mock": "./bin.js" });
   });
@@ -201,18 +223,7 @@ describe("loyalty-cards-mock", () => {
 
   it.each([
     ["an unknown flag", ["--prot", "1"], /--prot.* See --help/],
-    ["exec without a command", ["exec", "--quiet"], /exec needs a command/],
-    [
-      "exec without the two dashes",
-      ["exec", "npm", "test"],
-      /after two dashes: loyalty-cards-mock exec -- npm/,
-    ],
-    [
-      "exec without the two dashes, before flags",
-      ["exec", "npm", "run", "e2e", "--watch"],
-      /after two dashes/,
-    ],
-    ["exec with the two dashes after the command", ["exec", "npm", "--", "test"], /after two dashes/],
+    ["an argument", ["exec", "--", "npm"], /Unexpected argument 'exec'\. .*\. See --help/],
     [
       "a data file in another format",
       ["--data", () => temporaryFile("[]")],

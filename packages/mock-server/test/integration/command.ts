@@ -55,13 +55,10 @@ export function start(...args: string[]) {
   return { child, firstOutput, exit };
 }
 
-/**
- * Runs a command line of npm or npx in a project where the command is installed, in a process group of its own.
- * @param script the project's script `child`.
- */
-export function startWithNpm(line: string, script: string) {
+/** Runs a command line of npm or npx in a project where the command is installed, in a process group of its own. */
+export function startWithNpm(line: string) {
   const folder = temporaryFolder();
-  const scripts = { mock: "loyalty-cards-mock --port 0 --json", child: script };
+  const scripts = { mock: "loyalty-cards-mock --port 0 --json" };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, scripts }));
   const installed = join(folder, "node_modules/.bin/loyalty-cards-mock");
   mkdirSync(dirname(installed), { recursive: true });

@@ -61,23 +61,27 @@ const planted: [what: string, plant: (data: string, foreign: Foreign) => string,
   [
     "a folder with other files",
     (data, { folder }) => moved(folder, `${data}.lock`, "notes.txt"),
-    /is something else/,
+    /is not an entry of the lock/,
   ],
   [
     "an entry that is a link",
     (data, { file }) => inLock(data, (path) => symlinkSync(file, path)),
-    /is something else/,
+    /is not an entry of the lock/,
   ],
-  ["an entry that is a folder", (data) => inLock(data, (path) => mkdirSync(path)), /is something else/],
+  [
+    "an entry that is a folder",
+    (data) => inLock(data, (path) => mkdirSync(path)),
+    /is not an entry of the lock/,
+  ],
   [
     "an entry with other contents",
     (data) => inLock(data, (path) => writeFileSync(path, "photo")),
-    /has other contents/,
+    /has unexpected contents/,
   ],
   [
     "a temporary file that is a link",
     (data, { file }) => inLock(data, (path) => symlinkSync(file, path), `${entry}.tmp`),
-    /is something else/,
+    /is not an entry of the lock/,
   ],
 ];
 
@@ -143,7 +147,7 @@ describe("in place of the lock", () => {
     await expectRefusal(folder, `${folder}.lock`, /belongs to another user/, foreignFolder());
     const path = inLock(own, (at) => writeFileSync(at, ""));
     lchownSync(path, 65_534, 65_534);
-    await expectRefusal(own, path, /is something else/, foreignFolder());
+    await expectRefusal(own, path, /is not an entry of the lock/, foreignFolder());
   });
 
   it("removes only its own entry when it stops, and writes through no link that replaced it", async () => {

@@ -19,7 +19,7 @@ describe("a second server on the same file", () => {
       const { code, stderr } = await start(...optionsFor(name)).exit;
       expect([code, stderr]).toEqual([
         2,
-        expect.stringContaining(`process ${first.child.pid} has it, at ${first.baseUrl} since 20`),
+        expect.stringContaining(`process ${first.child.pid} uses it, at ${first.baseUrl} since 20`),
       ]);
       expect(stderr).toContain(`--data ${name} cannot be used`);
     }
@@ -37,7 +37,9 @@ describe("a second server on the same file", () => {
   it("refuses to start in the same process too, until the first server is closed", async () => {
     const data = temporaryData();
     const first = await open({ data });
-    await expect(startMockServer({ data })).rejects.toThrow(`process ${process.pid} has it, at ${first.url}`);
+    await expect(startMockServer({ data })).rejects.toThrow(
+      `process ${process.pid} uses it, at ${first.url}`,
+    );
     await first.close();
     await open({ data });
   });
@@ -51,7 +53,7 @@ describe("a second server on the same file", () => {
       servers.map(({ firstOutput, exit }) => Promise.race([firstOutput, exit.then(({ stderr }) => stderr)])),
     );
     expect(outcomes.filter((text) => text.startsWith("{"))).toHaveLength(1);
-    expect(outcomes.filter((text) => /has it/.test(text))).toHaveLength(3);
+    expect(outcomes.filter((text) => /uses it/.test(text))).toHaveLength(3);
   });
 
   it("replaces the lock of a dead process whose id another process has now", async () => {
@@ -77,7 +79,7 @@ describe("a second server on the same file", () => {
     const beat = setInterval(() => utimesSync(entry, new Date(), Date.now() / 1000), 200);
     onTestFinished(() => clearInterval(beat));
     await expect(startMockServer({ data })).rejects.toThrow(
-      /process 1 has it, at http:\/\/cards:4010 since 2026/,
+      /process 1 uses it, at http:\/\/cards:4010 since 2026/,
     );
     clearInterval(beat);
     await open({ data });

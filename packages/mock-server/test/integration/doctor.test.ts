@@ -129,7 +129,7 @@ describe("the doctor", () => {
 it.each([
   [
     "a clock that returns no milliseconds",
-    { now: () => "now" as unknown as number },
+    { testing: { now: () => "now" as unknown as number } },
     /^now must return milliseconds/,
   ],
   ["an empty secret", { secret: "" }, /^secret is an empty string/],

@@ -98,7 +98,7 @@ describe("a body of more than 1 MiB", () => {
 });
 
 it("responds 408 to a request that does not end, and serves others meanwhile", async () => {
-  const { url, raw } = await openServer({ requestTimeoutMs: 200 });
+  const { url, raw } = await openServer({ testing: { requestTimeoutMs: 200 } });
   const slow = raw("POST /_mock/reset HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{");
   const slowHead = raw("GET /_mock/health HTTP/1.1\r\nhost: loc");
   expect((await fetch(`${url}/_mock/health`)).status).toBe(200);
@@ -172,7 +172,7 @@ describe("an unparsable request gets problem details", () => {
   });
 
   it("responds 408 to a request that does not arrive in time", async () => {
-    const { raw } = await openServer({ requestTimeoutMs: 100 });
+    const { raw } = await openServer({ testing: { requestTimeoutMs: 100 } });
     const response = await raw("POST /api/v1/passes/x HTTP/1.1\r\nhost: 127.0.0.1\r\n");
     expect(response).toMatch(/^HTTP\/1\.1 408 Request Timeout/);
     expect(response).toContain('"status":408');

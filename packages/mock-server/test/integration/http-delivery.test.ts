@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { verifyWebhookSync } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Exchange, startMockServer } from "../../src/adapters/node.ts";
+import { startMockServer, type TrafficEvent } from "../../src/adapters/node.ts";
 import { createMockService, type MockServiceOptions, manualClock } from "../../src/index.ts";
-import { temporaryFolder } from "./command.ts";
+import { temporaryFile, temporaryFolder } from "./command.ts";
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -138,14 +138,43 @@ it("makes the first attempt at once on the machine's clock", async () => {
 });
 
 describe("startMockServer", () => {
+  it("starts with the endpoints of the options, then those of the seed file", async () => {
+    const endpoint = (path: string) => ({ url: `http://127.0.0.1:9/${path}`, events: ["ping" as const] });
+    const seedFile = temporaryFile(
+      JSON.stringify({
+        defaultCountry: "DE",
+        templates: [{ name: "Bakery" }],
+        endpoints: [endpoint("seed")],
+      }),
+    );
+    const { service, close } = await startMockServer({
+      seedFile,
+      templates: [{ id: "tpl_option", name: "Option" }],
+      endpoints: [endpoint("option")],
+    });
+    onTestFinished(close);
+    expect(service.endpoints.map(({ url }) => new URL(url).pathname)).toEqual(["/option", "/seed"]);
+    expect(service.templateId).toBe("tpl_option");
+  });
+
+  it("rejects with EADDRINUSE and the port when it is taken", async () => {
+    const { url, close } = await startMockServer();
+    onTestFinished(close);
+    const { port } = new URL(url);
+    await expect(startMockServer({ port: Number(port) })).rejects.toMatchObject({
+      code: "EADDRINUSE",
+      message: expect.stringContaining(`Port ${port} is already in use`),
+    });
+  });
+
   it("reports requests and delivery attempts as data, without queries", async () => {
-    const exchanges: Exchange[] = [];
+    const events: TrafficEvent[] = [];
     const url = await listen(
       (request, response) => void request.resume().on("end", () => response.writeHead(401).end()),
     );
     const server = await startMockServer({
       endpoints: [{ url: `${url}?token=abc`, events: ["card.added"] }],
-      onExchange: (exchange) => void exchanges.push(exchange),
+      onTraffic: (_line, event) => void events.push(event),
     });
     onTestFinished(server.close);
     const { service } = server;
@@ -157,7 +186,7 @@ describe("startMockServer", () => {
     const { id } = (await response.json()) as { id: string };
     service.cards.addToWallet(id, "apple");
     await service.idle();
-    expect(exchanges).toEqual([
+    expect(events).toEqual([
       {
         kind: "request",
         method: "POST",

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startMockServer } from "../../src/adapters/node.ts";
-import type { RequestFaultInput } from "../../src/index.ts";
+import type { FaultInput } from "../../src/index.ts";
 import { signUp, template } from "../shop.ts";
 
 async function openServer() {
@@ -32,7 +32,7 @@ const getCode = (error: unknown) => {
 
 const phase = "after-commit";
 
-describe.each<[RequestFaultInput, unknown]>([
+describe.each<[Extract<FaultInput, { phase: unknown }>, unknown]>([
   [{ phase, kind: "reset" }, ["fetch failed", "ECONNRESET"]],
   [{ phase, kind: "destroy" }, ["fetch failed", "UND_ERR_SOCKET"]],
   [{ phase, kind: "truncate" }, ["terminated", expect.stringMatching(/^UND_ERR_/)]],

@@ -1,28 +1,31 @@
 /** One line per request and delivery attempt of the mock service, for a terminal of 80 columns. */
 import { formatDuration } from "@loyalty-cards/internal/format";
-import type { DeliveryExchange, Exchange, RequestExchange } from "@loyalty-cards/mock-server/node";
+import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { formatTime, style, Text, text } from "../printable.ts";
+
+type RequestTraffic = Extract<TrafficEvent, { kind: "request" }>;
+type DeliveryTraffic = Extract<TrafficEvent, { kind: "delivery" }>;
 
 /** Below the subject of the line. */
 const indentation = " ".repeat(24);
 
 /** `12:31:07  201    12 ms  ← POST /templates/tpl_mock/passes  card_8sT2kq`, `12:31:08  204     3 ms  → balance.changed  evt_0mm…`. */
-export function formatExchange(columns: number, exchange: Exchange, atMs: number): Text {
-  const { status, durationMs } = exchange;
-  const isSuccess = status !== undefined && status < (exchange.kind === "request" ? 400 : 300);
+export function formatTraffic(columns: number, event: TrafficEvent, atMs: number): Text {
+  const { status, durationMs } = event;
+  const isSuccess = status !== undefined && status < (event.kind === "request" ? 400 : 300);
   const columnsBefore = [
     style("dim", formatTime(atMs)),
     style(isSuccess ? "green" : "red", String(status ?? "---")),
     style("dim", `${durationMs} ms`.padStart(7)),
   ];
-  const subject = exchange.kind === "request" ? formatRequest(exchange) : formatDelivery(exchange, columns);
+  const subject = event.kind === "request" ? formatRequest(event) : formatDelivery(event, columns);
   return Text.join([...columnsBefore, subject], "  ");
 }
 
 /** A longer path is another kind of request. */
 const maxPathLength = 100;
 
-function formatRequest({ method, path = "(unreadable address)", fault, cardId }: RequestExchange): Text {
+function formatRequest({ method, path = "(unreadable address)", fault, cardId }: RequestTraffic): Text {
   const parts = [
     `← ${method} ${path.replace(/^\/api\/v1/, "").slice(0, maxPathLength)}`,
     cardId ?? "",
@@ -32,8 +35,8 @@ function formatRequest({ method, path = "(unreadable address)", fault, cardId }:
   return Text.join([first, ...rest.map((part) => style("dim", part))], "  ");
 }
 
-function formatDelivery(exchange: DeliveryExchange, columns: number): Text {
-  const { type, eventId, url, attempt, error, state, nextAttemptInMs } = exchange;
+function formatDelivery(event: DeliveryTraffic, columns: number): Text {
+  const { type, eventId, url, attempt, error, state, nextAttemptInMs } = event;
   const first = text`${style("cyan", "→")} ${style("bold", type)}  ${style("dim", eventId)}`;
   if (state === "delivered") return first;
   const next = nextAttemptInMs === undefined ? "no more" : `next in ${formatDuration(nextAttemptInMs)}`;

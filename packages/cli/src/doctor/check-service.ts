@@ -1,0 +1,84 @@
+/** The checks of `doctor`, in their order. Each one sends only requests that change nothing, and says how to fix what it finds. */
+import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
+import type { Context } from "../command.ts";
+import { exitCodes } from "../command-error.ts";
+import { compareWithService } from "../commands/drift.ts";
+import { describeMismatch, mismatchAdvice } from "../configuration.ts";
+import { checkKeyIsAccepted, checkTemplate } from "./access.ts";
+import { checkAddress, checkKey, checkNamespace } from "./configuration.ts";
+import { checkClock, contactService, getFetchFailure } from "./contact.ts";
+import { type Check, failed, passed, type Result, skipped, toFailure, warning } from "./result.ts";
+
+const names = [
+  "address",
+  "API key",
+  "namespace",
+  "service",
+  "clock",
+  "contract",
+  "key accepted",
+  "template",
+] as const;
+
+/** @param templateId undefined when there is none to check. */
+export async function checkService(context: Context, templateId: string | undefined): Promise<Check[]> {
+  const { timeoutMs } = context;
+  const results: Partial<Record<(typeof names)[number], Result>> = {};
+  /** The remaining checks are skipped for this reason. */
+  const complete = (reason: string) => names.map((name) => ({ name, ...(results[name] ?? skipped(reason)) }));
+
+  const [address, baseUrl] = await checkAddress(context);
+  results.address = address;
+  results.namespace = checkNamespace(context);
+  const mismatch = describeMismatch(context.globals.baseUrl, context.sources);
+  if (mismatch !== undefined) {
+    results["API key"] = { ...failed(mismatch, mismatchAdvice), exitCode: exitCodes.usage };
+    return complete("nothing is sent to an address that the key may not be for");
+  }
+  const [key, apiKey] = checkKey(context);
+  results["API key"] = key;
+  if (baseUrl === undefined) return complete("there is no valid address");
+  const { result, dates } = await contactService(baseUrl, timeoutMs);
+  results.service = result;
+  if (dates === undefined) return complete("the address is not that of a service that responds");
+  results.clock = checkClock(dates);
+  results.contract = await checkContract(baseUrl, timeoutMs);
+  if (apiKey === undefined) return complete("there is no API key");
+  let client: IssuingClient;
+  try {
+    client = await context.createClient({ apiKey });
+  } catch (error) {
+    results["API key"] = toFailure(error); // such as a character that a header cannot contain
+    return complete("there is no valid API key");
+  }
+  const accepted = await toResult(() => checkKeyIsAccepted(client, baseUrl, timeoutMs));
+  results["key accepted"] = accepted;
+  if (accepted.status === "failed") return complete("the API key is not accepted");
+  results.template = await toResult(() => checkTemplate(client, templateId));
+  return complete("");
+}
+
+async function toResult(check: () => Promise<Result>): Promise<Result> {
+  try {
+    return await check();
+  } catch (error) {
+    const code = isIssuingError(error) ? undefined : getFetchFailure(error);
+    return code === undefined
+      ? toFailure(error)
+      : failed(`the service stopped responding (${code})`, "Run doctor again.");
+  }
+}
+
+async function checkContract(baseUrl: string, timeoutMs: number): Promise<Result> {
+  try {
+    const { differences } = await compareWithService(baseUrl, timeoutMs);
+    if (differences.length === 0) return passed("no differences");
+    const breaking = differences.filter(({ severity }) => severity === "breaking").length;
+    if (breaking === 0) return passed(`compatible differences: ${differences.length}`);
+    const fix = "`loyalty-cards drift` prints them with their reasons.";
+    return failed(`breaking differences: ${breaking}`, fix);
+  } catch (error) {
+    const { detail, fix } = toFailure(error);
+    return warning(detail, fix || "Is the path of the address correct?");
+  }
+}

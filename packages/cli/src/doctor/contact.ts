@@ -1,0 +1,146 @@
+/** Whether a service responds at the address, and whether its clock agrees with the one of this machine. */
+import { randomUUID } from "node:crypto";
+import { readBounded } from "@loyalty-cards/internal/bounded-body";
+import { exitCodes } from "../command-error.ts";
+import { failed, passed, type Result, skipped, warning } from "./result.ts";
+
+interface Contact {
+  result: Result;
+  /** The service's clock and ours, in milliseconds; undefined when there was no response. */
+  dates?: { service: number; own: number };
+}
+
+const fixes: Readonly<Record<string, string>> = {
+  ECONNREFUSED:
+    "Is the service running, and is the port correct? `loyalty-cards dev` starts one on this machine.",
+  ENOTFOUND: "Is the name in the address correct?",
+  EAI_AGAIN: "The name could not be looked up: is this machine connected?",
+};
+
+/** Reads the reference, which needs no key (spec 4.6). */
+export async function contactService(baseUrl: string, timeoutMs: number): Promise<Contact> {
+  try {
+    const startedMs = Date.now();
+    const reference = await send(`${baseUrl}/api/docs/json`, timeoutMs);
+    const endedMs = Date.now();
+    // A service may require a login for its reference, or have none.
+    const isSuspect = findOtherServer(reference) !== undefined;
+    const other = isSuspect ? findOtherServer(await readUnknownCard(baseUrl, timeoutMs)) : undefined;
+    if (other !== undefined) return { result: other };
+    const service = Date.parse(reference.headers.get("date") ?? "");
+    // The service writes the date between both times, and drops the milliseconds.
+    const dates = { service: service + 500, own: (startedMs + endedMs) / 2 };
+    return { result: passed(`responds in ${endedMs - startedMs} ms`), dates };
+  } catch (error) {
+    return { result: describeNoResponse(getFetchFailure(error) ?? (error as Error).name, baseUrl) };
+  }
+}
+
+/** Codes of a connection that did not speak HTTP: the port or the scheme is wrong. */
+const wrongProtocol = /^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_/;
+const closedCodes: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
+
+function describeNoResponse(code: string, baseUrl: string): Result {
+  const isHttps = baseUrl.startsWith("https:");
+  if (wrongProtocol.test(code)) {
+    const fix = isHttps
+      ? "Correct the port of the address. A service on this machine, such as that of `loyalty-cards dev`, has an address with http://."
+      : "Correct the port of the address: a program that is not a web server listens there.";
+    const detail = `the port does not speak ${isHttps ? "https" : "http"} (${code})`;
+    return { ...failed(detail, fix), exitCode: exitCodes.usage };
+  }
+  if (closedCodes.includes(code)) {
+    const fix = isHttps
+      ? "Does this port speak https? Otherwise see the log of the service."
+      : "If this port speaks https, write https:// in the address. Otherwise see the log of the service.";
+    return failed(`closes the connection without a response (${code})`, fix);
+  }
+  const fix = /CERT|SELF_SIGNED|UNABLE_TO_|TLS|ALERT/.test(code)
+    ? "Its certificate is not valid for this machine: set NODE_EXTRA_CA_CERTS for a private authority."
+    : (fixes[code] ?? "Do the address, a proxy and the firewall permit the connection?");
+  return failed(`does not respond (${code})`, fix);
+}
+
+/** @returns what shows that another server is at the address; undefined when nothing does. */
+export function findOtherServer({ status, headers, url, hasProblem }: Received): Result | undefined {
+  if (status >= 300 && status < 400) {
+    const { origin } = new URL(url);
+    const location = headers.get("location") ?? "";
+    // Only the origin: the rest can contain a token.
+    const target = URL.canParse(location, url) ? new URL(location, url).origin : "another address";
+    const fix =
+      target === origin
+        ? "Is the path of the address correct, and does no proxy ask for a login? The client follows no redirects."
+        : `If that is your service, set the address to ${target}: the client follows no redirects.`;
+    return failed(`it redirects (${status}) to ${target}`, fix);
+  }
+  if (status !== 404 || hasProblem) return undefined;
+  return failed(
+    "another server responded at this address (404 without problem details)",
+    "Correct the address: it is the one before /api/v1.",
+  ); // spec 7
+}
+
+/** The code of a request of `send` that failed; undefined for another error. */
+export function getFetchFailure(error: unknown): string | undefined {
+  const { name, cause } = error as { name?: string; cause?: { code?: string } };
+  return cause?.code ?? (name === "TimeoutError" ? name : undefined);
+}
+
+/** A response to a request without the key. */
+interface Received {
+  status: number;
+  headers: Headers;
+  url: string;
+  /** Whether the body is problem details (RFC 9457). */
+  hasProblem: boolean;
+}
+
+/** A connection that was closed is tried again: the service may have restarted. */
+const maxAttempts = 3;
+const maxProblemBytes = 65_536;
+
+async function send(url: string, timeoutMs: number, attempt = 1): Promise<Received> {
+  try {
+    const { status, headers, body } = await fetch(url, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const isRead = status === 404 && body !== null;
+    if (!isRead) await body?.cancel();
+    const bytes = isRead ? await readBounded(body, maxProblemBytes) : undefined;
+    return { status, headers, url, hasProblem: isProblem(bytes) };
+  } catch (error) {
+    const isClosed = closedCodes.includes(getFetchFailure(error) ?? "");
+    if (!isClosed || attempt === maxAttempts) throw error;
+    return send(url, timeoutMs, attempt + 1);
+  }
+}
+
+function isProblem(bytes: Uint8Array | undefined): boolean {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes ?? []).toString("utf8"));
+    const members = ["type", "title", "status", "detail"];
+    return typeof value === "object" && value !== null && members.some((name) => name in value);
+  } catch {
+    return false;
+  }
+}
+
+export const readUnknownCard = (baseUrl: string, timeoutMs: number) =>
+  send(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);
+
+/** A receiver rejects deliveries beyond this difference (spec 8); the `Date` header has a resolution of one second. */
+const toleranceSeconds = 300;
+const noticeableSeconds = 30;
+
+export function checkClock({ service, own }: { service: number; own: number }): Result {
+  if (Number.isNaN(service)) return skipped("the service sends no Date header");
+  const seconds = Math.round((own - service) / 1000);
+  if (Math.abs(seconds) <= noticeableSeconds) return passed("agrees with the service");
+  const detail = `this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
+  const fix = "Synchronize the clock of this machine (NTP).";
+  return Math.abs(seconds) < toleranceSeconds
+    ? warning(detail, fix)
+    : failed(detail, `${fix} A receiver here rejects every webhook.`);
+}
