@@ -1,45 +1,18 @@
 /** Builds every entry twice, ESM and CommonJS, with the contract's types inlined. */
-import { defineConfig, type Options } from "tsup";
-import { nodeVersionBanner } from "../../tools/release/node-version-banner.ts";
-import { relativeSourceMaps } from "../../tools/release/relative-source-maps.ts";
+import { defineConfig } from "tsup";
+import { readBuild } from "../../tools/release/build.ts";
 
-const common: Options = {
-  format: ["esm", "cjs"],
-  target: "node20",
-  platform: "neutral",
-  treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
-  sourcemap: true,
-  banner: nodeVersionBanner("@loyalty-cards/webhook-verify"),
-  plugins: [relativeSourceMaps],
-  esbuildOptions(options) {
-    options.sourcesContent = false; // the sources are published beside
+const { entries, options } = readBuild();
+const { doctor, ...receivers } = entries;
+const common = { ...options, platform: "neutral" as const };
+
+export default defineConfig([
+  {
+    ...common,
+    entry: receivers,
+    splitting: true,
+    dts: { entry: entries, resolve: ["@loyalty-cards/openapi"] },
   },
-};
-
-const entries = {
-  index: "src/index.ts",
-  express: "src/adapters/express.ts",
-  fastify: "src/adapters/fastify.ts",
-  next: "src/adapters/next.ts",
-  fetch: "src/adapters/fetch.ts",
-  node: "src/adapters/node.ts",
-  koa: "src/adapters/koa.ts",
-  nest: "src/adapters/nest.ts",
-  lambda: "src/adapters/lambda.ts",
-};
-const doctorEntry = "src/doctor/check-receiver.ts";
-
-const receivers: Options = {
-  ...common,
-  entry: entries,
-  splitting: true,
-  dts: {
-    entry: { ...entries, doctor: doctorEntry },
-    resolve: ["@loyalty-cards/openapi"],
-  },
-};
-
-/** In one file: it shares less with the receivers than they share with each other, and would split what they share in two files. */
-const doctor: Options = { ...common, entry: { doctor: doctorEntry }, splitting: false };
-
-export default defineConfig([receivers, doctor]);
+  // In one file: it shares less with the receivers than they share with each other, and would split what they share in two files.
+  ...(doctor === undefined ? [] : [{ ...common, entry: { doctor }, splitting: false }]),
+]);
