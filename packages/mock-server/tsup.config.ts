@@ -4,8 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Options } from "tsup";
-import { nodeVersionBanner } from "../../tools/release/node-version-banner.ts";
-import { relativeSourceMaps } from "../../tools/release/relative-source-maps.ts";
+import { readBuild, workspacePaths } from "../../tools/release/build.ts";
 import { staticFiles } from "./src/pages/node-static-files.ts";
 
 /** In the sources the pages' files are read from disk; the build contains them, so that it also runs in browsers. */
@@ -22,28 +21,19 @@ const inlineStaticFiles: NonNullable<Options["esbuildPlugins"]>[number] = {
   },
 };
 
+const { entries: entry, options } = readBuild();
+
 const shared: Options = {
-  target: "node20",
+  ...options,
   platform: "node",
   noExternal: ["@loyalty-cards/openapi", "libphonenumber-js", "fflate", "uqr"],
   splitting: true,
-  treeshake: true, // Rollup then writes the CommonJS; tsup's default, Sucrase, rewrites classes and loses their names
-  sourcemap: true,
-  banner: nodeVersionBanner("@loyalty-cards/mock-server"),
-  plugins: [relativeSourceMaps],
   esbuildPlugins: [inlineStaticFiles],
   shims: true, // import.meta.url in CommonJS
-  esbuildOptions(options) {
-    options.alias = { fflate: "fflate/browser" }; // its entry for Node needs modules that browsers lack
-    options.sourcesContent = false; // the sources are published too
+  esbuildOptions(esbuild, context) {
+    options.esbuildOptions?.(esbuild, context);
+    esbuild.alias = { fflate: "fflate/browser" }; // its entry for Node needs modules that browsers lack
   },
-};
-
-const entry = {
-  index: "src/index.ts",
-  msw: "src/adapters/msw.ts",
-  node: "src/adapters/node.ts",
-  doctor: "src/doctor/check-receiver.ts",
 };
 
 /** Copies Swagger UI, compressed, with its licences. As a dependency it would report its installation to a third party. */
@@ -71,6 +61,6 @@ export default defineConfig([
   {
     entry,
     format: ["esm", "cjs"],
-    dts: { only: true, resolve: [/^@loyalty-cards\/openapi/] },
+    dts: { only: true, compilerOptions: { paths: workspacePaths } },
   },
 ]);

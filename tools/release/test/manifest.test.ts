@@ -1,8 +1,8 @@
 /** The package.json of every published package has what npm and bundlers read and publint does not check. */
 import { expect, it } from "vitest";
 import { listPages, readFromRoot } from "../../docs/snippets.ts";
-import { published } from "../../published.ts";
-import { minimumNode } from "../node-version-banner.ts";
+import { hasEntryPoints, published } from "../../published.ts";
+import { minimumNode, toTypesVersions } from "../build.ts";
 
 const repository = "https://github.com/loyalty-cards/loyalty-cards";
 
@@ -41,6 +41,10 @@ it.each(published)("$name has a complete package.json", ({ name, manifest }) => 
     expect.arrayContaining([...code, "docs", "llms.txt", "README.md", "LICENSE", "CHANGELOG.md"]),
   );
   expect(manifest.files?.filter((file) => /[*!]/.test(file))).toEqual([]);
+});
+
+it.each(published.filter(hasEntryPoints))("$name has typesVersions for its exports", ({ manifest }) => {
+  expect(manifest["typesVersions"]).toEqual(toTypesVersions(manifest.exports ?? {}));
 });
 
 it.each(["issuing-client", "webhook-verify", "contract"])("%s has no dependencies", (name) => {

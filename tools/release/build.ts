@@ -1,0 +1,80 @@
+/** What the builds of all packages share: entry points from package.json, the check of the Node.js version, and source maps. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
+import type { Options } from "tsup";
+import root from "../../package.json" with { type: "json" };
+
+/** `20.19`. Every package has it in `engines`, and the pages name it. */
+export const minimumNode = root.engines.node.replace(">=", "");
+
+const [minimumMajor, minimumMinor] = minimumNode.split(".");
+
+/** For tsup's `banner`. In every file, because the files that an ES module imports run before it. Other runtimes pass. */
+const nodeVersionBanner = (name: string) => ({
+  js: `{
+  const { node, bun, deno } = globalThis.process?.versions ?? {};
+  const [major, minor] = node && !bun && !deno ? node.split(".") : [];
+  if (major < ${minimumMajor} || (major == ${minimumMajor} && minor < ${minimumMinor}))
+    throw new Error(\`${name} needs Node.js ${minimumNode} or newer, not \${node}.\`);
+}`,
+});
+
+/** Makes the absolute paths in the source maps of CommonJS relative, so that every machine builds the same files. */
+const relativeSourceMaps: NonNullable<Options["plugins"]>[number] = {
+  name: "relative-source-maps",
+  buildEnd({ writtenFiles }) {
+    for (const { name } of writtenFiles) {
+      if (!name.endsWith(".map")) continue;
+      const map = JSON.parse(readFileSync(name, "utf8")) as { file?: string; sources: string[] };
+      const near = (path: string) =>
+        isAbsolute(path) ? relative(dirname(resolve(name)), path).replaceAll("\\", "/") : path;
+      const file = map.file === undefined ? {} : { file: near(map.file) };
+      writeFileSync(name, JSON.stringify({ ...map, ...file, sources: map.sources.map(near) }));
+    }
+  },
+};
+
+type Exports = Readonly<Record<string, unknown>>;
+
+/** The entry points that `exports` names, such as `{ index: "src/index.ts", otel: "src/otel.ts" }`. */
+export function readEntries(exports: Exports): Record<string, string> {
+  const entries: Record<string, string> = {};
+  for (const [path, target] of Object.entries(exports)) {
+    const source = (target as Record<string, unknown>)["@loyalty-cards/source"];
+    if (typeof source !== "string") continue;
+    entries[path === "." ? "index" : path.slice("./".length)] = source.slice("./".length);
+  }
+  return entries;
+}
+
+/** `typesVersions` of a package with these `exports`: how TypeScript finds the entry points with `moduleResolution: node`. */
+export function toTypesVersions(exports: Exports) {
+  const { index: _, ...others } = readEntries(exports);
+  return { "*": Object.fromEntries(Object.keys(others).map((name) => [name, [`./dist/${name}.d.cts`]])) };
+}
+
+/** For `dts.compilerOptions.paths`: the types of the private workspaces are inlined. */
+export const workspacePaths = {
+  "@loyalty-cards/internal/*": ["../../internal/*.ts"],
+  "@loyalty-cards/openapi": ["../../openapi/generated/schema.ts"],
+  "@loyalty-cards/openapi/*": ["../../openapi/generated/*.ts"],
+};
+
+/** The entry points of the package in the working folder, and tsup's options for every build. */
+export function readBuild(): { entries: Record<string, string>; options: Options } {
+  const { name, exports } = JSON.parse(readFileSync("package.json", "utf8"));
+  return {
+    entries: readEntries(exports),
+    options: {
+      format: ["esm", "cjs"],
+      target: "node20",
+      treeshake: true, // by Rollup, which also makes the CommonJS: tsup's own way, Sucrase, rewrites classes and loses their names
+      sourcemap: true,
+      banner: nodeVersionBanner(name),
+      plugins: [relativeSourceMaps],
+      esbuildOptions(options) {
+        options.sourcesContent = false; // the sources are published beside
+      },
+    },
+  };
+}
