@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { configurationError } from "../../packages/issuing-client/src/errors.ts";
 import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
 import { escapeHtml, toHex, toPrintable } from "../format.ts";
-import { isLoopback, isPrivate } from "../platform.ts";
+import { isLoopback, isPrivate } from "../hostnames.ts";
 import { describeError, formatErrorKind, notify, withSafeMessage } from "../reporting.ts";
 
 const bytes = (length: number, value = 1) => new Uint8Array(length).fill(value);

@@ -1,6 +1,7 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+
 import { describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { parseEvent, parseJobData, toJobData, toJobId } from "./event.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention } from "./options.ts";

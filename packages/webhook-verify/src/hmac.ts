@@ -1,6 +1,7 @@
 /** HMAC-SHA256 over `<t>.<raw body>` (spec 5.6) with node:crypto where it exists, otherwise with WebCrypto. */
+
+import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { toHex } from "@loyalty-cards/internal/format";
-import { getBuiltinModule } from "@loyalty-cards/internal/platform";
 import { toBytes } from "./body.ts";
 import type { SigningKey } from "./secrets.ts";
 import type { SignatureHeader } from "./signature.ts";

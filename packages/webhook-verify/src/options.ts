@@ -1,6 +1,6 @@
 /** The options of a receiver: their defaults and validation. */
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { readClock } from "./clock.ts";
 import type { DedupeStore, Delivery, Inbox } from "./dedupe.ts";
 import type { WebhookEvent } from "./event.ts";

@@ -16,7 +16,10 @@ import { buildSync } from "esbuild";
 export function bundleProgram(source: URL, external: string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), "doctor-"));
   const program = join(folder, "program.mjs");
-  symlinkSync(fileURLToPath(new URL("../../../../node_modules", import.meta.url)), join(folder, "node_modules"));
+  symlinkSync(
+    fileURLToPath(new URL("../../../../node_modules", import.meta.url)),
+    join(folder, "node_modules"),
+  );
   buildSync({
     entryPoints: [fileURLToPath(source)],
     conditions: ["@loyalty-cards/source"],

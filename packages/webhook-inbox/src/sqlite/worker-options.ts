@@ -1,5 +1,5 @@
 /** Options of a worker with their defaults, and the retry backoff. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { validateNumber } from "../options.ts";
 
 /** The pauses between attempts. */

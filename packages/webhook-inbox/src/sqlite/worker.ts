@@ -1,9 +1,10 @@
 /** The worker: leases events that are due, runs the handler for several at once, retries failures, and dead-letters after the last attempt. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { DatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { type GroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
 import { validateNumber } from "../options.ts";
