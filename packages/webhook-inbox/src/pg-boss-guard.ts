@@ -1,9 +1,9 @@
 /** Keeps the process running when PostgreSQL restarts: handles the errors of pg-boss that otherwise end it. */
-import type { PgBossLike } from "./pg-boss-insert.ts";
+import type { PgBoss } from "./pg-boss-insert.ts";
 import type { Report } from "./reports.ts";
 
 /** Node.js ends a process in which nothing listens for the errors of pg-boss, such as a connection that was closed. */
-export function listenForErrors(boss: PgBossLike, report: Report): void {
+export function listenForErrors(boss: PgBoss, report: Report): void {
   if (boss.listenerCount?.("error") !== 0) return;
   boss.on?.("error", (error) => report({ outcome: "unavailable", error }));
 }
@@ -16,7 +16,7 @@ const guardedQueues = new WeakMap<object, Map<string, Report>>();
  * ends the process. Both then report `unavailable` and change no job: it is retried after `expireInSeconds`, as with pg-boss 11
  * and 12, which await them. The worker is private; its `db` is the only way in.
  */
-export async function guardJobEnds(boss: PgBossLike, queue: string, report: Report): Promise<void> {
+export async function guardJobEnds(boss: PgBoss, queue: string, report: Report): Promise<void> {
   const db = boss.getDb();
   const queues = guardedQueues.get(db);
   if (queues !== undefined) {
@@ -43,7 +43,7 @@ export async function guardJobEnds(boss: PgBossLike, queue: string, report: Repo
 }
 
 /** The text of a statement that only pg-boss knows: it passes it to a `db` that does not run it. */
-async function readStatement(end: PgBossLike["complete"], queue: string): Promise<string> {
+async function readStatement(end: PgBoss["complete"], queue: string): Promise<string> {
   let statement = "";
   const db = {
     async executeSql(text: string) {

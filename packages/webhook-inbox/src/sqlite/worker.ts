@@ -147,19 +147,16 @@ export function startWorker(
       return;
     }
     const failure = describe(error);
-    if (attempt >= maxAttempts) {
-      const hasLease = await record(() => store.dead(leased, clock.nowMs(), failure));
-      return report(
-        hasLease ? { outcome: "dead", event, attempt, error } : { outcome: "lease-lost", event, attempt },
-      );
-    }
+    const isLast = attempt >= maxAttempts;
     const retryInMs = retryDelayMs(backoff, attempt, random);
-    const hasLease = await record(() => store.retry(leased, clock.nowMs() + retryInMs, failure));
-    report(
-      hasLease
-        ? { outcome: "failed", event, attempt, error, retryInMs }
-        : { outcome: "lease-lost", event, attempt },
+    const hasLease = await record(() =>
+      isLast
+        ? store.dead(leased, clock.nowMs(), failure)
+        : store.retry(leased, clock.nowMs() + retryInMs, failure),
     );
+    if (!hasLease) report({ outcome: "lease-lost", event, attempt });
+    else if (isLast) report({ outcome: "dead", event, attempt, error });
+    else report({ outcome: "failed", event, attempt, error, retryInMs });
     poll(); // sets the timer for the retry
   }
 
