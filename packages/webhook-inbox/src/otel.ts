@@ -1,15 +1,15 @@
 /** Entry point `/otel`: OpenTelemetry metrics of an inbox. Pass `onOutcome` to the inbox, and the inbox to `observe`. */
-import type { KnownEventType } from "@loyalty-cards/webhook-verify";
+import type { KnownEvent } from "@loyalty-cards/webhook-verify";
 import type { Attributes, Meter } from "@opentelemetry/api";
 import type { InboxOutcome, InspectableInbox } from "./reports.ts";
 
-/** Metrics of an inbox: counted from its outcomes, and observed from its health at each collection. */
-export interface InboxMetrics {
+/** Metrics of an inbox: counted from its outcomes, and observed from its health at each collection. @inline */
+type InboxMetrics = {
   /** For the option `onOutcome` of the inbox and of `inboxHandler`. */
   onOutcome(outcome: InboxOutcome): void;
   /** Observes at each collection how many events wait and how old the oldest is. @returns a function that stops it. */
   observe(inbox: Pick<InspectableInbox, "health">): () => void;
-}
+};
 
 /** Types of the contract; the compiler rejects a missing or unknown one. */
 const knownTypes = {
@@ -19,7 +19,7 @@ const knownTypes = {
   "tier.changed": true,
   "consent.changed": true,
   ping: true,
-} satisfies Record<KnownEventType, true>;
+} satisfies Record<KnownEvent["type"], true>;
 
 /**
  * Creates the instruments. `attributes` are added to every measurement, such as the name of the endpoint.

@@ -10,18 +10,14 @@ export interface ReadLimits {
   expectedBytes?: number;
 }
 
-export type RawBodyErrorReason = "too-large" | "already-consumed" | "unreadable";
-
-/** Thrown when there are no bytes to verify. `fix` says what to change when the program consumed the body. */
+/** Thrown when there are no bytes to verify. */
 export class RawBodyError extends Error {
   override readonly name = "RawBodyError" as const;
-  readonly reason: RawBodyErrorReason;
-  readonly fix: string | undefined;
+  readonly reason: "too-large" | "already-consumed" | "unreadable";
 
-  constructor(reason: RawBodyErrorReason, options: { fix?: string; cause?: unknown } = {}) {
-    super(`The request body is ${reason}.`, { cause: options.cause });
+  constructor(reason: RawBodyError["reason"], options?: ErrorOptions) {
+    super(`The request body is ${reason}.`, options);
     this.reason = reason;
-    this.fix = options.fix;
   }
 }
 
@@ -61,8 +57,8 @@ export function decodeBase64(text: string, maxBytes: number): Uint8Array {
 }
 
 /** Adds a chunk of a body. @throws {RawBodyError} `too-large`, or `already-consumed` for text: the stream has an encoding. */
-export function addChunk(buffer: BoundedBuffer, chunk: unknown, fix: string): void {
-  if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix });
+export function addChunk(buffer: BoundedBuffer, chunk: unknown): void {
+  if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed");
   if (!buffer.add(toBytes(chunk) as Uint8Array)) throw new RawBodyError("too-large");
 }
 
@@ -70,11 +66,10 @@ export function addChunk(buffer: BoundedBuffer, chunk: unknown, fix: string): vo
 export async function collectBody(
   chunks: AsyncIterable<unknown>,
   { maxBodyBytes, expectedBytes }: ReadLimits,
-  fix: string,
 ): Promise<Uint8Array> {
   const buffer = new BoundedBuffer(maxBodyBytes, expectedBytes);
   try {
-    for await (const chunk of chunks) addChunk(buffer, chunk, fix);
+    for await (const chunk of chunks) addChunk(buffer, chunk);
   } catch (cause) {
     throw cause instanceof RawBodyError ? cause : new RawBodyError("unreadable", { cause });
   }
@@ -86,7 +81,7 @@ export type HeadersLike =
   | { get(name: string): string | readonly string[] | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The value of a header, by its lower-case name. A list when the header is repeated and the framework keeps its lines apart. */
+/** The value of a header: a list when the header is repeated and the framework keeps its lines apart. */
 export function getHeader(
   headers: HeadersLike,
   lowerCaseName: string,
@@ -96,12 +91,6 @@ export function getHeader(
   if (Object.hasOwn(record, lowerCaseName)) return record[lowerCaseName];
   const name = Object.keys(record).find((key) => key.toLowerCase() === lowerCaseName);
   return name === undefined ? undefined : record[name];
-}
-
-/** All lines of a header, joined as a proxy would join them. */
-export function getJoinedHeader(headers: HeadersLike, lowerCaseName: string): string | undefined {
-  const value = getHeader(headers, lowerCaseName);
-  return typeof value === "string" ? value : value?.join(", ");
 }
 
 /** The first line of a header. */

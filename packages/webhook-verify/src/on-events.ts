@@ -3,7 +3,7 @@
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
-import type { Delivery } from "./dedupe.ts";
+import type { Delivery } from "./delivery.ts";
 import {
   findUnexpectedData,
   getKnownTypes,

@@ -1,6 +1,6 @@
 /** The responses of the receiver, as tables. A rejection does not say why: the reason is reported to `onOutcome` only. */
 import type { WebhookEvent } from "./event.ts";
-import type { Misconfiguration, Rejection } from "./outcome.ts";
+import type { Misconfiguration, Rejection } from "./reporter.ts";
 
 /** The response to a delivery, for any framework. */
 export interface ReceiverResponse {

@@ -113,12 +113,6 @@ export interface SecretSource {
   reload(): Promise<Keys | undefined>;
 }
 
-export interface SecretSourceOptions {
-  maxAgeMs: number;
-  /** Milliseconds of a monotonic clock. */
-  monotonicNow: () => number;
-}
-
 /** Anyone can cause a mismatch, so mismatches must not cause a call each. */
 const reloadPauseMs = 30_000;
 /** The pause after a failed call, so that not every request repeats it. */
@@ -128,12 +122,14 @@ const loadTimeoutMs = 10_000;
 /** The share of the maximum age after which the secrets are refreshed in the background, so that deliveries rarely wait. */
 const refreshShare = 0.8;
 
-export function createSecretSource(option: SecretOption, options: SecretSourceOptions): SecretSource {
+export function createSecretSource(
+  option: SecretOption,
+  { maxAgeMs, monotonicMs }: { maxAgeMs: number; monotonicMs: () => number },
+): SecretSource {
   if (typeof option !== "function") {
     const keys = toSigningKeys(option);
     return { tryAtStart: () => {}, current: () => keys, reload: async () => undefined };
   }
-  const { maxAgeMs, monotonicNow } = options;
   /** The age counts from the start of the call: the secret may have been replaced while it ran. */
   let loaded: { keys: Keys; startedMs: number } | undefined;
   let pending: { keys: Promise<Keys>; startedMs: number } | undefined;
@@ -148,7 +144,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
       return keys;
     } catch (error) {
       failure = error;
-      failedMs = monotonicNow();
+      failedMs = monotonicMs();
       throw error;
     }
   }
@@ -171,7 +167,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
   async function loadFirst(onFailure: (error: unknown) => void): Promise<void> {
     if (loaded !== undefined || pending !== undefined || failedMs !== Number.NEGATIVE_INFINITY) return;
     try {
-      await load(monotonicNow());
+      await load(monotonicMs());
     } catch (error) {
       failedMs = Number.NEGATIVE_INFINITY; // the first delivery calls the function again
       onFailure(error);
@@ -188,7 +184,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
       }
     },
     current() {
-      const nowMs = monotonicNow();
+      const nowMs = monotonicMs();
       const hasJustFailed = nowMs - failedMs < failurePauseMs;
       const ageMs = loaded === undefined ? Number.POSITIVE_INFINITY : nowMs - loaded.startedMs;
       if (loaded !== undefined && ageMs < maxAgeMs) {
@@ -199,7 +195,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
       return load(nowMs);
     },
     async reload() {
-      const nowMs = monotonicNow();
+      const nowMs = monotonicMs();
       if (!isPending(nowMs)) {
         if (nowMs - reloadedMs < reloadPauseMs) return undefined;
         reloadedMs = nowMs;

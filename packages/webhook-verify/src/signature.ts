@@ -57,11 +57,13 @@ export type VerificationErrorReason =
   | "mismatch"
   | "invalid-payload";
 
-/** Why a delivery does not verify, and by how many seconds for `stale` and `future`. */
+/** Why a delivery does not verify. */
 export interface VerificationFailure {
   reason: VerificationErrorReason;
-  /** The current time minus the signature's, in seconds. */
+  /** For `stale` and `future`: the current time minus the signature's, in seconds. */
   skewSeconds?: number | undefined;
+  /** For `invalid-payload`: what is wrong, without text of the body. */
+  detail?: string;
 }
 
 /** What to check, for error messages and log lines. Contains nothing of the delivery except the age of its signature. */
@@ -82,7 +84,7 @@ export function describeFailure({ reason, skewSeconds = Number.NaN }: Verificati
   }
 }
 
-/** Works across two copies of this package in one program, where `instanceof` does not. */
+/** Recognizes the error also in a program with two copies of this package, where `instanceof` does not. */
 const brand = Symbol.for("@loyalty-cards/webhook-verify/error");
 
 /** Thrown when a delivery does not verify. Respond 401 (400 for `invalid-payload`) without the `reason`, which is for your log. */
@@ -119,14 +121,11 @@ export function isWebhookVerificationError(value: unknown): value is WebhookVeri
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
 }
 
-/** The error without a stack trace: a rejected delivery must not cost more than an accepted one. */
-export function createVerificationError({
-  reason,
-  ...details
-}: VerificationFailure): WebhookVerificationError {
+/** Creates the error without a stack trace: a rejected delivery must not cost more than an accepted one. */
+export function createVerificationError(failure: VerificationFailure): WebhookVerificationError {
   const { stackTraceLimit } = Error;
   Reflect.set(Error, "stackTraceLimit", 0); // does not throw where Error is frozen
-  const error = new WebhookVerificationError(reason, details);
+  const error = new WebhookVerificationError(failure.reason, failure);
   Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   return error;
 }

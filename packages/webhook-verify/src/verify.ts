@@ -14,7 +14,6 @@ import {
   createVerificationError,
   parseSignature,
   type SignatureHeader,
-  type VerificationErrorReason,
   type VerificationFailure,
 } from "./signature.ts";
 
@@ -82,8 +81,8 @@ function parseInput(input: VerifyInput): SignedBody {
   return { header, body, keys, nowMs };
 }
 
-function getEventOrThrow(result: Verified | VerificationErrorReason): WebhookEvent {
-  if (typeof result === "string") throw createVerificationError({ reason: result });
+function getEventOrThrow(result: Verified | VerificationFailure): WebhookEvent {
+  if ("reason" in result) throw createVerificationError(result);
   return result.event;
 }
 
@@ -131,12 +130,12 @@ export interface Verified {
 /** Verifies the signature and parses the event. Synchronous with node:crypto: a promise costs as much as parsing the header. */
 export function checkBody(
   input: SignedBody,
-): Verified | VerificationErrorReason | Promise<Verified | VerificationErrorReason> {
+): Verified | VerificationFailure | Promise<Verified | VerificationFailure> {
   const engine = getNodeEngine();
   return engine === undefined ? checkBodyWithWebCrypto(input) : checkBodySync(engine, input);
 }
 
-function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | VerificationErrorReason {
+function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | VerificationFailure {
   const { header, body, keys, nowMs } = input;
   let matched: SigningKey | undefined;
   // Tries all keys, so that the time does not depend on which one matches.
@@ -144,7 +143,7 @@ function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | Verifi
   return toVerified(input, matched);
 }
 
-export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationErrorReason> {
+export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationFailure> {
   const { header, body, keys, nowMs } = input;
   let matched: SigningKey | undefined;
   for (const key of keys) {
@@ -159,10 +158,11 @@ const isExpired = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAft
 function toVerified(
   { header, body }: SignedBody,
   key: SigningKey | undefined,
-): Verified | VerificationErrorReason {
-  if (key === undefined) return "mismatch";
+): Verified | VerificationFailure {
+  if (key === undefined) return { reason: "mismatch" };
   const event = parseEvent(body);
-  return typeof event === "string" ? "invalid-payload" : { event, key, skewSeconds: header.skewSeconds };
+  if (typeof event === "string") return { reason: "invalid-payload", detail: event };
+  return { event, key, skewSeconds: header.skewSeconds };
 }
 
 /** A body to sign. */

@@ -1,5 +1,5 @@
 /** Example events of every type, and changes of their members from the command line. */
-import type { KnownEvents, KnownEventType } from "@loyalty-cards/webhook-verify";
+import type { KnownEvent } from "@loyalty-cards/webhook-verify";
 import { CommandError } from "../command-error.ts";
 
 export interface ExampleEvent {
@@ -17,11 +17,14 @@ export interface ExampleOptions {
   index: number;
 }
 
-type CreateData<Type extends KnownEventType> = (options: ExampleOptions) => KnownEvents[Type]["data"];
+type KnownType = KnownEvent["type"];
+type CreateData<Type extends KnownType> = (
+  options: ExampleOptions,
+) => Extract<KnownEvent, { type: Type }>["data"];
 
 const customerId = "cus_Yc1uQx";
 
-const createData: { readonly [Type in KnownEventType]: CreateData<Type> } = {
+const createData: { readonly [Type in KnownType]: CreateData<Type> } = {
   "card.added": ({ cardId }) => ({ passId: cardId, customerId, wallet: "apple" }),
   "card.removed": ({ cardId }) => ({ passId: cardId, customerId, wallet: "apple" }),
   "balance.changed": ({ id, cardId, index }) => ({
@@ -38,7 +41,7 @@ const createData: { readonly [Type in KnownEventType]: CreateData<Type> } = {
 
 export const knownTypes = Object.keys(createData);
 
-const isKnown = (type: string): type is KnownEventType => Object.hasOwn(createData, type);
+const isKnown = (type: string): type is KnownType => Object.hasOwn(createData, type);
 
 /** An event as the service sends it. The data of an unknown type is `{}`. */
 export function createExample(type: string, options: ExampleOptions): ExampleEvent {
