@@ -2,15 +2,19 @@
 import { defineConfig } from "tsup";
 import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
 import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
+import manifest from "./package.json" with { type: "json" };
+
+/** The entry points of package.json: `./koa` is built from its source into `dist/koa`. */
+const entry = Object.fromEntries(
+  Object.entries(manifest.exports).flatMap(([path, conditions]) =>
+    typeof conditions === "string"
+      ? []
+      : [[path === "." ? "index" : path.slice(2), conditions["@loyalty-cards/source"]]],
+  ),
+);
 
 export default defineConfig({
-  entry: {
-    index: "src/index.ts",
-    sqlite: "src/sqlite/processed.ts",
-    postgres: "src/postgres/index.ts",
-    otel: "src/otel.ts",
-    status: "src/status/index.ts",
-  },
+  entry,
   format: ["esm", "cjs"],
   target: "node20",
   platform: "node",

@@ -1,9 +1,20 @@
 /** Builds every entry twice, ESM and CommonJS, with the contract's types inlined. */
-import { defineConfig, type Options } from "tsup";
+import { defineConfig } from "tsup";
 import { nodeVersionBanner } from "../../scripts/node-version-banner.ts";
 import { relativeSourceMaps } from "../../scripts/relative-source-maps.ts";
+import manifest from "./package.json" with { type: "json" };
 
-const common: Options = {
+/** The entry points of package.json: `./koa` is built from its source into `dist/koa`. */
+const entry = Object.fromEntries(
+  Object.entries(manifest.exports).flatMap(([path, conditions]) =>
+    typeof conditions === "string"
+      ? []
+      : [[path === "." ? "index" : path.slice(2), conditions["@loyalty-cards/source"]]],
+  ),
+);
+
+export default defineConfig({
+  entry,
   format: ["esm", "cjs"],
   target: "node20",
   platform: "neutral",
@@ -14,26 +25,6 @@ const common: Options = {
   esbuildOptions(options) {
     options.sourcesContent = false; // the sources are published beside
   },
-};
-
-const entries = {
-  index: "src/index.ts",
-  express: "src/adapters/express.ts",
-  fastify: "src/adapters/fastify.ts",
-  next: "src/adapters/next.ts",
-  fetch: "src/adapters/fetch.ts",
-  node: "src/adapters/node.ts",
-  koa: "src/adapters/koa.ts",
-  nest: "src/adapters/nest.ts",
-  lambda: "src/adapters/lambda.ts",
-};
-
-const receivers: Options = {
-  ...common,
-  entry: entries,
   splitting: true,
-  dts: {
-    resolve: ["@loyalty-cards/openapi"],
-  },
-};
-export default defineConfig(receivers);
+  dts: { resolve: ["@loyalty-cards/openapi"] },
+});

@@ -6,7 +6,7 @@ import type { RawBodyError } from "./body.ts";
 import { describeFailure, type VerificationErrorReason, type VerificationFailure } from "./signature.ts";
 
 /** The id and type of an event. */
-interface EventRef {
+export interface EventRef {
   id: string;
   type: string;
 }
