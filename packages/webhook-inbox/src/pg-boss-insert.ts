@@ -37,7 +37,7 @@ export interface InsertSettings {
 /** Inserts the jobs that do not exist. @returns the ids of the inserted ones. */
 export type Insert = (jobs: Job[]) => Promise<string[]>;
 
-/** For pg-boss 11 and 12: their own statement, which knows the settings of the queue. */
+/** Inserts with the statement of pg-boss 11 and 12, which knows the settings of the queue. */
 export function createInsert(boss: PgBoss, settings: InsertSettings): Insert {
   const { queue, retryLimit, retentionSeconds } = settings;
   const query = createPreparedQuery(boss);
@@ -56,7 +56,7 @@ export function createInsert(boss: PgBoss, settings: InsertSettings): Insert {
   };
 }
 
-/** For pg-boss 10. Deletes the events from the archive too: an event that is a job now must not be restored from there. */
+/** Inserts with pg-boss 10. Deletes the events from the archive, so that an event that is a job now is not restored from there. */
 export async function createInsert10(boss: PgBoss, settings: InsertSettings): Promise<Insert> {
   const { queue, schema, retryLimit, retentionSeconds } = settings;
   const expireInSeconds = await readExpiration(boss);
@@ -74,7 +74,7 @@ export async function createInsert10(boss: PgBoss, settings: InsertSettings): Pr
   };
 }
 
-/** The default expiration of pg-boss 10, which only its own insert knows. */
+/** Reads the default expiration of pg-boss 10, which only its own insert knows. */
 async function readExpiration(boss: PgBoss): Promise<unknown> {
   let expireInSeconds: unknown;
   const db = {

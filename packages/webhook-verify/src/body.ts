@@ -1,7 +1,7 @@
 /** Reads the body and the headers of a request: the bytes as they arrived, at most as many as allowed. */
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 
-/** A body as it arrived. */
+/** A body as it arrived. @inline */
 export type RawBody = Uint8Array | ArrayBuffer | string;
 
 export interface ReadLimits {
@@ -23,7 +23,7 @@ export class RawBodyError extends Error {
 
 const encoder = new TextEncoder();
 
-/** The bytes of a string or buffer; undefined for other values, such as a parsed object. Copies strings only. */
+/** Returns the bytes of a string or buffer, or undefined for other values, such as a parsed object. Copies strings only. */
 export function toBytes(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
   if (typeof value === "string") return encoder.encode(value);
@@ -34,8 +34,8 @@ export function toBytes(value: unknown): Uint8Array | undefined {
 }
 
 /**
- * The body as bytes or text, without a copy. Text becomes well-formed, so that the text that is parsed is the one whose UTF-8 is
- * signed: UTF-8 cannot express half of a surrogate pair.
+ * Returns the body as bytes or text, without a copy. Replaces half surrogate pairs in text, which UTF-8 cannot express: so the text
+ * that is parsed is the text whose UTF-8 is signed.
  * @throws {TypeError} for a parsed body: the received bytes cannot be restored from it.
  */
 export function toBody(rawBody: RawBody): Uint8Array | string {
@@ -76,7 +76,7 @@ export async function collectBody(
   return buffer.bytes();
 }
 
-/** Headers in the form of any framework: a `Headers` object, or a record. */
+/** Headers in the form of any framework: a `Headers` object, or a record. @inline */
 export type HeadersLike =
   | { get(name: string): string | readonly string[] | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;

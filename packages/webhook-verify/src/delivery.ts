@@ -52,9 +52,13 @@ export interface Inbox {
   ): Promise<"stored" | "duplicate">;
 }
 
+/** What stores and handles an event before the response. */
 export interface HandlingOptions {
+  /** A durable store; the receiver responds when it has stored the event. */
   inbox?: Inbox;
+  /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
   handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
+  /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
   dedupe?: DedupeStore;
 }
 

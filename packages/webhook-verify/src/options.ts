@@ -2,15 +2,14 @@
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { readClock } from "./clock.ts";
-import type { DedupeStore } from "./dedupe.ts";
-import type { Delivery, Inbox } from "./delivery.ts";
+import type { Delivery, HandlingOptions } from "./delivery.ts";
 import type { WebhookEvent } from "./event.ts";
-import type { ReceiverOutcome } from "./reporter.ts";
+import type { ReporterOptions } from "./reporter.ts";
 import { createSecretSource, type SecretOption } from "./secrets.ts";
 import { parseTolerance } from "./verify.ts";
 
 /** Which secret to trust, and what to do with an event before and after the response. */
-export interface ReceiverOptions {
+export interface ReceiverOptions extends HandlingOptions, ReporterOptions {
   /** The signing secret, several, or a function that loads them; its result is used for `secretMaxAgeSeconds`. */
   secret: SecretOption;
   /**
@@ -26,28 +25,10 @@ export interface ReceiverOptions {
   maxBodyBytes?: number;
   /** The current time in milliseconds, as a number. Default `Date.now`. Validated here and for each delivery. */
   now?: () => number;
-  /** A durable store; the receiver responds when it has stored the event. */
-  inbox?: Inbox;
-  /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
-  handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
   /** Called after the response, and lost when the process dies: use an inbox when that matters. */
   afterResponse?: (event: WebhookEvent, delivery: Delivery) => unknown;
-  /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
-  dedupe?: DedupeStore;
   /** After this many milliseconds the response is 503 and the service delivers again. Default 8 000; the service waits 10 000. */
   timeoutMs?: number;
-  /**
-   * Adds the messages of errors to the log lines about `handler`, `afterResponse`, the inbox and the `secret` function. Default false:
-   * these messages can contain personal data. Messages of this SDK's own errors contain none and are always logged.
-   */
-  logErrorMessages?: boolean;
-  /**
-   * Called with the outcome of every delivery, for metrics. Contains no personal data. Without it, rejected deliveries are logged:
-   * at most one line a minute for each reason, with the number of suppressed lines.
-   */
-  onOutcome?: (outcome: ReceiverOutcome) => void;
-  /** Called with errors of the program, each with its fix. Default `console.error`. */
-  log?: (message: string) => void;
   /** Set by tests only. */
   testing?: {
     clock?: {

@@ -44,7 +44,7 @@ export type Receiver = (request: ReceivedRequest) => Promise<ReceiverResponse>;
 /** The state of one delivery while it is received. */
 interface Reception {
   readonly request: ReceivedRequest;
-  /** By `performance.now()`. */
+  /** When the request arrived, by `performance.now()`. */
   readonly startedMs: number;
   /** What the receiver waits for. It decides the response to a timeout. */
   stage: "body" | "secret" | "handler";
@@ -198,7 +198,7 @@ export function createReceiverOf(
     return respond(reception, response, () => ({ outcome, ...getFacts() }));
   }
 
-  /** Never rejects. Resolves with the response of the work, or after `timeoutMs` with that of the timeout. The work runs on. */
+  /** Never rejects. Resolves with the response of the work, or after `timeoutMs` with that of the timeout. The work continues. */
   function respondInTime(reception: Reception, work: Promise<ReceiverResponse>): Promise<ReceiverResponse> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -246,7 +246,7 @@ export function createReceiverOf(
     }));
   }
 
-  /** For errors that nothing should throw: the service delivers again. */
+  /** Handles an error that nothing should throw: responds 503, so that the service delivers again. */
   function failUnexpectedly(reception: Reception, error: unknown): ReceiverResponse {
     reporter.logUnexpectedError(error, "responded 503, so the service delivers again.");
     return respond(reception, unavailable, () => ({ outcome: "error", error }));

@@ -58,9 +58,19 @@ export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
 /** A rejection, with the figure or the text that a log line adds. */
 export type Rejected = Omit<VerificationFailure, "reason"> & { reason: Rejection };
 
-interface ReporterOptions {
+/** What to report, and where. */
+export interface ReporterOptions {
+  /**
+   * Called with the outcome of every delivery, for metrics. Contains no personal data. Without it, rejected deliveries are logged:
+   * at most one line a minute for each reason, with the number of suppressed lines.
+   */
   onOutcome?: (outcome: ReceiverOutcome) => void;
+  /** Called with errors of the program, each with its fix. Default `console.error`. */
   log?: (message: string) => void;
+  /**
+   * Adds the messages of errors to the log lines about `handler`, `afterResponse`, the inbox and the `secret` function. Default false:
+   * these messages can contain personal data. Messages of this SDK's own errors contain none and are always logged.
+   */
   logErrorMessages?: boolean;
 }
 

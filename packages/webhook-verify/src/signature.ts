@@ -23,29 +23,23 @@ export function parseSignature(
   if (typeof line !== "string" || line.length > maxLength) return malformed;
 
   let timestamp: string | undefined;
-  let signatures: string[] | undefined;
-  let start = 0;
-  let comma: number;
-  do {
-    comma = line.indexOf(",", start);
-    const end = comma < 0 ? line.length : comma;
-    const equals = line.indexOf("=", start);
-    if (equals <= start || equals >= end) return malformed;
-    const name = line.slice(start, equals);
-    const value = line.slice(equals + 1, end);
+  const signatures: string[] = [];
+  for (const [index, part] of line.split(",").entries()) {
+    const pair = index === 0 ? part : part.replace(/^[ \t]+/, "");
+    const equals = pair.indexOf("=");
+    if (equals < 1) return malformed;
+    const name = pair.slice(0, equals);
+    const value = pair.slice(equals + 1);
     if (name === "t") {
       if (timestamp !== undefined || !timestampForm.test(value)) return malformed;
       timestamp = value;
     } else if (name === "v1") {
       // spec 9: the scheme label
-      if (signatures?.length === maxSignatures || !signatureForm.test(value)) return malformed;
-      signatures ??= [];
+      if (signatures.length === maxSignatures || !signatureForm.test(value)) return malformed;
       signatures.push(value);
     }
-    start = end + 1;
-    while (line[start] === " " || line[start] === "\t") start++;
-  } while (comma >= 0);
-  return timestamp === undefined || signatures === undefined ? malformed : { timestamp, signatures };
+  }
+  return timestamp === undefined || signatures.length === 0 ? malformed : { timestamp, signatures };
 }
 
 /** Why a delivery does not verify: the `reason` of {@link WebhookVerificationError}. */

@@ -137,22 +137,18 @@ export function checkBody(
 
 function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | VerificationFailure {
   const { header, body, keys, nowMs } = input;
-  let matched: SigningKey | undefined;
   // Tries all keys, so that the time does not depend on which one matches.
-  for (const key of keys) if (!isExpired(key, nowMs) && engine.verify(key, header, body)) matched ??= key;
-  return toVerified(input, matched);
+  const [key] = keys.filter((each) => !isExpired(each, nowMs) && engine.verify(each, header, body));
+  return toVerified(input, key);
 }
 
 export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationFailure> {
   const { header, body, keys, nowMs } = input;
-  let matched: SigningKey | undefined;
-  for (const key of keys) {
-    if (!isExpired(key, nowMs) && (await verifyWithWebCrypto(key, header, body))) matched ??= key;
-  }
-  return toVerified(input, matched);
+  const matches = keys.map((key) => !isExpired(key, nowMs) && verifyWithWebCrypto(key, header, body));
+  return toVerified(input, keys[(await Promise.all(matches)).indexOf(true)]);
 }
 
-/** False without `notAfter`: the comparison with undefined is. */
+/** Without `notAfter` the comparison with undefined is false. */
 const isExpired = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
 
 function toVerified(

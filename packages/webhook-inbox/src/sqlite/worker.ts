@@ -40,9 +40,9 @@ export interface WorkerContext {
   store: Store;
   commits: GroupCommit;
   report: Report;
-  /** What is stored of the error of a failed attempt. */
+  /** Describes the error of a failed attempt as it is stored. */
   describe: (error: unknown) => string;
-  /** For the reported lag. Every time that is stored or compared is of `clock`. */
+  /** Measures the reported lag. Every time that is stored or compared comes from `clock`. */
   now: () => number;
   clock: DatabaseClock;
   random: () => number;
@@ -53,7 +53,7 @@ const sweepIntervalMs = 3_600_000;
 /** Limits how long one transaction blocks the event loop. */
 const maxDeletedPerSweep = 100;
 
-/** Why a running handler is aborted when its worker stops: the attempt does not count. */
+/** Aborts a running handler when its worker stops. The attempt does not count. */
 const workerStops = new Error("The worker stops.");
 
 export function startWorker(
@@ -174,7 +174,7 @@ export function startWorker(
     if (running.delete(leased)) poll();
   }
 
-  /** Only for running handlers: an event whose result could not be written is due again when its lease ends. */
+  /** Renews the leases of running handlers only: an event whose result could not be written is due again when its lease ends. */
   function renewLeases(): void {
     const renewals = [...running.keys()].map((leased) =>
       commits.commit(() => store.renew(leased, clock.nowMs() + leaseMs)),

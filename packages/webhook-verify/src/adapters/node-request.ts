@@ -60,7 +60,7 @@ export function receiveFrom(
   return receive(new ReceivedNodeRequest(request, parsedBody));
 }
 
-/** A class, because closures and getters for each request took longer than the signature header. */
+/** A class, because closures and getters for each request take longer than parsing the signature header. */
 class ReceivedNodeRequest implements ReceivedRequest {
   readonly headers: HeadersLike = this;
   private readonly request: NodeRequest;
