@@ -45,6 +45,7 @@ interface BullmqQueue {
   readonly client?: Promise<object>;
 }
 
+/** How long events are remembered, the number of attempts, and the time limit for Redis. */
 export interface BullmqInboxOptions extends ReportOptions {
   /** How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters are not deleted. */
   retentionSeconds?: number;
@@ -54,6 +55,7 @@ export interface BullmqInboxOptions extends ReportOptions {
   timeoutMs?: number;
 }
 
+/** An inbox on BullMQ. */
 export interface BullmqInbox extends Inbox, InspectableInbox {}
 
 /**

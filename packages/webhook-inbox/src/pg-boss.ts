@@ -35,6 +35,7 @@ export interface PgBossInboxOptions extends ReportOptions {
   schema?: string;
 }
 
+/** An inbox on pg-boss. */
 export interface PgBossInbox extends Inbox, InspectableInbox {}
 
 /**

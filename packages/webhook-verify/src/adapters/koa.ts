@@ -1,8 +1,15 @@
 /** Receives deliveries in Koa 2 and 3. */
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ReceiverOptions } from "../options.ts";
 import { createReceiverOf } from "../receiver.ts";
-import { afterClose, closeUnread, headersFor, receiveFrom, respondAfterError } from "./node-request.ts";
+import {
+  afterClose,
+  closeUnread,
+  headersFor,
+  type IncomingMessage,
+  receiveFrom,
+  respondAfterError,
+  type ServerResponse,
+} from "./node-request.ts";
 
 /** The parts of Koa's context that a receiver needs. */
 type KoaContext = {

@@ -1,7 +1,6 @@
 /** Receives deliveries in NestJS, on Express and on Fastify. */
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ReceiverOptions } from "../options.ts";
-import { nodeHandler, type ParsedBody } from "./node-request.ts";
+import { type IncomingMessage, nodeHandler, type ParsedBody, type ServerResponse } from "./node-request.ts";
 
 const fix =
   'In main.ts write app.use("/webhooks", nestReceiver({ … })) before app.listen(), where no parser runs before it; ' +

@@ -1,7 +1,6 @@
 /** Receives deliveries in Next.js: as a route of the App Router, or as an API route of the Pages Router. */
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ReceiverOptions } from "../options.ts";
-import { nodeHandler } from "./node-request.ts";
+import { type IncomingMessage, nodeHandler, type ServerResponse } from "./node-request.ts";
 import { runAfter, webHandler } from "./web-request.ts";
 
 /** The options of a receiver, and Next's `after`. */

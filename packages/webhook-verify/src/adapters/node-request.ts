@@ -9,6 +9,8 @@ import type { ReceiverKind, ReceiverOptions } from "../options.ts";
 import { createReceiverOf, type ReceivedRequest, type Receiver } from "../receiver.ts";
 import type { ReceiverResponse } from "../responses.ts";
 
+export type { IncomingMessage, ServerResponse };
+
 export type BodyStream = Readable;
 
 /** Where parsers store what they read. */
@@ -22,8 +24,6 @@ export interface ParsedBody {
 /** A request of a framework, whose body may have been read already. */
 export type NodeRequest = IncomingMessage & ParsedBody;
 
-export type NodeResponse = ServerResponse;
-
 interface HandleOptions {
   /** The framework's own request, where parsers store the body. Default: the Node request. */
   parsedBody?: ParsedBody;
@@ -36,7 +36,7 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
   const { receive, reporter } = createReceiverOf(kind, options);
   const handle = async (
     request: NodeRequest,
-    response: NodeResponse,
+    response: ServerResponse,
     { parsedBody, forwardEvent }: HandleOptions = {},
   ): Promise<void> => {
     const result = await receiveFrom(receive, request, parsedBody);
@@ -93,7 +93,7 @@ class ReceivedNodeRequest implements ReceivedRequest {
 /** Responds, unless a response was sent already or the connection is closed. */
 export function respond(
   request: NodeRequest,
-  response: NodeResponse,
+  response: ServerResponse,
   { status, headers }: ReceiverResponse,
 ): void {
   if (response.headersSent || response.writableEnded) return;
@@ -108,7 +108,7 @@ export function respond(
  * Responds after {@link respond} threw, with `writeHead` alone; if that throws too, closes the connection.
  * @returns what was done, for the log.
  */
-export function respondAfterError(response: NodeResponse, { status, headers }: ReceiverResponse): string {
+export function respondAfterError(response: ServerResponse, { status, headers }: ReceiverResponse): string {
   try {
     if (response.headersSent) return "a response was sent before.";
     response.writeHead(status, headers);
@@ -150,7 +150,7 @@ export function headersFor(
 }
 
 /** Runs the task when the framework has sent the response, or at once when the connection is closed already. */
-export function afterClose(response: NodeResponse, task: ReceiverResponse["afterResponse"]): void {
+export function afterClose(response: ServerResponse, task: ReceiverResponse["afterResponse"]): void {
   if (task === undefined) return;
   if (response.closed || response.destroyed) void task();
   else response.once("close", task);
