@@ -278,7 +278,7 @@ function checkRequest(
   if (method.toUpperCase() !== "POST") return { reason: "method-not-allowed" };
   if (expectedBytes > maxBodyBytes) return { reason: "too-large" };
   // The signature covers the uncompressed bytes, and frameworks differ in whether they decompress.
-  const encodings = [getHeader(headers, "content-encoding") ?? []].flat();
-  if (!/^(identity)?$/i.test(encodings.join(", ").trim())) return { reason: "unsupported-encoding" };
-  return undefined;
+  const encoding = getHeader(headers, "content-encoding") ?? "";
+  const isIdentity = encoding === "" || /^(identity)?$/i.test([encoding].flat().join(", ").trim());
+  return isIdentity ? undefined : { reason: "unsupported-encoding" };
 }

@@ -24,8 +24,7 @@ export function parseSignature(
 
   let timestamp: string | undefined;
   const signatures: string[] = [];
-  for (const [index, part] of line.split(",").entries()) {
-    const pair = index === 0 ? part : part.replace(/^[ \t]+/, "");
+  for (const pair of line.split(/,[ \t]*/)) {
     const equals = pair.indexOf("=");
     if (equals < 1) return malformed;
     const name = pair.slice(0, equals);
