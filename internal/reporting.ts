@@ -36,7 +36,7 @@ export function formatErrorKind(error: unknown): string {
 }
 
 const safeMessage = Symbol.for("@loyalty-cards/safe-message");
-/** The errors of our packages whose messages contain no secret and no personal data, also those of another installed copy. */
+/** Marks of our errors whose messages contain no secret and no personal data, also in another installed copy. */
 const safeBrands = [
   safeMessage,
   Symbol.for("@loyalty-cards/issuing-client/error"),
@@ -91,7 +91,7 @@ function listCauses(error: Error): Error[] {
   return chain;
 }
 
-/** Of errors of the network also what failed, such as `connect`; never the address. */
+/** Adds what failed to network errors, such as `connect`, but never the address. */
 function formatNameAndCode(error: Error): string {
   const { errors } = error as { errors?: unknown }; // of an AggregateError: one for each address of a host name
   const { code, syscall } = {
@@ -120,7 +120,7 @@ const isForeign =
 
 /** The first frame of the application: outside of dependencies and of the runtime. */
 function findFrame({ stack = "", message }: Error): string | undefined {
-  // Only after the message: a message of several lines can look like a stack.
+  // Searches only after the message, because a message of several lines can look like a stack.
   if (!stack.includes(message)) return undefined;
   const frames = stack.slice(stack.indexOf(message) + message.length).slice(0, maxStackLength);
   for (const [, place = ""] of frames.matchAll(framePattern)) {
@@ -129,7 +129,7 @@ function findFrame({ stack = "", message }: Error): string | undefined {
   return undefined;
 }
 
-/** Relative to the working folder, else the file and its folder: the rest of the path is of the machine. */
+/** Returns a path relative to the working folder, else the file and its folder: the rest depends on the machine. */
 function shortenPlace(place: string): string {
   const { process } = globalThis as { process?: { cwd?: () => string } };
   const isUrl = place.startsWith("file://");

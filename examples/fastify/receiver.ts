@@ -11,7 +11,7 @@ import PgBoss from "pg-boss";
 import { currentSecrets } from "./secrets.ts";
 import { prepare } from "./tables.ts";
 
-export interface ReceiverSettings extends Pick<ReceiverOptions, "now" | "monotonicNow" | "onOutcome"> {
+export interface ReceiverSettings extends Pick<ReceiverOptions, "now" | "onOutcome" | "testing"> {
   databaseUrl: string;
   /** The schema of pg-boss and of our own tables. */
   schema?: string;

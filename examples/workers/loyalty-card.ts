@@ -1,6 +1,6 @@
 /** The state of one card: a Durable Object with its own SQLite, where an event has its effect once and in order. */
 import type { DurableObjectState, SqlStorage } from "@cloudflare/workers-types";
-import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { isKnownEvent, type KnownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 
 /** The service delivers duplicates for nine hours, and staff may resend an event later. */
 const rememberMs = 14 * 24 * 3_600_000;
@@ -30,12 +30,16 @@ export class LoyaltyCard {
       const { rowsWritten } = this.#sql.exec("INSERT OR IGNORE INTO events VALUES (?, ?)", event.id, nowMs);
       if (rowsWritten === 0) return "duplicate";
       this.#sql.exec("DELETE FROM events WHERE kept_at < ?", nowMs - rememberMs);
-      if (event.type === "balance.changed") this.#learn(event, "balance", event.data.balance);
-      if (event.type === "tier.changed") this.#learn(event, "tier", event.data.tier ?? null);
-      if (event.type === "consent.changed")
-        this.#learn(event, "wantsNews", event.data.marketingConsent === true);
+      if (isKnownEvent(event)) this.#apply(event); // worker.ts has rejected unexpected data
       return "stored";
     });
+  }
+
+  #apply(event: KnownEvent): void {
+    if (event.type === "balance.changed") this.#learn(event, "balance", event.data.balance);
+    if (event.type === "tier.changed") this.#learn(event, "tier", event.data.tier ?? null);
+    if (event.type === "consent.changed")
+      this.#learn(event, "wantsNews", event.data.marketingConsent === true);
   }
 
   /** Events arrive in any order: only newer ones are applied. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { configurationError } from "../../packages/issuing-client/src/errors.ts";
 import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
 import { escapeHtml, formatDuration, toHex, toPrintable } from "../format.ts";
-import { isLoopback, isPrivate } from "../platform.ts";
+import { isLoopback, isPrivate } from "../hostnames.ts";
 import { describeError, formatErrorKind, notify, withSafeMessage } from "../reporting.ts";
 
 const bytes = (length: number, value = 1) => new Uint8Array(length).fill(value);
@@ -233,6 +233,17 @@ describe("isLoopback and isPrivate", () => {
 });
 
 describe("formats", () => {
+  it.each([
+    [0, "0 s"],
+    [-5, "0 s"],
+    [59_499, "59 s"],
+    [60_000, "1 min"],
+    [3_600_000, "1 h"],
+    [9_000_000, "2.5 h"],
+    [172_800_000, "2 days"],
+  ])("formats %i ms as %s", (ms, text) => {
+    expect(formatDuration(ms)).toBe(text);
+  });
   it("escapes markup and replaces characters that HTML cannot contain", () => {
     expect(escapeHtml(`<a href="x">&'\u0000\ud800é\n`)).toBe(
       "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\ufffd\ufffdé\n",

@@ -239,7 +239,7 @@ async function openBullmq(): Promise<{ open: Open; close(): Promise<void> }> {
     const name = `events-${++queues}`;
     const queue = new Queue(name, { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
     queue.on("error", () => {});
-    const inbox = await bullmqInbox(queue, { attempts: 1, log: () => {} }); // the log is about Redis's settings
+    const inbox = await bullmqInbox(queue, { maxAttempts: 1, log: () => {} }); // the log is about Redis's settings
     const { stored, handle } = createHandler(options);
     const worker = new Worker(name, inboxHandler(handle, { log: options.log }), {
       prefix,

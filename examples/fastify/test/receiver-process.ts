@@ -6,7 +6,7 @@ const { app, close } = await openReceiver({
   databaseUrl: process.env["DATABASE_URL"] ?? "",
   schema: process.env["DATABASE_SCHEMA"] ?? "",
   now: () => Date.now() + offsetMs,
-  monotonicNow: () => performance.now() + offsetMs,
+  testing: { clock: { monotonicMs: () => performance.now() + offsetMs } },
   onOutcome: ({ status, ...outcome }) =>
     process.send?.({ status, secretId: "secretId" in outcome ? outcome.secretId : undefined }),
 });

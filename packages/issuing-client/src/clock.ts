@@ -1,5 +1,5 @@
 /** Clock, time limits and abort signals: how long the client waits, and what ends the wait early. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 
 /** Time as the client sees it. Replace it in tests to control timeouts, deadlines and pauses. */
 export interface Clock {

@@ -1,5 +1,5 @@
 /** Idempotency keys: derived from your user's id, so that a call after a crash returns the same card; and the 24 hours for which the service stores them. */
-import { getBuiltinModule } from "@loyalty-cards/internal/platform";
+import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { configurationError, IssuingError } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */

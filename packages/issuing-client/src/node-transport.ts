@@ -1,6 +1,6 @@
 /** Transport over node:http and node:https, with connections that are kept alive: the default on Node.js. */
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
-import { getBuiltinModule } from "@loyalty-cards/internal/platform";
+import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { configurationError } from "./errors.ts";
 import {
   fetchTransport,

@@ -1,5 +1,5 @@
 /** Options of the client: defaults, environment variables and validation. Refuses to run in a browser. */
-import { isLoopback } from "@loyalty-cards/internal/platform";
+import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
 import type { ClientEvent } from "./call.ts";
 import { type CallLimits, parseLimits } from "./call-options.ts";

@@ -1,8 +1,8 @@
 /** The methods of an outbox on any database. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
 import { notify } from "@loyalty-cards/internal/reporting";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import {
   addBatch,

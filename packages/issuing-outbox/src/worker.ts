@@ -1,5 +1,5 @@
 /** The loop of `work` and `drain`: leases what is due, at the rate that the service bears, until it is stopped or nothing is due. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { sweep } from "./changes.ts";
 import type { OutboxDatabase } from "./database.ts";
 import { getNextDue } from "./inspect.ts";

@@ -1,19 +1,20 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
-import { describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
+
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
-import { parseEvent, parseJobData, toJobData, toJobId } from "./event.ts";
+import { parseJobData, toJobData, toJobId } from "./event.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention } from "./options.ts";
 import {
   createPut,
   createReport,
   type InboxEntry,
-  type InboxHealth,
   type InspectableInbox,
   type ReportOptions,
+  readHealth,
 } from "./reports.ts";
 
-interface BullMqJobLike {
+interface BullmqJob {
   data: unknown;
   timestamp: number;
   attemptsMade: number;
@@ -23,18 +24,18 @@ interface BullMqJobLike {
 }
 
 /** The part of a `Queue` of BullMQ 5 or 6 that the inbox uses. */
-export interface BullMqQueueLike {
+interface BullmqQueue {
   readonly name: string;
   readonly opts: { connection?: unknown; defaultJobOptions?: object };
   add(name: string, data: object, options: object): Promise<unknown>;
-  getJob(id: string): Promise<BullMqJobLike | undefined>;
+  getJob(id: string): Promise<BullmqJob | undefined>;
   getJobs(
     // biome-ignore lint/suspicious/noExplicitAny: BullMQ types the states as a union of its own, which may grow.
     states: any,
     start: number,
     end: number,
     isAscending: boolean,
-  ): Promise<(BullMqJobLike | undefined)[]>;
+  ): Promise<(BullmqJob | undefined)[]>;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   getJobCounts(...states: any[]): Promise<Record<string, number>>;
   waitUntilReady(): Promise<unknown>;
@@ -44,15 +45,17 @@ export interface BullMqQueueLike {
   readonly client?: Promise<object>;
 }
 
+/** How long events are remembered, the number of attempts, and the time limit for Redis. */
 export interface BullmqInboxOptions extends ReportOptions {
   /** How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters are not deleted. */
   retentionSeconds?: number;
-  /** Attempts per event. Default 17, with pauses of 1, 2, 4, … seconds: more than nine hours. */
-  attempts?: number;
+  /** After this many failures the event is a dead letter. Default 17, with pauses of 1, 2, 4, … seconds: more than nine hours. */
+  maxAttempts?: number;
   /** Time limit for Redis, at the start and for each event, in milliseconds. Default 5 000. */
   timeoutMs?: number;
 }
 
+/** An inbox on BullMQ. */
 export interface BullmqInbox extends Inbox, InspectableInbox {}
 
 /**
@@ -74,11 +77,11 @@ export interface BullmqInbox extends Inbox, InspectableInbox {}
  * ```
  */
 export async function bullmqInbox(
-  queue: BullMqQueueLike,
+  queue: BullmqQueue,
   options: BullmqInboxOptions = {},
 ): Promise<BullmqInbox> {
-  const { attempts = 17, timeoutMs = 5_000, log = console.error } = options;
-  validateNumber("attempts", attempts, 1);
+  const { maxAttempts = 17, timeoutMs = 5_000, log = console.error } = options;
+  validateNumber("maxAttempts", maxAttempts, 1);
   validateNumber("timeoutMs", timeoutMs, 1, maxTimerMs);
   const age = validateRetention("retentionSeconds", options.retentionSeconds ?? defaultRetentionSeconds);
   const report = createReport(options);
@@ -89,9 +92,9 @@ export async function bullmqInbox(
     });
   });
   if (warning !== undefined) log(`webhook-inbox: ${warning}`);
-  // Set on each job: these override the defaults of the queue and the worker.
+  // Each job has these options, which override the defaults of the queue and the worker.
   const jobOptions = {
-    attempts,
+    attempts: maxAttempts,
     backoff: { type: "exponential", delay: 1_000, jitter: 0.5 },
     removeOnComplete: { age },
     removeOnFail: false,
@@ -100,7 +103,7 @@ export async function bullmqInbox(
   return {
     put: createPut(report, async (event, { body, receivedAt }) => {
       const jobId = toJobId(event);
-      // For a duplicate `add` returns the job that exists: the delivery whose data was stored is the first.
+      // For a duplicate `add` returns the existing job: only the first delivery finds its own data in it.
       const copy = crypto.randomUUID();
       const data = { ...toJobData(body, receivedAt), copy };
       const job = await withTimeout(
@@ -112,13 +115,7 @@ export async function bullmqInbox(
       if ((job.data as { copy?: string }).copy === copy) return "stored";
       return (await withTimeout(timeoutMs, revive(job, data))) ? "stored" : "duplicate";
     }),
-    async health(): Promise<InboxHealth> {
-      try {
-        return await withTimeout(timeoutMs, readHealth(queue));
-      } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error, options) };
-      }
-    },
+    health: () => readHealth(options, () => withTimeout(timeoutMs, countJobs(queue))),
     async list({ state, limit = 100 } = {}) {
       const states = state === undefined ? (Object.keys(jobStates) as InboxEntry["state"][]) : [state];
       const lists = states.map(async (each) =>
@@ -137,7 +134,7 @@ export async function bullmqInbox(
 }
 
 /** Gives a dead letter all of its attempts again. @returns false when the job is not dead, or another call was faster. */
-async function revive(job: BullMqJobLike, data?: object): Promise<boolean> {
+async function revive(job: BullmqJob, data?: object): Promise<boolean> {
   if ((await job.getState()) !== "failed") return false;
   if (data !== undefined) await job.updateData(data);
   try {
@@ -155,25 +152,23 @@ const jobStates = {
   dead: ["failed"],
 } satisfies Record<InboxEntry["state"], string[]>;
 
-function toEntries(job: BullMqJobLike | undefined, state: InboxEntry["state"]): InboxEntry[] {
+function toEntries(job: BullmqJob | undefined, state: InboxEntry["state"]): InboxEntry[] {
   if (job === undefined) return []; // removed between two queries
-  const { body, receivedAt } = parseJobData(job.data);
-  const { id, type } = parseEvent(body);
-  return [{ id, type, state, receivedAt: new Date(receivedAt), attempts: job.attemptsMade }];
+  const { event, receivedAt } = parseJobData(job.data);
+  return [{ id: event.id, type: event.type, state, receivedAt, attempts: job.attemptsMade }];
 }
 
-async function readHealth(queue: BullMqQueueLike): Promise<InboxHealth> {
+async function countJobs(queue: BullmqQueue) {
   const counts = await queue.getJobCounts(...jobStates.waiting, ...jobStates.dead);
   const waiting = jobStates.waiting.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
   const oldest = await Promise.all(jobStates.waiting.map((state) => queue.getJobs([state], 0, 0, true)));
   const timestamps = oldest.flat().flatMap((job) => job?.timestamp ?? []);
-  const oldestWaitingMs =
-    timestamps.length === 0 ? {} : { oldestWaitingMs: Date.now() - Math.min(...timestamps) };
-  return { isReachable: true, waiting, dead: counts["failed"] ?? 0, ...oldestWaitingMs };
+  const oldestWaitingMs = timestamps.length === 0 ? undefined : Date.now() - Math.min(...timestamps);
+  return { waiting, dead: counts["failed"] ?? 0, oldestWaitingMs };
 }
 
-/** With an offline queue a client keeps what it cannot send, and the receiver cannot respond in time. */
-function checkConnection({ name, opts }: BullMqQueueLike): void {
+/** A client with an offline queue waits for Redis instead of failing, so the receiver could not respond in time. */
+function checkConnection({ name, opts }: BullmqQueue): void {
   const connection = (opts.connection ?? {}) as { options?: object };
   const settings = (connection.options ?? connection) as {
     enableOfflineQueue?: boolean;
@@ -187,7 +182,7 @@ function checkConnection({ name, opts }: BullMqQueueLike): void {
 }
 
 /** @returns a warning. @throws when Redis evicts keys. */
-async function checkRedis(queue: BullMqQueueLike): Promise<string | undefined> {
+async function checkRedis(queue: BullmqQueue): Promise<string | undefined> {
   await queue.waitUntilReady();
   const { client } = (queue.getBackend?.() ?? queue) as { client?: Promise<{ info?(): Promise<string> }> };
   const info = (await (await client)?.info?.()) ?? "";

@@ -19,7 +19,7 @@ export const toBytes = (text: string): Uint8Array => new TextEncoder().encode(te
 
 export const parseEvent = (text: string): WebhookEvent => JSON.parse(text.replace(/^\uFEFF/, ""));
 
-/** What `markProcessed` and `isNewest` read of an event. */
+/** The members of an event that `markProcessed` and `isNewest` read. */
 export interface OrderedEvent {
   id: string;
   /** ISO 8601 in UTC with milliseconds (spec 6.1). */
@@ -37,7 +37,7 @@ export function parseCreatedAt({ id, createdAt }: OrderedEvent): number {
 }
 
 /** The data of an event's job. */
-export interface JobData {
+interface JobData {
   /** The verified body, character for character. */
   body: string;
   /** ISO 8601. */
@@ -48,14 +48,15 @@ export function toJobData(body: Uint8Array, receivedAt: Date): JobData {
   return { body: toText(body), receivedAt: receivedAt.toISOString() };
 }
 
-/** @throws {TypeError} for a job that no inbox added. */
-export function parseJobData(data: unknown): JobData {
+/** The event of a job, with its body and the time of its receipt. @throws {TypeError} for a job that no inbox added. */
+export function parseJobData(data: unknown): { event: WebhookEvent; body: string; receivedAt: Date } {
   const { body, receivedAt } = (data ?? {}) as Partial<JobData>;
-  if (typeof body === "string" && typeof receivedAt === "string") return { body, receivedAt };
-  throw withSafeMessage(new TypeError("This job was not added by an inbox: use a queue for events only."));
+  if (typeof body !== "string" || typeof receivedAt !== "string")
+    throw withSafeMessage(new TypeError("This job was not added by an inbox: use a queue for events only."));
+  return { event: parseEvent(body), body, receivedAt: new Date(receivedAt) };
 }
 
-/** A job id that contains no separator of any queue, and is never a number. */
+/** Returns a job id without a separator of any queue. It is never a number, which BullMQ rejects. */
 export function toJobId({ id }: Pick<WebhookEvent, "id">): string {
   const wellFormed = new TextDecoder().decode(new TextEncoder().encode(id)); // a lone surrogate cannot be encoded
   return `event-${encodeURIComponent(wellFormed)}`;

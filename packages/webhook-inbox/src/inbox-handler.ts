@@ -1,6 +1,6 @@
 /** `inboxHandler`: an event handler as the job handler of pg-boss and BullMQ. */
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { parseEvent, parseJobData, toBytes } from "./event.ts";
+import { parseJobData, toBytes } from "./event.ts";
 import { createReport, type ReportOptions } from "./reports.ts";
 
 /** One attempt at one event, as a queue's worker delivers it. */
@@ -25,7 +25,7 @@ interface QueueJob {
 }
 
 /**
- * A function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least once: call `markProcessed` in the
+ * Creates a function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least once: call `markProcessed` in the
  * transaction of the handler. pg-boss completes or retries a list of jobs as a whole: if one fails, all of them are retried.
  * @example
  * ```ts
@@ -51,11 +51,8 @@ export function inboxHandler(
   const report = createReport(options);
 
   async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {
-    const { body, receivedAt: received } = parseJobData(job.data);
-    const event = parseEvent(body);
-    const ref = { id: event.id, type: event.type };
+    const { event, body, receivedAt } = parseJobData(job.data);
     const attempt = getAttempt(job);
-    const receivedAt = new Date(received);
     const startedMs = performance.now();
     const delivery: QueueDelivery = {
       id: undefined,
@@ -64,20 +61,15 @@ export function inboxHandler(
       signal: job.signal ?? signal ?? new AbortController().signal,
       attempt,
     };
+    const facts = { event: { id: event.id, type: event.type }, attempt: attempt ?? 1 };
     try {
       await handler(event, delivery);
     } catch (error) {
-      report({ outcome: isLastAttempt(job) ? "dead" : "failed", event: ref, attempt: attempt ?? 1, error });
+      report({ outcome: isLastAttempt(job) ? "dead" : "failed", ...facts, error });
       throw error;
     }
     const lagMs = Math.max(0, Date.now() - receivedAt.getTime());
-    report({
-      outcome: "done",
-      event: ref,
-      attempt: attempt ?? 1,
-      durationMs: performance.now() - startedMs,
-      lagMs,
-    });
+    report({ outcome: "done", ...facts, durationMs: performance.now() - startedMs, lagMs });
   }
 
   return async (jobs, ...more) => {

@@ -6,7 +6,7 @@ export function validateNumber(name: string, value: unknown, min = 1, max = Numb
   throw new TypeError(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`);
 }
 
-/** The service's last retry is over by then: 8 h 36 min of pauses and a minute of responses (spec 3.2, 8). */
+/** After this time the service has ended its retries: 8 h 36 min of pauses and a minute of responses (spec 3.2, 8). */
 const retryHorizonSeconds = 8 * 3600 + 37 * 60;
 
 export const defaultRetentionSeconds = 14 * 24 * 3600;

@@ -3,13 +3,13 @@ import { requiredData as knownTypes } from "@loyalty-cards/openapi/events";
 import type { Attributes, Meter } from "@opentelemetry/api";
 import type { InboxOutcome, InspectableInbox } from "./reports.ts";
 
-/** Metrics of an inbox: counted from its outcomes, and observed from its health at each collection. */
-export interface InboxMetrics {
+/** Metrics of an inbox: counted from its outcomes, and observed from its health at each collection. @inline */
+type InboxMetrics = {
   /** For the option `onOutcome` of the inbox and of `inboxHandler`. */
   onOutcome(outcome: InboxOutcome): void;
   /** Observes at each collection how many events wait and how old the oldest is. @returns a function that stops it. */
   observe(inbox: Pick<InspectableInbox, "health">): () => void;
-}
+};
 
 /**
  * Creates the instruments, whose names begin with `webhook_inbox.`: the counters of deliveries `received`, `stored`, `duplicate` and

@@ -40,7 +40,7 @@ export function createArchive(rows: Rows, schema: string, queue: string) {
   const columns =
     "id, name, priority, data, state, retry_limit, retry_count, retry_delay, retry_backoff, start_after, started_on, " +
     "singleton_key, singleton_on, expire_in, created_on, keep_until, dead_letter, policy, output";
-  // Only what was archived since the last call, which an index finds; the ten minutes cover the longest maintenance.
+  // Reads only what was archived since the last call, which an index finds. The ten minutes cover the longest maintenance.
   const statement = `WITH archived AS (
       DELETE FROM ${schema}.archive WHERE name = $1 AND state IN ('failed', 'cancelled')
         AND archived_on > $2::timestamptz - interval '10 minutes' RETURNING ${columns}
@@ -57,7 +57,7 @@ export function createArchive(rows: Rows, schema: string, queue: string) {
   }
   return {
     restore,
-    /** In the background, for an inbox that is neither listed nor replayed. After a failure the next try is an hour later. */
+    /** Restores in the background at most once an hour, for an inbox that is neither listed nor replayed. */
     restoreHourly(): void {
       if (performance.now() - restoredAtMs > restoreIntervalMs) void restore().catch(() => {});
     },

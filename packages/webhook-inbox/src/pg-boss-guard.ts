@@ -1,9 +1,9 @@
 /** Keeps the process running when PostgreSQL restarts: handles the errors of pg-boss that otherwise end it. */
-import type { PgBossLike } from "./pg-boss-insert.ts";
+import type { PgBoss } from "./pg-boss-insert.ts";
 import type { Report } from "./reports.ts";
 
 /** Node.js ends a process in which nothing listens for the errors of pg-boss, such as a connection that was closed. */
-export function listenForErrors(boss: PgBossLike, report: Report): void {
+export function listenForErrors(boss: PgBoss, report: Report): void {
   if (boss.listenerCount?.("error") !== 0) return;
   boss.on?.("error", (error) => report({ outcome: "unavailable", error }));
 }
@@ -12,11 +12,11 @@ export function listenForErrors(boss: PgBossLike, report: Report): void {
 const guardedQueues = new WeakMap<object, Map<string, Report>>();
 
 /**
- * Only for pg-boss 10: its worker does not await the statements that complete and fail jobs, so when one of them is rejected, Node.js
- * ends the process. Both then report `unavailable` and change no job: it is retried after `expireInSeconds`, as with pg-boss 11
- * and 12, which await them. The worker is private; its `db` is the only way in.
+ * The worker of pg-boss 10 does not await the statements that complete and fail jobs, so one that is rejected ends the process. This
+ * replaces `executeSql` of its `db`, so that such a statement reports `unavailable` and changes no job. The job is retried after
+ * `expireInSeconds`, as with pg-boss 11 and 12.
  */
-export async function guardJobEnds(boss: PgBossLike, queue: string, report: Report): Promise<void> {
+export async function guardJobEnds(boss: PgBoss, queue: string, report: Report): Promise<void> {
   const db = boss.getDb();
   const queues = guardedQueues.get(db);
   if (queues !== undefined) {
@@ -42,8 +42,8 @@ export async function guardJobEnds(boss: PgBossLike, queue: string, report: Repo
   };
 }
 
-/** The text of a statement that only pg-boss knows: it passes it to a `db` that does not run it. */
-async function readStatement(end: PgBossLike["complete"], queue: string): Promise<string> {
+/** Reads a statement that only pg-boss knows, from what it passes to a `db` that runs nothing. */
+async function readStatement(end: PgBoss["complete"], queue: string): Promise<string> {
   let statement = "";
   const db = {
     async executeSql(text: string) {

@@ -1,7 +1,7 @@
 /** Inserts events as jobs of pg-boss with one prepared statement. Planning an INSERT takes PostgreSQL longer than running it. */
 
 /** The part of a started `PgBoss` that the inbox uses; versions 10, 11 and 12 have it. */
-export interface PgBossLike {
+export interface PgBoss {
   /** Version 10 takes the jobs, versions 11 and 12 the queue and the jobs. */
   insert(...jobs: never[]): Promise<unknown>;
   complete(...job: never[]): Promise<unknown>;
@@ -37,8 +37,8 @@ export interface InsertSettings {
 /** Inserts the jobs that do not exist. @returns the ids of the inserted ones. */
 export type Insert = (jobs: Job[]) => Promise<string[]>;
 
-/** For pg-boss 11 and 12: their own statement, which knows the settings of the queue. */
-export function createInsert(boss: PgBossLike, settings: InsertSettings): Insert {
+/** Inserts with the statement of pg-boss 11 and 12, which knows the settings of the queue. */
+export function createInsert(boss: PgBoss, settings: InsertSettings): Insert {
   const { queue, retryLimit, retentionSeconds } = settings;
   const query = createPreparedQuery(boss);
   const db = {
@@ -56,8 +56,8 @@ export function createInsert(boss: PgBossLike, settings: InsertSettings): Insert
   };
 }
 
-/** For pg-boss 10. Deletes the events from the archive too: an event that is a job now must not be restored from there. */
-export async function createInsert10(boss: PgBossLike, settings: InsertSettings): Promise<Insert> {
+/** Inserts with pg-boss 10. Deletes the events from the archive, so that an event that is a job now is not restored from there. */
+export async function createInsert10(boss: PgBoss, settings: InsertSettings): Promise<Insert> {
   const { queue, schema, retryLimit, retentionSeconds } = settings;
   const expireInSeconds = await readExpiration(boss);
   const query = createPreparedQuery(boss);
@@ -74,8 +74,8 @@ export async function createInsert10(boss: PgBossLike, settings: InsertSettings)
   };
 }
 
-/** The default expiration of pg-boss 10, which only its own insert knows. */
-async function readExpiration(boss: PgBossLike): Promise<unknown> {
+/** Reads the default expiration of pg-boss 10, which only its own insert knows. */
+async function readExpiration(boss: PgBoss): Promise<unknown> {
   let expireInSeconds: unknown;
   const db = {
     async executeSql(_text: string, values: unknown[]) {
@@ -91,11 +91,11 @@ async function readExpiration(boss: PgBossLike): Promise<unknown> {
  * Prepares each statement once per connection. Where a connection pooler loses prepared statements (PgBouncer before 1.21), it
  * continues without: PostgreSQL rejects such a statement before it runs.
  */
-function createPreparedQuery(boss: PgBossLike): Query {
+function createPreparedQuery(boss: PgBoss): Query {
   const names = new Map<string, string>();
   let isPrepared = true;
   return async (text, values) => {
-    const db = boss.getDb() as ReturnType<PgBossLike["getDb"]> & { pool?: Pool };
+    const db = boss.getDb() as ReturnType<PgBoss["getDb"]> & { pool?: Pool };
     if (isPrepared && typeof db.pool?.query === "function") {
       // A connection rejects two texts of the same name: another version of this package may share it.
       const name = names.get(text) ?? crypto.randomUUID();

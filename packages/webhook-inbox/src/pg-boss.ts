@@ -1,21 +1,21 @@
 /** `pgBossInbox`: a durable inbox on pg-boss 10 (Node 20), 11 (Node 22) or 12 (Node 22.12), for a PostgreSQL that you already run. */
 
 import { createHash } from "node:crypto";
-import { describeError, withSafeMessage } from "@loyalty-cards/internal/reporting";
+import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { createBatching } from "./batching.ts";
-import { parseEvent, parseJobData, toJobData } from "./event.ts";
-import { defaultRetentionSeconds, validateRetention } from "./options.ts";
+import { parseJobData, toJobData } from "./event.ts";
+import { defaultRetentionSeconds, validateNumber, validateRetention } from "./options.ts";
 import { checkArchive, createArchive, type PgBossConfig } from "./pg-boss-archive.ts";
 import { guardJobEnds, listenForErrors } from "./pg-boss-guard.ts";
-import { createInsert, createInsert10, type Job, type PgBossLike } from "./pg-boss-insert.ts";
+import { createInsert, createInsert10, type Job, type PgBoss } from "./pg-boss-insert.ts";
 import {
   createPut,
   createReport,
   type InboxEntry,
-  type InboxHealth,
   type InspectableInbox,
   type ReportOptions,
+  readHealth,
 } from "./reports.ts";
 
 /** The queue, how long events are remembered, and the number of retries. */
@@ -25,18 +25,17 @@ export interface PgBossInboxOptions extends ReportOptions {
   /** How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. With pg-boss 10 dead letters are not deleted. */
   retentionSeconds?: number;
   /**
-   * Retries of a failed event, with pauses of 1, 2, 4, … seconds. Default 16 with pg-boss 10; 20 with pg-boss 11 and 12, where
-   * no pause is longer than an hour. Both last more than eight hours.
+   * After this many failures the event is a dead letter. Default 17 with pg-boss 10; 21 with pg-boss 11 and 12. The pauses are 1, 2,
+   * 4, … seconds, with pg-boss 11 and 12 at most an hour; the attempts last more than eight hours.
    */
-  retryLimit?: number;
-  /**
-   * Only for pg-boss 10 with a custom `db`: its `archiveCompletedAfterSeconds`. Otherwise it is read from pg-boss.
-   */
+  maxAttempts?: number;
+  /** The `archiveCompletedAfterSeconds` of pg-boss 10. Needed only with a custom `db`, which does not expose it. */
   archiveCompletedAfterSeconds?: number;
   /** The schema of pg-boss. Default: the configured one, else `pgboss`. */
   schema?: string;
 }
 
+/** An inbox on pg-boss. */
 export interface PgBossInbox extends Inbox, InspectableInbox {}
 
 /**
@@ -62,7 +61,7 @@ export interface PgBossInbox extends Inbox, InspectableInbox {}
  * export const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", inbox });
  * ```
  */
-export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions): Promise<PgBossInbox> {
+export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<PgBossInbox> {
   const { queue } = options;
   const retentionSeconds = validateRetention(
     "retentionSeconds",
@@ -72,7 +71,8 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
   listenForErrors(boss, report);
   const found = await getQueue(boss, queue);
   const isVersion10 = !("deleteAfterSeconds" in found);
-  const { retryLimit = isVersion10 ? 16 : 20 } = options;
+  const { maxAttempts = isVersion10 ? 17 : 21 } = options;
+  validateNumber("maxAttempts", maxAttempts, 1);
   const schema = getSchema(boss, options);
   const table = `${schema}.job`;
   const rows = async (text: string, values: unknown[]) =>
@@ -89,10 +89,10 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
     await guardJobEnds(boss, queue, report);
   }
 
-  const settings = { queue, schema, retryLimit, retentionSeconds };
+  const settings = { queue, schema, retryLimit: maxAttempts - 1, retentionSeconds };
   const insert = await (isVersion10 ? createInsert10 : createInsert)(boss, settings);
 
-  /** Gives dead letters all of their attempts again, with this data. Of concurrent calls one gets the row. */
+  /** Gives dead letters all of their attempts again, with this data. Of concurrent calls only one updates a row. */
   async function revive(letters: { id: string; data?: object }[]): Promise<Set<unknown>> {
     const revived = await rows(
       `UPDATE ${table} AS job SET state = 'created', retry_count = 0, started_on = NULL, completed_on = NULL, output = NULL,
@@ -104,7 +104,7 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
     return new Set(revived.map(({ id }) => id));
   }
 
-  /** Of the deliveries of one event the first is stored; the others are duplicates. */
+  /** Stores the first delivery of each event; the other deliveries of that event are duplicates. */
   async function store(deliveries: Job[]) {
     const firsts = new Map<string, Job>();
     for (const delivery of deliveries) if (!firsts.has(delivery.id)) firsts.set(delivery.id, delivery);
@@ -137,8 +137,8 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
         new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`),
       );
     }),
-    async health(): Promise<InboxHealth> {
-      try {
+    health: () =>
+      readHealth(options, async () => {
         await archive?.restore();
         const [row = {}] = await rows(
           `SELECT count(*) FILTER (WHERE state < 'completed') AS waiting, count(*) FILTER (WHERE ${isDead}) AS dead,
@@ -146,17 +146,9 @@ export async function pgBossInbox(boss: PgBossLike, options: PgBossInboxOptions)
            FROM ${table} WHERE name = $1`,
           [queue],
         );
-        const oldestWaitingMs = row["oldest"] === null ? {} : { oldestWaitingMs: Number(row["oldest"]) };
-        return {
-          isReachable: true,
-          waiting: Number(row["waiting"]),
-          dead: Number(row["dead"]),
-          ...oldestWaitingMs,
-        };
-      } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error, options) };
-      }
-    },
+        const oldestWaitingMs = row["oldest"] === null ? undefined : Number(row["oldest"]);
+        return { waiting: Number(row["waiting"]), dead: Number(row["dead"]), oldestWaitingMs };
+      }),
     async list({ state, limit = 100 } = {}) {
       await archive?.restore();
       const states = state === undefined ? Object.values(jobStates).flat() : jobStates[state];
@@ -182,14 +174,13 @@ const jobStates = {
 } satisfies Record<InboxEntry["state"], string[]>;
 
 function toEntry(data: unknown, jobState: string, retries: number): InboxEntry {
-  const { body, receivedAt } = parseJobData(data);
-  const { id, type } = parseEvent(body);
+  const { event, receivedAt } = parseJobData(data);
   const [state] = Object.entries(jobStates).find(([, states]) => states.includes(jobState)) ?? ["waiting"];
   const attempts = jobState === "created" ? 0 : retries + 1;
-  return { id, type, state: state as InboxEntry["state"], receivedAt: new Date(receivedAt), attempts };
+  return { id: event.id, type: event.type, state: state as InboxEntry["state"], receivedAt, attempts };
 }
 
-async function getQueue(boss: PgBossLike, queue: string): Promise<object> {
+async function getQueue(boss: PgBoss, queue: string): Promise<object> {
   let found: unknown;
   try {
     found = await boss.getQueue(queue);
@@ -208,11 +199,10 @@ async function getQueue(boss: PgBossLike, queue: string): Promise<object> {
   );
 }
 
-const getConfig = (boss: PgBossLike): PgBossConfig =>
-  (boss.getDb() as { config?: PgBossConfig }).config ?? {};
+const getConfig = (boss: PgBoss): PgBossConfig => (boss.getDb() as { config?: PgBossConfig }).config ?? {};
 
 function getSchema(
-  boss: PgBossLike,
+  boss: PgBoss,
   { schema = getConfig(boss).schema ?? "pgboss" }: PgBossInboxOptions,
 ): string {
   if (/^[a-zA-Z_]\w*$/.test(schema)) return schema;
@@ -222,7 +212,7 @@ function getSchema(
 /** The namespace of our UUIDs (RFC 9562, section 6.6): arbitrary, but it must never change. */
 const namespace = Buffer.from("6f1c1c2e5d0b4a579c391d5f6a0e8b42", "hex");
 
-/** The version 5 UUID of an event id, the same for every duplicate. Synchronous: with WebCrypto it takes as long as the insert. */
+/** The version 5 UUID of an event id: the same for every duplicate. Not with WebCrypto, which takes as long as the insert. */
 export function toUuid({ id }: { id: string }): string {
   const digest = createHash("sha1").update(namespace).update(id, "utf8").digest().subarray(0, 16);
   digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x50, 6);

@@ -80,6 +80,19 @@ export interface InspectableInbox {
   replay(eventId: string): Promise<boolean>;
 }
 
+/** Reads the health of an engine, whose error becomes a health that is not reachable. Never rejects. */
+export async function readHealth(
+  options: ReportOptions,
+  read: () => Promise<{ waiting: number; dead: number; oldestWaitingMs: number | undefined }>,
+): Promise<InboxHealth> {
+  try {
+    const { oldestWaitingMs, ...counts } = await read();
+    return { isReachable: true, ...counts, ...(oldestWaitingMs !== undefined && { oldestWaitingMs }) };
+  } catch (error) {
+    return { isReachable: false, waiting: 0, dead: 0, error: describeError(error, options) };
+  }
+}
+
 export type Report = (outcome: InboxOutcome) => void;
 
 export function createReport(options: ReportOptions): Report {
@@ -95,19 +108,22 @@ export function createReport(options: ReportOptions): Report {
 }
 
 function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | undefined {
+  const describe = (
+    { event, attempt, error }: { event: EventRef; attempt: number; error: unknown },
+    what: string,
+  ) =>
+    `${toPrintable(event.type)} ${toPrintable(event.id)} ${what} ${attempt}: ${describeError(error, options)}`;
   switch (outcome.outcome) {
     case "failed":
-      return `${formatEvent(outcome.event)} failed in attempt ${outcome.attempt}: ${describeError(outcome.error, options)}`;
+      return describe(outcome, "failed in attempt");
     case "dead":
-      return `${formatEvent(outcome.event)} is a dead letter after attempt ${outcome.attempt}: ${describeError(outcome.error, options)}`;
+      return describe(outcome, "is a dead letter after attempt");
     case "unavailable":
       return `the inbox cannot be reached: ${describeError(outcome.error, options)}`;
     default:
       return undefined; // the receiver logs what could not be stored
   }
 }
-
-const formatEvent = ({ id, type }: EventRef) => `${toPrintable(type)} ${toPrintable(id)}`;
 
 /**
  * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal aborts. `store` may ignore
@@ -120,13 +136,13 @@ export function createPut(
   return async (event, raw, options) => {
     const { id, type } = event;
     const startedMs = performance.now();
-    const durationMs = () => performance.now() - startedMs;
+    const facts = () => ({ event: { id, type }, durationMs: performance.now() - startedMs });
     try {
       const outcome = await untilAborted(options.signal, () => store(event, raw, options));
-      report({ outcome, event: { id, type }, durationMs: durationMs() });
+      report({ outcome, ...facts() });
       return outcome;
     } catch (error) {
-      report({ outcome: "not-stored", event: { id, type }, durationMs: durationMs(), error });
+      report({ outcome: "not-stored", ...facts(), error });
       throw error;
     }
   };

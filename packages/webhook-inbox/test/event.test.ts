@@ -25,8 +25,9 @@ it.each([
 it("preserves body and time, and rejects jobs that no inbox added", () => {
   const data = toJobData(new TextEncoder().encode('{"é": 1.0}'), new Date(0));
   expect(parseJobData(JSON.parse(JSON.stringify(data)))).toEqual({
+    event: { é: 1 },
     body: '{"é": 1.0}',
-    receivedAt: "1970-01-01T00:00:00.000Z",
+    receivedAt: new Date(0),
   });
   for (const other of [undefined, null, {}, { body: 1, receivedAt: "" }, "text"])
     expect(() => parseJobData(other)).toThrow("This job was not added by an inbox");

@@ -26,7 +26,7 @@ it("counts the outcomes of an inbox, and observes its health", async () => {
   });
   const stopObserving = metrics.observe(inbox);
   for (const id of ["evt_1", "evt_1", "evt_2", "evt_poison"]) await put(inbox, balanceChanged(id));
-  await put(inbox, { ...balanceChanged("evt_new"), type: "(unknown to this version)" });
+  await put(inbox, { ...balanceChanged("evt_new"), type: "card.renamed" });
   const collected = async () => {
     exporter.reset();
     await reader.forceFlush();

@@ -15,7 +15,7 @@ export function describePgBossInbox(
     const queue = await createQueue();
     const inbox = await pgBossInbox(boss, {
       queue,
-      retryLimit: attempts - 1,
+      maxAttempts: attempts,
       onOutcome,
       ...(retentionSeconds === undefined ? {} : { retentionSeconds }),
     });

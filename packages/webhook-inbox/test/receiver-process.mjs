@@ -78,7 +78,7 @@ const engines = {
     const boss = new PgBoss({ connectionString: databaseUrl, schema, max: 4, ...intervals });
     boss.on("error", () => {});
     await boss.start();
-    const inbox = await pgBossInbox(boss, { queue: "events", retryLimit: 1_000, onOutcome, ...quiet });
+    const inbox = await pgBossInbox(boss, { queue: "events", maxAttempts: 1_000, onOutcome, ...quiet });
     const pool = postgresPool();
     const handler = inboxHandler((event) => effectInPostgres(pool, event), { onOutcome, ...quiet });
     await boss.work("events", { pollingIntervalSeconds: 0.5, batchSize: 50 }, handler);
@@ -87,7 +87,7 @@ const engines = {
   async bullmq() {
     const queue = new Queue("events", { prefix, connection: { url: redisUrl, enableOfflineQueue: false } });
     queue.on("error", () => {}); // the test also kills Redis
-    const inbox = await bullmqInbox(queue, { attempts: 1_000, onOutcome, ...quiet });
+    const inbox = await bullmqInbox(queue, { maxAttempts: 1_000, onOutcome, ...quiet });
     const pool = postgresPool();
     // The job of a killed worker is stalled; by default BullMQ dead-letters a job that stalls twice.
     const settings = { concurrency: 4, lockDuration: 1_000, stalledInterval: 500, maxStalledCount: 1_000 };

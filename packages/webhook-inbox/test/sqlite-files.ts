@@ -2,15 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { onTestFinished } from "vitest";
-import {
-  type OpenSqlite,
-  openLibsql,
-  type SqliteInbox,
-  type SqliteInboxOptions,
-  sqliteInbox,
-} from "../src/index.ts";
+import { openLibsql, type SqliteInbox, type SqliteInboxOptions, sqliteInbox } from "../src/index.ts";
 
 const hasOwn = process.getBuiltinModule?.("node:sqlite") !== undefined;
 

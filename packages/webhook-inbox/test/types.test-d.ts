@@ -3,7 +3,8 @@ import { type Inbox, onEvents, type ReceiverOptions } from "@loyalty-cards/webho
 import type { Processor as Processor6, Queue as Queue6 } from "bullmq";
 import type { Processor as Processor5, Queue as Queue5 } from "bullmq-5";
 import { expectTypeOf, test } from "vitest";
-import type { BullMqQueueLike, inboxHandler, SqliteDatabase, SqliteInbox } from "../src/index.ts";
+import type { bullmqInbox, inboxHandler, SqliteInbox } from "../src/index.ts";
+import type { SqliteDatabase } from "../src/sqlite/processed.ts";
 
 declare const inbox: SqliteInbox;
 
@@ -26,8 +27,8 @@ test("handlers of onEvents get the delivery of the worker", () => {
 });
 
 test("bullmqInbox accepts a Queue of BullMQ 6 and 5, and their workers accept inboxHandler", () => {
-  expectTypeOf<Queue6>().toExtend<BullMqQueueLike>();
-  expectTypeOf<Queue5>().toExtend<BullMqQueueLike>();
+  expectTypeOf<Queue6>().toExtend<Parameters<typeof bullmqInbox>[0]>();
+  expectTypeOf<Queue5>().toExtend<Parameters<typeof bullmqInbox>[0]>();
   expectTypeOf<ReturnType<typeof inboxHandler>>().toExtend<Processor6>();
   expectTypeOf<ReturnType<typeof inboxHandler>>().toExtend<Processor5>();
 });

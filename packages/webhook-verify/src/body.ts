@@ -1,7 +1,7 @@
 /** Reads the body and the headers of a request: the bytes as they arrived, at most as many as allowed. */
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 
-/** A body as it arrived. */
+/** A body as it arrived. @inline */
 export type RawBody = Uint8Array | ArrayBuffer | string;
 
 export interface ReadLimits {
@@ -10,24 +10,20 @@ export interface ReadLimits {
   expectedBytes?: number;
 }
 
-export type RawBodyErrorReason = "too-large" | "already-consumed" | "unreadable";
-
-/** Thrown when there are no bytes to verify. `fix` says what to change when the program consumed the body. */
+/** Thrown when there are no bytes to verify. */
 export class RawBodyError extends Error {
   override readonly name = "RawBodyError" as const;
-  readonly reason: RawBodyErrorReason;
-  readonly fix: string | undefined;
+  readonly reason: "too-large" | "already-consumed" | "unreadable";
 
-  constructor(reason: RawBodyErrorReason, options: { fix?: string; cause?: unknown } = {}) {
-    super(`The request body is ${reason}.`, { cause: options.cause });
+  constructor(reason: RawBodyError["reason"], options?: ErrorOptions) {
+    super(`The request body is ${reason}.`, options);
     this.reason = reason;
-    this.fix = options.fix;
   }
 }
 
 const encoder = new TextEncoder();
 
-/** The bytes of a string or buffer; undefined for other values, such as a parsed object. Copies strings only. */
+/** Returns the bytes of a string or buffer, or undefined for other values, such as a parsed object. Copies strings only. */
 export function toBytes(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
   if (typeof value === "string") return encoder.encode(value);
@@ -38,8 +34,8 @@ export function toBytes(value: unknown): Uint8Array | undefined {
 }
 
 /**
- * The body as bytes or text, without a copy. Text becomes well-formed, so that the text that is parsed is the one whose UTF-8 is
- * signed: UTF-8 cannot express half of a surrogate pair.
+ * Returns the body as bytes or text, without a copy. Replaces half surrogate pairs in text, which UTF-8 cannot express: so the text
+ * that is parsed is the text whose UTF-8 is signed.
  * @throws {TypeError} for a parsed body: the received bytes cannot be restored from it.
  */
 export function toBody(rawBody: RawBody): Uint8Array | string {
@@ -61,8 +57,8 @@ export function decodeBase64(text: string, maxBytes: number): Uint8Array {
 }
 
 /** Adds a chunk of a body. @throws {RawBodyError} `too-large`, or `already-consumed` for text: the stream has an encoding. */
-export function addChunk(buffer: BoundedBuffer, chunk: unknown, fix: string): void {
-  if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed", { fix });
+export function addChunk(buffer: BoundedBuffer, chunk: unknown): void {
+  if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed");
   if (!buffer.add(toBytes(chunk) as Uint8Array)) throw new RawBodyError("too-large");
 }
 
@@ -70,23 +66,22 @@ export function addChunk(buffer: BoundedBuffer, chunk: unknown, fix: string): vo
 export async function collectBody(
   chunks: AsyncIterable<unknown>,
   { maxBodyBytes, expectedBytes }: ReadLimits,
-  fix: string,
 ): Promise<Uint8Array> {
   const buffer = new BoundedBuffer(maxBodyBytes, expectedBytes);
   try {
-    for await (const chunk of chunks) addChunk(buffer, chunk, fix);
+    for await (const chunk of chunks) addChunk(buffer, chunk);
   } catch (cause) {
     throw cause instanceof RawBodyError ? cause : new RawBodyError("unreadable", { cause });
   }
   return buffer.bytes();
 }
 
-/** Headers in the form of any framework: a `Headers` object, or a record. */
+/** Headers in the form of any framework: a `Headers` object, or a record. @inline */
 export type HeadersLike =
   | { get(name: string): string | readonly string[] | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The value of a header, by its lower-case name. A list when the header is repeated and the framework keeps its lines apart. */
+/** The value of a header: a list when the header is repeated and the framework keeps its lines apart. */
 export function getHeader(
   headers: HeadersLike,
   lowerCaseName: string,
@@ -96,12 +91,6 @@ export function getHeader(
   if (Object.hasOwn(record, lowerCaseName)) return record[lowerCaseName];
   const name = Object.keys(record).find((key) => key.toLowerCase() === lowerCaseName);
   return name === undefined ? undefined : record[name];
-}
-
-/** All lines of a header, joined as a proxy would join them. */
-export function getJoinedHeader(headers: HeadersLike, lowerCaseName: string): string | undefined {
-  const value = getHeader(headers, lowerCaseName);
-  return typeof value === "string" ? value : value?.join(", ");
 }
 
 /** The first line of a header. */

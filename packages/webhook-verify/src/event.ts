@@ -1,13 +1,5 @@
 /** The event types of the contract, and the parser of a verified body: the only JSON.parse of a delivery. */
 import { type KnownEvents, requiredData } from "@loyalty-cards/openapi/events";
-import type {
-  BalanceChanged,
-  CardAdded,
-  CardRemoved,
-  ConsentChanged,
-  Ping,
-  TierChanged,
-} from "@loyalty-cards/openapi/types";
 
 /*
  * The types of the events and the table of the members that a handler needs are generated from openapi.yaml. What a handler needs is
@@ -32,15 +24,12 @@ export type {
 export interface UnknownEvent {
   /** The same in every delivery of the event. Use it for deduplication (spec 6.1). */
   id: string;
-  /**
-   * Any string at run time; read it as `String(event.type)`. Its type is this literal, because `string` would overlap with the
-   * known types, and a comparison of `type` could not narrow the union.
-   */
-  type: "(unknown to this version)";
+  /** The event type: any string, also one of the known types when `data` has another shape. */
+  type: string;
   /** When it happened, as the service sent it. */
   createdAt: string;
   /** What the service sent. */
-  data?: unknown;
+  data: unknown;
 }
 
 /** The types of the known events. */
@@ -49,17 +38,10 @@ export type KnownEventType = keyof KnownEvents;
 export type KnownEvent = KnownEvents[KnownEventType];
 
 /**
- * Any event, discriminated by `type`. The service may send `data` that differs from the declared type: check {@link isKnownEvent}
- * before you read it, or use `onEvents`, which does.
+ * Any event. Call {@link isKnownEvent} before you compare `type` and read `data`, or use `onEvents`, which does: the service may send
+ * new types, and `data` of another shape.
  */
-export type WebhookEvent =
-  | CardAdded
-  | CardRemoved
-  | BalanceChanged
-  | TierChanged
-  | ConsentChanged
-  | Ping
-  | UnknownEvent;
+export type WebhookEvent = KnownEvent | UnknownEvent;
 
 type Members = Record<string, unknown>;
 

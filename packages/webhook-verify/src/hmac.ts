@@ -1,6 +1,7 @@
 /** HMAC-SHA256 over `<t>.<raw body>` (spec 5.6) with node:crypto where it exists, otherwise with WebCrypto. */
+
+import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { toHex } from "@loyalty-cards/internal/format";
-import { getBuiltinModule } from "@loyalty-cards/internal/platform";
 import { toBytes } from "./body.ts";
 import type { SigningKey } from "./secrets.ts";
 import type { SignatureHeader } from "./signature.ts";
@@ -29,7 +30,7 @@ interface NodeBuffer {
 
 let nodeEngine: HmacEngine | undefined;
 
-/** Undefined in runtimes without node:crypto. Created on first use, because loading node:crypto takes milliseconds. */
+/** Returns undefined in runtimes without node:crypto. Loads it on first use, because that takes milliseconds. */
 export function getNodeEngine(): HmacEngine | undefined {
   nodeEngine ??= createNodeEngine(getBuiltinModule("node:crypto") as NodeCrypto | undefined);
   return nodeEngine;
@@ -84,7 +85,7 @@ export async function signWithWebCrypto(
   return toHex(signature);
 }
 
-/** As {@link HmacEngine.verify}; the runtime compares in constant time. */
+/** Does what {@link HmacEngine.verify} does. The runtime compares in constant time. */
 export async function verifyWithWebCrypto(
   key: SigningKey,
   { timestamp, signatures }: SignatureHeader,

@@ -1,14 +1,8 @@
 /** Verifies, receives and signs webhooks. Each framework has its own entry point. */
 
-export type { HeadersLike, RawBody } from "./body.ts";
 // Receiving
-export {
-  type DedupeStore,
-  type Delivery,
-  type Inbox,
-  type MemoryDedupeOptions,
-  memoryDedupe,
-} from "./dedupe.ts";
+export { type DedupeStore, memoryDedupe } from "./dedupe.ts";
+export type { Delivery, Inbox } from "./delivery.ts";
 // Events
 export {
   type BalanceChanged,
@@ -17,26 +11,18 @@ export {
   type ConsentChanged,
   isKnownEvent,
   type KnownEvent,
-  type KnownEvents,
-  type KnownEventType,
   type Ping,
   type TierChanged,
   type UnknownEvent,
   type WalletChange,
   type WebhookEvent,
 } from "./event.ts";
-export {
-  type EventHandlers,
-  type HandlersOfEveryEvent,
-  type HandlersWithOtherTypes,
-  type OnEventsOptions,
-  onEvents,
-} from "./on-events.ts";
+export { type EventHandlers, onEvents } from "./on-events.ts";
 export type { ReceiverOptions } from "./options.ts";
-export type { ReceiverOutcome } from "./outcome.ts";
 export { createReceiver, type ReceivedRequest, type Receiver } from "./receiver.ts";
+export type { ReceiverOutcome } from "./reporter.ts";
 export type { ReceiverResponse } from "./responses.ts";
-export type { Secret, SecretOption } from "./secrets.ts";
+export type { Secret } from "./secrets.ts";
 // Verifying and signing
 export {
   isWebhookVerificationError,

@@ -3,7 +3,7 @@
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { notify, withSafeMessage } from "@loyalty-cards/internal/reporting";
-import type { Delivery } from "./dedupe.ts";
+import type { Delivery } from "./delivery.ts";
 import {
   findUnexpectedData,
   getKnownTypes,
@@ -13,7 +13,7 @@ import {
   type WebhookEvent,
 } from "./event.ts";
 
-/** Its result is awaited and ignored. */
+/** The result of a handler is awaited and ignored. */
 type Handler<Event, Arrival> = (event: Event, delivery: Arrival) => unknown;
 type Handlers<Arrival> = { [Type in keyof KnownEvents]: Handler<KnownEvents[Type], Arrival> };
 
@@ -27,13 +27,13 @@ interface CommonHandlers<Arrival> {
   otherTypes?: Handler<WebhookEvent, Arrival>;
 }
 
-/** A handler for each event type. */
-export interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
+/** A handler for each event type. @inline */
+interface HandlersOfEveryEvent<Arrival extends Delivery = Delivery>
   extends Handlers<Arrival>,
     CommonHandlers<Arrival> {}
 
-/** Handlers for some event types, and `otherTypes` for the rest. */
-export interface HandlersWithOtherTypes<Arrival extends Delivery = Delivery>
+/** Handlers for some event types, and `otherTypes` for the rest. @inline */
+interface HandlersWithOtherTypes<Arrival extends Delivery = Delivery>
   extends Partial<Handlers<Arrival>>,
     CommonHandlers<Arrival> {
   /** Called for the types without a handler of their own, newer ones included. */
@@ -48,18 +48,12 @@ export type EventHandlers<Arrival extends Delivery = Delivery> =
   // In this order, the compiler error for a missing handler names the event type.
   HandlersWithOtherTypes<Arrival> | HandlersOfEveryEvent<Arrival>;
 
-/** Where to log. */
-export interface OnEventsOptions {
-  /** Called with one line for each type without a handler of its own. Default `console.error`. */
-  log?: (message: string) => void;
-}
-
-/** Types are logged once each; the service could send any number of new ones. */
+/** Each type is logged once, up to this number of types: the service could send any number of new ones. */
 const maxLoggedTypes = 100;
 
 /**
- * Creates one function from handlers by event type, for `handler`, `afterResponse` or the worker of an inbox. Uses the type in the
- * signed body. The second argument is passed to the handler unchanged.
+ * Creates one function from handlers by event type, for `handler`, `afterResponse` or the worker of an inbox. It uses the type in the
+ * signed body, and passes its second argument to the handler unchanged.
  *
  * The handler of a type is called when `data` has what it needs: the members that are not optional in its type. Otherwise
  * `unexpectedData` is called, and without it the function rejects, so that no event of a handled type is lost. A type without a
@@ -78,7 +72,12 @@ const maxLoggedTypes = 100;
  */
 export function onEvents<Arrival extends Delivery = Delivery>(
   handlers: EventHandlers<Arrival>,
-  { log = console.error }: OnEventsOptions = {},
+  {
+    log = console.error,
+  }: {
+    /** Called with one line for each type without a handler of its own. Default `console.error`. */
+    log?: (message: string) => void;
+  } = {},
 ): (event: WebhookEvent, delivery: Arrival) => Promise<void> {
   requireHandlers(handlers);
   const loggedTypes = new Set<string>();

@@ -1,15 +1,15 @@
 /** The options of a receiver: their defaults and validation. */
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { readClock } from "./clock.ts";
-import type { DedupeStore, Delivery, Inbox } from "./dedupe.ts";
+import type { Delivery, HandlingOptions } from "./delivery.ts";
 import type { WebhookEvent } from "./event.ts";
-import type { ReceiverOutcome } from "./outcome.ts";
+import type { ReporterOptions } from "./reporter.ts";
 import { createSecretSource, type SecretOption } from "./secrets.ts";
 import { parseTolerance } from "./verify.ts";
 
 /** Which secret to trust, and what to do with an event before and after the response. */
-export interface ReceiverOptions {
+export interface ReceiverOptions extends HandlingOptions, ReporterOptions {
   /**
    * The signing secret, several, or a function that loads them; its result is used for `secretMaxAgeSeconds`. The function is also
    * called once, in the background, when the receiver is created, so that the log says what is wrong before the first delivery. It is
@@ -17,10 +17,10 @@ export interface ReceiverOptions {
    */
   secret: SecretOption;
   /**
-   * How long the result of a `secret` function is used, in seconds. Default 300. Then the function is called again before anything
-   * is verified, so that a replaced or leaked secret stops working in every process, even in one without deliveries. When the
-   * function fails then, the response is 500 and the service delivers again. After four fifths of the time the function is called in
-   * the background, so that deliveries rarely wait for it.
+   * How long the receiver uses the result of a `secret` function, in seconds. Default 300. After that it calls the function again
+   * before it verifies a delivery, so that a replaced or leaked secret stops working in every process. If this call fails, the
+   * response is 500 and the service delivers again. After four fifths of the time the receiver calls the function in the background,
+   * so that deliveries rarely wait for it.
    */
   secretMaxAgeSeconds?: number;
   /** How far `t` may differ from the current time, in either direction, in seconds. Default 300. */
@@ -29,42 +29,32 @@ export interface ReceiverOptions {
   maxBodyBytes?: number;
   /** The current time in milliseconds, as a number. Default `Date.now`. Validated here and for each delivery. */
   now?: () => number;
-  /**
-   * Milliseconds of a monotonic clock, for the age of loaded secrets, the pauses between calls of the `secret` function and between
-   * log lines. Default `performance.now`. Tests pass their own.
-   */
-  monotonicNow?: () => number;
-  /** A durable store; the receiver responds when it has stored the event. */
-  inbox?: Inbox;
-  /** Called and awaited before the response; its result is ignored. When it rejects, the response is 503 and the service delivers again. */
-  handler?: (event: WebhookEvent, delivery: Delivery) => unknown;
   /** Called after the response, and lost when the process dies: use an inbox when that matters. */
   afterResponse?: (event: WebhookEvent, delivery: Delivery) => unknown;
-  /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
-  dedupe?: DedupeStore;
   /** After this many milliseconds the response is 503 and the service delivers again. Default 8 000; the service waits 10 000. */
   timeoutMs?: number;
-  /**
-   * Adds the messages of errors to the log lines about `handler`, `afterResponse`, the inbox and the `secret` function. Default false:
-   * these messages can contain personal data. Messages of this SDK's own errors contain none and are always logged.
-   */
-  logErrorMessages?: boolean;
-  /**
-   * Called with the outcome of every delivery, for metrics. Contains no personal data. Without it, rejected deliveries are logged:
-   * at most one line a minute for each reason, with the number of suppressed lines.
-   */
-  onOutcome?: (outcome: ReceiverOutcome) => void;
-  /** Called with errors of the program, each with its fix. Default `console.error`. */
-  log?: (message: string) => void;
+  /** Set by tests only. */
+  testing?: {
+    clock?: {
+      /**
+       * Milliseconds since an arbitrary moment, for the age of loaded secrets, and for the pauses between calls of the `secret`
+       * function and between log lines. Default `performance.now`.
+       */
+      monotonicMs(): number;
+    };
+  };
 }
 
-/** The function that creates a receiver, for messages, and what its options have beside those of every receiver. */
+/** What an adapter tells the receiver: its name for messages, and what differs in its framework. */
 export interface ReceiverKind {
   name: string;
+  /** For the log: what to change when something else has read the body. */
+  fix?: string;
+  /** The options of the adapter itself. */
   ownOptions?: readonly string[];
-  /** The caller of the function can handle the event itself, so no handler is needed. */
+  /** The caller of the receiver can handle the event, so no handler is needed. */
   returnsEvent?: true;
-  /** Default true. False where nothing may run between deliveries: a `secret` function is called with the first one. */
+  /** Default true. False where nothing may run between deliveries: the first delivery calls a `secret` function. */
   triesSecretAtStart?: boolean;
 }
 
@@ -74,7 +64,6 @@ const optionTypes = {
   toleranceSeconds: "",
   maxBodyBytes: "",
   now: "function",
-  monotonicNow: "function",
   inbox: "",
   handler: "function",
   afterResponse: "function",
@@ -83,6 +72,7 @@ const optionTypes = {
   logErrorMessages: "",
   onOutcome: "function",
   log: "function",
+  testing: "",
 } satisfies Record<keyof ReceiverOptions, "function" | "">;
 
 /** Validates the options and applies the defaults. */
@@ -91,26 +81,36 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
     throw new TypeError(`${kind.name} needs options: { secret, handler }.`);
   requireKnownOptions(kind.name, options, [...Object.keys(optionTypes), ...(kind.ownOptions ?? [])]);
   requireFunctions(options);
-  const { now = Date.now, maxBodyBytes = 1024 * 1024, timeoutMs = 8_000 } = options;
-  const { secretMaxAgeSeconds = 300, monotonicNow = () => performance.now() } = options;
+  const {
+    now = Date.now,
+    maxBodyBytes = 1024 * 1024,
+    timeoutMs = 8_000,
+    secretMaxAgeSeconds = 300,
+  } = options;
   const toleranceSeconds = parseTolerance(options.toleranceSeconds);
   requireLimit("maxBodyBytes", maxBodyBytes);
   requireLimit("timeoutMs", timeoutMs, maxTimerMs);
   requireLimit("secretMaxAgeSeconds", secretMaxAgeSeconds);
-  readClock("monotonicNow", monotonicNow);
+  const clock = options.testing?.clock;
+  const monotonicMs =
+    clock === undefined
+      ? () => performance.now()
+      : () => readClock("testing.clock.monotonicMs", () => clock.monotonicMs());
   const secretSource = createSecretSource(options.secret, {
     maxAgeMs: secretMaxAgeSeconds * 1000,
-    monotonicNow: () => readClock("monotonicNow", monotonicNow),
+    monotonicMs,
   });
-  readClock("now", now); // reports an invalid clock here, not with the first delivery
+  // These two report an invalid clock here, not with the first delivery.
+  monotonicMs();
+  readClock("now", now);
   requireHandler(options, kind);
-  return { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource };
+  return { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource, monotonicMs };
 }
 
 function requireFunctions(options: ReceiverOptions): void {
   for (const [name, value] of Object.entries(options)) {
-    const type: string = optionTypes[name as keyof ReceiverOptions] ?? "";
-    if (type === "" || typeof value === type || (value === undefined && !lostWithout.includes(name)))
+    const isFunction = optionTypes[name as keyof ReceiverOptions] === "function";
+    if (!isFunction || typeof value === "function" || (value === undefined && !lostWithout.includes(name)))
       continue;
     throw new TypeError(
       `${name} must be a function; it is ${value === null ? "null" : typeof value}. Omit it, or check where it comes from.`,
@@ -118,36 +118,40 @@ function requireFunctions(options: ReceiverOptions): void {
   }
 }
 
-/** Undefined is an import or a property that does not exist; the events would be lost. */
+/** Here undefined is an error: it is an import or a property that does not exist, and the events would be lost. */
 const lostWithout = ["handler", "afterResponse"];
 
-/** Whether something handles the events: otherwise they are lost after the response. */
+/** Whether an option handles the events. Without one they would be lost after the response. */
 export const hasHandler = ({ handler, afterResponse, inbox }: ReceiverOptions): boolean =>
   (handler ?? afterResponse ?? inbox) !== undefined;
 
 function requireHandler(options: ReceiverOptions, { name, returnsEvent }: ReceiverKind): void {
-  const { inbox, dedupe } = options;
-  if ("inbox" in options && typeof inbox?.put !== "function")
-    throw new TypeError("inbox must have a method put. Omit it, or check where it comes from.");
-  if (
-    "dedupe" in options &&
-    !(["begin", "complete", "abandon"] as const).every((method) => typeof dedupe?.[method] === "function")
-  ) {
-    throw new TypeError(
-      "dedupe must have the methods begin, complete and abandon, as memoryDedupe() has. Omit it, or check where it comes from.",
-    );
-  }
+  requireMethods(options, "inbox", ["put"], "a method put");
+  const methods = "the methods claim, complete and release, as memoryDedupe() has";
+  requireMethods(options, "dedupe", ["claim", "complete", "release"], methods);
   if (hasHandler(options)) return;
   if (returnsEvent === undefined) {
     throw new TypeError(
       `${name} has nothing that handles the events, so they would be lost: pass handler, afterResponse or inbox, such as { secret, handler: onEvents({ … }) }.`,
     );
   }
-  if (dedupe !== undefined) {
+  if (options.dedupe !== undefined) {
     throw new TypeError(
       "dedupe needs handler, afterResponse or inbox: the receiver cannot know whether the code after it succeeds.",
     );
   }
+}
+
+function requireMethods(
+  options: ReceiverOptions,
+  name: "inbox" | "dedupe",
+  methods: readonly string[],
+  description: string,
+): void {
+  if (!(name in options)) return;
+  const value = (options[name] ?? {}) as Record<string, unknown>;
+  if (methods.every((method) => typeof value[method] === "function")) return;
+  throw new TypeError(`${name} must have ${description}. Omit it, or check where it comes from.`);
 }
 
 function requireLimit(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {

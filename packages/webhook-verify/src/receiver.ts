@@ -2,7 +2,6 @@
 import {
   getFirstHeader,
   getHeader,
-  getJoinedHeader,
   type HeadersLike,
   type RawBody,
   RawBodyError,
@@ -10,16 +9,17 @@ import {
   toBytes,
 } from "./body.ts";
 import { isTimeMs } from "./clock.ts";
-import { type HandlingResult, handleOnce, VerifiedDelivery } from "./dedupe.ts";
-import { findUnexpectedData, parseEvent } from "./event.ts";
+import { type HandlingResult, handleOnce, VerifiedDelivery } from "./delivery.ts";
+import { findUnexpectedData, type WebhookEvent } from "./event.ts";
 import { parseOptions, type ReceiverKind, type ReceiverOptions } from "./options.ts";
 import {
   createReporter,
   type Misconfiguration,
   type Outcome,
-  type Rejection,
+  type Rejected,
+  type Reporter,
   type VerifiedFacts,
-} from "./outcome.ts";
+} from "./reporter.ts";
 import {
   misconfigurationResponses,
   type ReceiverResponse,
@@ -27,6 +27,7 @@ import {
   unavailable,
 } from "./responses.ts";
 import { describeSecretFailure } from "./secrets.ts";
+import type { VerificationFailure } from "./signature.ts";
 import { checkBody, checkHeader, type FreshHeader, type Verified } from "./verify.ts";
 
 /** The parts of a request that a receiver needs. */
@@ -40,15 +41,13 @@ export interface ReceivedRequest {
 /** Takes a delivery and returns the response. Never throws or rejects: an error becomes a response and a log line. */
 export type Receiver = (request: ReceivedRequest) => Promise<ReceiverResponse>;
 
-/** What the receiver waits for. It decides the response to a timeout. */
-type Stage = "body" | "secret" | "handler";
-
 /** The state of one delivery while it is received. */
 interface Reception {
   readonly request: ReceivedRequest;
-  /** By `performance.now()`. */
+  /** When the request arrived, by `performance.now()`. */
   readonly startedMs: number;
-  stage: Stage;
+  /** What the receiver waits for. It decides the response to a timeout. */
+  stage: "body" | "secret" | "handler";
   /** The response was sent before the work ended; nothing is reported after it. */
   hasTimedOut: boolean;
   /** Set in the stage `handler`. */
@@ -77,14 +76,18 @@ interface Reception {
  * ```
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  return createReceiverOf({ name: "createReceiver", returnsEvent: true }, options);
+  return createReceiverOf({ name: "createReceiver", returnsEvent: true }, options).receive;
 }
 
-/** {@link createReceiver} for an adapter. */
-export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions): Receiver {
-  const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource } = parseOptions(options, kind);
+/** {@link createReceiver} for an adapter, which also reports its own errors. */
+export function createReceiverOf(
+  kind: ReceiverKind,
+  options: ReceiverOptions,
+): { receive: Receiver; reporter: Reporter } {
+  const settings = parseOptions(options, kind);
+  const { now, maxBodyBytes, timeoutMs, toleranceSeconds, secretSource } = settings;
   const { afterResponse } = options;
-  const reporter = createReporter(options);
+  const reporter = createReporter(options, settings.monotonicMs);
   if (kind.triesSecretAtStart ?? true) {
     secretSource.tryAtStart((error) => reporter.logSecretAtStart(describeSecretFailure(error, options)));
   }
@@ -97,10 +100,10 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions): 
       if (!isTimeMs(nowMs)) return Promise.resolve(failMisconfigured(reception, "invalid-clock"));
       const { headers } = request;
       const limits = getReadLimits(headers, maxBodyBytes);
-      const rejection = checkRequest(request, limits);
-      if (rejection !== undefined) return Promise.resolve(reject(reception, rejection));
-      const header = checkHeader(getHeader(headers, "service-signature"), { nowMs, toleranceSeconds });
-      if ("reason" in header) return Promise.resolve(reject(reception, header.reason, header.skewSeconds));
+      const header =
+        checkRequest(request, limits) ??
+        checkHeader(getHeader(headers, "service-signature"), { nowMs, toleranceSeconds });
+      if ("reason" in header) return Promise.resolve(reject(reception, header));
       return respondInTime(reception, verifyAndHandle(reception, header, limits, nowMs));
     } catch (error) {
       return Promise.resolve(failUnexpectedly(reception, error));
@@ -120,77 +123,67 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions): 
       if (body === undefined) throw new RawBodyError("already-consumed");
       if (body.byteLength > maxBodyBytes) throw new RawBodyError("too-large");
     } catch (error) {
-      const { reason, fix } = error instanceof RawBodyError ? error : new RawBodyError("already-consumed");
+      const reason = error instanceof RawBodyError ? error.reason : "already-consumed";
       return reason === "already-consumed"
-        ? failMisconfigured(reception, reason, fix)
-        : reject(reception, reason);
+        ? failMisconfigured(reception, reason, kind.fix)
+        : reject(reception, { reason });
     }
 
     reception.stage = "secret";
-    let result: Verified | Rejection | Promise<Verified | Rejection>;
+    let result: Verified | VerificationFailure | Promise<Verified | VerificationFailure>;
     try {
       let keys = secretSource.current();
       if (keys instanceof Promise) keys = await keys;
       result = checkBody({ header, body, nowMs, keys });
       if (result instanceof Promise) result = await result;
-      if (result === "mismatch") {
+      if ("reason" in result && result.reason === "mismatch") {
         const reloaded = await secretSource.reload(); // the secret may have been replaced
         if (reloaded !== undefined) result = await checkBody({ header, body, nowMs, keys: reloaded });
       }
     } catch (error) {
       return failMisconfigured(reception, "no-secret", describeSecretFailure(error, options));
     }
-    if (result === "invalid-payload") reporter.logInvalidPayload(String(parseEvent(body)));
-    if (typeof result === "string") return reject(reception, result);
+    if ("reason" in result) return reject(reception, result);
     // After 408 or 503 the service delivers again, so this delivery must not be accepted.
     if (reception.hasTimedOut) return unavailable;
 
     const delivery = new VerifiedDelivery(reception.request.headers, body, nowMs);
-    startHandling(reception, result, delivery);
-    let accepted = handleOnce(options, result.event, delivery);
-    if (accepted instanceof Promise) accepted = await accepted;
-    return respondToEvent(reception, result, delivery, accepted);
+    reception.delivery = delivery;
+    reception.getFacts = collectFacts(reception, result);
+    reception.stage = "handler";
+    let handled = handleOnce(options, result.event, delivery);
+    if (handled instanceof Promise) handled = await handled;
+    return respondToEvent(reception, result.event, delivery, handled);
   }
 
-  function startHandling(
-    reception: Reception,
-    { event, key, skewSeconds }: Verified,
-    delivery: VerifiedDelivery,
-  ): void {
-    const { headers } = reception.request;
+  /** Logs unexpected data, and returns a function for the facts: they are needed only when there is a listener. */
+  function collectFacts({ request }: Reception, { event, key, skewSeconds }: Verified): () => VerifiedFacts {
     const { id, type } = event;
-    const unexpected = findUnexpectedData(event);
-    if (unexpected.length > 0) reporter.logUnexpectedData(event, unexpected);
-    reception.getFacts = () => ({
+    const unexpectedData = findUnexpectedData(event);
+    if (unexpectedData.length > 0) reporter.logUnexpectedData(event, unexpectedData);
+    return () => ({
       event: { id, type },
       secretId: key.id,
       skewSeconds,
-      eventTypeMismatch: (getFirstHeader(headers, "service-event") ?? type) !== type, // the header is not signed
-      ...(unexpected.length > 0 && { unexpectedData: unexpected }),
+      eventTypeMismatch: (getFirstHeader(request.headers, "service-event") ?? type) !== type, // the header is not signed
+      ...(unexpectedData.length > 0 && { unexpectedData }),
     });
-    reception.delivery = delivery;
-    reception.stage = "handler";
   }
 
   function respondToEvent(
     reception: Reception,
-    { event }: Verified,
+    event: WebhookEvent,
     delivery: VerifiedDelivery,
     result: HandlingResult,
   ): ReceiverResponse {
-    const { id, type } = event;
     const getFacts = reception.getFacts as () => VerifiedFacts;
-    const { outcome } = result;
-    if (outcome === "failed") {
-      const { error } = result;
+    if (result.outcome === "failed") {
+      const { outcome, error } = result;
       reporter.logHandlerError(event, error);
-      return respond(reception, unavailable, () => ({
-        outcome,
-        reason: "handler-error",
-        error,
-        ...getFacts(),
-      }));
+      const reason = "handler-error";
+      return respond(reception, unavailable, () => ({ outcome, reason, error, ...getFacts() }));
     }
+    const { outcome } = result;
     const response: ReceiverResponse =
       outcome === "in-progress" ? unavailable : { status: 204, headers: {}, event };
     if (afterResponse !== undefined && (outcome === "verified" || outcome === "stored")) {
@@ -198,14 +191,14 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions): 
         try {
           await afterResponse(event, delivery);
         } catch (error) {
-          reporter.afterResponseFailed({ id, type }, error);
+          reporter.afterResponseFailed(event, error);
         }
       };
     }
     return respond(reception, response, () => ({ outcome, ...getFacts() }));
   }
 
-  /** Never rejects. Resolves with the response of the work, or after `timeoutMs` with that of the timeout. The work runs on. */
+  /** Never rejects. Resolves with the response of the work, or after `timeoutMs` with that of the timeout. The work continues. */
   function respondInTime(reception: Reception, work: Promise<ReceiverResponse>): Promise<ReceiverResponse> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -226,7 +219,7 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions): 
   }
 
   function respondToTimeout(reception: Reception): ReceiverResponse {
-    if (reception.stage === "body") return reject(reception, "timeout");
+    if (reception.stage === "body") return reject(reception, { reason: "timeout" });
     if (reception.stage === "secret") return failMisconfigured(reception, "secret-timeout");
     reception.delivery?.abort();
     reporter.logHandlerTimeout();
@@ -234,21 +227,26 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions): 
     return respond(reception, unavailable, () => ({ outcome: "failed", reason: "timeout", ...getFacts() }));
   }
 
-  function reject(reception: Reception, reason: Rejection, skewSeconds?: number): ReceiverResponse {
-    if (!reception.hasTimedOut) reporter.logRejection(reason, skewSeconds);
+  function reject(reception: Reception, rejected: Rejected): ReceiverResponse {
+    if (!reception.hasTimedOut) reporter.logRejection(rejected);
+    const { reason, skewSeconds } = rejected;
     const skew = skewSeconds !== undefined && { skewSeconds };
     return respond(reception, rejectionResponses[reason], () => ({ outcome: "rejected", reason, ...skew }));
   }
 
-  function failMisconfigured(reception: Reception, reason: Misconfiguration, fix?: string): ReceiverResponse {
-    reporter.logMisconfiguration(reason, fix);
+  function failMisconfigured(
+    reception: Reception,
+    reason: Misconfiguration,
+    detail?: string,
+  ): ReceiverResponse {
+    reporter.logMisconfiguration(reason, detail);
     return respond(reception, misconfigurationResponses[reason], () => ({
       outcome: "misconfigured",
       reason,
     }));
   }
 
-  /** For errors that nothing should throw: the service delivers again. */
+  /** Handles an error that nothing should throw: responds 503, so that the service delivers again. */
   function failUnexpectedly(reception: Reception, error: unknown): ReceiverResponse {
     reporter.logUnexpectedError(error, "responded 503, so the service delivers again.");
     return respond(reception, unavailable, () => ({ outcome: "error", error }));
@@ -264,7 +262,7 @@ export function createReceiverOf(kind: ReceiverKind, options: ReceiverOptions): 
     return response;
   }
 
-  return receive;
+  return { receive, reporter };
 }
 
 function getReadLimits(headers: HeadersLike, maxBodyBytes: number): ReadLimits {
@@ -276,11 +274,11 @@ function getReadLimits(headers: HeadersLike, maxBodyBytes: number): ReadLimits {
 function checkRequest(
   { method, headers }: ReceivedRequest,
   { expectedBytes = 0, maxBodyBytes }: ReadLimits,
-): Rejection | undefined {
-  if (method.toUpperCase() !== "POST") return "method-not-allowed";
-  if (expectedBytes > maxBodyBytes) return "too-large";
+): Rejected | undefined {
+  if (method.toUpperCase() !== "POST") return { reason: "method-not-allowed" };
+  if (expectedBytes > maxBodyBytes) return { reason: "too-large" };
   // The signature covers the uncompressed bytes, and frameworks differ in whether they decompress.
-  const encoding = getJoinedHeader(headers, "content-encoding");
-  if (encoding !== undefined && !/^(identity)?$/i.test(encoding.trim())) return "unsupported-encoding";
-  return undefined;
+  const encoding = getHeader(headers, "content-encoding") ?? "";
+  const isIdentity = encoding === "" || /^(identity)?$/i.test([encoding].flat().join(", ").trim());
+  return isIdentity ? undefined : { reason: "unsupported-encoding" };
 }

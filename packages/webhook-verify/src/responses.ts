@@ -1,6 +1,6 @@
 /** The responses of the receiver, as tables. A rejection does not say why: the reason is reported to `onOutcome` only. */
 import type { WebhookEvent } from "./event.ts";
-import type { Misconfiguration, Rejection } from "./outcome.ts";
+import type { Misconfiguration, Rejection } from "./reporter.ts";
 
 /** The response to a delivery, for any framework. */
 export interface ReceiverResponse {
@@ -16,7 +16,7 @@ export interface ReceiverResponse {
 export const unavailable: ReceiverResponse = { status: 503, headers: { "retry-after": "60" } };
 
 const unauthorized: ReceiverResponse = { status: 401, headers: {} }; // spec 5.8
-/** For bodies that are not read to their end. */
+/** Closes the connection when the body is not read to its end. */
 const closeConnection = { connection: "close" };
 
 export const rejectionResponses: Record<Rejection, ReceiverResponse> = {

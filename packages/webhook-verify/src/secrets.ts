@@ -14,8 +14,8 @@ interface NamedSecret {
 }
 
 /**
- * A secret, several, or a function that loads them. Its result is used for `secretMaxAgeSeconds`. The function is also called after a
- * mismatch, at most every 30 seconds.
+ * A secret, several, or a function that loads them. The receiver uses its result for `secretMaxAgeSeconds`, and calls it also after a
+ * mismatch, at most every 30 seconds. @inline
  */
 export type SecretOption =
   | Secret
@@ -31,7 +31,7 @@ export interface SigningKey {
   webKey?: unknown;
 }
 
-/** What is wrong with a secret, as the end of a sentence: it never contains the secret. */
+/** An error about an invalid secret. `problem` is the end of a sentence and never contains the secret. */
 class InvalidSecretError extends TypeError {
   override readonly name = "TypeError";
   readonly problem: string;
@@ -44,14 +44,14 @@ class InvalidSecretError extends TypeError {
 
 const isSet = "is LOYALTY_SIGNING_SECRET set?";
 
-/** Why a `secret` function has no usable result, for a log. */
+/** Describes for the log why a `secret` function has no usable result. */
 export function describeSecretFailure(error: unknown, options: { logErrorMessages?: boolean }): string {
   return error instanceof InvalidSecretError
     ? `the secret function returned ${error.problem}`
     : `the secret function threw ${describeError(error, options)}.`;
 }
 
-/** Validated strings. They cannot change, so each is imported once, however often it is passed. */
+/** The keys of validated strings. Strings cannot change, so each is imported once, however often it is passed. */
 const cachedKeys = new Map<string, SigningKey>();
 const maxCachedKeys = 100;
 
@@ -96,7 +96,7 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   return { key, id, notAfterMs };
 }
 
-/** Space, tab, line breaks, NUL: never a secret on purpose. */
+/** Whether a byte is white space or a control character. A secret of such bytes only is a mistake. */
 const isBlank = (byte: number) => byte <= 32;
 
 type Keys = readonly SigningKey[];
@@ -107,33 +107,29 @@ export interface SecretSource {
    * and does not delay the program. Does nothing where timers cannot be started yet, such as in the global scope of Workers.
    */
   tryAtStart(onFailure: (error: unknown) => void): void;
-  /** The current keys, without a promise when they are cached. Rejects when the function returned no usable secret. */
+  /** Returns the current keys, without a promise when they are cached. Rejects when the function returned no usable secret. */
   current(): Keys | Promise<Keys>;
-  /** Loads again after a mismatch. Undefined when it is too early, the secrets are fixed, or loading failed. */
+  /** Loads again after a mismatch. Returns undefined when it is too early, the secrets are fixed, or loading failed. */
   reload(): Promise<Keys | undefined>;
 }
 
-export interface SecretSourceOptions {
-  maxAgeMs: number;
-  /** Milliseconds of a monotonic clock. */
-  monotonicNow: () => number;
-}
-
-/** Anyone can cause a mismatch, so mismatches must not cause a call each. */
+/** The minimum time between two calls because of mismatches, which anyone can cause. */
 const reloadPauseMs = 30_000;
-/** The pause after a failed call, so that not every request repeats it. */
+/** The pause after a failed call, so that the next requests do not all repeat it. */
 const failurePauseMs = 1_000;
-/** After this time another call is allowed: one that hangs would block all deliveries. */
+/** After this time another call is allowed, because a call that hangs would block all deliveries. */
 const loadTimeoutMs = 10_000;
 /** The share of the maximum age after which the secrets are refreshed in the background, so that deliveries rarely wait. */
 const refreshShare = 0.8;
 
-export function createSecretSource(option: SecretOption, options: SecretSourceOptions): SecretSource {
+export function createSecretSource(
+  option: SecretOption,
+  { maxAgeMs, monotonicMs }: { maxAgeMs: number; monotonicMs: () => number },
+): SecretSource {
   if (typeof option !== "function") {
     const keys = toSigningKeys(option);
     return { tryAtStart: () => {}, current: () => keys, reload: async () => undefined };
   }
-  const { maxAgeMs, monotonicNow } = options;
   /** The age counts from the start of the call: the secret may have been replaced while it ran. */
   let loaded: { keys: Keys; startedMs: number } | undefined;
   let pending: { keys: Promise<Keys>; startedMs: number } | undefined;
@@ -148,7 +144,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
       return keys;
     } catch (error) {
       failure = error;
-      failedMs = monotonicNow();
+      failedMs = monotonicMs();
       throw error;
     }
   }
@@ -171,7 +167,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
   async function loadFirst(onFailure: (error: unknown) => void): Promise<void> {
     if (loaded !== undefined || pending !== undefined || failedMs !== Number.NEGATIVE_INFINITY) return;
     try {
-      await load(monotonicNow());
+      await load(monotonicMs());
     } catch (error) {
       failedMs = Number.NEGATIVE_INFINITY; // the first delivery calls the function again
       onFailure(error);
@@ -188,7 +184,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
       }
     },
     current() {
-      const nowMs = monotonicNow();
+      const nowMs = monotonicMs();
       const hasJustFailed = nowMs - failedMs < failurePauseMs;
       const ageMs = loaded === undefined ? Number.POSITIVE_INFINITY : nowMs - loaded.startedMs;
       if (loaded !== undefined && ageMs < maxAgeMs) {
@@ -199,7 +195,7 @@ export function createSecretSource(option: SecretOption, options: SecretSourceOp
       return load(nowMs);
     },
     async reload() {
-      const nowMs = monotonicNow();
+      const nowMs = monotonicMs();
       if (!isPending(nowMs)) {
         if (nowMs - reloadedMs < reloadPauseMs) return undefined;
         reloadedMs = nowMs;

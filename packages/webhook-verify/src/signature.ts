@@ -23,29 +23,22 @@ export function parseSignature(
   if (typeof line !== "string" || line.length > maxLength) return malformed;
 
   let timestamp: string | undefined;
-  let signatures: string[] | undefined;
-  let start = 0;
-  let comma: number;
-  do {
-    comma = line.indexOf(",", start);
-    const end = comma < 0 ? line.length : comma;
-    const equals = line.indexOf("=", start);
-    if (equals <= start || equals >= end) return malformed;
-    const name = line.slice(start, equals);
-    const value = line.slice(equals + 1, end);
+  const signatures: string[] = [];
+  for (const pair of line.split(/,[ \t]*/)) {
+    const equals = pair.indexOf("=");
+    if (equals < 1) return malformed;
+    const name = pair.slice(0, equals);
+    const value = pair.slice(equals + 1);
     if (name === "t") {
       if (timestamp !== undefined || !timestampForm.test(value)) return malformed;
       timestamp = value;
     } else if (name === "v1") {
       // spec 9: the scheme label
-      if (signatures?.length === maxSignatures || !signatureForm.test(value)) return malformed;
-      signatures ??= [];
+      if (signatures.length === maxSignatures || !signatureForm.test(value)) return malformed;
       signatures.push(value);
     }
-    start = end + 1;
-    while (line[start] === " " || line[start] === "\t") start++;
-  } while (comma >= 0);
-  return timestamp === undefined || signatures === undefined ? malformed : { timestamp, signatures };
+  }
+  return timestamp === undefined || signatures.length === 0 ? malformed : { timestamp, signatures };
 }
 
 /** Why a delivery does not verify: the `reason` of {@link WebhookVerificationError}. */
@@ -57,11 +50,13 @@ export type VerificationErrorReason =
   | "mismatch"
   | "invalid-payload";
 
-/** Why a delivery does not verify, and by how many seconds for `stale` and `future`. */
+/** Why a delivery does not verify. */
 export interface VerificationFailure {
   reason: VerificationErrorReason;
-  /** The current time minus the signature's, in seconds. */
+  /** For `stale` and `future`: the current time minus the signature's, in seconds. */
   skewSeconds?: number | undefined;
+  /** For `invalid-payload`: what is wrong, without text of the body. */
+  detail?: string;
 }
 
 /** What to check, for error messages and log lines. Contains nothing of the delivery except the age of its signature. */
@@ -82,7 +77,7 @@ export function describeFailure({ reason, skewSeconds = Number.NaN }: Verificati
   }
 }
 
-/** Works across two copies of this package in one program, where `instanceof` does not. */
+/** Recognizes the error also in a program with two copies of this package, where `instanceof` does not. */
 const brand = Symbol.for("@loyalty-cards/webhook-verify/error");
 
 /** Thrown when a delivery does not verify. Respond 401 (400 for `invalid-payload`) without the `reason`, which is for your log. */
@@ -119,14 +114,11 @@ export function isWebhookVerificationError(value: unknown): value is WebhookVeri
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
 }
 
-/** The error without a stack trace: a rejected delivery must not cost more than an accepted one. */
-export function createVerificationError({
-  reason,
-  ...details
-}: VerificationFailure): WebhookVerificationError {
+/** Creates the error without a stack trace: a rejected delivery must not cost more than an accepted one. */
+export function createVerificationError(failure: VerificationFailure): WebhookVerificationError {
   const { stackTraceLimit } = Error;
   Reflect.set(Error, "stackTraceLimit", 0); // does not throw where Error is frozen
-  const error = new WebhookVerificationError(reason, details);
+  const error = new WebhookVerificationError(failure.reason, failure);
   Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   return error;
 }

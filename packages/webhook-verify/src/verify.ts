@@ -14,7 +14,6 @@ import {
   createVerificationError,
   parseSignature,
   type SignatureHeader,
-  type VerificationErrorReason,
   type VerificationFailure,
 } from "./signature.ts";
 
@@ -82,8 +81,8 @@ function parseInput(input: VerifyInput): SignedBody {
   return { header, body, keys, nowMs };
 }
 
-function getEventOrThrow(result: Verified | VerificationErrorReason): WebhookEvent {
-  if (typeof result === "string") throw createVerificationError({ reason: result });
+function getEventOrThrow(result: Verified | VerificationFailure): WebhookEvent {
+  if ("reason" in result) throw createVerificationError(result);
   return result.event;
 }
 
@@ -131,38 +130,35 @@ export interface Verified {
 /** Verifies the signature and parses the event. Synchronous with node:crypto: a promise costs as much as parsing the header. */
 export function checkBody(
   input: SignedBody,
-): Verified | VerificationErrorReason | Promise<Verified | VerificationErrorReason> {
+): Verified | VerificationFailure | Promise<Verified | VerificationFailure> {
   const engine = getNodeEngine();
   return engine === undefined ? checkBodyWithWebCrypto(input) : checkBodySync(engine, input);
 }
 
-function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | VerificationErrorReason {
+function checkBodySync(engine: HmacEngine, input: SignedBody): Verified | VerificationFailure {
   const { header, body, keys, nowMs } = input;
-  let matched: SigningKey | undefined;
   // Tries all keys, so that the time does not depend on which one matches.
-  for (const key of keys) if (!isExpired(key, nowMs) && engine.verify(key, header, body)) matched ??= key;
-  return toVerified(input, matched);
+  const [key] = keys.filter((each) => !isExpired(each, nowMs) && engine.verify(each, header, body));
+  return toVerified(input, key);
 }
 
-export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationErrorReason> {
+export async function checkBodyWithWebCrypto(input: SignedBody): Promise<Verified | VerificationFailure> {
   const { header, body, keys, nowMs } = input;
-  let matched: SigningKey | undefined;
-  for (const key of keys) {
-    if (!isExpired(key, nowMs) && (await verifyWithWebCrypto(key, header, body))) matched ??= key;
-  }
-  return toVerified(input, matched);
+  const matches = keys.map((key) => !isExpired(key, nowMs) && verifyWithWebCrypto(key, header, body));
+  return toVerified(input, keys[(await Promise.all(matches)).indexOf(true)]);
 }
 
-/** False without `notAfter`: the comparison with undefined is. */
+/** Without `notAfter` the comparison with undefined is false. */
 const isExpired = ({ notAfterMs }: SigningKey, nowMs: number) => nowMs > (notAfterMs as number);
 
 function toVerified(
   { header, body }: SignedBody,
   key: SigningKey | undefined,
-): Verified | VerificationErrorReason {
-  if (key === undefined) return "mismatch";
+): Verified | VerificationFailure {
+  if (key === undefined) return { reason: "mismatch" };
   const event = parseEvent(body);
-  return typeof event === "string" ? "invalid-payload" : { event, key, skewSeconds: header.skewSeconds };
+  if (typeof event === "string") return { reason: "invalid-payload", detail: event };
+  return { event, key, skewSeconds: header.skewSeconds };
 }
 
 /** A body to sign. */

@@ -21,6 +21,9 @@ const programs = {
   "unknown event type": `
     import { onEvents } from "@loyalty-cards/webhook-verify";
     onEvents({ "balance.change": () => {}, otherTypes: () => {} });`,
+  "without isKnownEvent": `
+    import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
+    export const read = (event: WebhookEvent) => (event.type === "balance.changed" ? event.data.balance : 0);`,
   misspelt: `
     import { onEvents } from "@loyalty-cards/webhook-verify";
     onEvents({ "balance.changed": ({ data }) => console.log(data.blance), otherTypes: () => {} });`,
@@ -28,8 +31,8 @@ const programs = {
     import { isKnownEvent, type UnknownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";
     export function read(event: WebhookEvent, unknown: UnknownEvent) {
       if (isKnownEvent(event) && event.type === "tier.changed") return event.data.teir;
-      if (event.type === "card.added") return event.data.passID;
-      if (event.type === "consent.changed") return event.dta;
+      if (isKnownEvent(event) && event.type === "card.added") return event.data.passID;
+      if (isKnownEvent(event) && event.type === "consent.changed") return event.dta;
       return unknown.dta;
     }`,
   "anything returned": `
@@ -39,10 +42,9 @@ const programs = {
     createReceiver({ secret: "s", handler });
     createReceiver({ secret: "s", handler: ({ id }) => balances.delete(id), afterResponse: ({ id }) => balances.set(id, 1) });`,
   hover: `
-    import type { KnownEvents } from "@loyalty-cards/webhook-verify";
-    import { onEvents } from "@loyalty-cards/webhook-verify";
+    import { type KnownEvent, onEvents } from "@loyalty-cards/webhook-verify";
     onEvents({ "balance.changed": (event) => event, otherTypes: () => {} });
-    export declare const events: KnownEvents;`,
+    export declare const events: { [Type in KnownEvent["type"]]: Extract<KnownEvent, { type: Type }> };`,
 };
 
 const toPath = (name: string) => `${here}${name.replaceAll(" ", "-")}.ts`;
@@ -83,6 +85,10 @@ describe("the compiler", () => {
       expect.stringMatching(/'dta' does not exist on type 'ConsentChanged'\. Did you mean 'data'\?/),
       expect.stringMatching(/'dta' does not exist on type 'UnknownEvent'\. Did you mean 'data'\?/),
     ]);
+  });
+
+  it("rejects `data` of an event that isKnownEvent has not checked", () => {
+    expect(messages("without isKnownEvent")).toEqual(["'event.data' is of type 'unknown'."]);
   });
 
   it("allows handlers to return anything", () => {

@@ -1,7 +1,7 @@
 /** Converts HTTP requests to the events of AWS, and the results of a function to responses. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
-import type { LambdaResult } from "../src/adapters/lambda.ts";
+import type { lambdaReceiver } from "../src/adapters/lambda.ts";
 import { listening, type RunningServer } from "./adapter-contract.ts";
 
 interface LambdaRequest {
@@ -95,7 +95,7 @@ export const eventShapes = {
 export type EventShape = keyof typeof eventShapes;
 export type LambdaHttpEvent = ReturnType<(typeof eventShapes)[EventShape]>;
 
-type Handler = (event: LambdaHttpEvent) => Promise<LambdaResult>;
+type Handler = (event: LambdaHttpEvent) => ReturnType<ReturnType<typeof lambdaReceiver>>;
 
 /** Listens, and calls the function once for each request. */
 export function bridged(shape: EventShape, handler: Handler): Promise<RunningServer> {

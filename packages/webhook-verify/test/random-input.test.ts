@@ -36,7 +36,7 @@ async function verdictByWebCrypto(rawBody: Uint8Array, signature: string): Promi
     keys: toSigningKeys(secret),
     nowMs: now(),
   });
-  return typeof result === "string" ? result : "valid";
+  return "reason" in result ? result.reason : "valid";
 }
 
 const hexDigits = (length: fc.StringConstraints) =>

@@ -214,19 +214,19 @@ describe("a duplicate", () => {
 
   it("responds 503 when the dedupe store fails", async () => {
     const down = () => Promise.reject(new Error("redis down"));
-    const abandoned: string[] = [];
-    const abandon = (id: string) => {
-      abandoned.push(id);
+    const released: string[] = [];
+    const release = (id: string) => {
+      released.push(id);
       return down();
     };
-    const statusWith = async (begin: DedupeStore["begin"]) => {
+    const statusWith = async (claim: DedupeStore["claim"]) => {
       const { receive } = createTestReceiver({
-        dedupe: { begin, complete: down, abandon },
+        dedupe: { claim, complete: down, release },
         handler: () => {},
       });
       return (await receive(post(signedDelivery(balanceChanged())))).status;
     };
-    expect([await statusWith(down), abandoned]).toEqual([503, []]); // another delivery may have the claim
-    expect([await statusWith(() => "new"), abandoned]).toEqual([503, ["evt_1"]]);
+    expect([await statusWith(down), released]).toEqual([503, []]); // another delivery may have the claim
+    expect([await statusWith(() => "new"), released]).toEqual([503, ["evt_1"]]);
   });
 });

@@ -168,7 +168,7 @@ describe("a rejected delivery without onOutcome", () => {
       secret,
       handler: () => {},
       log: (line) => log.push(line),
-      monotonicNow: clock.now,
+      testing: { clock },
       ...options,
     });
     return { receive, log, clock };
@@ -272,9 +272,9 @@ describe("a rejected delivery without onOutcome", () => {
       },
     ],
     ["returns NaN", () => Number.NaN],
-  ])("gets 401 and at most one line when monotonicNow %s later", async (_name, broken) => {
+  ])("gets 401 and at most one line when testing.clock.monotonicMs %s later", async (_name, broken) => {
     let clock = () => 0;
-    const { receive, log } = createLogging({ now, monotonicNow: () => clock() });
+    const { receive, log } = createLogging({ now, testing: { clock: { monotonicMs: () => clock() } } });
     clock = broken;
     for (let count = 0; count < 10; count++) expect((await receive(unsigned())).status).toBe(401);
     expect(log).toHaveLength(1);
@@ -297,7 +297,7 @@ describe("a rejected delivery without onOutcome", () => {
 });
 
 it("logs a misconfiguration once a minute, because anyone can send a well-formed header", async () => {
-  const { receive, log } = createTestReceiver({ monotonicNow: () => 0 });
+  const { receive, log } = createTestReceiver({ testing: { clock: { monotonicMs: () => 0 } } });
   const { body } = signedDelivery(balanceChanged());
   const forged = `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}`;
   for (let count = 0; count < 100; count++) {

@@ -10,7 +10,7 @@ describe("a `secret` function", () => {
     let current: Secret = "whsec_old";
     let calls = 0;
     const { receive } = createTestReceiver({
-      monotonicNow: clock.now,
+      testing: { clock },
       secret: () => {
         calls++;
         return current;
@@ -78,7 +78,7 @@ describe("a `secret` function", () => {
     const clock = createTestClock();
     let calls = 0;
     const { receive } = createTestReceiver({
-      monotonicNow: clock.now,
+      testing: { clock },
       secret: () => (++calls < 3 ? fail() : secret),
     });
     const delivery = signedDelivery(balanceChanged());
@@ -214,7 +214,7 @@ describe("secretMaxAgeSeconds", () => {
     const clock = createTestClock();
     const store = { calls: 0, current: (): Secret | Promise<Secret> => "whsec_old" };
     const { receive, log, outcomes } = createTestReceiver({
-      monotonicNow: clock.now,
+      testing: { clock },
       secret: () => {
         store.calls++;
         return store.current();
@@ -339,7 +339,7 @@ describe("secretMaxAgeSeconds", () => {
       createTestReceiver({
         secret: async () => [...store],
         now: () => startMs + passedMs,
-        monotonicNow: () => passedMs,
+        testing: { clock: { monotonicMs: () => passedMs } },
       }),
     );
     const deliver = (key: string) => {

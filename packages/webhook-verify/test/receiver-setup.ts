@@ -26,7 +26,7 @@ export function createTestReceiver(options: Partial<ReceiverOptions> = {}) {
 
 /** A clock that changes only when a test sets it. */
 export function createTestClock(nowMs = 0) {
-  const clock = { nowMs, now: () => clock.nowMs };
+  const clock = { nowMs, now: () => clock.nowMs, monotonicMs: () => clock.nowMs };
   return clock;
 }
 

@@ -319,8 +319,8 @@ describe("createReceiver", () => {
     ["a maximum age that is text", { secret, secretMaxAgeSeconds: "300" }, /secretMaxAgeSeconds/],
     [
       "a monotonic clock without a number",
-      { secret, monotonicNow: () => new Date() },
-      /monotonicNow must return/,
+      { secret, testing: { clock: { monotonicMs: () => new Date() } } },
+      /testing\.clock\.monotonicMs must return/,
     ],
     ["a timeout of 0", { secret, timeoutMs: 0 }, /timeoutMs must be a positive number/],
     ["a timeout that is too long for a timer", { secret, timeoutMs: 2 ** 31 }, /at most 2147483647/],
@@ -370,7 +370,7 @@ describe("createReceiver", () => {
     [
       "a dedupe store that is not one",
       { secret, handler() {}, dedupe: new Set() },
-      /dedupe must have the methods begin, complete and abandon/,
+      /dedupe must have the methods claim, complete and release/,
     ],
     [
       "a dedupe store without a handler",

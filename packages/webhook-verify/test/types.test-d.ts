@@ -16,11 +16,12 @@ import { expressReceiver } from "../src/adapters/express.ts";
 import { type FastifyReceiverOptions, fastifyReceiver } from "../src/adapters/fastify.ts";
 import { fetchReceiver } from "../src/adapters/fetch.ts";
 import { koaReceiver } from "../src/adapters/koa.ts";
-import { type LambdaEvent, lambdaReceiver } from "../src/adapters/lambda.ts";
+import { lambdaReceiver } from "../src/adapters/lambda.ts";
 import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
 import { nodeReceiver } from "../src/adapters/node.ts";
 import type { KnownEvents } from "../src/event.ts";
 import {
+  type BalanceChanged,
   isKnownEvent,
   isWebhookVerificationError,
   type KnownEvent,
@@ -34,15 +35,25 @@ import {
 declare const event: WebhookEvent;
 const nothing = () => {};
 
-test("comparing `type` with a known name narrows to exactly that event", () => {
+test("after isKnownEvent, comparing `type` narrows to exactly that event", () => {
+  if (!isKnownEvent(event)) return;
   if (event.type === "balance.changed") {
+    expectTypeOf(event).toEqualTypeOf<BalanceChanged>();
     expectTypeOf(event.data.balance).toEqualTypeOf<number>();
     expectTypeOf(event.data.operation?.id).toEqualTypeOf<unknown>();
   }
   if (event.type === "consent.changed") expectTypeOf(event.data.passIds).toEqualTypeOf<string[]>();
 });
 
-test("a switch over the known types leaves the unknown event", () => {
+test("without isKnownEvent, `type` is any string and `data` is unknown", () => {
+  expectTypeOf<UnknownEvent["type"]>().toEqualTypeOf<string>();
+  expectTypeOf(event.type).toEqualTypeOf<string>();
+  if (event.type === "balance.changed") expectTypeOf(event.data).toEqualTypeOf<unknown>();
+  if (event.type === "card.renamed") expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
+});
+
+test("a switch over the known types leaves nothing", () => {
+  if (!isKnownEvent(event)) return;
   switch (event.type) {
     case "card.added":
     case "card.removed":
@@ -52,7 +63,7 @@ test("a switch over the known types leaves the unknown event", () => {
     case "ping":
       break;
     default:
-      expectTypeOf(event).toEqualTypeOf<UnknownEvent>();
+      expectTypeOf(event).toEqualTypeOf<never>();
   }
 });
 
@@ -84,15 +95,17 @@ test("the events have the members of the OpenAPI document, and the types of thos
 });
 
 test("an unknown property of an event is an error", () => {
+  if (!isKnownEvent(event)) return;
   // @ts-expect-error blance
   if (event.type === "balance.changed") event.data.blance;
   // @ts-expect-error typ
   if (event.type === "balance.changed") event.data.operation?.typ;
   // @ts-expect-error dta
-  if (isKnownEvent(event)) event.dta;
+  event.dta;
 });
 
 test("properties whose form the specification does not define are unknown, and can be compared and narrowed", () => {
+  if (!isKnownEvent(event)) return;
   if (event.type === "card.added") expectTypeOf(event.data.wallet).toEqualTypeOf<unknown>();
   if (event.type === "tier.changed") {
     const { tier, previous } = event.data;
@@ -152,8 +165,8 @@ test("a Lambda receiver handles every kind of event, and has no afterResponse", 
   const handler = lambdaReceiver({ secret: "s" });
   expectTypeOf(handler).toExtend<APIGatewayProxyHandlerV2>();
   expectTypeOf(handler).toExtend<ALBHandler>();
-  expectTypeOf<ALBEvent>().toExtend<LambdaEvent>();
-  expectTypeOf<APIGatewayProxyEvent>().toExtend<LambdaEvent>();
+  expectTypeOf<ALBEvent>().toExtend<Parameters<typeof handler>[0]>();
+  expectTypeOf<APIGatewayProxyEvent>().toExtend<Parameters<typeof handler>[0]>();
   // The type of a REST API does not allow `headers: undefined`, so the result omits it.
   expectTypeOf(handler).toExtend<APIGatewayProxyHandler>();
   // @ts-expect-error a function is frozen after its response

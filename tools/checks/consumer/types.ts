@@ -19,7 +19,7 @@ import { inboxMetrics } from "@loyalty-cards/webhook-inbox/otel";
 import { markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { expressStatusPage, fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
-import { onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
+import { isKnownEvent, onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
@@ -57,7 +57,7 @@ export const other = client.api.GET("/passes/{id}/history", { params: { path: { 
 // @ts-expect-error a path parameter of another kind
 export const numbered = client.api.GET("/passes/{id}", { params: { path: { id: 1 } } });
 export const balance = (event: Awaited<ReturnType<typeof verifyWebhook>>): number =>
-  event.type === "balance.changed" ? event.data.balance : 0;
+  isKnownEvent(event) && event.type === "balance.changed" ? event.data.balance : 0;
 export const handle = onEvents({ "balance.changed": ({ data }) => void data.balance, otherTypes: () => {} });
 export const work = (inbox: SqliteInbox) =>
   inbox.work(

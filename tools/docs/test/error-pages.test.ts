@@ -200,7 +200,7 @@ const rejections: Record<WebhookReason, readonly (() => [ReceivedRequest, Partia
       deliver(async () => {
         const { collectBody } = await import("../../../packages/webhook-verify/src/body.ts");
         const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("closed")) });
-        return collectBody(broken, { maxBodyBytes: 1_000 }, "");
+        return collectBody(broken, { maxBodyBytes: 1_000 });
       }),
     ],
   ],

@@ -1,5 +1,5 @@
 /** The receiver that deliveries are sent to: its address, its signing secret, and the headers. The secret is never an argument and never printed. */
-import { isLoopback, isPrivate } from "@loyalty-cards/internal/platform";
+import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
 import { CommandError } from "../command-error.ts";
 import type { Environment } from "../configuration.ts";
 

@@ -1,7 +1,7 @@
 /** Node adapter: the service on a port of this machine. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isLoopback } from "@loyalty-cards/internal/platform";
+import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { scaledClock } from "../domain/clock.ts";
 import { Problem } from "../domain/problem.ts";
 import { hasNoResponse } from "../http/injected-fault.ts";

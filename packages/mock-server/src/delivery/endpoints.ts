@@ -1,6 +1,6 @@
 /** Webhook endpoints: address, selected events and signing secret (spec 5.4, 6). */
 
-import { isLoopback, isPrivate } from "@loyalty-cards/internal/platform";
+import { isLoopback, isPrivate } from "@loyalty-cards/internal/hostnames";
 import type { components } from "@loyalty-cards/openapi/control";
 import { requiredData } from "@loyalty-cards/openapi/events";
 import { type Domain, type DomainContext, type EventType, NotFoundError } from "../domain/context.ts";

@@ -1,5 +1,5 @@
 /** Checks a running receiver from outside: sends valid and invalid deliveries, and reports which responses are wrong. */
-import { isLoopback } from "@loyalty-cards/internal/platform";
+import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
 import { acceptanceChecks, type Check, describeResponse } from "./checks.ts";
 import { type EffectCheck, type Examination, effectChecks } from "./effect-checks.ts";

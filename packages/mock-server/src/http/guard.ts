@@ -1,5 +1,5 @@
 /** Rejects requests to the control API and console that come from another origin or under another host name. */
-import { isLoopback } from "@loyalty-cards/internal/platform";
+import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { Problem } from "../domain/problem.ts";
 import type { AllowedHosts } from "../sandbox/options.ts";
 import type { ServiceRequest } from "./request.ts";

@@ -1,5 +1,5 @@
 /** Waits until an event, a delivery or a card in a sandbox matches a condition. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { WaitCondition as WaitConditionSchema } from "@loyalty-cards/openapi/control-validators";
 import { type Delivery, findDeliveries, type ServiceEvent } from "../delivery/deliveries.ts";
 import { type Card, toCard } from "../domain/cards.ts";

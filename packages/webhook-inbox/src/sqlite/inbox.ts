@@ -14,9 +14,9 @@ import { defaultRetentionSeconds, validateRetention } from "../options.ts";
 import {
   createPut,
   createReport,
-  type InboxHealth,
   type InspectableInbox,
   type ReportOptions,
+  readHealth,
 } from "../reports.ts";
 import { schema } from "./schema.ts";
 import { createStore } from "./store.ts";
@@ -31,18 +31,23 @@ export interface SqliteInboxOptions extends ReportOptions {
   retentionSeconds?: number;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
   open?: OpenSqlite;
-  /** The current time in milliseconds. Default `Date.now`. Events, pauses and leases do not wait for it when it is set back. */
-  now?: () => number;
-  /** From 0 up to 1, for the jitter of retries. Default `Math.random`. */
-  random?: () => number;
+  /** Set by tests only. */
+  testing?: {
+    clock?: {
+      /** The current time in milliseconds. Default `Date.now`. Events, pauses and leases do not wait for it when it is set back. */
+      now(): number;
+    };
+    /** Random numbers from 0 up to 1, for the jitter of retries. Default `Math.random`. */
+    random?: () => number;
+  };
 }
 
 export interface SqliteInbox extends Inbox, InspectableInbox {
   /** Starts a worker: runs the handler for every event in the file, also for those that other processes stored. */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
   /**
-   * Runs a synchronous function in a transaction of its own: to create or read tables of your own in the same file.
-   * The tables of `markProcessed` and `isNewest` are there.
+   * Runs a synchronous function in its own transaction, to create or read your own tables in the same file. The tables of
+   * `markProcessed` and `isNewest` exist there.
    */
   write<Result>(work: (database: SqliteDatabase) => Result): Promise<Result>;
   /** Stops the workers, writes what is queued, and closes the file. */
@@ -66,13 +71,15 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
  * ```
  */
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
-  const { file, retentionSeconds = defaultRetentionSeconds, now = Date.now, random = Math.random } = options;
+  const { file, retentionSeconds = defaultRetentionSeconds, open = openSqlite } = options;
+  const { clock: systemClock = Date, random = Math.random } = options.testing ?? {};
+  const now = () => systemClock.now();
   if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
     throw new TypeError(`sqliteInbox needs a file on a disk: { file: "inbox.db" }.`);
   const retentionMs = validateRetention("retentionSeconds", retentionSeconds) * 1000;
   validateTime(now());
   const report = createReport(options);
-  const database = openFile("sqliteInbox", file, options.open ?? openSqlite, schema);
+  const database = openFile("sqliteInbox", file, open, schema);
   const store = createStore(database);
   const clock = createDatabaseClock(database, "webhook_inbox_state", now);
   const commits = createGroupCommit("inbox", database, clock.record);
@@ -83,9 +90,8 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     if (closed !== undefined) throw withSafeMessage(new Error("The inbox is closed."));
   }
 
-  async function close(graceMs: number | undefined): Promise<void> {
-    const grace = graceMs === undefined ? {} : { graceMs };
-    await Promise.all([...workers].map((worker) => worker.stop(grace)));
+  async function close(options: { graceMs?: number } | undefined): Promise<void> {
+    await Promise.all([...workers].map((worker) => worker.stop(options)));
     commits.close();
     database.close();
   }
@@ -114,16 +120,12 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       };
     },
     write: (work) => commits.commit(() => requireSynchronous("write", work(database)), { isIsolated: true }),
-    async health(): Promise<InboxHealth> {
-      try {
+    health: () =>
+      readHealth(options, async () => {
         requireOpen();
         const { waiting, dead, oldest } = store.counts();
-        const oldestWaitingMs = oldest === null ? {} : { oldestWaitingMs: Math.max(0, now() - oldest) };
-        return { isReachable: true, waiting, dead, ...oldestWaitingMs };
-      } catch (error) {
-        return { isReachable: false, waiting: 0, dead: 0, error: describeError(error, options) };
-      }
-    },
+        return { waiting, dead, oldestWaitingMs: oldest === null ? undefined : Math.max(0, now() - oldest) };
+      }),
     async list(listOptions = {}) {
       requireOpen();
       return store.list(listOptions);
@@ -133,8 +135,8 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       if (isReplayed) for (const worker of workers) worker.poll();
       return isReplayed;
     },
-    close({ graceMs } = {}) {
-      closed ??= close(graceMs);
+    close(closeOptions) {
+      closed ??= close(closeOptions);
       return closed;
     },
   };

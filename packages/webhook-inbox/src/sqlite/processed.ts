@@ -2,8 +2,7 @@
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { type OrderedEvent, parseCreatedAt } from "../event.ts";
 
-export type { SqliteDatabase, SqliteStatement } from "@loyalty-cards/internal/sqlite/database-node";
-export type { OrderedEvent } from "../event.ts";
+export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 
 /** The tables of `markProcessed` and `isNewest`. The same statements is `migrations/sqlite/0001-webhook-inbox.sql`. */
 const tables = `CREATE TABLE IF NOT EXISTS webhook_inbox_processed (

@@ -23,7 +23,7 @@ interface Row {
   place: number;
 }
 
-/** An event whose last attempt ended with its process. */
+/** An event whose process ended during the last attempt. */
 export type ExhaustedEvent = EventRef & { attempt: number };
 
 /**

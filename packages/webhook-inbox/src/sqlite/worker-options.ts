@@ -1,8 +1,8 @@
 /** Options of a worker with their defaults, and the retry backoff. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { validateNumber } from "../options.ts";
 
-/** The pauses between attempts. */
+/** The pauses between attempts. @inline */
 export interface Backoff {
   /** The pause after the first failure; each later one is twice as long. Default 1 000. */
   initialDelayMs: number;
@@ -13,7 +13,7 @@ export interface Backoff {
 /** With 25 attempts the retries last seven to thirteen hours: about as long as the service's own. */
 const defaultBackoff: Backoff = { initialDelayMs: 1_000, maxDelayMs: 3_600_000 };
 
-/** Between half and all of the pause, so that events that failed together are not retried together. */
+/** Returns between half and all of the pause, so that events that failed together are not retried together. */
 export function retryDelayMs(
   { initialDelayMs, maxDelayMs }: Backoff,
   failures: number,

@@ -1,9 +1,10 @@
 /** The worker: leases events that are due, runs the handler for several at once, retries failures, and dead-letters after the last attempt. */
-import { maxTimerMs } from "@loyalty-cards/internal/platform";
+
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { DatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { type GroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
 import { validateNumber } from "../options.ts";
@@ -39,9 +40,9 @@ export interface WorkerContext {
   store: Store;
   commits: GroupCommit;
   report: Report;
-  /** What is stored of the error of a failed attempt. */
+  /** Describes the error of a failed attempt as it is stored. */
   describe: (error: unknown) => string;
-  /** For the reported lag. Every time that is stored or compared is of `clock`. */
+  /** Measures the reported lag. Every time that is stored or compared comes from `clock`. */
   now: () => number;
   clock: DatabaseClock;
   random: () => number;
@@ -52,7 +53,7 @@ const sweepIntervalMs = 3_600_000;
 /** Limits how long one transaction blocks the event loop. */
 const maxDeletedPerSweep = 100;
 
-/** Why a running handler is aborted when its worker stops: the attempt does not count. */
+/** Aborts a running handler when its worker stops. The attempt does not count. */
 const workerStops = new Error("The worker stops.");
 
 export function startWorker(
@@ -146,19 +147,16 @@ export function startWorker(
       return;
     }
     const failure = describe(error);
-    if (attempt >= maxAttempts) {
-      const hasLease = await record(() => store.dead(leased, clock.nowMs(), failure));
-      return report(
-        hasLease ? { outcome: "dead", event, attempt, error } : { outcome: "lease-lost", event, attempt },
-      );
-    }
+    const isLast = attempt >= maxAttempts;
     const retryInMs = retryDelayMs(backoff, attempt, random);
-    const hasLease = await record(() => store.retry(leased, clock.nowMs() + retryInMs, failure));
-    report(
-      hasLease
-        ? { outcome: "failed", event, attempt, error, retryInMs }
-        : { outcome: "lease-lost", event, attempt },
+    const hasLease = await record(() =>
+      isLast
+        ? store.dead(leased, clock.nowMs(), failure)
+        : store.retry(leased, clock.nowMs() + retryInMs, failure),
     );
+    if (!hasLease) report({ outcome: "lease-lost", event, attempt });
+    else if (isLast) report({ outcome: "dead", event, attempt, error });
+    else report({ outcome: "failed", event, attempt, error, retryInMs });
     poll(); // sets the timer for the retry
   }
 
@@ -176,7 +174,7 @@ export function startWorker(
     if (running.delete(leased)) poll();
   }
 
-  /** Only for running handlers: an event whose result could not be written is due again when its lease ends. */
+  /** Renews the leases of running handlers only: an event whose result could not be written is due again when its lease ends. */
   function renewLeases(): void {
     const renewals = [...running.keys()].map((leased) =>
       commits.commit(() => store.renew(leased, clock.nowMs() + leaseMs)),

@@ -1,9 +1,9 @@
 /** Entry point `/status`: the status page in Express 4 and 5, and wherever a handler is a function from Request to Response. */
+
+import { toChunks } from "@loyalty-cards/internal/bounded-body";
 import type { Request as ExpressRequest, RequestHandler } from "express";
 import type { InspectableInbox } from "../reports.ts";
-import { createStatusHandler, maxFormBytes, type StatusPageOptions } from "./page.ts";
-
-export type { StatusPageOptions } from "./page.ts";
+import { createStatusHandler, type StatusPageOptions, type StatusRequest } from "./page.ts";
 
 /**
  * A route handler for Express: counts, the oldest events, dead letters with replay.
@@ -31,7 +31,7 @@ export function expressStatusPage(
         // Not with `new URL`: the target of a request may be malformed.
         query: () => new URLSearchParams(request.originalUrl.split("?").slice(1).join("?")),
         header: (name) => request.get(name),
-        form: () => readExpressForm(request),
+        body: () => getExpressBody(request),
         original: request,
       });
       response.writeHead(status, headers).end(request.method === "HEAD" ? undefined : body);
@@ -41,20 +41,11 @@ export function expressStatusPage(
   };
 }
 
-/** Reads the form, whether or not a body parser has read it. */
-async function readExpressForm(request: ExpressRequest): Promise<URLSearchParams> {
+/** The body as it arrives, or what a body parser made of it before. */
+function getExpressBody(request: ExpressRequest): ReturnType<StatusRequest<unknown>["body"]> {
   const { body } = request as { body?: unknown };
-  if (typeof body === "object" && body !== null && !ArrayBuffer.isView(body)) {
-    const { id } = body as { id?: unknown };
-    return new URLSearchParams(typeof id === "string" ? { id } : {});
-  }
-  if (request.readableEnded) return new URLSearchParams(String(body ?? ""));
-  let text = "";
-  for await (const chunk of request.setEncoding("utf8")) {
-    text += chunk;
-    if (text.length > maxFormBytes) throw new RangeError("The form is too large.");
-  }
-  return new URLSearchParams(text);
+  if (typeof body === "object" && body !== null && !ArrayBuffer.isView(body)) return { ...body };
+  return request.readableEnded ? Object.fromEntries(new URLSearchParams(String(body ?? ""))) : request;
 }
 
 /**
@@ -83,21 +74,9 @@ export function fetchStatusPage(
       query: () => new URL(request.url).searchParams,
       header: (name) =>
         request.headers.get(name) ?? (name === "host" ? new URL(request.url).host : undefined),
-      form: async () => new URLSearchParams(await readText(request)),
+      body: () => (request.body === null ? {} : toChunks(request.body)),
       original: request,
     });
     return new Response(request.method === "HEAD" || body === "" ? null : body, { status, headers });
   };
-}
-
-async function readText({ body }: Request): Promise<string> {
-  if (body === null) return "";
-  const decoder = new TextDecoder();
-  const reader = body.getReader();
-  let text = "";
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    text += decoder.decode(part.value, { stream: true });
-    if (text.length > maxFormBytes) throw new RangeError("The form is too large.");
-  }
-  return text;
 }

@@ -1,8 +1,9 @@
 /** The status page, independent of the framework: authorization, replay, and the HTML. All text of events and errors is escaped. */
-import { escapeHtml } from "@loyalty-cards/internal/format";
+import { readBounded } from "@loyalty-cards/internal/bounded-body";
+import { escapeHtml, formatDuration } from "@loyalty-cards/internal/format";
 import type { InboxEntry, InboxHealth, InspectableInbox } from "../reports.ts";
 
-/** Who may use the page, and its title. */
+/** Who may use the page, and its title. @inline */
 export interface StatusPageOptions<Request> {
   /**
    * Decides who may view the page and replay. `"external"`: a middleware before this handler has authorized the request. Without
@@ -20,8 +21,8 @@ export interface StatusRequest<Request> {
   /** The query of the URL. A function, because a malformed request can make it throw: called only for an authorized request. */
   query(): URLSearchParams;
   header(lowerCaseName: string): string | undefined;
-  /** The form of a POST; at most `maxFormBytes` are read. */
-  form(): Promise<URLSearchParams>;
+  /** The body of a POST: its chunks, or what a parser made of them. */
+  body(): AsyncIterable<Uint8Array> | Record<string, unknown>;
   /** The argument of `authorize`. */
   original: Request;
 }
@@ -32,7 +33,7 @@ export interface StatusResponse {
   body: string;
 }
 
-export const maxFormBytes = 16 * 1024;
+const maxFormBytes = 16 * 1024;
 
 const maxEntries = 50;
 
@@ -77,10 +78,6 @@ export function createStatusHandler<Request>(
     const list = async (state: "dead" | "waiting") =>
       health.isReachable ? inbox.list({ state, limit: maxEntries }) : [];
     const [dead, waiting] = await Promise.all([list("dead"), list("waiting")]);
-    // No text of the URL is shown: anyone can create a link with any text.
-    const notice = isReplayed
-      ? { notice: "The dead letter has all of its attempts again and waits for its handler." }
-      : {};
     const content = {
       title,
       now: new Date(),
@@ -88,7 +85,7 @@ export function createStatusHandler<Request>(
       dead,
       waiting: waiting.slice(0, 10),
       hasAuthorization,
-      ...notice,
+      isReplayed,
     };
     const headers = { ...securityHeaders, "content-type": "text/html; charset=utf-8" };
     return { status: health.isReachable ? 200 : 503, headers, body: renderPage(content) };
@@ -97,15 +94,11 @@ export function createStatusHandler<Request>(
   async function replay(request: StatusRequest<Request>): Promise<StatusResponse> {
     if (!hasAuthorization) return text(403, "Replay is off because this page has no authorization.");
     if (!isSameOrigin(request)) return text(403, "This form was sent by another site.");
-    const id = (await request.form()).get("id");
-    if (id === null) return text(400, "The form has no id.");
+    const id = await readId(request.body());
+    if (id === undefined) return text(400, "The form has no id.");
     if (!(await inbox.replay(id)))
       return text(404, "This event is not a dead letter. It may have been replayed already.");
-    return {
-      status: 303,
-      headers: { ...plain, location: "?replayed" },
-      body: "",
-    };
+    return { status: 303, headers: { ...plain, location: "?replayed" }, body: "" };
   }
 
   return async (request: StatusRequest<Request>): Promise<StatusResponse> => {
@@ -116,6 +109,14 @@ export function createStatusHandler<Request>(
     }
   };
 }
+
+async function readId(body: ReturnType<StatusRequest<unknown>["body"]>): Promise<string | undefined> {
+  if (!isIterable(body)) return typeof body["id"] === "string" ? body["id"] : undefined;
+  const bytes = await readBounded(body, maxFormBytes);
+  return new URLSearchParams(new TextDecoder().decode(bytes)).get("id") ?? undefined;
+}
+
+const isIterable = (body: object): body is AsyncIterable<Uint8Array> => Symbol.asyncIterator in body;
 
 const plain = { ...securityHeaders, "content-type": "text/plain; charset=utf-8" };
 const text = (status: number, body: string): StatusResponse => ({ status, headers: plain, body });
@@ -137,12 +138,20 @@ interface PageContent {
   waiting: readonly InboxEntry[];
   /** False: replay is off, and the page says so. */
   hasAuthorization: boolean;
-  /** The result of the last replay. */
-  notice?: string;
+  /** The page is the response to a replay. No text of the URL is shown: anyone can create a link with any text. */
+  isReplayed: boolean;
 }
 
-function renderPage({ title, now, health, dead, waiting, hasAuthorization, notice }: PageContent): string {
-  const ago = (date: Date) => formatDuration(now.getTime() - date.getTime());
+function renderPage({
+  title,
+  now,
+  health,
+  dead,
+  waiting,
+  hasAuthorization,
+  isReplayed,
+}: PageContent): string {
+  const ago = (date: Date) => formatDuration(Math.max(0, now.getTime() - date.getTime()));
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -160,7 +169,7 @@ function renderPage({ title, now, health, dead, waiting, hasAuthorization, notic
 <main>
 ${hasAuthorization ? "" : note("warning", "This page has no authorization: everyone who knows its URL can view it. Replay is off until it is mounted with <code>authorize</code>.")}
 ${health.isReachable ? "" : note("alarm", `The inbox cannot be reached: ${escapeHtml(health.error ?? "unknown")}.`)}
-${notice === undefined ? "" : note("notice", escapeHtml(notice))}
+${isReplayed ? note("notice", "The dead letter has all of its attempts again and waits for its handler.") : ""}
 <section class="figures" aria-label="Figures">
 ${figure("waiting", String(health.waiting), health.isReachable)}
 ${figure("oldest", health.oldestWaitingMs === undefined ? "–" : formatDuration(health.oldestWaitingMs), health.isReachable)}
@@ -216,17 +225,6 @@ const table = (heads: readonly string[], rows: readonly string[]) =>
 <tbody>
 ${rows.join("\n")}
 </tbody></table></div>`;
-
-/** In its largest units. */
-export function formatDuration(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} days`;
-}
 
 const style = `
 :root { color-scheme: light dark; --ink: #1c2330; --quiet: #667085; --paper: #f6f7f9; --card: #fff; --line: #e3e6eb;

@@ -39,7 +39,7 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
   describeInbox(name, async ({ attempts, onOutcome, retentionSeconds }) => {
     const queue = ownQueue();
     const inbox = await bullmqInbox(queue, {
-      attempts,
+      maxAttempts: attempts,
       onOutcome,
       ...quiet,
       ...(retentionSeconds === undefined ? {} : { retentionSeconds }),
@@ -81,7 +81,7 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
   it("reports waiting events and dead letters, and replays a dead letter", async () => {
     const queue = ownQueue();
     const recorded = recordOutcomes();
-    const inbox = await bullmqInbox(queue, { attempts: 1, ...quiet });
+    const inbox = await bullmqInbox(queue, { maxAttempts: 1, ...quiet });
     await put(inbox, balanceChanged("evt_1"));
     let isPoisonous = true;
     const worker = work(
@@ -146,8 +146,8 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     });
 
     it("attempts out of range", async () => {
-      await expect(bullmqInbox(ownQueue(), { attempts: 0 })).rejects.toThrow(
-        /attempts must be a number from 1/,
+      await expect(bullmqInbox(ownQueue(), { maxAttempts: 0 })).rejects.toThrow(
+        /maxAttempts must be a number from 1/,
       );
     });
 

@@ -2,7 +2,7 @@
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import PgBoss from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { inboxHandler, type PgBossLike, pgBossInbox } from "../../src/index.ts";
+import { inboxHandler, pgBossInbox } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { describePgBossInbox } from "../pg-boss-contract.ts";
@@ -51,7 +51,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
 
   it("reports waiting events and dead letters, and replays a dead letter", async () => {
     const queue = await ownQueue();
-    const inbox = await pgBossInbox(boss, { queue, retryLimit: 0 });
+    const inbox = await pgBossInbox(boss, { queue, maxAttempts: 1 });
     await put(inbox, balanceChanged("evt_1"));
     await put(inbox, balanceChanged("evt_2"));
     const [job] = await boss.fetch(queue);
@@ -87,7 +87,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     }
     async function withDeadLetter(id: string) {
       const queue = await ownQueue();
-      const inbox = await pgBossInbox(boss, { queue, retryLimit: 0, log: () => {} });
+      const inbox = await pgBossInbox(boss, { queue, maxAttempts: 1, log: () => {} });
       await put(inbox, balanceChanged(id));
       const fail = async () => {
         const [job] = await boss.fetch(queue, { ignoreStartAfter: true });
@@ -277,7 +277,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
 
     it("an archive whose settings it cannot read", async () => {
       const queue = await ownQueue();
-      const ownDatabase: PgBossLike = {
+      const ownDatabase: Parameters<typeof pgBossInbox>[0] = {
         insert: (...args) => boss.insert(...(args as unknown as Parameters<typeof boss.insert>)),
         complete: (...args) => boss.complete(...(args as unknown as Parameters<typeof boss.complete>)),
         fail: (...args) => boss.fail(...(args as unknown as Parameters<typeof boss.fail>)),

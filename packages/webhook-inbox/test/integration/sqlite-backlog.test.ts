@@ -1,6 +1,7 @@
 /** A SQLite file with many events: no statement reads or sorts all of them, and the stored counts are correct. */
+
+import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { describe, expect, it } from "vitest";
-import type { OpenSqlite, SqliteDatabase } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
@@ -86,7 +87,11 @@ describe.each(engines)("with %s", (_name, open) => {
   it("processes the oldest event first, and a retry when it is due, with many waiting events", async () => {
     const recorded = recordOutcomes();
     let nowMs = Date.parse("2026-01-01T12:00:00.000Z");
-    const inbox = openInbox({ open, onOutcome: recorded.onOutcome, now: () => nowMs, random: () => 1 });
+    const inbox = openInbox({
+      open,
+      onOutcome: recorded.onOutcome,
+      testing: { clock: { now: () => nowMs }, random: () => 1 },
+    });
     const handled: string[] = [];
     await put(inbox, balanceChanged("evt_retried"));
     const failing = inbox.work(
@@ -179,7 +184,7 @@ describe.each(engines)("with %s", (_name, open) => {
     });
     const later = openInbox({
       file,
-      now: () => Date.now() + 15 * 86_400_000,
+      testing: { clock: { now: () => Date.now() + 15 * 86_400_000 } },
       open: (path) => {
         const database = open(path);
         const prepare = database.prepare.bind(database);
@@ -234,7 +239,12 @@ describe.each(engines)("with %s", (_name, open) => {
 
     const recorded = recordOutcomes();
     const clockSetBack = () => Date.now() - 7_200_000; // between the two versions
-    const inbox = openInbox({ file, open, onOutcome: recorded.onOutcome, now: clockSetBack });
+    const inbox = openInbox({
+      file,
+      open,
+      onOutcome: recorded.onOutcome,
+      testing: { clock: { now: clockSetBack } },
+    });
     expect(await inbox.health()).toMatchObject({ waiting: 3, dead: 1 });
     expect((await inbox.list()).map(({ id, state, attempts }) => `${id} ${state} ${attempts}`)).toEqual([
       "evt_new waiting 0",

@@ -1,6 +1,6 @@
 /** A clock that is set back by two hours: a SQLite inbox waits at most as long as a retry delay or a lease. */
 import { describe, expect, it } from "vitest";
-import type { SqliteHandler, SqliteInbox, SqliteInboxOptions } from "../../src/index.ts";
+import type { SqliteHandler, SqliteInbox } from "../../src/index.ts";
 import { balanceChanged, put, toBody } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
@@ -22,7 +22,12 @@ describe.each(engines)("with %s", (_name, open) => {
     const recorded = recordOutcomes();
     const clock = { nowMs: startMs };
     const { onOutcome } = recorded;
-    const inbox = openInbox({ file, open, onOutcome, now: () => clock.nowMs, random: () => 1 });
+    const inbox = openInbox({
+      file,
+      open,
+      onOutcome,
+      testing: { clock: { now: () => clock.nowMs }, random: () => 1 },
+    });
     const attempts = () => recorded.of("done").map(({ event, attempt }) => `${event.id} ${attempt}`);
     return { inbox, clock, recorded, attempts };
   }
@@ -128,7 +133,7 @@ describe.each(engines)("with %s", (_name, open) => {
 
   it("stores nothing while now returns a value that is not a number, and continues afterwards", async () => {
     let reading: unknown = ten;
-    const inbox = openInbox({ open, now: () => reading as number });
+    const inbox = openInbox({ open, testing: { clock: { now: () => reading as number } } });
     reading = Number.NaN;
     await expect(put(inbox, balanceChanged("evt_1"))).rejects.toThrow("it returned NaN");
     reading = ten;
@@ -143,8 +148,8 @@ it.each<[string, unknown, string]>([
   ["NaN", Number.NaN, "NaN"],
   ["Infinity", Number.POSITIVE_INFINITY, "Infinity"],
 ])("rejects a now that returns %s", (_case, value, given) => {
-  const now = (() => value) as NonNullable<SqliteInboxOptions["now"]>;
-  expect(() => openInbox({ now })).toThrow(
+  const now = () => value as number;
+  expect(() => openInbox({ testing: { clock: { now } } })).toThrow(
     new TypeError(`now must return the current time as a number of milliseconds; it returned ${given}.`),
   );
 });

@@ -2,7 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import { openLibsql, type SqliteDatabase, sqliteInbox } from "../../src/index.ts";
+import { openLibsql, sqliteInbox } from "../../src/index.ts";
+import type { SqliteDatabase } from "../../src/sqlite/processed.ts";
 import { isNewest, markProcessed } from "../../src/sqlite/processed.ts";
 import { balanceChanged, put, toBody } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
@@ -138,13 +139,21 @@ describe.each(engines)("with %s", (name, open) => {
     await Promise.all([until("done"), until("dead")]);
     await first.close();
 
-    const almost = openInbox({ file, open, now: () => Date.now() + 14 * 86_400_000 - 60_000 });
+    const almost = openInbox({
+      file,
+      open,
+      testing: { clock: { now: () => Date.now() + 14 * 86_400_000 - 60_000 } },
+    });
     const worker = almost.work(() => {});
     await worker.stop();
     expect((await almost.list()).map(({ id }) => id)).toEqual(["evt_handled", "evt_dead"]);
     await almost.close();
 
-    const later = openInbox({ file, open, now: () => Date.now() + 14 * 86_400_000 + 1_000 });
+    const later = openInbox({
+      file,
+      open,
+      testing: { clock: { now: () => Date.now() + 14 * 86_400_000 + 1_000 } },
+    });
     await later.work(() => {}).stop();
     await later.close();
     expect((await openInbox({ file, open }).list()).map(({ id }) => id)).toEqual(["evt_dead"]);

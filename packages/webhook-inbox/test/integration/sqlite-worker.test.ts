@@ -151,7 +151,12 @@ describe.each(engines)("with %s", (_name, open) => {
 
     // For this worker, the lease of the other has expired.
     const later = recordOutcomes();
-    const other = openInbox({ file, open, onOutcome: later.onOutcome, now: () => Date.now() + 3_600_000 });
+    const other = openInbox({
+      file,
+      open,
+      onOutcome: later.onOutcome,
+      testing: { clock: { now: () => Date.now() + 3_600_000 } },
+    });
     other.work((event, delivery) => delivery.write(writeEffect(event, delivery.attempt)));
     await later.until("done");
     goOn.open();
@@ -169,7 +174,12 @@ describe.each(engines)("with %s", (_name, open) => {
     });
     await begun.opened;
     const later = recordOutcomes();
-    const other = openInbox({ file, open, onOutcome: later.onOutcome, now: () => Date.now() + 3_600_000 });
+    const other = openInbox({
+      file,
+      open,
+      onOutcome: later.onOutcome,
+      testing: { clock: { now: () => Date.now() + 3_600_000 } },
+    });
     other.work(() => {}, { maxAttempts: 1 });
     await later.until("dead");
     expect([later.of("done"), recorded.of("done")]).toEqual([[], []]);
@@ -182,10 +192,10 @@ describe.each(engines)("with %s", (_name, open) => {
     let renewals = 0;
     const leaseMs = 300;
     let nowMs = Date.now();
-    const now = () => nowMs;
+    const testing = { clock: { now: () => nowMs } };
     const inbox = openInbox({
       file,
-      now,
+      testing,
       onOutcome: recorded.onOutcome,
       open: watched(open, (sql) => {
         if (!/SET due_at = \? WHERE id = \? AND lease = \?/.test(sql)) return;
@@ -204,7 +214,7 @@ describe.each(engines)("with %s", (_name, open) => {
     );
     await begun.opened;
     const others: string[] = [];
-    openInbox({ file, open, now }).work(({ id }) => void others.push(id), { pollMs: 5 });
+    openInbox({ file, open, testing }).work(({ id }) => void others.push(id), { pollMs: 5 });
     await renewed.opened;
     goOn.open();
     await recorded.until("done");
@@ -267,7 +277,7 @@ describe.each(engines)("with %s", (_name, open) => {
 
 it("increases the delay after each failure, with jitter", async () => {
   const recorded = recordOutcomes();
-  const inbox: SqliteInbox = openInbox({ onOutcome: recorded.onOutcome, random: () => 0 });
+  const inbox: SqliteInbox = openInbox({ onOutcome: recorded.onOutcome, testing: { random: () => 0 } });
   await put(inbox, balanceChanged("evt_1"));
   inbox.work(
     () => {

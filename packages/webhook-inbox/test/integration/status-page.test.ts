@@ -6,7 +6,6 @@ import express4 from "express-4";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SqliteInbox } from "../../src/index.ts";
 import { expressStatusPage, fetchStatusPage } from "../../src/status/index.ts";
-import { formatDuration } from "../../src/status/page.ts";
 import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { openInbox } from "../sqlite-files.ts";
@@ -196,15 +195,4 @@ it("rejects an authorize that is not a function", () => {
   expect(() => fetchStatusPage(openInbox(), { authorize: true as never })).toThrow(
     /authorize must be a function/,
   );
-});
-
-it.each([
-  [0, "0 s"],
-  [59_999, "59 s"],
-  [60_000, "1 min"],
-  [3_600_000, "1 h 0 min"],
-  [172_800_000, "2 days"],
-  [-5, "0 s"],
-])("formats %i ms as %s", (ms, text) => {
-  expect(formatDuration(ms)).toBe(text);
 });

@@ -184,7 +184,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     const recorded = recordOutcomes();
     const queue = `tolerance-${++queues}`;
     await boss.createQueue(queue);
-    const inbox = await pgBossInbox(boss, { queue, retryLimit: 0, onOutcome: recorded.onOutcome });
+    const inbox = await pgBossInbox(boss, { queue, maxAttempts: 1, onOutcome: recorded.onOutcome });
     onTestFinished(() => boss.offWork(queue));
     return {
       inbox,
@@ -228,7 +228,7 @@ describe.skipIf(!(await hasRedis()))("with BullMQ", () => {
     });
     queue.on("error", () => {});
     onTestFinished(() => queue.close());
-    const inbox = await bullmqInbox(queue, { attempts: 1, onOutcome: recorded.onOutcome, log: () => {} });
+    const inbox = await bullmqInbox(queue, { maxAttempts: 1, onOutcome: recorded.onOutcome, log: () => {} });
     return {
       inbox,
       recorded,

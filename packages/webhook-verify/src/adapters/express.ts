@@ -2,8 +2,6 @@
 import type { RequestHandler } from "express";
 import type { WebhookEvent } from "../event.ts";
 import { hasHandler, type ReceiverOptions } from "../options.ts";
-import { createReporter } from "../outcome.ts";
-import { createReceiverOf } from "../receiver.ts";
 import { nodeHandler } from "./node-request.ts";
 
 declare global {
@@ -32,21 +30,15 @@ const missingHandler =
  * import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
  * import express from "express";
  *
- * const balances = new Map<string, number>();
- * const handler = onEvents({
- *   "balance.changed": ({ data }) => balances.set(data.passId, data.balance),
- *   otherTypes: () => {},
- * });
+ * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * const app = express();
  * app.post("/webhooks", expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * app.use(express.json()); // after the webhook route
  * ```
  */
 export function expressReceiver(options: ReceiverOptions): RequestHandler {
-  const receive = createReceiverOf({ name: "expressReceiver", returnsEvent: true }, options);
-  const handle = nodeHandler(receive, options, fix);
+  const { handle, reporter } = nodeHandler({ name: "expressReceiver", fix, returnsEvent: true }, options);
   if (hasHandler(options)) return (request, response) => handle(request, response);
-  const reporter = createReporter(options);
   return (request, response, next) => {
     const forwardEvent = (event: WebhookEvent) => {
       request.webhookEvent = event;

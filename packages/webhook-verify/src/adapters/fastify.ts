@@ -1,7 +1,6 @@
 /** Receives deliveries in Fastify 5, without changing the parsers of other routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ReceiverOptions } from "../options.ts";
-import { createReporter } from "../outcome.ts";
 import { createReceiverOf } from "../receiver.ts";
 import {
   afterClose,
@@ -34,10 +33,7 @@ const fix =
  * import fastify from "fastify";
  *
  * const app = fastify();
- * const handler = onEvents({
- *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   otherTypes: () => {},
- * });
+ * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * app.register(fastifyReceiver, { path: "/webhooks", secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
  * ```
  */
@@ -54,8 +50,8 @@ const optionsOfFastify = ["path", "prefix", "logLevel", "logSerializers"];
 
 async function register(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
   if (typeof options?.path !== "string") throw new TypeError('path is missing: { path: "/webhooks", … }.');
-  const receive = createReceiverOf({ name: "fastifyReceiver", ownOptions: optionsOfFastify }, options);
-  const reporter = createReporter(options);
+  const kind = { name: "fastifyReceiver", fix, ownOptions: optionsOfFastify };
+  const { receive, reporter } = createReceiverOf(kind, options);
 
   // Not async: Fastify would wait for a second promise.
   function handle({ raw, body: payload }: FastifyRequest, reply: FastifyReply, allow?: string): void {
@@ -63,7 +59,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     // A preParsing hook may have replaced the stream of the body; the request itself is read then.
     const stream = isStream(payload) && payload !== raw ? payload : undefined;
     stream?.on("error", () => {}); // it may fail when it is not read any more, and would end the process
-    receiveFrom(receive, request, fix, { stream }).then((result) => {
+    receiveFrom(receive, request, { stream }).then((result) => {
       const { raw: response } = reply;
       const headers = allow === undefined ? result.headers : { ...result.headers, allow };
       afterClose(response, result.afterResponse);

@@ -1,9 +1,6 @@
 /** Receives deliveries in runtimes whose handlers take a Request and return a Response: Hono, Bun, Deno, Workers, SvelteKit. */
-
 import type { ReceiverOptions } from "../options.ts";
-import { createReporter } from "../outcome.ts";
-import { createReceiverOf } from "../receiver.ts";
-import { receiveRequest, runAfter, toResponse } from "./web-request.ts";
+import { runAfter, webHandler } from "./web-request.ts";
 
 const fix =
   "Pass the Request before anything reads its body, or give request.clone() to the code that reads it first.";
@@ -18,10 +15,7 @@ const fix =
  * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
  * import { Hono } from "hono";
  *
- * const handler = onEvents({
- *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   otherTypes: () => {},
- * });
+ * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
  * export default new Hono().post("/webhooks", (context) => receive(context.req.raw));
  * ```
@@ -29,20 +23,10 @@ const fix =
 export function fetchReceiver(
   options: ReceiverOptions,
 ): (request: Request, ...platform: unknown[]) => Promise<Response> {
-  const receive = createReceiverOf({ name: "fetchReceiver" }, options);
-  const reporter = createReporter(options);
-  return async (request, ...platform) => {
-    const result = await receiveRequest(receive, request, fix);
-    if (result.afterResponse !== undefined) {
-      const done = runAfter(result.afterResponse);
-      try {
-        platform.find(isExecutionContext)?.waitUntil(done);
-      } catch (error) {
-        reporter.logUnexpectedError(error, "process runs without waitUntil.");
-      }
-    }
-    return toResponse(result);
-  };
+  return webHandler({ name: "fetchReceiver", fix }, options, (task, platform) => {
+    const done = runAfter(task);
+    platform.find(isExecutionContext)?.waitUntil(done);
+  });
 }
 
 /** Keeps the platform alive until a promise settles, like the execution context of Workers. */

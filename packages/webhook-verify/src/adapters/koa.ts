@@ -1,30 +1,27 @@
 /** Receives deliveries in Koa 2 and 3. */
-
 import type { ReceiverOptions } from "../options.ts";
-import { createReporter } from "../outcome.ts";
 import { createReceiverOf } from "../receiver.ts";
 import {
   afterClose,
   closeUnread,
   headersFor,
-  type NodeRequest,
-  type NodeResponse,
-  type ParsedBody,
+  type IncomingMessage,
   receiveFrom,
   respondAfterError,
+  type ServerResponse,
 } from "./node-request.ts";
 
 /** The parts of Koa's context that a receiver needs. */
-export interface KoaContext {
-  req: NodeRequest;
-  res: NodeResponse;
-  request: ParsedBody & { req: unknown };
+type KoaContext = {
+  req: IncomingMessage;
+  res: ServerResponse;
+  request: { req: unknown; body?: unknown; rawBody?: unknown };
   status: number;
   body: unknown;
   set(headers: Record<string, string>): void;
   /** False when Koa must not respond. */
   respond?: boolean | undefined;
-}
+};
 
 const fix =
   'Mount router.post("/webhooks", koaReceiver({ … })) in a router that is used above app.use(bodyParser()).';
@@ -39,21 +36,17 @@ const fix =
  * import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
  * import Koa from "koa";
  *
- * const handler = onEvents({
- *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   otherTypes: () => {},
- * });
+ * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * const router = new Router();
  * router.post("/webhooks", koaReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * export const app = new Koa().use(router.routes()); // before bodyParser()
  * ```
  */
 export function koaReceiver(options: ReceiverOptions): (context: KoaContext) => Promise<void> {
-  const receive = createReceiverOf({ name: "koaReceiver" }, options);
-  const reporter = createReporter(options);
+  const { receive, reporter } = createReceiverOf({ name: "koaReceiver", fix }, options);
   return async (context) => {
     const { req: request, res: response } = context;
-    const result = await receiveFrom(receive, request, fix, context.request);
+    const result = await receiveFrom(receive, request, context.request);
     afterClose(response, result.afterResponse);
     try {
       context.body = null; // before the status, because this sets it to 204

@@ -1,26 +1,25 @@
 /** Receives deliveries in AWS Lambda: behind API Gateway (REST or HTTP), a load balancer or a function URL. */
-
 import { decodeBase64, type RawBody, RawBodyError } from "../body.ts";
 import type { ReceiverOptions } from "../options.ts";
 import { createReceiverOf } from "../receiver.ts";
 
 /** The parts of the four kinds of event that a receiver needs. */
-export interface LambdaEvent {
+type LambdaEvent = {
   httpMethod?: string;
   requestContext?: { http?: { method?: string }; httpMethod?: string; elb?: unknown };
   headers?: Readonly<Record<string, string | undefined>> | null | undefined;
   multiValueHeaders?: Readonly<Record<string, string[] | undefined>> | null | undefined;
   body?: string | null | undefined;
   isBase64Encoded?: boolean;
-}
+};
 
 /** The response, in a form that fits all four kinds of event. */
-export interface LambdaResult {
+type LambdaResult = {
   statusCode: number;
   headers?: Record<string, string>;
   multiValueHeaders?: Record<string, string[]>;
   body: string;
-}
+};
 
 const fix = "Remove the middleware that parses the body (such as httpJsonBodyParser) from this function.";
 
@@ -47,7 +46,7 @@ export function lambdaReceiver(
     );
   }
   // A function is frozen between deliveries too, possibly while a `secret` function waits for its secret.
-  const receive = createReceiverOf({ name: "lambdaReceiver", triesSecretAtStart: false }, options);
+  const { receive } = createReceiverOf({ name: "lambdaReceiver", fix, triesSecretAtStart: false }, options);
   return async (invocation) => {
     const event = invocation ?? {}; // a function can be called with anything
     const { status, headers } = await receive({
@@ -63,6 +62,6 @@ export function lambdaReceiver(
 
 function readBody({ body, isBase64Encoded }: LambdaEvent, maxBodyBytes: number): RawBody {
   if (body === null || body === undefined) return "";
-  if (typeof body !== "string") throw new RawBodyError("already-consumed", { fix });
+  if (typeof body !== "string") throw new RawBodyError("already-consumed");
   return isBase64Encoded ? decodeBase64(body, maxBodyBytes) : body;
 }

@@ -1,14 +1,6 @@
 /** Receives deliveries in NestJS, on Express and on Fastify. */
-
 import type { ReceiverOptions } from "../options.ts";
-import { createReceiverOf } from "../receiver.ts";
-import { type NodeRequest, type NodeResponse, nodeHandler, type ParsedBody } from "./node-request.ts";
-
-/** Node's request in a middleware; the platform's in a controller, which is a wrapper in Fastify. */
-export type NestRequest = NodeRequest | ({ raw: NodeRequest } & ParsedBody);
-
-/** Node's response in a middleware; the platform's in a controller. */
-export type NestResponse = NodeResponse | { raw: NodeResponse; hijack(): unknown };
+import { type IncomingMessage, nodeHandler, type ParsedBody, type ServerResponse } from "./node-request.ts";
 
 const fix =
   'In main.ts write app.use("/webhooks", nestReceiver({ … })) before app.listen(), where no parser runs before it; ' +
@@ -24,23 +16,21 @@ const fix =
  * import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
  * import type { INestApplication } from "@nestjs/common";
  *
- * const handler = onEvents({
- *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   otherTypes: () => {},
- * });
+ * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * // In main.ts, after NestFactory.create(AppModule) and before app.listen():
  * export const receiveWebhooks = (app: INestApplication) =>
  *   app.use("/webhooks", nestReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * ```
  */
-export function nestReceiver(
-  options: ReceiverOptions,
-): (request: NestRequest, response: NestResponse) => Promise<void> {
-  const handle = nodeHandler(createReceiverOf({ name: "nestReceiver" }, options), options, fix);
+export function nestReceiver(options: ReceiverOptions): (
+  request: IncomingMessage | { raw: IncomingMessage }, // a wrapper in a controller on Fastify
+  response: ServerResponse | { raw: ServerResponse; hijack(): unknown },
+) => Promise<void> {
+  const { handle } = nodeHandler({ name: "nestReceiver", fix }, options);
   return (request, response) => {
     if ("hijack" in response) response.hijack(); // Fastify must not send a second response
-    return handle("raw" in request ? request.raw : request, "raw" in response ? response.raw : response, {
-      parsedBody: request,
-    });
+    const nodeResponse = "raw" in response ? response.raw : response;
+    const parsedBody = request as ParsedBody; // parsers store the body in the request of the framework
+    return handle("raw" in request ? request.raw : request, nodeResponse, { parsedBody });
   };
 }

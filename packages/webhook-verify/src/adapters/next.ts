@@ -1,9 +1,7 @@
 /** Receives deliveries in Next.js: as a route of the App Router, or as an API route of the Pages Router. */
-
 import type { ReceiverOptions } from "../options.ts";
-import { createReceiverOf } from "../receiver.ts";
-import { type NodeRequest, type NodeResponse, nodeHandler } from "./node-request.ts";
-import { receiveRequest, runAfter, toResponse } from "./web-request.ts";
+import { type IncomingMessage, nodeHandler, type ServerResponse } from "./node-request.ts";
+import { runAfter, webHandler } from "./web-request.ts";
 
 /** The options of a receiver, and Next's `after`. */
 export interface NextRouteOptions extends ReceiverOptions {
@@ -14,8 +12,10 @@ export interface NextRouteOptions extends ReceiverOptions {
 const routeFix = "Nothing may read the Request before nextRoute does.";
 const pagesFix = "Add `export const config = { api: { bodyParser: false } }` to the API route's file.";
 
-/** `next build` loads every route, on a machine that need not have the secret. */
-const kind = () => ({
+/** `next build` loads every route, on a machine that may have no secret. */
+const createKind = (name: string, fix: string) => ({
+  name,
+  fix,
   triesSecretAtStart:
     typeof process === "undefined" || process.env?.["NEXT_PHASE"] !== "phase-production-build",
 });
@@ -36,23 +36,17 @@ const kind = () => ({
  * ```
  */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
-  const receive = createReceiverOf({ ...kind(), name: "nextRoute", ownOptions: ["after"] }, options);
   const { after } = options;
-  return async (request) => {
-    const result = await receiveRequest(receive, request, routeFix);
-    if (result.afterResponse !== undefined) schedule(result.afterResponse, after);
-    return toResponse(result);
-  };
-}
-
-/** The event is accepted, so the task runs even when the platform refuses to schedule it. */
-function schedule(task: () => Promise<void>, after: NextRouteOptions["after"]): void {
-  try {
-    if (after === undefined) void runAfter(task);
-    else after(task);
-  } catch {
-    void runAfter(task);
-  }
+  const kind = { ...createKind("nextRoute", routeFix), ownOptions: ["after"] };
+  return webHandler(kind, options, (task) => {
+    try {
+      if (after === undefined) void runAfter(task);
+      else after(task);
+    } catch (error) {
+      void runAfter(task); // the event is accepted, so the task runs even when the platform refuses to schedule it
+      throw error;
+    }
+  });
 }
 
 /**
@@ -73,12 +67,8 @@ function schedule(task: () => Promise<void>, after: NextRouteOptions["after"]): 
  */
 export function nextPagesHandler(
   options: ReceiverOptions,
-): (request: NodeRequest, response: NodeResponse) => Promise<void> {
-  const handle = nodeHandler(
-    createReceiverOf({ ...kind(), name: "nextPagesHandler" }, options),
-    options,
-    pagesFix,
-  );
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { handle } = nodeHandler(createKind("nextPagesHandler", pagesFix), options);
   return (request, response) => handle(request, response);
 }
 

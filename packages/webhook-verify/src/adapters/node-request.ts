@@ -5,9 +5,11 @@ import type { Readable } from "node:stream";
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { addChunk, type HeadersLike, type RawBody, RawBodyError, type ReadLimits, toBytes } from "../body.ts";
 import type { WebhookEvent } from "../event.ts";
-import { createReporter, type ReportOptions } from "../outcome.ts";
-import type { ReceivedRequest, Receiver } from "../receiver.ts";
+import type { ReceiverKind, ReceiverOptions } from "../options.ts";
+import { createReceiverOf, type ReceivedRequest, type Receiver } from "../receiver.ts";
 import type { ReceiverResponse } from "../responses.ts";
+
+export type { IncomingMessage, ServerResponse };
 
 export type BodyStream = Readable;
 
@@ -22,8 +24,6 @@ export interface ParsedBody {
 /** A request of a framework, whose body may have been read already. */
 export type NodeRequest = IncomingMessage & ParsedBody;
 
-export type NodeResponse = ServerResponse;
-
 interface HandleOptions {
   /** The framework's own request, where parsers store the body. Default: the Node request. */
   parsedBody?: ParsedBody;
@@ -32,45 +32,43 @@ interface HandleOptions {
 }
 
 /** Creates a handler that receives and responds. Its promise never rejects: an error becomes a response and a log line. */
-export function nodeHandler(receive: Receiver, options: ReportOptions, fix: string) {
-  const reporter = createReporter(options);
-  return async (
+export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
+  const { receive, reporter } = createReceiverOf(kind, options);
+  const handle = async (
     request: NodeRequest,
-    response: NodeResponse,
+    response: ServerResponse,
     { parsedBody, forwardEvent }: HandleOptions = {},
   ): Promise<void> => {
-    const result = await receiveFrom(receive, request, fix, parsedBody);
+    const result = await receiveFrom(receive, request, parsedBody);
     try {
       if (forwardEvent !== undefined && result.event !== undefined) forwardEvent(result.event);
       else respond(request, response, result);
     } catch (error) {
       reporter.logUnexpectedError(error, respondAfterError(response, result));
     }
-    if (result.afterResponse !== undefined) await result.afterResponse();
+    await result.afterResponse?.();
   };
+  return { handle, reporter };
 }
 
-/** Passes a Node request to the receiver. Never rejects. `fix` says what to change when the body was read before. */
+/** Passes a Node request to the receiver. Never rejects. */
 export function receiveFrom(
   receive: Receiver,
   request: NodeRequest,
-  fix: string,
   parsedBody: ParsedBody = request,
 ): Promise<ReceiverResponse> {
-  return receive(new ReceivedNodeRequest(request, parsedBody, fix));
+  return receive(new ReceivedNodeRequest(request, parsedBody));
 }
 
-/** A class, because closures and getters for each request took longer than the signature header. */
+/** A class, because closures and getters for each request take longer than parsing the signature header. */
 class ReceivedNodeRequest implements ReceivedRequest {
   readonly headers: HeadersLike = this;
   private readonly request: NodeRequest;
   private readonly parsedBody: ParsedBody;
-  private readonly fix: string;
 
-  constructor(request: NodeRequest, parsedBody: ParsedBody, fix: string) {
+  constructor(request: NodeRequest, parsedBody: ParsedBody) {
     this.request = request;
     this.parsedBody = parsedBody;
-    this.fix = fix;
   }
 
   get method(): string {
@@ -88,14 +86,14 @@ class ReceivedNodeRequest implements ReceivedRequest {
   }
 
   rawBody(limits: ReadLimits): Promise<RawBody> {
-    return readBody(this.request, this.parsedBody, limits, this.fix);
+    return readBody(this.request, this.parsedBody, limits);
   }
 }
 
 /** Responds, unless a response was sent already or the connection is closed. */
 export function respond(
   request: NodeRequest,
-  response: NodeResponse,
+  response: ServerResponse,
   { status, headers }: ReceiverResponse,
 ): void {
   if (response.headersSent || response.writableEnded) return;
@@ -110,7 +108,7 @@ export function respond(
  * Responds after {@link respond} threw, with `writeHead` alone; if that throws too, closes the connection.
  * @returns what was done, for the log.
  */
-export function respondAfterError(response: NodeResponse, { status, headers }: ReceiverResponse): string {
+export function respondAfterError(response: ServerResponse, { status, headers }: ReceiverResponse): string {
   try {
     if (response.headersSent) return "a response was sent before.";
     response.writeHead(status, headers);
@@ -152,7 +150,7 @@ export function headersFor(
 }
 
 /** Runs the task when the framework has sent the response, or at once when the connection is closed already. */
-export function afterClose(response: NodeResponse, task: ReceiverResponse["afterResponse"]): void {
+export function afterClose(response: ServerResponse, task: ReceiverResponse["afterResponse"]): void {
   if (task === undefined) return;
   if (response.closed || response.destroyed) void task();
   else response.once("close", task);
@@ -162,29 +160,27 @@ function readBody(
   request: NodeRequest,
   { body, rawBody, stream = request }: ParsedBody,
   limits: ReadLimits,
-  fix: string,
 ): Promise<Uint8Array> {
-  if (!stream.readableDidRead && !stream.readableEnded) return collectFromEvents(stream, limits, fix);
+  if (!stream.readableDidRead && !stream.readableEnded) return collectFromEvents(stream, limits);
   for (const parsed of [body, rawBody]) {
     // Not a string: decoding may have changed the signed bytes.
     const bytes = typeof parsed === "string" ? undefined : toBytes(parsed);
     if (bytes !== undefined) return Promise.resolve(bytes);
   }
-  return Promise.reject(new RawBodyError("already-consumed", { fix }));
+  return Promise.reject(new RawBodyError("already-consumed"));
 }
 
 /** Uses events: an async iterator takes longer than the rest of the receiver, and destroys the stream of a body that is too large. */
 function collectFromEvents(
   request: Readable,
   { maxBodyBytes, expectedBytes }: ReadLimits,
-  fix: string,
 ): Promise<Uint8Array> {
   const buffer = new BoundedBuffer(maxBodyBytes, expectedBytes);
   return new Promise((resolve, reject) => {
     const unreadable = (cause?: unknown) => reject(new RawBodyError("unreadable", { cause }));
     const add = (chunk: unknown) => {
       try {
-        addChunk(buffer, chunk, fix);
+        addChunk(buffer, chunk);
       } catch (error) {
         request.off("data", add).pause();
         reject(error);

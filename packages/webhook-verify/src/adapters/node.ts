@@ -1,8 +1,7 @@
 /** Receives deliveries in a plain node:http server. */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ReceiverOptions } from "../options.ts";
-import { createReceiverOf } from "../receiver.ts";
-import { type NodeRequest, nodeHandler } from "./node-request.ts";
+import { nodeHandler } from "./node-request.ts";
 
 const fix = "Pass the request to the receiver before anything reads its body.";
 
@@ -15,10 +14,7 @@ const fix = "Pass the request to the receiver before anything reads its body.";
  * import { onEvents } from "@loyalty-cards/webhook-verify";
  * import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
  *
- * const handler = onEvents({
- *   "balance.changed": ({ data }) => console.log(data.passId, data.balance),
- *   otherTypes: () => {},
- * });
+ * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * const receive = nodeReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
  * createServer((request, response) => {
  *   if (request.url === "/webhooks") return void receive(request, response);
@@ -28,7 +24,7 @@ const fix = "Pass the request to the receiver before anything reads its body.";
  */
 export function nodeReceiver(
   options: ReceiverOptions,
-): (request: NodeRequest, response: ServerResponse) => Promise<void> {
-  const handle = nodeHandler(createReceiverOf({ name: "nodeReceiver" }, options), options, fix);
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { handle } = nodeHandler({ name: "nodeReceiver", fix }, options);
   return (request, response) => handle(request, response);
 }

@@ -1,45 +1,56 @@
-/** Converts between Request, Response and the receiver, for adapters of the fetch API. */
-
+/** Receives a `Request` and returns a `Response`, for every framework that speaks fetch. */
 import { toChunks } from "@loyalty-cards/internal/bounded-body";
 import { collectBody, RawBodyError, type ReadLimits } from "../body.ts";
-import type { Receiver } from "../receiver.ts";
-import type { ReceiverResponse } from "../responses.ts";
+import type { ReceiverKind, ReceiverOptions } from "../options.ts";
+import { createReceiverOf } from "../receiver.ts";
 
-/** Never rejects: the receiver reads the members of the request, and handles what they throw. */
-export function receiveRequest(receive: Receiver, request: Request, fix: string): Promise<ReceiverResponse> {
-  return receive({
-    get method() {
-      return request.method;
-    },
-    get headers() {
-      return request.headers;
-    },
-    rawBody: (limits) => readBody(request, limits, fix),
-  });
-}
+type Task = () => Promise<void>;
 
-export function toResponse({ status, headers }: ReceiverResponse): Response {
-  return new Response(null, { status, headers });
+/**
+ * Creates a handler. It never rejects: the receiver reads the members of the request, and handles what they throw.
+ * @param schedule runs `afterResponse` after the response; `platform` is what the framework passes after the request.
+ */
+export function webHandler(
+  kind: ReceiverKind,
+  options: ReceiverOptions,
+  schedule: (task: Task, platform: unknown[]) => void,
+) {
+  const { receive, reporter } = createReceiverOf(kind, options);
+  return async (request: Request, ...platform: unknown[]): Promise<Response> => {
+    const { status, headers, afterResponse } = await receive({
+      get method() {
+        return request.method;
+      },
+      get headers() {
+        return request.headers;
+      },
+      rawBody: (limits) => readBody(request, limits),
+    });
+    try {
+      if (afterResponse !== undefined) schedule(afterResponse, platform);
+    } catch (error) {
+      reporter.logUnexpectedError(error, "afterResponse runs, but the platform may end before it.");
+    }
+    return new Response(null, { status, headers });
+  };
 }
 
 /** Runs a task when the response has been returned. */
-export function runAfter(task: () => Promise<void>): Promise<void> {
+export function runAfter(task: Task): Promise<void> {
   return new Promise((resolve) => setTimeout(() => resolve(task()), 0));
 }
 
-async function readBody(request: Request, limits: ReadLimits, fix: string): Promise<Uint8Array> {
-  const consumed = () => new RawBodyError("already-consumed", { fix });
-  if (request.bodyUsed) throw consumed();
+async function readBody(request: Request, limits: ReadLimits): Promise<Uint8Array> {
+  if (request.bodyUsed) throw new RawBodyError("already-consumed");
   if (limits.expectedBytes !== undefined) {
     // A server passes at most Content-Length bytes on, and reading at once takes a third of the time of a stream.
     try {
       return new Uint8Array(await request.arrayBuffer());
     } catch (cause) {
-      throw !request.bodyUsed && request.body?.locked
-        ? consumed()
-        : new RawBodyError("unreadable", { cause });
+      const isLocked = !request.bodyUsed && request.body?.locked;
+      throw new RawBodyError(isLocked ? "already-consumed" : "unreadable", { cause });
     }
   }
-  if (request.body?.locked) throw consumed();
-  return request.body === null ? new Uint8Array() : collectBody(toChunks(request.body), limits, fix);
+  if (request.body?.locked) throw new RawBodyError("already-consumed");
+  return request.body === null ? new Uint8Array() : collectBody(toChunks(request.body), limits);
 }

@@ -1,6 +1,6 @@
 /** The Lambda adapter, for every kind of event with a request. */
 import { expect, it } from "vitest";
-import { type LambdaEvent, lambdaReceiver } from "../../src/adapters/lambda.ts";
+import { lambdaReceiver } from "../../src/adapters/lambda.ts";
 import { describeAdapter } from "../adapter-contract.ts";
 import { bridged, type EventShape, eventShapes } from "../lambda-bridge.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
@@ -25,10 +25,13 @@ it.each([
     { httpMethod: "POST", headers: null, multiValueHeaders: null, body: null },
   ],
   ["a schedule", { source: "aws.events", "detail-type": "Scheduled Event" }],
-] as [string, LambdaEvent][])("responds to %s without throwing", async (_name, event) => {
-  const receive = lambdaReceiver({ secret, handler: () => {} });
-  expect([401, 405]).toContain((await receive(event)).statusCode);
-});
+] as [string, Parameters<ReturnType<typeof lambdaReceiver>>[0]][])(
+  "responds to %s without throwing",
+  async (_name, event) => {
+    const receive = lambdaReceiver({ secret, handler: () => {} });
+    expect([401, 405]).toContain((await receive(event)).statusCode);
+  },
+);
 
 it("does not decode a body over the limit", async () => {
   const receive = lambdaReceiver({ secret, handler: () => {}, maxBodyBytes: 300 });

@@ -13,7 +13,7 @@ import { type AbstractHttpAdapter, NestFactory } from "@nestjs/core";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type NestRequest, type NestResponse, nestReceiver } from "../../src/adapters/nest.ts";
+import { nestReceiver } from "../../src/adapters/nest.ts";
 import type { ReceiverOptions } from "../../src/index.ts";
 import { describeAdapter, type RunningServer, send } from "../adapter-contract.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
@@ -40,8 +40,8 @@ function shop(
     }
   }
   class Webhooks {
-    handle(request: NestRequest, response: NestResponse) {
-      return receive?.(request, response);
+    handle(...exchange: Parameters<ReturnType<typeof nestReceiver>>) {
+      return receive?.(...exchange);
     }
   }
   const route = (type: { prototype: object }, path: string, method: string) => {

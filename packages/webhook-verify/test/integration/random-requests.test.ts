@@ -280,7 +280,7 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
         ...(name.startsWith("Lambda")
           ? {}
           : { afterResponse: ({ id }: { id: string }) => void processed.add(id) }),
-        monotonicNow: () => 0, // so that each reason is logged once
+        testing: { clock: { monotonicMs: () => 0 } }, // so that each reason is logged once
         log: (line) => {
           const reason = /^webhook-verify: rejected: ([a-z-]+)/.exec(line)?.[1];
           if (reason === undefined)

@@ -2,13 +2,18 @@
 import { formatErrorLink } from "@loyalty-cards/internal/error-link";
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
-import type { RawBodyErrorReason } from "./body.ts";
-import type { WebhookEvent } from "./event.ts";
-import { describeFailure, type VerificationErrorReason } from "./signature.ts";
+import type { RawBodyError } from "./body.ts";
+import { describeFailure, type VerificationErrorReason, type VerificationFailure } from "./signature.ts";
 
-/** What is known of a delivery once it is verified. */
+/** The id and type of an event. */
+export interface EventRef {
+  id: string;
+  type: string;
+}
+
+/** What is known of a verified delivery. */
 export interface VerifiedFacts {
-  event: { id: string; type: string };
+  event: EventRef;
   /** The `id` of the secret that matched, if it has one. */
   secretId: string | undefined;
   /** The current time minus the signature's, in seconds. */
@@ -25,7 +30,7 @@ export interface VerifiedFacts {
 /** Why a delivery was rejected: 4xx. */
 export type Rejection =
   | VerificationErrorReason
-  | Exclude<RawBodyErrorReason, "already-consumed">
+  | Exclude<RawBodyError["reason"], "already-consumed">
   | "method-not-allowed"
   | "unsupported-encoding"
   | "timeout";
@@ -45,25 +50,34 @@ export type Outcome =
   /** `error` is what `now` or the headers of the request threw. */
   | { outcome: "error"; error: unknown }
   /** `error` is what `afterResponse` threw. */
-  | { outcome: "after-response-failed"; event: { id: string; type: string }; error: unknown };
+  | { outcome: "after-response-failed"; event: EventRef; error: unknown };
 
 /** One delivery, for metrics. `status` is that of the response; `durationMs` is the time until the response. */
 export type ReceiverOutcome = Outcome & { status: number; durationMs: number };
 
-export interface ReportOptions {
+/** A rejection, with the figure or the text that a log line adds. */
+export type Rejected = Omit<VerificationFailure, "reason"> & { reason: Rejection };
+
+/** What to report, and where. */
+export interface ReporterOptions {
+  /**
+   * Called with the outcome of every delivery, for metrics. Contains no personal data. Without it, rejected deliveries are logged:
+   * at most one line a minute for each reason, with the number of suppressed lines.
+   */
   onOutcome?: (outcome: ReceiverOutcome) => void;
+  /** Called with errors of the program, each with its fix. Default `console.error`. */
   log?: (message: string) => void;
-  monotonicNow?: () => number;
+  /**
+   * Adds the messages of errors to the log lines about `handler`, `afterResponse`, the inbox and the `secret` function. Default false:
+   * these messages can contain personal data. Messages of this SDK's own errors contain none and are always logged.
+   */
   logErrorMessages?: boolean;
 }
 
 /** Anyone can cause a rejection, so each cause is logged at most once in this time. */
 const logIntervalMs = 60_000;
 
-/** What the limited log lines are counted by. */
-type Cause = Rejection | Misconfiguration | "handler-timeout" | "no-handler";
-
-/** What to change, for each misconfiguration. Where the body was consumed, the adapter knows more; before `no-secret` stands what failed. */
+/** What to change, for each misconfiguration. */
 const misconfigurationLines: Record<Misconfiguration, string> = {
   "already-consumed":
     "the body was parsed before the webhook receiver could read it, and a signature covers bytes, not objects.",
@@ -74,7 +88,7 @@ const misconfigurationLines: Record<Misconfiguration, string> = {
     "the `secret` function took longer than timeoutMs; responded 503, so the service delivers again. Make it fail sooner, or check why it is slow.",
 };
 
-function describeRejection(reason: Rejection, skewSeconds: number | undefined): string {
+function describeRejection({ reason, ...details }: Rejected): string {
   switch (reason) {
     case "method-not-allowed":
       return "method-not-allowed; the service sends POST only. Does a redirect turn it into GET?";
@@ -87,52 +101,54 @@ function describeRejection(reason: Rejection, skewSeconds: number | undefined): 
     case "timeout":
       return "timeout; the body did not arrive within timeoutMs. Does a parser or a proxy hold it back?";
     default:
-      return describeFailure({ reason, skewSeconds });
+      return describeFailure({ reason, ...details });
   }
 }
 
-/** A log line with the address of the page that describes its reason. */
-const addLink = (line: string, reason: Rejection | Misconfiguration | "handler-error") =>
-  line + formatErrorLink(`webhook-${reason}`);
-
 export type Reporter = ReturnType<typeof createReporter>;
 
-export function createReporter(options: ReportOptions) {
-  const { onOutcome, log = console.error, monotonicNow } = options;
-  /** Known types only, so at most six. */
+/** @param monotonicMs the clock of the intervals between log lines. */
+export function createReporter(options: ReporterOptions, monotonicMs: () => number) {
+  const { onOutcome, log = console.error } = options;
+  /** Contains known types only, so at most six. */
   const typesWithUnexpectedData = new Set<string>();
-  /** For each cause, when it was last logged and how many lines were suppressed since. */
-  const lastLines = new Map<Cause, { atMs: number; suppressed: number }>();
+  /** For each reason, when it was last logged and how many lines were suppressed since. */
+  const lastLines = new Map<string, { atMs: number; suppressed: number }>();
 
-  function write(line: string): void {
-    notify(log, `webhook-verify: ${line}`);
+  /** Writes a line: with a link to the page of a reason, and at most once in the interval for each `limitBy`. */
+  function write(line: string, { page, limitBy }: { page?: Page; limitBy?: string } = {}): void {
+    const suppressed = limitBy === undefined ? 0 : countSuppressed(limitBy);
+    if (suppressed === undefined) return;
+    const link = page === undefined ? "" : formatErrorLink(`webhook-${page}`);
+    const more = suppressed === 0 ? "" : ` (${suppressed} more since the last line about this.)`;
+    notify(log, `webhook-verify: ${line}${link}${more}`);
+  }
+  /** @returns how many lines were suppressed since the last one, or undefined when the next one is suppressed too. */
+  function countSuppressed(cause: string): number | undefined {
+    const nowMs = readMonotonicClock();
+    const last = lastLines.get(cause);
+    if (last !== undefined && !(nowMs - last.atMs >= logIntervalMs)) {
+      last.suppressed++;
+      return undefined;
+    }
+    lastLines.set(cause, { atMs: nowMs, suppressed: 0 });
+    return last?.suppressed ?? 0;
+  }
+  function readMonotonicClock(): number {
+    try {
+      return monotonicMs();
+    } catch {
+      return Number.NaN; // a clock that throws must not change the response
+    }
   }
   function emit(outcome: ReceiverOutcome): void {
     notify(onOutcome, outcome, (error) =>
       write(`onOutcome threw ${formatErrorKind(error)}; it must not throw.`),
     );
   }
-  function writeLimited(cause: Cause, line: string): void {
-    const nowMs = readMonotonicClock();
-    const last = lastLines.get(cause);
-    if (last !== undefined && !(nowMs - last.atMs >= logIntervalMs)) {
-      last.suppressed++;
-      return;
-    }
-    const suppressed = last?.suppressed ?? 0;
-    lastLines.set(cause, { atMs: nowMs, suppressed: 0 });
-    write(suppressed === 0 ? line : `${line} (${suppressed} more since the last line about this.)`);
-  }
-  function readMonotonicClock(): number {
-    try {
-      return monotonicNow?.() ?? performance.now();
-    } catch {
-      return Number.NaN; // a clock that throws must not change the response
-    }
-  }
-  function writeHandlerError(event: EventRef, error: unknown, consequence: string): void {
-    const line = `${toPrintable(event.type)} ${toPrintable(event.id)} failed: ${describeError(error, options)}; ${consequence}`;
-    write(addLink(line, "handler-error"));
+  function writeHandlerError({ id, type }: EventRef, error: unknown, consequence: string): void {
+    const line = `${toPrintable(type)} ${toPrintable(id)} failed: ${describeError(error, options)}; ${consequence}`;
+    write(line, { page: "handler-error" });
   }
   return {
     /** Calls `onOutcome`. `getOutcome` is called only when there is a listener. */
@@ -144,21 +160,26 @@ export function createReporter(options: ReportOptions) {
         write(`the outcome could not be reported (${describeError(error, options)}).`);
       }
     },
-    /** Without `onOutcome` a wrong secret would go unnoticed. An `invalid-payload` has a line of its own. */
-    logRejection(reason: Rejection, skewSeconds: number | undefined): void {
-      if (onOutcome !== undefined || reason === "invalid-payload") return;
-      writeLimited(reason, addLink(`rejected: ${describeRejection(reason, skewSeconds)}`, reason));
+    /** Logs each `invalid-payload`; the other reasons only without `onOutcome`, where a wrong secret would go unnoticed. */
+    logRejection(rejected: Rejected): void {
+      const { reason, detail } = rejected;
+      if (reason === "invalid-payload") {
+        const line = `a delivery has a valid signature, but is not an event: ${detail}. Responded 400; the service delivers again.`;
+        write(line, { page: reason });
+      } else if (onOutcome === undefined) {
+        write(`rejected: ${describeRejection(rejected)}`, { page: reason, limitBy: reason });
+      }
     },
     logHandlerTimeout(): void {
       if (onOutcome !== undefined) return;
       const line =
         "handler or the inbox took longer than timeoutMs; responded 503, so the service delivers again. For long work use an inbox.";
-      writeLimited("handler-timeout", addLink(line, "timeout"));
+      write(line, { page: "timeout", limitBy: "handler-timeout" });
     },
     logHandlerError(event: EventRef, error: unknown): void {
       writeHandlerError(event, error, "responded 503, so the service delivers again.");
     },
-    /** Logged once per type: the difference is the same for all of its events, and `onOutcome` reports each. */
+    /** Logs one line per type: all events of a type have the same difference, and `onOutcome` reports each. */
     logUnexpectedData({ id, type }: EventRef, paths: readonly string[]): void {
       if (typesWithUnexpectedData.has(type)) return;
       typesWithUnexpectedData.add(type);
@@ -166,39 +187,34 @@ export function createReporter(options: ReportOptions) {
         `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. isKnownEvent is false for it, and onEvents calls "unexpectedData", or rejects without it. Look for a newer version of this package. Further events of this type are reported in onOutcome only, as unexpectedData.`,
       );
     },
-    logInvalidPayload(why: string): void {
-      const line = `a delivery has a valid signature, but is not an event: ${why}. Responded 400; the service delivers again.`;
-      write(addLink(line, "invalid-payload"));
-    },
     /** Reports and logs what `afterResponse` threw. */
-    afterResponseFailed(event: EventRef, error: unknown): void {
-      writeHandlerError(
-        event,
-        error,
-        "the response was 204 already, so the service does not deliver again: use an inbox.",
-      );
+    afterResponseFailed({ id, type }: EventRef, error: unknown): void {
+      const event = { id, type };
+      const consequence =
+        "the response was 204 already, so the service does not deliver again: use an inbox.";
+      writeHandlerError(event, error, consequence);
       emit({ outcome: "after-response-failed", event, error, status: 204, durationMs: 0 });
     },
-    /** `consequence` says what was sent. */
+    /** @param consequence what the receiver did then, such as the response. */
     logUnexpectedError(error: unknown, consequence: string): void {
       write(`the receiver failed: ${describeError(error, options)}; ${consequence}`);
     },
-    /** `detail` is what to change in this framework, or how the `secret` function failed. */
-    logMisconfiguration(reason: Misconfiguration, detail?: string): void {
+    /** @param detail what to change in this framework, or how the `secret` function failed. */
+    logMisconfiguration(reason: Misconfiguration, detail = ""): void {
       const line = misconfigurationLines[reason];
-      const sentences = reason === "no-secret" ? [detail, line] : [line, detail];
-      writeLimited(reason, addLink(sentences.filter((each) => each !== undefined).join(" "), reason));
+      const text = reason === "no-secret" ? `${detail} ${line}` : `${line} ${detail}`;
+      write(text.trim(), { page: reason, limitBy: reason });
     },
-    /** A `secret` function failed before the first delivery. */
+    /** Logs that a `secret` function failed before the first delivery. */
     logSecretAtStart(failure: string): void {
-      const line = `${failure} ${misconfigurationLines["no-secret"]} Until it does, deliveries get the response 500.`;
-      write(addLink(line, "no-secret"));
+      const line = misconfigurationLines["no-secret"];
+      write(`${failure} ${line} Until it does, deliveries get the response 500.`, { page: "no-secret" });
     },
-    /** A framework has no handler behind the receiver. */
+    /** Logs that no handler of the framework responds after the receiver. */
     logMissingHandler(line: string): void {
-      writeLimited("no-handler", line);
+      write(line, { limitBy: "no-handler" });
     },
   };
 }
 
-type EventRef = Pick<WebhookEvent, "id" | "type"> | { id: string; type: string };
+type Page = Rejection | Misconfiguration | "handler-error";

@@ -1,21 +1,4 @@
-/** Modules and limits of the platform, and which addresses are this machine's or a private network's. */
-
-/**
- * Loads a module of Node.js at run time, so that bundlers need no configuration.
- * @returns undefined in runtimes without it, and before Node.js 20.16.
- */
-export function getBuiltinModule(id: string): unknown {
-  try {
-    return (
-      globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
-    ).process?.getBuiltinModule?.(id);
-  } catch {
-    return undefined; // Next's edge runtime has the functions of `process`, but each of them throws
-  }
-}
-
-/** The longest delay of `setTimeout`, about 24.8 days; a longer one fires at once. */
-export const maxTimerMs = 2 ** 31 - 1;
+/** Which host names and addresses belong to this machine or to a private network. */
 
 /** Whether a host name or address is this machine. @param hostname as in `URL.hostname`. */
 export function isLoopback(hostname: string): boolean {
