@@ -2,7 +2,6 @@
 
 // The client
 
-export type { Api } from "./api.ts";
 export type { ClientEvent } from "./call.ts";
 export type { CallOptions, ResponseMeta } from "./call-options.ts";
 export { createIssuingClient, type IssuingClient } from "./client.ts";
@@ -15,7 +14,6 @@ export type { IssuingClientOptions } from "./options.ts";
 export { type CardLinks, cardLinks } from "./card-links.ts";
 export type {
   Card,
-  ConsentChange,
   ConsentState,
   Customer,
   FieldValues,
@@ -30,7 +28,6 @@ export {
   IssuingError,
   type IssuingErrorCode,
   isIssuingError,
-  type Outcome,
   type ProblemDetails,
   ProblemError,
   type RejectedField,

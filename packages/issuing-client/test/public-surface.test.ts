@@ -1,31 +1,5 @@
-/** Public exports of each entry point. The browser entry point has the same names. */
+/** The browser entry point has the same names as the main one. */
 import { expect, it } from "vitest";
-
-it("exports these names from the main entry point", async () => {
-  expect(Object.keys(await import("@loyalty-cards/issuing-client")).sort()).toMatchInlineSnapshot(`
-    [
-      "IssuingError",
-      "ProblemError",
-      "UnreadableBodyError",
-      "cardLinks",
-      "createIssuingClient",
-      "defineTemplate",
-      "deriveIdempotencyKey",
-      "fetchTransport",
-      "isIssuingError",
-      "nodeTransport",
-    ]
-  `);
-});
-
-it("exports these names from ./links and ./otel", async () => {
-  expect(Object.keys(await import("@loyalty-cards/issuing-client/links")).sort()).toEqual([
-    "cardLinks",
-    "qrCodeSvg",
-    "walletButtonsHtml",
-  ]);
-  expect(Object.keys(await import("@loyalty-cards/issuing-client/otel"))).toEqual(["withOpenTelemetry"]);
-});
 
 it("exports the same names to a browser, where the import throws an error with the reason", async () => {
   const { readFileSync } = await import("node:fs");

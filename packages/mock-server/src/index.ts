@@ -1,7 +1,7 @@
 /** Entry point: the mock service in process. `/msw` and `/node` are its adapters. */
 
 export type { Deliver } from "./delivery/attempt.ts";
-export type { Attempt, AttemptRecord, Delivery, ServiceEvent } from "./delivery/deliveries.ts";
+export type { Attempt, Delivery } from "./delivery/deliveries.ts";
 export type { EndpointInput } from "./delivery/endpoints.ts";
 export type { Card } from "./domain/cards.ts";
 export { type Clock, type Duration, type ManualClock, manualClock, scaledClock } from "./domain/clock.ts";
@@ -11,5 +11,5 @@ export type { Warning } from "./domain/warnings.ts";
 export type { Fault, FaultInput } from "./faults/rules.ts";
 export type { MockServiceOptions } from "./sandbox/options.ts";
 export type { ServiceClock } from "./sandbox/service-clock.ts";
-export { type WaitCondition, type WaitResult, WaitTimeoutError } from "./sandbox/wait-for.ts";
+export { type WaitCondition, WaitTimeoutError } from "./sandbox/wait-for.ts";
 export { createMockService, type MockService, type Snapshot } from "./service.ts";

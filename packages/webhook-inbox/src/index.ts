@@ -10,4 +10,3 @@ export { type PgBossInbox, type PgBossInboxOptions, pgBossInbox } from "./pg-bos
 export type { InboxEntry, InboxHealth, InboxOutcome, InspectableInbox } from "./reports.ts";
 export { type SqliteInbox, type SqliteInboxOptions, sqliteInbox } from "./sqlite/inbox.ts";
 export type { SqliteDelivery, SqliteHandler, SqliteWorker } from "./sqlite/worker.ts";
-export type { SqliteWorkerOptions } from "./sqlite/worker-options.ts";

@@ -14,12 +14,11 @@ export {
   type Ping,
   type TierChanged,
   type UnknownEvent,
-  type WalletChange,
   type WebhookEvent,
 } from "./event.ts";
 export { type EventHandlers, onEvents } from "./on-events.ts";
 export type { ReceiverOptions } from "./options.ts";
-export { createReceiver, type ReceivedRequest, type Receiver } from "./receiver.ts";
+export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverOutcome } from "./reporter.ts";
 export type { ReceiverResponse } from "./responses.ts";
 export type { Secret } from "./secrets.ts";
@@ -30,7 +29,6 @@ export {
   WebhookVerificationError,
 } from "./signature.ts";
 export {
-  type SignInput,
   signWebhook,
   signWebhookSync,
   type VerifyInput,

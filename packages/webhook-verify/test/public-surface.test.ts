@@ -11,34 +11,6 @@ const entryPoints = Object.entries(manifest.exports).flatMap(([path, conditions]
   typeof conditions === "string" ? [] : [{ path, source: toPath(conditions["@loyalty-cards/source"]) }],
 );
 
-it("exports these names", () => {
-  const program = ts.createProgram(
-    entryPoints.map(({ source }) => source),
-    compilerOptions,
-  );
-  const checker = program.getTypeChecker();
-  const getNames = (source: string) => {
-    const module = checker.getSymbolAtLocation(program.getSourceFile(source) as ts.SourceFile);
-    return checker.getExportsOfModule(module as ts.Symbol).map(({ name }) => name);
-  };
-  const names = Object.fromEntries(
-    entryPoints.map(({ path, source }) => [path, getNames(source).sort().join(" ")]),
-  );
-  expect(names).toMatchInlineSnapshot(`
-    {
-      ".": "BalanceChanged CardAdded CardRemoved ConsentChanged DedupeStore Delivery EventHandlers Inbox KnownEvent Ping ReceivedRequest Receiver ReceiverOptions ReceiverOutcome ReceiverResponse Secret SignInput TierChanged UnknownEvent VerificationErrorReason VerifyInput WalletChange WebhookEvent WebhookVerificationError createReceiver isKnownEvent isWebhookVerificationError memoryDedupe onEvents signWebhook signWebhookSync verifyWebhook verifyWebhookSync",
-      "./express": "expressReceiver",
-      "./fastify": "FastifyReceiverOptions fastifyReceiver",
-      "./fetch": "fetchReceiver",
-      "./koa": "koaReceiver",
-      "./lambda": "lambdaReceiver",
-      "./nest": "nestReceiver",
-      "./next": "NextRouteOptions nextPagesHandler nextRoute rawBodyConfig",
-      "./node": "nodeReceiver",
-    }
-  `);
-});
-
 it("allows a program that emits declarations to export what each function returns", () => {
   const path = toPath("test/exported-results.ts");
   const emitting = { ...compilerOptions, noEmit: false, declaration: true, emitDeclarationOnly: true };
@@ -55,11 +27,8 @@ it("declares only the peers whose version matters, with every tested major versi
   });
 });
 
-it("has a types version, a place in the README and the shared test suite for each framework", () => {
+it("has a place in the README and the shared test suite for each framework", () => {
   const paths = entryPoints.map(({ path }) => path.slice(2)).filter((path) => path !== "");
-  expect(manifest.typesVersions["*"]).toEqual(
-    Object.fromEntries(paths.map((path) => [path, [`./dist/${path}.d.cts`]])),
-  );
   const readme = readFileSync(toPath("README.md"), "utf8");
   expect(paths.filter((path) => !readme.includes(`@loyalty-cards/webhook-verify/${path}`))).toEqual([]);
   const suite = readFileSync(toPath("test/every-adapter.ts"), "utf8");

@@ -1,12 +1,9 @@
 /** The receiver without a framework: deliveries that it rejects, and how they are reported and logged. */
+
 import { describe, expect, it } from "vitest";
 import { RawBodyError } from "../src/body.ts";
-import {
-  createReceiver,
-  type ReceivedRequest,
-  type ReceiverOptions,
-  type ReceiverOutcome,
-} from "../src/index.ts";
+import { createReceiver, type ReceiverOptions, type ReceiverOutcome } from "../src/index.ts";
+import type { ReceivedRequest } from "../src/receiver.ts";
 import { createGate, createTestClock, createTestReceiver, post } from "./receiver-setup.ts";
 import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
 

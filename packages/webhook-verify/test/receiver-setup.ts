@@ -1,10 +1,7 @@
 /** Receivers for tests that use no framework, a test clock, and a promise that a test resolves. */
-import {
-  createReceiver,
-  type ReceivedRequest,
-  type ReceiverOptions,
-  type ReceiverOutcome,
-} from "../src/index.ts";
+
+import { createReceiver, type ReceiverOptions, type ReceiverOutcome } from "../src/index.ts";
+import type { ReceivedRequest } from "../src/receiver.ts";
 import { type SignedDelivery, secret } from "./signed-delivery.ts";
 
 export function post({ body, headers }: SignedDelivery, overrides: Partial<ReceivedRequest> = {}) {

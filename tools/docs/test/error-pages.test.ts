@@ -12,7 +12,7 @@ import type { FaultInput } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import {
   createReceiver,
-  type ReceivedRequest,
+  type Receiver,
   type ReceiverOptions,
   type ReceiverOutcome,
   signWebhookSync,
@@ -167,10 +167,10 @@ const event = JSON.stringify({ id: "evt_1", type: "ping", createdAt: "2027-01-15
 
 /** A signed delivery. */
 function deliver(
-  rawBody: ReceivedRequest["rawBody"] = event,
+  rawBody: Parameters<Receiver>[0]["rawBody"] = event,
   skewSeconds = 0,
   headers = {},
-): ReceivedRequest {
+): Parameters<Receiver>[0] {
   const text = typeof rawBody === "string" ? rawBody : event;
   const timestamp = Math.floor(Date.now() / 1_000) - skewSeconds;
   const signature = signWebhookSync({ rawBody: text, secret, timestamp });
@@ -185,7 +185,10 @@ function createFailingClock() {
 }
 
 /** Deliveries with the reason, and the options of their receiver. */
-const rejections: Record<WebhookReason, readonly (() => [ReceivedRequest, Partial<ReceiverOptions>?])[]> = {
+const rejections: Record<
+  WebhookReason,
+  readonly (() => [Parameters<Receiver>[0], Partial<ReceiverOptions>?])[]
+> = {
   "missing-signature": [() => [{ method: "POST", headers: {}, rawBody: event }]],
   "malformed-signature": [
     () => [{ method: "POST", headers: { "service-signature": "sha256=00" }, rawBody: event }],

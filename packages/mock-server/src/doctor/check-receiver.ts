@@ -70,7 +70,7 @@ export interface CheckReceiverOptions {
 const { valid, ...otherChecks } = { ...acceptanceChecks, ...forgedChecks, ...malformedChecks };
 
 /** The names of the checks. They are stable, so that a test can expect a finding. */
-export type CheckName =
+type CheckName =
   | "valid"
   | keyof typeof otherChecks
   | "response-time"

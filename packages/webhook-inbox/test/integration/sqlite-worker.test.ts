@@ -1,7 +1,8 @@
 /** The worker on a SQLite file: every event has its effect once, also after failures, timeouts and crashes. */
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { SqliteInbox, SqliteWorkerOptions } from "../../src/index.ts";
+import type { SqliteInbox } from "../../src/index.ts";
+import type { SqliteWorkerOptions } from "../../src/sqlite/worker-options.ts";
 import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
