@@ -1,6 +1,6 @@
 /** Phones and e-mails in one form, to find the same person in two rows. */
 
-/** The contact members of a request that identify a customer (spec 2.3). */
+/** The contact members of a request that identify a customer ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). */
 interface Contacts {
   phone?: string | null | undefined;
   email?: string | null | undefined;

@@ -22,7 +22,7 @@ const mockServerLayers = [
   ["http"], // router, operations of the API, applying faults
   ["control", "pages"], // the control API under /_mock; card page, console, API reference
   ["service.ts"], // the public object
-  ["index.ts", "adapters"], // MSW, Node, the command
+  ["index.ts", "adapters", "doctor"], // MSW, Node, the command; the doctor needs nothing of the service
 ].map((names) => names.map((name) => `packages/mock-server/src/${name}`));
 
 const oneOf = (paths: readonly string[]) => `^(${paths.join("|")})(/|$)`;

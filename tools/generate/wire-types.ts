@@ -72,11 +72,18 @@ const pick = ({ description, "x-spec": clause }: Schema): Schema => ({
   ...(clause !== undefined && { "x-spec": clause }),
 });
 
+/** `6.2, 6.3.4` as links to the page of the specification. */
+const linkClauses = (clauses: string): string =>
+  `spec ${clauses}`.replace(/(?:spec )?(\d[\d.]*)/g, (label, clause: string) => {
+    const anchor = `spec-${clause.replaceAll(".", "-")}`;
+    return `[${label}](https://loyalty-cards.github.io/loyalty-cards/specification#${anchor})`;
+  });
+
 /** Ends each description with its clause, `x-spec` of the schema or of the nearest one around it. */
 function citeSpecification(schema: Schema, outer: string | undefined): void {
   const clause = schema["x-spec"] ?? outer;
   if (clause !== undefined && schema.description !== undefined)
-    schema.description = schema.description.replace(/\.?$/, ` (spec ${clause}).`);
+    schema.description = schema.description.replace(/\.?$/, ` (${linkClauses(clause)}).`);
   delete schema.format; // it would be a line of the comment
   for (const member of Object.values(schema.properties ?? {})) citeSpecification(member, clause);
   if (schema.items !== undefined) citeSpecification(schema.items, clause);

@@ -101,7 +101,7 @@ function isSegment(segment: string): boolean {
   }
 }
 
-/** `Response` does not accept a body with them (spec 7: a 204 has none). */
+/** `Response` does not accept a body with them ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): a 204 has none). */
 const bodilessStatuses: ReadonlySet<number> = new Set([204, 205]);
 
 function toResponse({ status, head, text }: HttpResponse): Response {

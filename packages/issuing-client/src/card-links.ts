@@ -1,7 +1,7 @@
 /** Card links: the addresses of a card's page, of its wallets and of the wallet buttons. */
 import { configurationError, isPromise } from "./errors.ts";
 
-/** The addresses of one card, ready for `href` and `src` (spec 2.2). */
+/** The addresses of one card, ready for `href` and `src` ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). */
 export interface CardLinks {
   /** The card's public page, and the target of its QR code. */
   page: string;
@@ -18,8 +18,9 @@ export interface CardLinks {
 /** Names and addresses of a service that differs from the defaults. */
 export interface CardLinksOptions {
   /**
-   * Address of the service, which has the button images below `/assets` (spec 2.2). Default: the origin of the card's page, which is
-   * wrong when the pages are on another host, or when the service's address has a path. The `cardLinks` of a client knows the address.
+   * Address of the service, which has the button images below `/assets` ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)).
+   * Default: the origin of the card's page, which is wrong when the pages are on another host, or when the service's address has a path. The `cardLinks` of a
+   * client knows the address.
    */
   baseUrl?: string | URL | undefined;
   /** Names of the wallets in the service's addresses. Default: `apple` and `google`. */
@@ -27,9 +28,10 @@ export interface CardLinksOptions {
 }
 
 /**
- * Returns the addresses of a card's page, of both wallets and of both wallet buttons (spec 2.2). It needs no API key and no
- * request; import it from `@loyalty-cards/issuing-client/links` in a browser. Without `baseUrl` the button images are expected on the
- * origin of the card's page: on a server use `loyalty.cardLinks(card)`, which takes them from the service's address.
+ * Returns the addresses of a card's page, of both wallets and of both wallet buttons
+ * ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). It needs no API key and no request; import it from
+ * `@loyalty-cards/issuing-client/links` in a browser. Without `baseUrl` the button images are expected on the origin of the card's page: on a server use
+ * `loyalty.cardLinks(card)`, which takes them from the service's address.
  * @param card a card, or its `publicUrl`.
  * @param options names and address of a service that differs from the defaults.
  * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.

@@ -3,15 +3,16 @@ import type * as wire from "@loyalty-cards/openapi/types";
 import type { Call } from "./call.ts";
 import { configurationError } from "./errors.ts";
 
-/** Field values of a template without types, by field key (spec 2.1). */
+/** Field values of a template without types, by field key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
 export type FieldValues = wire.FieldValues;
 
 /**
- * A card (spec 2.1). Members that this version does not know are kept at run time; read one with `"name" in card`.
+ * A card ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). Members that this version does not know are kept at run time; read
+ * one with `"name" in card`.
  * @typeParam Fields the fields of the card's template, as `defineTemplate` has them.
  */
 export interface Card<Fields = FieldValues> extends Omit<wire.Card, "fieldValues"> {
-  /** Map from a field key of the template to its value (spec 2.1). */
+  /** Map from a field key of the template to its value ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
   fieldValues: Fields;
 }
 
@@ -19,22 +20,25 @@ export interface Card<Fields = FieldValues> extends Omit<wire.Card, "fieldValues
 type OrNull<Members> = { [Name in keyof Members]: Members[Name] | null };
 
 /**
- * Whom a card is issued to: found by phone, then by e-mail, else created (spec 2.3). A `phone`, `email` or `name` that is
- * `""`, blank or `null` is left out of the request.
+ * Whom a card is issued to: found by phone, then by e-mail, else created ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). A
+ * `phone`, `email` or `name` that is `""`, blank or `null` is left out of the request.
  */
 export interface Customer extends OrNull<Omit<wire.Customer, "consents">>, Pick<wire.Customer, "consents"> {}
 
-/** What a card is issued from (spec 4.1). `fieldValues` may be left out when the template requires none. */
+/**
+ * What a card is issued from ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). `fieldValues` may be left out when the
+ * template requires none.
+ */
 export type IssueCardRequest<Fields = FieldValues> = {
-  /** The customer, matched by phone, then by email (spec 2.3). */
+  /** The customer, matched by phone, then by email ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). */
   customer: Customer;
 } & (Record<string, never> extends Fields
   ? {
-      /** Map from a field key of the template to its value (spec 4.1). */
+      /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
       fieldValues?: Fields | undefined;
     }
   : {
-      /** Map from a field key of the template to its value (spec 4.1). */
+      /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
       fieldValues: Fields;
     });
 
@@ -42,7 +46,10 @@ export type { ConsentChange, ConsentState, Consents, Operation } from "@loyalty-
 
 const isAbsent = (value: unknown) => value === undefined;
 
-/** Values of a card's members (spec 2.1). A member must not have another type: `"120"` cannot be added to. */
+/**
+ * Values of a card's members ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). A member must not have another type: `"120"`
+ * cannot be added to.
+ */
 const memberTypes = Object.entries({
   id: (value) => isString(value) && value !== "",
   publicUrl: isHttpUrl,
@@ -121,7 +128,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The specification does not show the member that contains the list (spec 4.3); these names are common. */
+/**
+ * The specification does not show the member that contains the list ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)); these
+ * names are common.
+ */
 const listNames = ["items", "operations", "data", "results"];
 
 /** Members that the specification does not name. A value of another type is removed. */
@@ -155,7 +165,10 @@ export function readConsent(call: Call, body: unknown): wire.ConsentState {
   throw call.invalidResponse("a consent: marketingConsent is not true or false");
 }
 
-/** @returns the consent; undefined when the body does not have it. The response to a PUT is not specified (spec 4.5). */
+/**
+ * @returns the consent; undefined when the body does not have it. The response to a PUT is not specified
+ * ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
+ */
 export function findConsent(body: unknown): wire.ConsentState | undefined {
   const { marketingConsent } = (body ?? {}) as { marketingConsent?: unknown };
   return typeof marketingConsent === "boolean" ? (body as wire.ConsentState) : undefined;

@@ -29,9 +29,9 @@ import type { Template } from "./template.ts";
  */
 export interface IssuingClient {
   /**
-   * Issues a card, finding or creating the customer (spec 4.1). Within 24 hours the same `userId` and template return the same card.
-   * Concurrent calls with the same key, template and body share one request. Each keeps its own `deadlineMs` and `signal`, and
-   * gets its own card or error. The request has the `headers` of the first caller, and the longest `timeoutMs` and greatest
+   * Issues a card, finding or creating the customer ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). Within 24 hours the
+   * same `userId` and template return the same card. Concurrent calls with the same key, template and body share one request. Each keeps its own `deadlineMs`
+   * and `signal`, and gets its own card or error. The request has the `headers` of the first caller, and the longest `timeoutMs` and greatest
    * `maxRetries` of all callers. It ends when the last caller has left.
    * @param template the id of a template, with any fields, or a template of `defineTemplate`, with typed fields.
    * @param request the customer with the consents, and the values of the template's fields.
@@ -62,7 +62,7 @@ export interface IssuingClient {
     options: IssueCardOptions,
   ): Promise<Card<Fields>>;
   /**
-   * Reads a card with its balance and level (spec 4.2).
+   * Reads a card with its balance and level ([spec 4.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-2)).
    * @param cardId the `id` of the card.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response is not a card.
    * @example
@@ -76,7 +76,7 @@ export interface IssuingClient {
    */
   getCard(cardId: string, options?: CallOptions): Promise<Card>;
   /**
-   * Reads the history of a card, newest first (spec 4.3).
+   * Reads the history of a card, newest first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)).
    * @param cardId the `id` of the card.
    * @param query `limit`: the maximum number of operations, 1 or more. Default: the service decides.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response has no list of operations.
@@ -94,7 +94,7 @@ export interface IssuingClient {
     options?: CallOptions,
   ): Promise<Operation[]>;
   /**
-   * Reads the marketing consent of the customer (spec 4.4).
+   * Reads the marketing consent of the customer ([spec 4.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-4)).
    * @param cardId the `id` of the card.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when `marketingConsent` is not true or false.
    * @example
@@ -108,7 +108,7 @@ export interface IssuingClient {
    */
   getConsent(cardId: string, options?: CallOptions): Promise<ConsentState>;
   /**
-   * Gives or withdraws the marketing consent of the customer (spec 4.5).
+   * Gives or withdraws the marketing consent of the customer ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
    * @param cardId the `id` of the card.
    * @param change `marketing` and, when known, the `version` of the consent text.
    * @returns the consent after the change; undefined when the response does not have it.
@@ -123,8 +123,9 @@ export interface IssuingClient {
    */
   setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
   /**
-   * Returns the addresses of a card's page, of both wallets and of both wallet buttons (spec 2.2), with the button images at the
-   * `baseUrl` of this client. It sends no request.
+   * Returns the addresses of a card's page, of both wallets and of both wallet buttons
+   * ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)), with the button images at the `baseUrl` of this client. It sends no
+   * request.
    * @param card a card, or its `publicUrl`.
    * @param options names of the wallets, and another `baseUrl`.
    * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.

@@ -70,7 +70,10 @@ export class IssuingError extends Error {
   /** With `unknown` a card may exist: repeat the call with the same key. */
   readonly outcome: Outcome;
   readonly attempts: number;
-  /** Safe to show to the user: the `detail` of a 422 (spec 7), and a general sentence for other errors. */
+  /**
+   * Safe to show to the user: the `detail` of a 422 ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)), and a general sentence for
+   * other errors.
+   */
   declare readonly userMessage: string;
   /**
    * The rejected members of the request, from a 422 of the service or the schema of the template. At most 50; empty when none are

@@ -22,7 +22,7 @@ export interface IdempotencyKeyInput {
 /** Version of the derivation. A change would issue second cards to users who retry after an upgrade. */
 const version = "lc1";
 
-/** How long the service stores a key (spec 8). */
+/** How long the service stores a key ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). */
 const retentionMs = 24 * 3_600_000;
 
 /** No attempt begins this long before the end of the retention: clocks differ, and a request takes time. */
@@ -32,8 +32,8 @@ const retentionMarginMs = 60_000;
 const earliestMs = Date.UTC(2001, 0, 1);
 
 /**
- * Derives the Idempotency-Key (spec 4.1), the same in every process and runtime, and without personal data. `issueCard` calls it when
- * `userId` is set, with the namespace of the client.
+ * Derives the Idempotency-Key ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)), the same in every process and runtime, and
+ * without personal data. `issueCard` calls it when `userId` is set, with the namespace of the client.
  * @param input the template's id, your own user's id, and optionally `keySuffix` and `namespace`.
  * @returns `lc1_` and 43 characters of base64url.
  * @throws {IssuingError} `configuration` for an invalid `userId`, and for a `keySuffix` or `namespace` that is

@@ -253,7 +253,8 @@ export function readRequest(
 }
 
 /**
- * Validates consents before the request (spec 2.4): they are set by the program, not by the visitor who would see the service's message.
+ * Validates consents before the request ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)): they are set by the program, not by
+ * the visitor who would see the service's message.
  * @throws {IssuingError} `configuration`.
  */
 function checkConsents(

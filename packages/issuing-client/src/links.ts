@@ -21,8 +21,8 @@ interface QrCodeOptions {
 }
 
 /**
- * Returns both wallet buttons as HTML: two links with the button images of the service (spec 2.2). All values are escaped, so the
- * string is safe to insert into a page.
+ * Returns both wallet buttons as HTML: two links with the button images of the service
+ * ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). All values are escaped, so the string is safe to insert into a page.
  * @param card a card, or its `publicUrl`.
  * @param options texts, height, and what `cardLinks` takes.
  * @throws {IssuingError} `configuration` when an address is not http or https, or an option is invalid.

@@ -16,7 +16,10 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
   429: "rate-limited",
 };
 
-/** The longest `retryAfterMs` of an error: after 24 hours the service has deleted the idempotency key (spec 8). */
+/**
+ * The longest `retryAfterMs` of an error: after 24 hours the service has deleted the idempotency key
+ * ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
+ */
 const maxRetryAfterMs = 24 * 3_600_000;
 
 /** The message contains no text of the service, because that text can quote a customer. */

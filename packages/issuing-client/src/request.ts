@@ -4,7 +4,10 @@ import type { ExpectedBody } from "./call.ts";
 import { configurationError, isPromise } from "./errors.ts";
 import type { TransportRequest } from "./transport.ts";
 
-/** spec 4.5 does not show the body that setConsent gets, and the change was made whatever it is. */
+/**
+ * [spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5) does not show the body that setConsent gets, and the change was made
+ * whatever it is.
+ */
 export function getExpectedBody(operation: OperationId): ExpectedBody {
   const { successStatus }: { successStatus: number } = operations[operation];
   return successStatus === 204 || operation === "setConsent" ? "any" : "json";

@@ -19,7 +19,7 @@ export const retryPolicy = {
 
 const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** 408, 425, 429, and every 5xx (spec 7). */
+/** 408, 425, 429, and every 5xx ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). */
 export function isRetryableStatus(status: number): boolean {
   return retryableStatuses.has(status) || status >= 500;
 }

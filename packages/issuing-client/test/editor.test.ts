@@ -26,7 +26,7 @@ const programs = {
     console.log(Object.entries(card));
     const status: string = card.status === "active" ? "" : card.status;`,
   hover: `${open}
-    import type { Card, ConsentChange, ConsentState, Customer, Operation } from "@loyalty-cards/issuing-client";
+    import type { Card, ConsentState, Customer, Operation } from "@loyalty-cards/issuing-client";
     const card = await client.getCard("card_1");
     const clubCard = await client.issueCard(club, { fieldValues: { name: "" }, customer: { consents } }, { userId: 1 });
     const operations = await client.listOperations("card_1");
@@ -39,7 +39,7 @@ const programs = {
     const phone = sent.phone;
     const given = sent.consents;
     export declare const named: {
-      Card: Card; Customer: Customer; Operation: Operation; ConsentState: ConsentState; ConsentChange: ConsentChange
+      Card: Card; Customer: Customer; Operation: Operation; ConsentState: ConsentState; ConsentChange: Parameters<typeof client.setConsent>[1]
     };`,
 };
 
@@ -214,7 +214,7 @@ describe("an editor", () => {
     };
 
     const shown: Record<string, string> = {};
-    const clause = /\s\(spec \d+\.\d+\)(?=\.$)/;
+    const clause = /\s\(\[spec \d+\.\d+\]\(https:\S+\)\)(?=\.$)/;
     const show = (path: string, type: ts.Type): void => {
       for (const member of checker.getNonNullableType(type).getProperties()) {
         const [declaration] = member.getDeclarations() ?? [];

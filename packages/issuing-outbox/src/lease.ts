@@ -29,7 +29,10 @@ export interface LeaseResult {
   paused: Scope[];
 }
 
-/** The service stores a key for 24 hours (spec 8). No request is sent in the last minute: clocks differ, and a request takes time. */
+/**
+ * The service stores a key for 24 hours ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). No request is sent in the last minute:
+ * clocks differ, and a request takes time.
+ */
 export const keyLifetimeMs = 24 * 3_600_000 - 60_000;
 
 /** Leases callbacks that are due and requests that may be sent. The instant of the attempt is stored with the lease. */

@@ -4,7 +4,10 @@ import type { Pause } from "./entry.ts";
 import { pausePolicy } from "./pause.ts";
 import type { Report } from "./report.ts";
 
-/** The service's clock may differ by this much (spec 5.7 allows 5 minutes for signatures). */
+/**
+ * The service's clock may differ by this much ([spec 5.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-7) allows 5 minutes for
+ * signatures).
+ */
 const maxClockDifferenceMs = 3_600_000;
 
 interface State {

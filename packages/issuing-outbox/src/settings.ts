@@ -85,7 +85,10 @@ export function* recordTime(nowMs: number): Operation<void> {
   );
 }
 
-/** The service stores a key for 24 hours (spec 8); of a copy that is younger, every request can be sent again. */
+/**
+ * The service stores a key for 24 hours ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)); of a copy that is younger, every
+ * request can be sent again.
+ */
 const safeCopyAgeMs = 23 * 3_600_000;
 
 /** Ends the pause of a copy. @returns how many waiting entries became unknown, because they may have been sent since the copy was made. */

@@ -68,7 +68,8 @@ export interface MockService {
     correct(id: string, entry: { change: number }): Operation;
     cancel(operationId: string): Operation;
     /**
-     * Lets points of old purchases expire (spec 6.2): they no longer count for the level. Returns the card.
+     * Lets points of old purchases expire ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)): they no longer count for the
+     * level. Returns the card.
      * @param expiry `points`; with `keepBalance: true` the balance stays, and a new level emits `tier.changed` alone.
      * Without it the points leave the balance, by a correction that emits `balance.changed`.
      * @throws {RangeError} for an unknown card, and for more points than count for the level.
@@ -84,7 +85,7 @@ export interface MockService {
      */
     expire(id: string, expiry: Expiry): Card;
     /**
-     * Sets the status of the card (spec 3.1). Emits no event, and restricts nothing.
+     * Sets the status of the card ([spec 3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-1)). Emits no event, and restricts nothing.
      * @throws {RangeError} for an unknown card. @throws {TypeError} for a blank status.
      */
     setStatus(id: string, status: string): Card;

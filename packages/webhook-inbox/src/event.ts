@@ -22,7 +22,7 @@ export const parseEvent = (text: string): WebhookEvent => JSON.parse(text.replac
 /** The members of an event that `markProcessed` and `isNewest` read. */
 export interface OrderedEvent {
   id: string;
-  /** ISO 8601 in UTC with milliseconds (spec 6.1). */
+  /** ISO 8601 in UTC with milliseconds ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
   createdAt: string;
 }
 

@@ -6,7 +6,10 @@ export function validateNumber(name: string, value: unknown, min = 1, max = Numb
   throw new TypeError(`${name} must be a number from ${min} to ${max}; it is ${String(value)}.`);
 }
 
-/** After this time the service has ended its retries: 8 h 36 min of pauses and a minute of responses (spec 3.2, 8). */
+/**
+ * After this time the service has ended its retries: 8 h 36 min of pauses and a minute of responses
+ * ([spec 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2), [8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
+ */
 const retryHorizonSeconds = 8 * 3600 + 37 * 60;
 
 export const defaultRetentionSeconds = 14 * 24 * 3600;

@@ -22,7 +22,7 @@ export type {
  * {@link isKnownEvent} is false. Its signature is verified.
  */
 export interface UnknownEvent {
-  /** The same in every delivery of the event. Use it for deduplication (spec 6.1). */
+  /** The same in every delivery of the event. Use it for deduplication ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
   id: string;
   /** The event type: any string, also one of the known types when `data` has another shape. */
   type: string;
@@ -34,7 +34,7 @@ export interface UnknownEvent {
 
 /** The types of the known events. */
 export type KnownEventType = keyof KnownEvents;
-/** An event that this version knows (spec 6.2). */
+/** An event that this version knows ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)). */
 export type KnownEvent = KnownEvents[KnownEventType];
 
 /**
@@ -79,7 +79,10 @@ function toDataCheck(members: Readonly<Record<string, keyof typeof checks>>): Ch
   };
 }
 
-/** What a handler needs of `data`: a balance is stored by card, and needs neither `change` nor `operation` (spec 6.3.4). */
+/**
+ * What a handler needs of `data`: a balance is stored by card, and needs neither `change` nor `operation`
+ * ([spec 6.3.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-4)).
+ */
 const dataChecks = new Map(
   Object.entries(requiredData).map(([type, members]) => [type, toDataCheck(members)]),
 );

@@ -12,7 +12,9 @@ export interface ReceiverResponse {
   afterResponse?: () => Promise<void>;
 }
 
-/** The service delivers again. The delay in seconds is that of its first retry (spec 8). */
+/**
+ * The service delivers again. The delay in seconds is that of its first retry ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)).
+ */
 export const unavailable: ReceiverResponse = { status: 503, headers: { "retry-after": "60" } };
 
 const unauthorized: ReceiverResponse = { status: 401, headers: {} }; // spec 5.8

@@ -97,7 +97,7 @@ describe("the compiler", () => {
 });
 
 /** A docstring is the description in the OpenAPI document, followed by the clause of the specification. */
-const clause = /\s\(spec \d+\.\d+\)(?=\.$)/;
+const clause = /\s\(\[spec \d+\.\d+\]\(https:\S+\)\)(?=\.$)/;
 
 type Schema = { $ref?: string; description?: string; properties?: Record<string, Schema> };
 

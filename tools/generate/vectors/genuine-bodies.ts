@@ -93,7 +93,10 @@ const open: [string, string][] = [
   ["a body of 16 KiB", event(`,"data":{"note":"${"x".repeat(16_384)}"}`)],
 ];
 
-/** Each property of event data (spec 6.2) with another type, and absent: still a valid event, so that no event is lost. */
+/**
+ * Each property of event data ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)) with another type, and absent: still a valid
+ * event, so that no event is lost.
+ */
 const otherProperties: [event: string, property: string, value: RegExp, other: string][] = [
   ["card-added", "passId", /"passId":"[^"]*"/, "7"],
   ["card-added", "customerId", /"customerId":"[^"]*"/, "null"],

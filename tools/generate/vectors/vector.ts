@@ -62,7 +62,7 @@ export const createDigest = (text: Buffer) =>
 
 const readHex = (output: string) => output.trim().split(/[ =]+/).at(-1) ?? "";
 
-/** The hex HMAC-SHA256 of `<timestamp>.<body>` (spec 5.6). */
+/** The hex HMAC-SHA256 of `<timestamp>.<body>` ([spec 5.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-6)). */
 export function signed(bytes: Buffer = body, timestamp: number | string = t, key: Buffer = secret): string {
   return hmac(Buffer.concat([Buffer.from(`${timestamp}.`), bytes]), key);
 }

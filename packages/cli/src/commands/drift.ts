@@ -1,8 +1,9 @@
 /** `drift`: the differences between the OpenAPI document of a service and the contract that these packages were built from. */
 import { type Command, Option } from "commander";
 import { addExamples, type Cli, setAction } from "../command.ts";
-import { CommandError, exitCodes } from "../command-error.ts";
+import { exitCodes } from "../command-error.ts";
 import { readBaseUrl } from "../configuration.ts";
+import { compareWithService } from "../drift/compare-with-service.ts";
 import { Text } from "../printable.ts";
 
 interface DriftOptions {
@@ -28,27 +29,4 @@ export function addDriftCommand(program: Command, cli: Cli): void {
     const failures = differences.filter(({ severity }) => failOn === "any" || severity === failOn);
     return failures.length > 0 ? exitCodes.failed : exitCodes.complete;
   });
-}
-
-/** Compares the document that the service serves. @throws {CommandError} when it serves none. */
-export async function compareWithService(baseUrl: string, timeoutMs: number) {
-  const [{ compareContracts }, { UnusableDocumentError }, { fetchDocument }, { default: contract }] =
-    await Promise.all([
-      import("../drift/drift.ts"),
-      import("../drift/document.ts"),
-      import("../drift/document-reader.ts"),
-      import("@loyalty-cards/openapi/openapi.json", { with: { type: "json" } }),
-    ]);
-  const read = () => fetchDocument(baseUrl, { timeoutMs });
-  try {
-    const served = await read().catch((error: Error) => {
-      const isClosed = error.cause instanceof Error && error.cause.name !== "TimeoutError";
-      if (isClosed) return read(); // by a service that restarts or limits its connections
-      throw error;
-    });
-    return compareContracts(contract, served);
-  } catch (error) {
-    if (error instanceof UnusableDocumentError) throw new CommandError(error.message);
-    throw error;
-  }
 }

@@ -20,7 +20,7 @@ interface TriggerOptions {
   badSignature?: boolean;
 }
 
-/** Twice the tolerance (spec 8). */
+/** Twice the tolerance ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). */
 const staleSeconds = 600;
 
 export function addTriggerCommand(program: Command, cli: Cli): void {

@@ -35,7 +35,10 @@ export async function checkKeyIsAccepted(
   return passed("its kind, Website or Full, is visible only in the console");
 }
 
-/** The specification promises a 422 for a malformed phone or email (spec 4.1), so the service issues no card for this. */
+/**
+ * The specification promises a 422 for a malformed phone or email ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)), so the
+ * service issues no card for this.
+ */
 const invalidRequest = { customer: { phone: "not-a-number", email: "not-an-email" } };
 
 export async function checkTemplate(client: IssuingClient, templateId: string | undefined): Promise<Result> {

@@ -2,8 +2,8 @@
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import { compareWithService } from "../commands/drift.ts";
 import { describeMismatch, mismatchAdvice } from "../configuration.ts";
+import { compareWithService } from "../drift/compare-with-service.ts";
 import { checkKeyIsAccepted, checkTemplate } from "./access.ts";
 import { checkAddress, checkKey, checkNamespace } from "./configuration.ts";
 import { checkClock, contactService, getFetchFailure } from "./contact.ts";

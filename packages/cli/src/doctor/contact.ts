@@ -17,7 +17,7 @@ const fixes: Readonly<Record<string, string>> = {
   EAI_AGAIN: "The name could not be looked up: is this machine connected?",
 };
 
-/** Reads the reference, which needs no key (spec 4.6). */
+/** Reads the reference, which needs no key ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)). */
 export async function contactService(baseUrl: string, timeoutMs: number): Promise<Contact> {
   try {
     const startedMs = Date.now();
@@ -130,7 +130,10 @@ function isProblem(bytes: Uint8Array | undefined): boolean {
 export const readUnknownCard = (baseUrl: string, timeoutMs: number) =>
   send(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);
 
-/** A receiver rejects deliveries beyond this difference (spec 8); the `Date` header has a resolution of one second. */
+/**
+ * A receiver rejects deliveries beyond this difference ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)); the `Date` header has a
+ * resolution of one second.
+ */
 const toleranceSeconds = 300;
 const noticeableSeconds = 30;
 

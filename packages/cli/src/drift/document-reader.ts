@@ -17,7 +17,7 @@ export interface FetchDocumentOptions {
 }
 
 /**
- * Fetches the OpenAPI document below the base URL of a service (spec 4.6).
+ * Fetches the OpenAPI document below the base URL of a service ([spec 4.6](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-6)).
  *
  * @param baseUrl the `baseUrl` of the client, without `/api/v1`
  * @throws {UnusableDocumentError} when the service does not respond in time with a 2xx status and a JSON object, or when the

@@ -9,7 +9,10 @@ import { compareParameters } from "./parameter-drift.ts";
 import type { Comparison, SchemaComparison } from "./schema-drift.ts";
 import { compareWebhooks } from "./webhook-drift.ts";
 
-/** The error statuses that the specification names (spec 7). The contract keeps others when a document omits them. */
+/**
+ * The error statuses that the specification names ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). The contract keeps others
+ * when a document omits them.
+ */
 const specifiedErrors: Readonly<Record<string, readonly string[]>> = { issueCard: ["404", "422"] };
 
 export class OperationComparison {

@@ -130,7 +130,10 @@ function eventSchemas(
   });
 }
 
-/** Compares the label of the signature scheme, `v1` (spec 9), which an example or a pattern of the header shows. */
+/**
+ * Compares the label of the signature scheme, `v1` ([spec 9](https://loyalty-cards.github.io/loyalty-cards/specification#spec-9)), which an example or a
+ * pattern of the header shows.
+ */
 function compareSignature(
   own: Json,
   headers: readonly Json[],

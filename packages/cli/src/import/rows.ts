@@ -171,7 +171,10 @@ export class RowReader {
     };
   }
 
-  /** The version of the privacy text; without an explicit consent no card is issued (spec 2.4). */
+  /**
+   * The version of the privacy text; without an explicit consent no card is issued
+   * ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)).
+   */
   #readPrivacy(record: SourceRecord, report: Report): string | undefined {
     const { privacyVersion, columns } = this.#mapping;
     if (!columns.has("privacy")) return privacyVersion;
@@ -189,7 +192,7 @@ export class RowReader {
     return version;
   }
 
-  /** Marketing only for an explicit yes (spec 2.4). An empty value is a no. */
+  /** Marketing only for an explicit yes ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)). An empty value is a no. */
   #readMarketing(record: SourceRecord, report: Report): Pick<Customer["consents"], "marketing"> {
     const { marketingVersion: version, columns } = this.#mapping;
     if (!columns.has("marketing")) return {};

@@ -52,7 +52,7 @@ export function readReceiverUrl(
   ); // spec 6.3.5
 }
 
-/** The headers of a delivery (spec 6.1). */
+/** The headers of a delivery ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)). */
 export const createHeaders = (type: string, deliveryId: string, signature: string) => ({
   "content-type": "application/json",
   "service-event": encodeURIComponent(type.toWellFormed()), // a header has ASCII only

@@ -15,7 +15,7 @@ export interface DeliveryRequest {
   url: URL;
   headers: OutgoingHttpHeaders;
   body: Uint8Array;
-  /** The service waits 10 seconds (spec 6.3.1). */
+  /** The service waits 10 seconds ([spec 6.3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-1)). */
   timeoutMs: number;
 }
 

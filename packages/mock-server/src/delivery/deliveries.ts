@@ -17,7 +17,7 @@ export interface Attempt {
   durationMs: number;
 }
 
-/** One event sent to one endpoint (spec 3.2). */
+/** One event sent to one endpoint ([spec 3.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-2)). */
 export interface Delivery {
   /** The value of `Service-Delivery`, the same for every attempt. */
   id: string;

@@ -18,7 +18,10 @@ export interface CheckReceiverOptions {
   fetch?: typeof globalThis.fetch;
   /** The receiver's tolerance in seconds. Default 300. */
   toleranceSeconds?: number;
-  /** The timeout of one delivery in milliseconds. Default 10 000, the timeout of the service (spec 6.3.1). */
+  /**
+   * The timeout of one delivery in milliseconds. Default 10 000, the timeout of the service
+   * ([spec 6.3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-1)).
+   */
   timeoutMs?: number;
   /** The timeout of the whole run in milliseconds; the remaining checks are reported as not run. Default 120 000, with `restart` 300 000. */
   deadlineMs?: number;

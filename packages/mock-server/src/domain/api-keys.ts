@@ -28,7 +28,7 @@ export const seededApiKeys: Readonly<Record<ApiKeyKind, string>> = {
   full: "mock_full_key",
 };
 
-/** The value of `issuedVia` on a card, by the kind of the API key (spec 2.1). */
+/** The value of `issuedVia` on a card, by the kind of the API key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
 export const issuedVia: Readonly<Record<ApiKeyKind, string>> = { website: "website", full: "api" };
 
 /** @param key the key itself; a generated one by default. @throws {TypeError} for an unknown kind. */

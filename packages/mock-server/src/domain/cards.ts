@@ -107,7 +107,10 @@ export function getCard({ state }: Domain<CardStore>, cardId: string): StoredCar
   return card;
 }
 
-/** Emits no event, because the specification has none for it (spec 3.1). @throws {RangeError} for an unknown card. */
+/**
+ * Emits no event, because the specification has none for it ([spec 3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-3-1)).
+ * @throws {RangeError} for an unknown card.
+ */
 export function setStatus(domain: Domain<CardStore>, cardId: string, status: string): Card {
   const card = getCard(domain, cardId);
   if (typeof status !== "string" || status.trim() === "") {

@@ -91,7 +91,10 @@ export function addCardId(customer: Customer, cardId: string): void {
 
 export const isKnownCountry = (country: Country): boolean => isSupportedCountry(country as CountryCode);
 
-/** E.164, or undefined when malformed. Local formats are read as numbers of the default country (spec 2.3). */
+/**
+ * E.164, or undefined when malformed. Local formats are read as numbers of the default country
+ * ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)).
+ */
 export function normalizePhone(phone: string, defaultCountry: Country): string | undefined {
   const parsed = parsePhoneNumberFromString(phone, {
     defaultCountry: defaultCountry as CountryCode,
@@ -132,7 +135,10 @@ export function toConsentState({ id, name, phone, email, marketing }: Customer):
   return { customer, marketingConsent: marketing.isGiven };
 }
 
-/** Emits `consent.changed` for a change (spec 4.5). Without a change it only stores the newer version. */
+/**
+ * Emits `consent.changed` for a change ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)). Without a change it only stores the
+ * newer version.
+ */
 export function changeMarketingConsent(
   { emit, notifyChange }: DomainContext,
   customer: Customer,

@@ -85,8 +85,8 @@ export function cancelOperation(domain: LedgerDomain, operationId: string): Oper
 export type Expiry = ControlSchemas["schemas"]["Expiry"];
 
 /**
- * Lets points of old purchases expire (spec 6.2): they no longer count for the level. With `keepBalance` a new level emits
- * `tier.changed` alone; without it the points leave the balance too, by a correction that emits `balance.changed`.
+ * Lets points of old purchases expire ([spec 6.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-2)): they no longer count for the level.
+ * With `keepBalance` a new level emits `tier.changed` alone; without it the points leave the balance too, by a correction that emits `balance.changed`.
  * @throws {RangeError} for points that are not positive, an unknown card, more points than count for the level.
  */
 export function expirePoints(
@@ -107,7 +107,7 @@ export function expirePoints(
   return toCard(domain, card);
 }
 
-/** Lists the newest operations first (spec 4.3). */
+/** Lists the newest operations first ([spec 4.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-3)). */
 export function listNewestOperations(
   { state }: Domain<LedgerStore>,
   cardId: string,

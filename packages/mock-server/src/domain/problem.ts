@@ -40,7 +40,10 @@ export class Problem {
     this.errors = errors;
   }
 
-  /** A 422: `detail` may be shown to the user (spec 7), so it consists of the sentences of all errors, each once. */
+  /**
+   * A 422: `detail` may be shown to the user ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)), so it consists of the sentences of
+   * all errors, each once.
+   */
   static invalid(errors: readonly FieldError[]): Problem {
     return new Problem(422, [...new Set(errors.map(({ detail }) => detail))].join(" "), errors);
   }
@@ -78,7 +81,7 @@ const sentences: readonly [RegExp, string][] = [
   [/^/, "This form does not work at the moment. Please contact the shop."],
 ];
 
-/** spec 7: `detail` is suitable to show to the user. */
+/** [spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): `detail` is suitable to show to the user. */
 function formatDetail(pointer: string, getLabel: (key: string) => string): string {
   const [, key] = /^\/fieldValues\/(.*)$/s.exec(pointer) ?? [];
   if (key !== undefined) {

@@ -16,7 +16,7 @@ export interface TemplateField {
 /** A level, and the balance at which it begins. */
 export type Tier = components["schemas"]["Tier"];
 
-/** A template that cards are issued from (spec 2.7). */
+/** A template that cards are issued from ([spec 2.7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-7)). */
 export interface Template {
   id: string;
   name: string;
@@ -84,7 +84,10 @@ export function archiveTemplate({ state, notifyChange }: Domain<TemplateStore>, 
   return template;
 }
 
-/** Validates the field values of a card of this template (spec 4.1.2). Keys that the template does not have are allowed. */
+/**
+ * Validates the field values of a card of this template ([spec 4.1.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1-2)). Keys that the
+ * template does not have are allowed.
+ */
 export function validateFieldValues(template: Template, values: FieldValues): FieldError[] {
   const errors: FieldError[] = [];
   for (const { key, type, required, label = key } of template.fields) {

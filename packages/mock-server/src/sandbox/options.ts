@@ -32,7 +32,10 @@ export interface MockServiceOptions {
   endpoints?: readonly (EndpointInput & { secret?: string })[];
   /** The names of the two wallets. Default `apple` and `google`. */
   wallets?: Wallets;
-  /** Allows webhook endpoints with `https://` addresses of private and link-local networks. Default false (spec 6.3.5). */
+  /**
+   * Allows webhook endpoints with `https://` addresses of private and link-local networks. Default false
+   * ([spec 6.3.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-5)).
+   */
   allowPrivateEndpoints?: boolean;
   /**
    * Stores a 404 or 422 under its idempotency key for 24 hours, and repeats it even when the next request is different, as
@@ -41,7 +44,10 @@ export interface MockServiceOptions {
   storeRefusals?: boolean;
   /** Logs warnings, one line each, without personal data. Default `console.error`; `service.warnings()` returns them too. */
   log?: (line: string) => void;
-  /** The timeout of a delivery attempt, in milliseconds. Default 10 000 (spec 8). Less makes tests of slow receivers faster. */
+  /**
+   * The timeout of a delivery attempt, in milliseconds. Default 10 000 ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). Less
+   * makes tests of slow receivers faster.
+   */
   deliveryTimeoutMs?: number;
   /** What only tests set. */
   testing?: {

@@ -87,7 +87,8 @@ export async function markProcessed(
 /**
  * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
  * Of two events of one millisecond the one with the greater id is the newer, in whichever order they arrive: correct where ids
- * sort by creation, arbitrary where they are random (spec 6.1 promises neither). Read the card with `getCard` where that matters.
+ * sort by creation, arbitrary where they are random ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1) promises neither). Read
+ * the card with `getCard` where that matters.
  * @throws {TypeError} for a client that is not in a transaction, and for a `createdAt` that is not a date.
  * @example
  * ```ts

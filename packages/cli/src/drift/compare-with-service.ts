@@ -1,0 +1,25 @@
+/** Compares the contract of this command with the document that a service serves. What it needs is loaded when it is called. */
+import { CommandError } from "../command-error.ts";
+
+/** Compares the document that the service serves. @throws {CommandError} when it serves none. */
+export async function compareWithService(baseUrl: string, timeoutMs: number) {
+  const [{ compareContracts }, { UnusableDocumentError }, { fetchDocument }, { default: contract }] =
+    await Promise.all([
+      import("./drift.ts"),
+      import("./document.ts"),
+      import("./document-reader.ts"),
+      import("@loyalty-cards/openapi/openapi.json", { with: { type: "json" } }),
+    ]);
+  const read = () => fetchDocument(baseUrl, { timeoutMs });
+  try {
+    const served = await read().catch((error: Error) => {
+      const isClosed = error.cause instanceof Error && error.cause.name !== "TimeoutError";
+      if (isClosed) return read(); // by a service that restarts or limits its connections
+      throw error;
+    });
+    return compareContracts(contract, served);
+  } catch (error) {
+    if (error instanceof UnusableDocumentError) throw new CommandError(error.message);
+    throw error;
+  }
+}
