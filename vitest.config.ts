@@ -27,7 +27,10 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "unit",
-          include: ["{openapi,internal,docs,scripts,packages/*}/test/**/*.test.ts"],
+          include: [
+            "{openapi,internal,docs,scripts,packages/*}/test/**/*.test.ts",
+            "compat/unknown-service/*.test.ts",
+          ],
           exclude: ["**/node_modules/**", "**/integration/**", slow],
           ...timeouts,
           isolate: false, // the files share loaded modules, which keep no state: 35 s instead of 59 s
@@ -49,7 +52,10 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "slow",
-          include: ["{openapi,internal,docs,scripts,packages/*}/test/**/*.slow.test.ts"],
+          include: [
+            "{openapi,internal,docs,scripts,packages/*}/test/**/*.slow.test.ts",
+            "compat/unknown-service/*.slow.test.ts",
+          ],
           ...timeouts,
           testTimeout: 120_000,
         },

@@ -1,0 +1,151 @@
+/** Building blocks of cases: what they change, and what they expect. */
+import type {
+  ApiRequest,
+  ApiResponse,
+  Attempt,
+  Case,
+  Cases,
+  Ends,
+  HeaderLines,
+  Members,
+  Operation,
+  Run,
+  SentEvent,
+  Step,
+} from "./case.ts";
+
+export const ends = (end: string, steps: readonly Step[], one: Case): Case => {
+  const expected: Ends = Object.fromEntries(steps.map((step) => [step, end]));
+  return { ...one, ends: { ...one.ends, ...expected } };
+};
+
+/** Cases in which these calls end alike. */
+export const allEnd = (end: string, steps: readonly Step[], cases: Cases): Cases =>
+  each(Object.entries(cases), ([name, one]) => [name, ends(end, steps, one)]);
+
+/** One case for each item. */
+export const each = <Item>(items: readonly Item[], toCase: (item: Item) => [name: string, Case]): Cases =>
+  Object.fromEntries(items.map(toCase));
+
+/** One case for each value of a member. */
+export const values = (
+  member: string,
+  items: readonly unknown[],
+  change: (changed: Members) => Case,
+): Cases =>
+  each(items, (value) => [`${member} is ${JSON.stringify(value) ?? "absent"}`, change({ [member]: value })]);
+
+/** New members, or a function that returns them; undefined removes a member. */
+type Change<Target, More extends unknown[] = []> =
+  | Partial<Target>
+  | ((old: Target, ...more: More) => Partial<Target>);
+const apply = <Target, More extends unknown[]>(
+  change: Change<Target, More>,
+  old: Target,
+  ...more: More
+): Target => ({
+  ...old,
+  ...(typeof change === "function" ? change(old, ...more) : change),
+});
+
+/** Changes every card, in the service and in its responses. */
+export const cards = (change: Change<Members>): Case => ({ card: (card) => apply(change, card) });
+
+export const cardOperations: readonly Operation[] = ["issueCard", "getCard"];
+export const consentOperations: readonly Operation[] = ["getConsent", "setConsent"];
+export const allOperations: readonly Operation[] = [
+  ...cardOperations,
+  "listOperations",
+  ...consentOperations,
+];
+
+/** Changes the responses of these operations, by default the successful ones. */
+export const responses = (
+  operations: readonly Operation[],
+  change: Change<ApiResponse>,
+  isMeant = ({ status }: ApiResponse) => status < 300,
+): Case => ({
+  async api(request, next) {
+    const response = await next(request);
+    return includes(operations, request) && isMeant(response) ? apply(change, response) : response;
+  },
+});
+
+/** Changes every response with this status. */
+export const responsesWith = (status: number, change: Change<ApiResponse>): Case =>
+  responses(allOperations, change, (response) => response.status === status);
+
+/** Replaces the bodies of successful responses. */
+export const bodies = (operations: readonly Operation[], change: (body: never) => unknown): Case =>
+  responses(operations, ({ body }) => ({ body: change(body as never) }));
+
+/** Changes members of the bodies of successful responses. */
+export const bodyMembers = (operations: readonly Operation[], change: Change<Members>): Case =>
+  bodies(operations, (body: Members) => apply(change, body));
+
+/** Responds to requests of these operations in place of the mock service, unless the function returns undefined. */
+export const instead = (
+  operations: readonly Operation[],
+  respond: (request: ApiRequest, run: Run) => ApiResponse | undefined,
+): Case => ({
+  api: async (request, next, run) =>
+    (includes(operations, request) ? respond(request, run) : undefined) ?? (await next(request)),
+});
+
+/** Responds with an error to some requests of these operations. */
+export const refuse = (
+  status: number,
+  operations: readonly Operation[],
+  isMeant: (request: ApiRequest, run: Run) => boolean = () => true,
+): Case => instead(operations, (request, run) => (isMeant(request, run) ? problem(status) : undefined));
+
+const includes = (operations: readonly Operation[], { operation }: ApiRequest) =>
+  operation !== undefined && operations.includes(operation);
+
+/** Changes the requests of an operation, before the mock service gets them. */
+export const requests = (operations: readonly Operation[], change: Change<ApiRequest>): Case => ({
+  api: (request, next) => next(includes(operations, request) ? apply(change, request) : request),
+});
+
+export const json = { "content-type": "application/json" };
+export const html = { "content-type": "text/html; charset=utf-8" };
+export const problem = (status: number, headers: Record<string, string> = {}): ApiResponse => ({
+  status,
+  headers: { "content-type": "application/problem+json", ...headers },
+  body: { type: "about:blank", title: "No", status, detail: "Please call us." },
+});
+export const bare = (status: number) => ({ status, body: undefined });
+export const redirect = (location: string) => ({ status: 303, headers: { location }, body: undefined });
+
+export const getCustomer = ({ body }: ApiRequest): Members =>
+  (body as { customer?: Members } | undefined)?.customer ?? {};
+export const getKey = ({ headers }: ApiRequest) => headers.get("idempotency-key") ?? "";
+
+/** Changes the data of events of these types. */
+export const eventData = (types: readonly string[], change: (data: Members) => unknown): Case => ({
+  event: (event) => [hasType(types, event) ? { ...event, data: change(event.data) as Members } : event],
+});
+
+/** Replaces members of the data of events of these types. */
+export const eventMembers = (types: readonly string[], change: Change<Members>): Case =>
+  eventData(types, (data) => apply(change, data));
+
+/** Changes every event. @param change gets the number of the event too. */
+export const events = (change: Change<SentEvent, [number: number, run: Run]>): Case => ({
+  event: (event, run) => [apply(change, event, run.count("events"), run)],
+});
+
+/** Replaces an event of these types by several. */
+export const several = (types: readonly string[], change: (event: SentEvent) => SentEvent[]): Case => ({
+  event: (event) => (hasType(types, event) ? change(event) : [event]),
+});
+
+const hasType = (types: readonly string[], { type }: SentEvent) => types.includes(String(type));
+
+export const header = (name: string, value?: (old: string, attempt: Attempt) => string): Case => ({
+  headers: (headers, attempt) =>
+    headers.flatMap(([each, old]): HeaderLines => {
+      if (each !== name) return [[each, old]];
+      return value === undefined ? [] : [[each, value(old, attempt)]];
+    }),
+});
