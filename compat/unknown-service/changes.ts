@@ -14,13 +14,18 @@ import type {
   Step,
 } from "./case.ts";
 
-export const ends = (end: string, steps: readonly Step[], one: Case): Case => {
-  const expected: Ends = Object.fromEntries(steps.map((step) => [step, end]));
+/** One or several. */
+type Some<Name> = Name | readonly Name[];
+const has = <Name>(names: Some<Name>, name: unknown) => [names].flat().some((each) => each === name);
+
+/** A case in which these calls end so. */
+export const ends = (end: string, steps: Some<Step>, one: Case): Case => {
+  const expected: Ends = Object.fromEntries([steps].flat().map((step) => [step, end]));
   return { ...one, ends: { ...one.ends, ...expected } };
 };
 
 /** Cases in which these calls end alike. */
-export const allEnd = (end: string, steps: readonly Step[], cases: Cases): Cases =>
+export const allEnd = (end: string, steps: Some<Step>, cases: Cases): Cases =>
   each(Object.entries(cases), ([name, one]) => [name, ends(end, steps, one)]);
 
 /** One case for each item. */
@@ -61,13 +66,13 @@ export const allOperations: readonly Operation[] = [
 
 /** Changes the responses of these operations, by default the successful ones. */
 export const responses = (
-  operations: readonly Operation[],
+  operations: Some<Operation>,
   change: Change<ApiResponse>,
   isMeant = ({ status }: ApiResponse) => status < 300,
 ): Case => ({
   async api(request, next) {
     const response = await next(request);
-    return includes(operations, request) && isMeant(response) ? apply(change, response) : response;
+    return has(operations, request.operation) && isMeant(response) ? apply(change, response) : response;
   },
 });
 
@@ -76,35 +81,46 @@ export const responsesWith = (status: number, change: Change<ApiResponse>): Case
   responses(allOperations, change, (response) => response.status === status);
 
 /** Replaces the bodies of successful responses. */
-export const bodies = (operations: readonly Operation[], change: (body: never) => unknown): Case =>
+export const bodies = (operations: Some<Operation>, change: (body: never) => unknown): Case =>
   responses(operations, ({ body }) => ({ body: change(body as never) }));
 
 /** Changes members of the bodies of successful responses. */
-export const bodyMembers = (operations: readonly Operation[], change: Change<Members>): Case =>
+export const bodyMembers = (operations: Some<Operation>, change: Change<Members>): Case =>
   bodies(operations, (body: Members) => apply(change, body));
 
 /** Responds to requests of these operations in place of the mock service, unless the function returns undefined. */
 export const instead = (
-  operations: readonly Operation[],
+  operations: Some<Operation>,
   respond: (request: ApiRequest, run: Run) => ApiResponse | undefined,
 ): Case => ({
   api: async (request, next, run) =>
-    (includes(operations, request) ? respond(request, run) : undefined) ?? (await next(request)),
+    (has(operations, request.operation) ? respond(request, run) : undefined) ?? (await next(request)),
 });
 
-/** Responds with an error to some requests of these operations. */
-export const refuse = (
-  status: number,
-  operations: readonly Operation[],
-  isMeant: (request: ApiRequest, run: Run) => boolean = () => true,
-): Case => instead(operations, (request, run) => (isMeant(request, run) ? problem(status) : undefined));
+/** How a call ends after an error with this status, which no retry can change. */
+const codes: Record<number, string> = {
+  403: "forbidden",
+  404: "not-found",
+  409: "conflict",
+  422: "validation",
+};
 
-const includes = (operations: readonly Operation[], { operation }: ApiRequest) =>
-  operation !== undefined && operations.includes(operation);
+/** Responds with an error to some requests of these operations. @param steps the calls that end with it. */
+export const refuse = (
+  operations: Some<Operation>,
+  status: number,
+  steps: Some<Step>,
+  isMeant: (request: ApiRequest, run: Run) => boolean = () => true,
+): Case =>
+  ends(
+    codes[status] ?? "rejected",
+    steps,
+    instead(operations, (request, run) => (isMeant(request, run) ? problem(status) : undefined)),
+  );
 
 /** Changes the requests of an operation, before the mock service gets them. */
-export const requests = (operations: readonly Operation[], change: Change<ApiRequest>): Case => ({
-  api: (request, next) => next(includes(operations, request) ? apply(change, request) : request),
+export const requests = (operations: Some<Operation>, change: Change<ApiRequest>): Case => ({
+  api: (request, next) => next(has(operations, request.operation) ? apply(change, request) : request),
 });
 
 export const json = { "content-type": "application/json" };
@@ -122,12 +138,12 @@ export const getCustomer = ({ body }: ApiRequest): Members =>
 export const getKey = ({ headers }: ApiRequest) => headers.get("idempotency-key") ?? "";
 
 /** Changes the data of events of these types. */
-export const eventData = (types: readonly string[], change: (data: Members) => unknown): Case => ({
-  event: (event) => [hasType(types, event) ? { ...event, data: change(event.data) as Members } : event],
+export const eventData = (types: Some<string>, change: (data: Members) => unknown): Case => ({
+  event: (event) => [has(types, event.type) ? { ...event, data: change(event.data) as Members } : event],
 });
 
 /** Replaces members of the data of events of these types. */
-export const eventMembers = (types: readonly string[], change: Change<Members>): Case =>
+export const eventMembers = (types: Some<string>, change: Change<Members>): Case =>
   eventData(types, (data) => apply(change, data));
 
 /** Changes every event. @param change gets the number of the event too. */
@@ -136,11 +152,9 @@ export const events = (change: Change<SentEvent, [number: number, run: Run]>): C
 });
 
 /** Replaces an event of these types by several. */
-export const several = (types: readonly string[], change: (event: SentEvent) => SentEvent[]): Case => ({
-  event: (event) => (hasType(types, event) ? change(event) : [event]),
+export const several = (types: Some<string>, change: (event: SentEvent) => SentEvent[]): Case => ({
+  event: (event) => (has(types, event.type) ? change(event) : [event]),
 });
-
-const hasType = (types: readonly string[], { type }: SentEvent) => types.includes(String(type));
 
 export const header = (name: string, value?: (old: string, attempt: Attempt) => string): Case => ({
   headers: (headers, attempt) =>

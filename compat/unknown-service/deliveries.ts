@@ -6,85 +6,72 @@ import { signWebhookSync } from "../../packages/webhook-verify/src/index.ts";
 import type { Attempt, Changes, HeaderLines, Members, SentEvent } from "./case.ts";
 import type { Receiver } from "./receivers.ts";
 
-/** An event of the mock service. */
+/** An event of the mock service, and the secret with which it was signed. */
 export interface Captured {
   event: SentEvent;
   headers: HeaderLines;
-  isBeforeNewSecret: boolean;
+  secret: string;
 }
 
 /** An event as it was sent, with the lowest status of each receiver. */
-export interface Sent {
-  event: SentEvent;
-  headers: HeaderLines;
-  secret: string;
-  otherSecret: string;
+export interface Sent extends Captured {
   statuses: Map<Receiver, number>;
 }
 
 interface Delivering {
-  url: string;
-  agent: Agent;
-  draw: Draw;
-  changes: Changes;
   captured: readonly Captured[];
   receivers: readonly Receiver[];
   /** The new secret and the old one. */
   secrets: readonly string[];
+  changes: Changes;
+  draw: Draw;
+  url: string;
+  agent: Agent;
 }
 
-/** Concurrent deliveries to one receiver, so that their order changes. */
-const concurrentDeliveries = 16;
-
-/** Sends every delivery two or three times, in random order, and again after a 503. */
+/** Sends every delivery two or three times, in random order, 16 at once to each receiver, and again after a 503. */
 export async function deliverAll(delivering: Delivering): Promise<Sent[]> {
-  const { url, agent, draw, changes, captured, receivers, secrets } = delivering;
-  const [newSecret = "", oldSecret = ""] = secrets;
-  const sent = captured.flatMap(({ event, headers, isBeforeNewSecret }) => {
-    const [secret, otherSecret] = isBeforeNewSecret ? [oldSecret, newSecret] : [newSecret, oldSecret];
-    return changes
-      .event(event)
-      .map((each): Sent => ({ event: each, headers, secret, otherSecret, statuses: new Map() }));
-  });
-  const attempts = sent.flatMap((each) => Array<Sent>(2 + draw.below(2)).fill(each));
-  await Promise.all(
-    receivers.map(async (receiver, index) => {
-      const counts = new Map<Sent, number>();
-      let waiting = draw.shuffled(attempts);
-      for (let round = 0; waiting.length > 0 && round < 5; round++) {
-        const again: Sent[] = [];
-        const deliver = async () => {
-          for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
-            const number = counts.get(each) ?? 0;
-            counts.set(each, number + 1);
-            const status = await post(`${url}/webhooks/${index}`, agent, ...sign(each, number, changes));
-            each.statuses.set(receiver, Math.min(status, each.statuses.get(receiver) ?? status));
-            if (status === 503) again.push(each);
-          }
-        };
-        await Promise.all(Array.from({ length: concurrentDeliveries }, deliver));
-        waiting = again;
-      }
-    }),
+  const { captured, receivers, secrets, changes, draw, url, agent } = delivering;
+  const sent = captured.flatMap((each) =>
+    changes.event(each.event).map((event): Sent => ({ ...each, event, statuses: new Map() })),
   );
+  const attempts = sent.flatMap((each) => Array<Sent>(2 + draw.below(2)).fill(each));
+  const deliveries = receivers.map(async (receiver, index) => {
+    const counts = new Map<Sent, number>();
+    let waiting = draw.shuffled(attempts);
+    for (let round = 0; waiting.length > 0 && round < 5; round++) {
+      const again: Sent[] = [];
+      const deliver = async () => {
+        for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
+          const number = counts.get(each) ?? 0;
+          counts.set(each, number + 1);
+          const [headers, body] = sign(each, number, secrets, changes);
+          const status = await post(`${url}/webhooks/${index}`, agent, headers, body);
+          each.statuses.set(receiver, Math.min(status, each.statuses.get(receiver) ?? status));
+          if (status === 503) again.push(each);
+        }
+      };
+      await Promise.all(Array.from({ length: 16 }, deliver));
+      waiting = again;
+    }
+  });
+  await Promise.all(deliveries);
   return sent;
 }
 
-function sign(sent: Sent, number: number, changes: Changes): [HeaderLines, body: string] {
+function sign(sent: Sent, number: number, secrets: readonly string[], changes: Changes) {
   const body = changes.body(JSON.stringify(sent.event));
   const nowSeconds = Math.floor(Date.now() / 1000);
+  const otherSecret = secrets.find((secret) => secret !== sent.secret) ?? "";
   const attempt: Attempt = {
     number,
     nowSeconds,
-    otherSecret: sent.otherSecret,
+    otherSecret,
     sign: ({ secret = sent.secret, timestamp = nowSeconds } = {}) =>
       signWebhookSync({ rawBody: body, secret, timestamp }),
   };
-  const headers = sent.headers.map(([name, value]): HeaderLines[number] => [
-    name,
-    name === "service-signature" ? attempt.sign() : value,
-  ]);
-  return [changes.headers(headers, attempt), body];
+  const headers = sent.headers.filter(([name]) => name !== "service-signature");
+  return [changes.headers([...headers, ["service-signature", attempt.sign()]], attempt), body] as const;
 }
 
 /** Uses node:http, because fetch changes headers. */
@@ -125,7 +112,7 @@ export async function compare(
   const isComplete = sent.every(({ statuses }) => statuses.get(receiver) === 204);
   if (!isComplete || unexpectedData.size > 0 || hasGaps) return found; // the program knows that its data is incomplete
   const newest = getNewestValues(sent, cards);
-  for (const [key, value] of values) {
+  for (const [key, { value }] of values) {
     const truth = newest.get(key);
     if (!isDeepStrictEqual(value, truth))
       found.push(`stored ${key} as ${inspect(value)}; it is ${inspect(truth)}`);

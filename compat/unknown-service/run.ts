@@ -5,7 +5,13 @@ import type { AddressInfo } from "node:net";
 import { inspect, isDeepStrictEqual } from "node:util";
 import { getRequestListener } from "@hono/node-server";
 import { createDraw, type Draw } from "../../internal/test/draw.ts";
-import { createMockService, type MockService, manualClock } from "../../packages/mock-server/src/index.ts";
+import {
+  createMockService,
+  type Deliver,
+  type MockService,
+  manualClock,
+  type TemplateInput,
+} from "../../packages/mock-server/src/index.ts";
 import {
   type ApiResponse,
   type Case,
@@ -39,36 +45,36 @@ export const cases = Object.entries({
 );
 type NamedCase = (typeof cases)[number];
 
-/** A service with these cases, and the seed of its run. */
-interface MutatedService {
+/** A service with one case or several, and the seed of its run. */
+interface UnknownService {
   name: string;
   group: readonly NamedCase[];
   seed: number;
 }
 
-/** One service for each case, and `combinations` services with two to four cases. */
-export function createServices(seed: number, combinations: number): MutatedService[] {
+const { UNKNOWN_SERVICE_SEED, UNKNOWN_SERVICE_ONLY = "" } = process.env;
+/** The seed of the environment, or a new one. */
+export const seed = Number(UNKNOWN_SERVICE_SEED ?? Math.floor(Math.random() * 2 ** 32));
+
+/** A sample of the services with one case and of `combinations` services with two to four. */
+export function chooseServices(combinations: number, size: number): UnknownService[] {
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new TypeError(
+      `UNKNOWN_SERVICE_SEED must be a whole number, 0 or more, not ${UNKNOWN_SERVICE_SEED}.`,
+    );
   const draw = createDraw(seed);
   const groups = [
     ...cases.map((each) => [each]),
     ...Array.from({ length: combinations }, () => draw.shuffled(cases).slice(0, 2 + draw.below(3))),
   ];
-  return groups.map((group, index) => ({
-    group,
-    name: group.map(({ name }) => name).join(" + "),
-    seed: seed + index,
-  }));
-}
-
-/** The seed of the environment, or a new one. @throws {TypeError} when it is invalid. */
-export function readSeed(given = process.env["UNKNOWN_SERVICE_SEED"]): number {
-  const seed = given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given);
-  if (Number.isSafeInteger(seed) && seed >= 0) return seed;
-  throw new TypeError(`The seed must be a whole number, 0 or more, not "${given}".`);
+  const services = groups
+    .map((group, index) => ({ group, name: group.map(({ name }) => name).join(" + "), seed: seed + index }))
+    .filter(({ name }) => name.includes(UNKNOWN_SERVICE_ONLY));
+  return createDraw(seed).shuffled(services).slice(0, size);
 }
 
 /** @returns for each service that broke a guarantee, its name and what happened. */
-export async function runAll(services: readonly MutatedService[], open: OpenReceivers): Promise<string[]> {
+export async function runAll(services: readonly UnknownService[], open: OpenReceivers): Promise<string[]> {
   const waiting = [...services];
   const found: string[] = [];
   const worker = async () => {
@@ -81,14 +87,19 @@ export async function runAll(services: readonly MutatedService[], open: OpenRece
   return found;
 }
 
-async function run({ group, seed }: MutatedService, open: OpenReceivers): Promise<string[]> {
+async function run({ group, seed }: UnknownService, open: OpenReceivers): Promise<string[]> {
   const violations: string[] = [];
   const draw = createDraw(seed);
+  const secrets: string[] = []; // the newest first
   const captured: Captured[] = [];
-  const service = createService(draw, captured);
+  const service = createService(draw, async (request) => {
+    const event = JSON.parse(await request.text()) as SentEvent;
+    captured.push({ event, headers: [...request.headers], secret: secrets[0] ?? "" });
+    return new Response(null, { status: 204 });
+  });
   const endpoint = service.webhooks.createEndpoint({ url: "https://shop.test/webhooks", events: eventTypes });
   const changes = combine(group, draw, service);
-  const secrets = [endpoint.secret];
+  secrets.unshift(endpoint.secret);
   const log: string[] = [];
   const receivers = await open({
     secret: () => secrets,
@@ -110,7 +121,6 @@ async function run({ group, seed }: MutatedService, open: OpenReceivers): Promis
     await shop.signUp();
     await shop.useCards();
     await service.idle();
-    for (const delivery of captured) delivery.isBeforeNewSecret = true;
     secrets.unshift(service.webhooks.newSecret(endpoint.id).secret);
     await shop.collectPoints();
     service.webhooks.sendTest(endpoint.id);
@@ -139,30 +149,24 @@ async function run({ group, seed }: MutatedService, open: OpenReceivers): Promis
   }
 }
 
-function createService(draw: Draw, captured: Captured[]): MockService {
+const template: TemplateInput = {
+  name: "Club",
+  fields: [
+    { key: "name", type: "name" },
+    { key: "points", type: "number" },
+  ],
+  tiers: [
+    { name: "Silver", from: 100 },
+    { name: "Gold", from: 10_000 },
+  ],
+};
+
+function createService(draw: Draw, deliver: Deliver): MockService {
   const service = createMockService({
     clock: manualClock(Date.UTC(2026, 0, 1) + draw.below(1e9)),
-    deliver: async (request) => {
-      const event = JSON.parse(await request.text()) as SentEvent;
-      captured.push({ event, headers: [...request.headers], isBeforeNewSecret: false });
-      return new Response(null, { status: 204 });
-    },
+    deliver,
     log: () => {}, // a case may repeat a key with another body
-    templates: [
-      {
-        id: "tpl_club",
-        name: "Club",
-        fields: [
-          { key: "name", type: "name" },
-          { key: "points", type: "number" },
-        ],
-        tiers: [
-          { name: "Silver", from: 100 },
-          { name: "Gold", from: 10_000 },
-        ],
-      },
-      { id: "tpl_archived", name: "Archived" },
-    ],
+    templates: ["tpl_club", "tpl_archived"].map((id) => ({ ...template, id })),
   });
   service.templates.archive("tpl_archived");
   return service;

@@ -6,7 +6,7 @@ import {
   eventTypes,
   issuing,
   type Members,
-  type Operation,
+  type Step,
   signUps,
 } from "../case.ts";
 import {
@@ -28,27 +28,32 @@ import {
 } from "../changes.ts";
 
 const cardResponses = (change: Parameters<typeof cards>[0]) => bodyMembers(cardOperations, change);
+const cardBodies = (change: (card: Members) => unknown) => bodies(cardOperations, change);
+const readCards = (change: Parameters<typeof cards>[0]) => bodyMembers("getCard", change);
 const absent = (member: string) => values(member, [undefined], cardResponses);
 /** Values that the client refuses in the response of every operation that returns a card. */
 const invalid = (member: string, items: readonly unknown[]) =>
   allEnd("invalid-response", cardSteps, values(member, items, cardResponses));
 /** The same, only when the card is read. */
 const invalidWhenRead = (member: string, items: readonly unknown[]) =>
-  allEnd(
-    "invalid-response",
-    ["getCard"],
-    values(member, items, (changed) => bodyMembers(["getCard"], changed)),
-  );
+  allEnd("invalid-response", "getCard", values(member, items, readCards));
 
-const issue: readonly Operation[] = ["issueCard"];
 const addEscapes = (id: unknown) => `${id}/ü ?#%2F`;
 const unescapePath = (path: string) =>
   path.replace(
     /(\/passes\/)([^/?]+)/,
     (_all, before, id) => before + decodeURIComponent(id).replace("/ü ?#%2F", ""),
   );
-const hasNameField = ({ body }: ApiRequest) =>
-  "name" in ((body as { fieldValues?: object }).fieldValues ?? {});
+const hasNoName = ({ body }: ApiRequest) =>
+  !("name" in ((body as { fieldValues?: object }).fieldValues ?? {}));
+const withoutName: readonly Step[] = [
+  "signUpByEmail",
+  "signUpCorrected",
+  "signUpWithKeySuffix",
+  "signUpAtOtherWebsite",
+  "archivedTemplate",
+  "wrongKey",
+];
 
 export const cardCases: CaseTable = {
   "card-members": {
@@ -87,23 +92,23 @@ export const cardCases: CaseTable = {
     ...invalidWhenRead("loyaltyBalance", [[120]]),
     ...allEnd("invalid-response", cardSteps, {
       "loyaltyBalance is text": cardResponses((card) => ({ loyaltyBalance: String(card["loyaltyBalance"]) })),
-      "loyaltyBalance is an object": cardResponses((card) => ({
-        loyaltyBalance: { value: card["loyaltyBalance"], unit: "points" },
+      "loyaltyBalance is an object": cardResponses(({ loyaltyBalance: value }) => ({
+        loyaltyBalance: { value, unit: "points" },
       })),
     }),
-    ...allEnd("invalid-response", ["getCard"], {
-      "loyaltyBalance is text with a comma": bodyMembers(["getCard"], (card) => ({
-        loyaltyBalance: `${card["loyaltyBalance"]},00`,
+    ...allEnd("invalid-response", "getCard", {
+      "loyaltyBalance is text with a comma": readCards(({ loyaltyBalance: value }) => ({
+        loyaltyBalance: `${value},00`,
       })),
-      "loyaltyBalance is beyond every number": responses(["getCard"], ({ body }) => ({
+      "loyaltyBalance is beyond every number": responses("getCard", ({ body }) => ({
         text: JSON.stringify(body).replace(/"loyaltyBalance":[^,]+/, '"loyaltyBalance":1e999'),
       })),
     }),
     ...each([200, 202, 203, 207], (status) => [
       `a card is issued with ${status}`,
-      responses(issue, { status }),
+      responses("issueCard", { status }),
     ]),
-    "a card is issued with 204": ends("invalid-response", signUps, responses(issue, bare(204))),
+    "a card is issued with 204": ends("invalid-response", signUps, responses("issueCard", bare(204))),
   },
   "card-required": {
     ...invalid("id", [null, ""]),
@@ -111,35 +116,35 @@ export const cardCases: CaseTable = {
     ...allEnd("invalid-response", cardSteps, {
       "publicUrl is undefined": cardResponses({ publicUrl: undefined }),
       "ids are numbers": cards({ id: 42 }),
-      "the card in snake case": bodies(cardOperations, ({ id, publicUrl, loyaltyBalance }: Members) => ({
+      "the card in snake case": cardBodies(({ id, publicUrl, loyaltyBalance }) => ({
         id,
         public_url: publicUrl,
         loyalty_balance: loyaltyBalance,
       })),
-      "the card in `card`, beside an id and a status of the response": bodies(cardOperations, (card) => ({
+      "the card in `card`, beside an id and a status of the response": cardBodies((card) => ({
         id: "req_1",
         status: "ok",
         card,
       })),
-      "the card in `data`, beside an id of the response": bodies(cardOperations, (data) => ({
+      "the card in `data`, beside an id of the response": cardBodies((data) => ({
         id: "req_1",
         object: "response",
         data,
       })),
-      "the card in `data`": bodies(cardOperations, (data) => ({ data })),
-      "the card in `pass`": bodies(cardOperations, (pass) => ({ pass })),
-      "a list of one card": bodies(cardOperations, (card) => [card]),
-      "the card as JSON within JSON": bodies(cardOperations, (card) => JSON.stringify(card)),
-      "null instead of the card": bodies(cardOperations, () => null),
-      "an empty object instead of the card": bodies(cardOperations, () => ({})),
+      "the card in `data`": cardBodies((data) => ({ data })),
+      "the card in `pass`": cardBodies((pass) => ({ pass })),
+      "a list of one card": cardBodies((card) => [card]),
+      "the card as JSON within JSON": cardBodies((card) => JSON.stringify(card)),
+      "null instead of the card": cardBodies(() => null),
+      "an empty object instead of the card": cardBodies(() => ({})),
     }),
   },
   "card-later": allEnd("invalid-response", signUps, {
-    "a card is issued later, after 202 with a job": responses(issue, {
+    "a card is issued later, after 202 with a job": responses("issueCard", {
       status: 202,
       body: { id: "job_1", status: "pending" },
     }),
-    "a card is issued later, after 202 with no body": responses(issue, bare(202)),
+    "a card is issued later, after 202 with no body": responses("issueCard", bare(202)),
   }),
   "response-charset": allEnd(
     "invalid-response",
@@ -190,31 +195,20 @@ export const cardCases: CaseTable = {
   "name-field": {
     "the name in upper case": cards({ fieldValues: { name: "ANNA" } }),
     "the name in two fields": cards({ fieldValues: { firstName: "Anna", lastName: "Nowak" } }),
-    "the name is required, and not taken from the customer": ends(
-      "validation",
-      [
-        "signUpByEmail",
-        "signUpCorrected",
-        "signUpWithKeySuffix",
-        "signUpAtOtherWebsite",
-        "archivedTemplate",
-        "wrongKey",
-      ],
-      refuse(422, issue, (request) => !hasNameField(request)),
-    ),
+    "the name is required, and not taken from the customer": refuse("issueCard", 422, withoutName, hasNoName),
   },
   "template-definition": {
-    "a required field that the shop does not know": ends("validation", issuing, refuse(422, issue)),
+    "a required field that the shop does not know": refuse("issueCard", 422, issuing),
     "the template has no fields, and drops what it gets": {
       ...cards({ fieldValues: {} }),
-      ...requests(issue, ({ body }) => ({ body: { ...(body as Members), fieldValues: {} } })),
+      ...requests("issueCard", ({ body }) => ({ body: { ...(body as Members), fieldValues: {} } })),
     },
     "defaults of the template's fields": cards((card) => ({
       fieldValues: { ...(card["fieldValues"] as Members), colour: "green", visits: 0 },
     })),
   },
   "points-expiry": {
-    "the level changes alone when purchases expire": several(["tier.changed"], (event) => [
+    "the level changes alone when purchases expire": several("tier.changed", (event) => [
       event,
       {
         id: `${event.id}_expiry`,
@@ -223,22 +217,22 @@ export const cardCases: CaseTable = {
         data: { ...event.data, tier: null, previous: event.data["tier"] },
       },
     ]),
-    "an operation of another type": eventMembers(["balance.changed"], ({ operation }) => ({
+    "an operation of another type": eventMembers("balance.changed", ({ operation }) => ({
       operation: { ...(operation as Members), type: "expiry" },
     })),
-    "expiry without an operation": eventMembers(["balance.changed"], { operation: null }),
+    "expiry without an operation": eventMembers("balance.changed", { operation: null }),
     "an event of its own": {
-      ...several(["balance.changed"], (event) => [
+      ...several("balance.changed", (event) => [
         event,
         { ...event, id: `${event.id}_x`, type: "points.expired" },
       ]),
       otherTypes: ["points.expired"],
     },
     "balances as text": {
-      ...eventMembers(["balance.changed"], ({ balance }) => ({ balance: String(balance) })),
+      ...eventMembers("balance.changed", ({ balance }) => ({ balance: String(balance) })),
       unexpectedData: ["balance.changed"],
     },
-    "changes as text": eventMembers(["balance.changed"], ({ change }) => ({ change: `+${change}` })),
+    "changes as text": eventMembers("balance.changed", ({ change }) => ({ change: `+${change}` })),
     "no data at all": {
       ...eventData(eventTypes, () => undefined),
       unexpectedData: eventTypes.filter((type) => type !== "ping"),

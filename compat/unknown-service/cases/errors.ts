@@ -41,8 +41,8 @@ const firstResponse = (response: ApiResponse): Case =>
 /** Adds headers to every successful response. */
 const addHeaders = (more: Record<string, string>): Case =>
   responses(allOperations, ({ headers }) => ({ headers: { ...headers, ...more } }));
+const limited = (retryAfter: string) => problem(429, { "retry-after": retryAfter });
 const isUnknownCard = ({ path }: ApiRequest) => path.includes("card_of_nobody");
-const unknownCard = (status: number): Case => refuse(status, ["getCard"], isUnknownCard);
 
 export const errorCases: CaseTable = {
   "problem-type": {
@@ -59,34 +59,34 @@ export const errorCases: CaseTable = {
     XML: errors({ headers: { "content-type": "application/xml" }, text: "<?xml version='1.0'?><error/>" }),
   },
   unauthorized: {
-    "403": ends("forbidden", ["wrongKey"], responsesWith(401, problem(403))),
-    "404": ends("not-found", ["wrongKey"], responsesWith(401, problem(404))),
-    "400": ends("rejected", ["wrongKey"], responsesWith(401, problem(400))),
-    ...allEnd("invalid-response", ["wrongKey"], {
+    "403": ends("forbidden", "wrongKey", responsesWith(401, problem(403))),
+    "404": ends("not-found", "wrongKey", responsesWith(401, problem(404))),
+    "400": ends("rejected", "wrongKey", responsesWith(401, problem(400))),
+    ...allEnd("invalid-response", "wrongKey", {
       "a redirect to a login": responsesWith(401, { ...redirect("/login"), status: 302 }),
       "a login page with 200": responsesWith(401, { status: 200, headers: html, text: "<form>" }),
     }),
   },
   "key-kinds": {
-    "a Website key may not change consent": ends("forbidden", consentChanges, refuse(403, ["setConsent"])),
-    "a Website key may not read history": ends("forbidden", lists, refuse(403, ["listOperations"])),
-    "a Website key reads nothing": ends(
-      "not-found",
-      ["getCard", ...consents, ...lists],
-      refuse(404, ["getCard", "getConsent", "listOperations"]),
-    ),
+    "a Website key may not change consent": refuse("setConsent", 403, consentChanges),
+    "a Website key may not read history": refuse("listOperations", 403, lists),
+    "a Website key reads nothing": refuse(["getCard", "getConsent", "listOperations"], 404, [
+      "getCard",
+      ...consents,
+      ...lists,
+    ]),
   },
   "card-not-found": {
-    "410": ends("rejected", ["unknownCard"], unknownCard(410)),
-    "403": ends("forbidden", ["unknownCard"], unknownCard(403)),
-    "400": ends("rejected", ["unknownCard"], unknownCard(400)),
-    "422": ends("validation", ["unknownCard"], unknownCard(422)),
+    "410": refuse("getCard", 410, "unknownCard", isUnknownCard),
+    "403": refuse("getCard", 403, "unknownCard", isUnknownCard),
+    "400": refuse("getCard", 400, "unknownCard", isUnknownCard),
+    "422": refuse("getCard", 422, "unknownCard", isUnknownCard),
     ...allEnd(
       "invalid-response",
-      ["unknownCard"],
+      "unknownCard",
       each([null, {}, [], { card: null }], (body) => [
         `200 with ${JSON.stringify(body)}`,
-        instead(["getCard"], (request) =>
+        instead("getCard", (request) =>
           isUnknownCard(request) ? { status: 200, headers: {}, body } : undefined,
         ),
       ]),
@@ -99,19 +99,16 @@ export const errorCases: CaseTable = {
       "405 with Allow": responsesWith(404, { ...bare(405), headers: { allow: "GET" } }),
     }),
   },
-  "bad-request": allEnd("rejected", ["signUpInvalid"], {
+  "bad-request": allEnd("rejected", "signUpInvalid", {
     "400 for what is 422": responsesWith(422, problem(400)),
     "406 for what is 422": responsesWith(422, bare(406)),
   }),
   "unsupported-media-type": {
-    "415 unless a charset is named": ends(
-      "rejected",
+    "415 unless a charset is named": refuse(
+      ["issueCard", "setConsent"],
+      415,
       issuing,
-      refuse(
-        415,
-        ["issueCard", "setConsent"],
-        ({ headers }) => !headers.get("content-type")?.includes("charset"),
-      ),
+      ({ headers }) => !headers.get("content-type")?.includes("charset"),
     ),
     ...each(["text/plain", "application/vnd.cards+json", "text/html"], (type) => [
       `responses as ${type}`,
@@ -119,30 +116,25 @@ export const errorCases: CaseTable = {
     ]),
   },
   "body-too-large": {
-    "413 above 100 bytes": ends(
-      "rejected",
+    "413 above 100 bytes": refuse(
+      "issueCard",
+      413,
       ["signUp", "signUpAgain", "signUpByEmail", "signUpAtOnce", "signUpAtOnceToo"],
-      refuse(413, ["issueCard"], ({ body }) => JSON.stringify(body).length > 100),
+      ({ body }) => JSON.stringify(body).length > 100,
     ),
-    "431 for long headers": ends(
-      "rejected",
-      issuing,
-      refuse(431, ["issueCard"], (request) => getKey(request).length > 40),
-    ),
+    "431 for long headers": refuse("issueCard", 431, issuing, (request) => getKey(request).length > 40),
   },
   "rate-limit": {
     "429 once, without Retry-After": firstResponse(problem(429)),
-    "429 once, Retry-After 0": firstResponse(problem(429, { "retry-after": "0" })),
-    "429 once, Retry-After in the past": firstResponse(
-      problem(429, { "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT" }),
-    ),
-    "429 once, Retry-After that says nothing": firstResponse(problem(429, { "retry-after": "soon" })),
-    "429 once, a negative Retry-After": firstResponse(problem(429, { "retry-after": "-1" })),
-    "503 once instead of 429": firstResponse(problem(503, { "retry-after": "0" })),
+    "429 once, Retry-After 0": firstResponse(limited("0")),
+    "429 once, Retry-After in the past": firstResponse(limited("Thu, 01 Jan 2026 00:00:00 GMT")),
+    "429 once, Retry-After that says nothing": firstResponse(limited("soon")),
+    "429 once, a negative Retry-After": firstResponse(limited("-1")),
+    "503 once instead of 429": firstResponse({ ...limited("0"), status: 503 }),
     "429 always": ends(
       "rate-limited",
       allSteps,
-      instead(allOperations, () => problem(429, { "retry-after": "0" })),
+      instead(allOperations, () => limited("0")),
     ),
     "figures of the limit in headers": addHeaders({
       ratelimit: '"default";r=0;t=1',
@@ -161,6 +153,6 @@ export const errorCases: CaseTable = {
       sunset: "tomorrow",
       warning: '299 - "old"',
     }),
-    "410 for the whole version": ends("rejected", allSteps, refuse(410, allOperations)),
+    "410 for the whole version": refuse(allOperations, 410, allSteps),
   },
 };

@@ -8,7 +8,6 @@ import {
   type CaseTable,
   issuing,
   type Members,
-  type Operation,
   type Run,
   replays,
   stored,
@@ -35,7 +34,6 @@ import {
   several,
 } from "../changes.ts";
 
-const issue: readonly Operation[] = ["issueCard"];
 const getPhone = (request: ApiRequest) => String(getCustomer(request)["phone"] ?? "");
 const isInvalid = (request: ApiRequest) => getPhone(request) === "12";
 const isTogether = (request: ApiRequest) => getCustomer(request)["name"] === togetherName;
@@ -50,14 +48,14 @@ const isSecondCard = (request: ApiRequest, { service }: Run) =>
 
 /** Changes the customer in the request, before the mock service gets it. */
 const customers = (change: (customer: Members) => Members): Case =>
-  requests(issue, (request) => {
+  requests("issueCard", (request) => {
     const customer = getCustomer(request);
     return { body: { ...(request.body as Members), customer: { ...customer, ...change(customer) } } };
   });
 
 /** The mock service gets another key than the client sent. */
 const keys = (rewrite: (key: string, request: ApiRequest) => string): Case =>
-  requests(issue, (request) => {
+  requests("issueCard", (request) => {
     const headers = new Headers(request.headers);
     headers.set("idempotency-key", rewrite(getKey(request), request));
     return { headers };
@@ -120,11 +118,7 @@ const storeRefusals = (statuses: readonly number[], later?: ApiResponse): Case =
 
 export const issuingCases: CaseTable = {
   "customer-members": {
-    "a birthday is required": ends(
-      "validation",
-      issuing,
-      refuse(422, issue, (request) => !isInvalid(request)),
-    ),
+    "a birthday is required": refuse("issueCard", 422, issuing, (request) => !isInvalid(request)),
     "names are not kept": customers(() => ({ name: undefined })),
     "a card holds its customer": cards((card) => ({
       customer: { id: card["customerId"], phone: null, tags: [] },
@@ -133,53 +127,47 @@ export const issuingCases: CaseTable = {
   "blank-members": {
     ...each([null, ""], (value) => [
       `${value === null ? "null" : "empty"} members are 422`,
-      refuse(422, issue, (request) => Object.values(getCustomer(request)).includes(value)),
+      refuse("issueCard", 422, [], (request) => Object.values(getCustomer(request)).includes(value)),
     ]),
-    "blank members are 400": refuse(400, issue, ({ body }) => JSON.stringify(body).includes('" "')),
+    "blank members are 400": refuse("issueCard", 400, [], ({ body }) => JSON.stringify(body).includes('" "')),
   },
   "phone-format": {
-    "only E.164": ends(
-      "validation",
-      ["signUpCorrected", "signUpWithKeySuffix"],
-      refuse(422, issue, (request) => /^\d+ /.test(getPhone(request))),
+    "only E.164": refuse("issueCard", 422, ["signUpCorrected", "signUpWithKeySuffix"], (request) =>
+      /^\d+ /.test(getPhone(request)),
     ),
     "any text is a phone number": ends(
       "value",
-      ["signUpInvalid"],
+      "signUpInvalid",
       customers(({ phone }) => (phone === "12" ? { phone: "+48600000012" } : {})),
     ),
-    "400 for a malformed number": ends("rejected", ["signUpInvalid"], responsesWith(422, { status: 400 })),
+    "400 for a malformed number": ends("rejected", "signUpInvalid", responsesWith(422, { status: 400 })),
   },
   "customer-match": {
     "a customer for each card": cards((card) => ({ customerId: `cus_of_${card["id"]}` })),
     "e-mail addresses are compared letter by letter": customers(({ email }) =>
       typeof email === "string" ? { email: `x-${email}` } : {},
     ),
-    "409 for a customer who is known": ends(
-      "conflict",
-      ["signUpUnderAnotherKey"],
-      refuse(409, issue, isSecondCard),
-    ),
+    "409 for a customer who is known": refuse("issueCard", 409, "signUpUnderAnotherKey", isSecondCard),
   },
   "another-key": {
-    "the card that the customer has": instead(issue, (request, { service }) => {
+    "the card that the customer has": instead("issueCard", (request, { service }) => {
       const [id] = findCustomer(service, request)?.cardIds ?? [];
       if (id === undefined || isTogether(request)) return undefined;
       return { status: 200, headers: json, body: service.cards.get(id) };
     }),
-    "422 for a second card": ends("validation", ["signUpUnderAnotherKey"], refuse(422, issue, isSecondCard)),
+    "422 for a second card": refuse("issueCard", 422, "signUpUnderAnotherKey", isSecondCard),
   },
   "customer-blanks": {
-    "the newest sign-up overwrites the customer": bodyMembers(["getConsent"], {
+    "the newest sign-up overwrites the customer": bodyMembers("getConsent", {
       customer: { id: "cus_1", name: "Overwritten", phone: "+48600000000" },
     }),
     "a blank e-mail stays blank": customers(({ phone }) => (phone === undefined ? {} : { email: undefined })),
   },
   "marketing-at-issue": {
-    "no event for consent given at sign-up": several(["consent.changed"], (event) =>
+    "no event for consent given at sign-up": several("consent.changed", (event) =>
       (event.data["passIds"] as unknown[] | undefined)?.length ? [event] : [],
     ),
-    "an event for each sign-up, also without a change": several(["consent.changed"], (event) => [
+    "an event for each sign-up, also without a change": several("consent.changed", (event) => [
       { ...event, id: `${event.id}_before` },
       event,
     ]),
@@ -188,22 +176,14 @@ export const issuingCases: CaseTable = {
     })),
   },
   "archived-templates": {
-    ...allEnd("rejected", ["archivedTemplate"], {
-      "410 for an archived template": refuse(410, issue, isArchived),
-    }),
-    ...allEnd("forbidden", ["archivedTemplate"], {
-      "403 for an archived template": refuse(403, issue, isArchived),
-    }),
-    ...allEnd("conflict", ["archivedTemplate"], {
-      "409 for an archived template": refuse(409, issue, isArchived),
-    }),
-    ...allEnd("validation", ["archivedTemplate"], {
-      "422 for an archived template": refuse(422, issue, isArchived),
-    }),
+    "410 for an archived template": refuse("issueCard", 410, "archivedTemplate", isArchived),
+    "403 for an archived template": refuse("issueCard", 403, "archivedTemplate", isArchived),
+    "409 for an archived template": refuse("issueCard", 409, "archivedTemplate", isArchived),
+    "422 for an archived template": refuse("issueCard", 422, "archivedTemplate", isArchived),
     "cards are issued all the same": ends(
       "value",
-      ["archivedTemplate"],
-      requests(issue, ({ path }) => ({ path: path.replace("tpl_archived", "tpl_club") })),
+      "archivedTemplate",
+      requests("issueCard", ({ path }) => ({ path: path.replace("tpl_archived", "tpl_club") })),
     ),
     "an error page for an archived template": responsesWith(404, {
       headers: html,
@@ -213,15 +193,15 @@ export const issuingCases: CaseTable = {
   "validation-order": {
     "the fields are checked before the template": ends(
       "validation",
-      ["archivedTemplate"],
-      responses(issue, problem(422), ({ status }) => status === 404),
+      "archivedTemplate",
+      responses("issueCard", problem(422), ({ status }) => status === 404),
     ),
     "the template is looked for before the API key": ends(
       "not-found",
-      ["wrongKey"],
+      "wrongKey",
       responsesWith(401, problem(404)),
     ),
-    "fields are checked before an idempotency key is looked for": refuse(422, issue, isInvalid),
+    "fields are checked before an idempotency key is looked for": refuse("issueCard", 422, [], isInvalid),
   },
   "replay-header": each(["idempotent-replayed", "idempotency-replayed"], (name) => [
     `a replay is marked by ${name}`,
@@ -261,29 +241,21 @@ export const issuingCases: CaseTable = {
     "each website has keys of its own": keys((key, { headers }) => `${headers.get("host")?.length}-${key}`),
   },
   "idempotency-key-form": {
-    "at most 32 characters": ends(
-      "rejected",
-      issuing,
-      refuse(400, issue, (request) => getKey(request).length > 32),
-    ),
-    "UUIDs only": ends(
-      "validation",
-      issuing,
-      refuse(422, issue, (request) => !/^[\da-f-]{36}$/.test(getKey(request))),
-    ),
+    "at most 32 characters": refuse("issueCard", 400, issuing, (request) => getKey(request).length > 32),
+    "UUIDs only": refuse("issueCard", 422, issuing, (request) => !/^[\da-f-]{36}$/.test(getKey(request))),
     "only the first 40 characters count": keys((key) => key.slice(0, 40)),
     "keys in upper case are the same": keys((key) => key.toLowerCase()),
   },
   "idempotency-successes": {
-    "refusals are stored under a key": ends("validation", ["signUpCorrected"], storeRefusals([404, 422])),
+    "refusals are stored under a key": ends("validation", "signUpCorrected", storeRefusals([404, 422])),
     "another body under the key of a refusal is 409": ends(
       "conflict",
-      ["signUpCorrected"],
+      "signUpCorrected",
       storeRefusals([422], problem(409)),
     ),
     ...allEnd(
       "conflict",
-      ["signUpAtOnceToo"],
+      "signUpAtOnceToo",
       each([409, 423], (status) => [
         `${status} while the first call runs`,
         concurrent(() => problem(status)),
