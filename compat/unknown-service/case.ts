@@ -1,6 +1,6 @@
 /** What a case can change in the mock service, and what it expects of the programs. */
 import type { EventEmitter } from "node:events";
-import type { Draw } from "../../internal/test/draw.ts";
+import type { Draw } from "@loyalty-cards/internal/test/draw";
 import type { MockService } from "../../packages/mock-server/src/index.ts";
 
 export type Members = Record<string, unknown>;

@@ -16,7 +16,7 @@ import type {
 
 /** One or several. */
 type Some<Name> = Name | readonly Name[];
-const has = <Name>(names: Some<Name>, name: unknown) => [names].flat().some((each) => each === name);
+const has = <Name>(names: Some<Name>, name: unknown) => [names].flat().some((one) => one === name);
 
 /** A case in which these calls end so. */
 export const ends = (end: string, steps: Some<Step>, one: Case): Case => {
@@ -41,16 +41,10 @@ export const values = (
   each(items, (value) => [`${member} is ${JSON.stringify(value) ?? "absent"}`, change({ [member]: value })]);
 
 /** New members, or a function that returns them; undefined removes a member. */
-type Change<Target, More extends unknown[] = []> =
-  | Partial<Target>
-  | ((old: Target, ...more: More) => Partial<Target>);
-const apply = <Target, More extends unknown[]>(
-  change: Change<Target, More>,
-  old: Target,
-  ...more: More
-): Target => ({
+type Change<Target> = Partial<Target> | ((old: Target) => Partial<Target>);
+const apply = <Target>(change: Change<Target>, old: Target): Target => ({
   ...old,
-  ...(typeof change === "function" ? change(old, ...more) : change),
+  ...(typeof change === "function" ? change(old) : change),
 });
 
 /** Changes every card, in the service and in its responses. */
@@ -146,9 +140,9 @@ export const eventData = (types: Some<string>, change: (data: Members) => unknow
 export const eventMembers = (types: Some<string>, change: Change<Members>): Case =>
   eventData(types, (data) => apply(change, data));
 
-/** Changes every event. @param change gets the number of the event too. */
-export const events = (change: Change<SentEvent, [number: number, run: Run]>): Case => ({
-  event: (event, run) => [apply(change, event, run.count("events"), run)],
+/** Changes every event. */
+export const events = (change: (event: SentEvent, number: number, run: Run) => Partial<SentEvent>): Case => ({
+  event: (event, run) => [{ ...event, ...change(event, run.count("events"), run) }],
 });
 
 /** Replaces an event of these types by several. */
@@ -156,10 +150,11 @@ export const several = (types: Some<string>, change: (event: SentEvent) => SentE
   event: (event) => (has(types, event.type) ? change(event) : [event]),
 });
 
+/** Changes or removes one header. */
 export const header = (name: string, value?: (old: string, attempt: Attempt) => string): Case => ({
   headers: (headers, attempt) =>
-    headers.flatMap(([each, old]): HeaderLines => {
-      if (each !== name) return [[each, old]];
-      return value === undefined ? [] : [[each, value(old, attempt)]];
+    headers.flatMap(([key, old]): HeaderLines => {
+      if (key !== name) return [[key, old]];
+      return value === undefined ? [] : [[key, value(old, attempt)]];
     }),
 });

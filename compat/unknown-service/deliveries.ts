@@ -1,7 +1,7 @@
 /** Delivers the events of a run to every receiver, and compares what the receivers did with the state of the service. */
 import { type Agent, request as httpRequest } from "node:http";
 import { inspect, isDeepStrictEqual } from "node:util";
-import type { Draw } from "../../internal/test/draw.ts";
+import type { Draw } from "@loyalty-cards/internal/test/draw";
 import { signWebhookSync } from "../../packages/webhook-verify/src/index.ts";
 import type { Attempt, Changes, HeaderLines, Members, SentEvent } from "./case.ts";
 import type { Receiver } from "./receivers.ts";

@@ -4,7 +4,7 @@ import { Agent, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect, isDeepStrictEqual } from "node:util";
 import { getRequestListener } from "@hono/node-server";
-import { createDraw, type Draw } from "../../internal/test/draw.ts";
+import { createDraw, type Draw } from "@loyalty-cards/internal/test/draw";
 import {
   createMockService,
   type Deliver,

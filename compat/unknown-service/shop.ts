@@ -1,7 +1,7 @@
 /** A shop: calls every method of the client, and compares each result with the state of the service. */
 import { randomUUID } from "node:crypto";
 import { inspect, isDeepStrictEqual } from "node:util";
-import type { Draw } from "../../internal/test/draw.ts";
+import type { Draw } from "@loyalty-cards/internal/test/draw";
 import {
   type Card,
   cardLinks,
