@@ -76,7 +76,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     "unknown-service": {
       description:
         "client, receiver and inboxes against every service that contradicts docs/assumptions.md (UNKNOWN_SERVICE_SEED=N, UNKNOWN_SERVICE_ONLY=NAME)",
-      commands: ["UNKNOWN_SERVICE_SAMPLE=all npx vitest run --project slow docs/test/unknown-service"],
+      commands: ["UNKNOWN_SERVICE_SAMPLE=all npx vitest run --project slow unknown-service"],
     },
     "hostile-service": {
       description:

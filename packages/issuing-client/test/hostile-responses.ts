@@ -1,6 +1,6 @@
 /** Raw responses of a hostile service, drawn from a seed: any status, broken headers, lies about the body, cuts, extra bytes. */
 import { deflateSync, gzipSync } from "node:zlib";
-import { createDraw } from "../../../docs/test/unknown-service/mutation.ts";
+import { createDraw } from "@loyalty-cards/internal/test/draw";
 
 export interface HostileResponse {
   /** Written one after another, with a turn of the event loop between. */

@@ -1,7 +1,7 @@
 /** What the crash tests of the outbox share: a service and a network that fail at random, from a seed that they print. */
 import { existsSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { createDraw } from "../../../docs/test/unknown-service/mutation.ts";
+import { createDraw } from "@loyalty-cards/internal/test/draw";
 import { startMockServer } from "../../mock-server/src/adapters/node.ts";
 import type { FaultInput } from "../../mock-server/src/index.ts";
 
