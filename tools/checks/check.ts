@@ -41,7 +41,7 @@ const beforeMerge: readonly Gate[] = [
   { name: "types", command: "npm run types" },
   {
     name: "tests, with the long ones",
-    command: "npx vitest run --exclude '**/*doctor*.slow.test.ts'", // minutes: release:check runs these
+    command: "npx vitest run --exclude '**/*doctor*.slow.test.ts'", // minutes: a release runs these
     isVitest: true,
     isAlone: true,
   },

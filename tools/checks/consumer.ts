@@ -61,8 +61,8 @@ const listNames = ({ dependencies = {} }: Tree): string[] =>
 
 /** Runs the installed `loyalty-cards` against a mock service. */
 export function runCommand({ run }: Consumer, node = process.execPath): void {
-  const mock = "node_modules/@loyalty-cards/mock-server/bin.js";
-  expectOutput("works", run(node, mock, "exec", "--quiet", "--", node, "command.mjs"), "command.mjs");
+  const command = "node_modules/@loyalty-cards/cli/bin.js";
+  expectOutput("works", run(node, command, "exec", "--quiet", "--", node, "command.mjs"), "command.mjs");
 }
 
 /** @throws unless a program printed exactly this. */

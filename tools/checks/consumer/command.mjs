@@ -1,4 +1,4 @@
-/** Runs the main commands of the installed `loyalty-cards`, under `exec` of the mock server. Prints "works". */
+/** Runs the main commands of the installed `loyalty-cards`, under its own `exec`. Prints "works". */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 

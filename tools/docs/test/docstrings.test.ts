@@ -23,7 +23,7 @@ interface Exported {
   used: string;
 }
 
-/** Returns allExports that the entry points export, with the methods of the main interfaces. */
+/** Returns what the entry points export, with the methods of the main interfaces. */
 function readExports(): Exported[] {
   const entries = packages.flatMap((name) => {
     const folder = `${root}packages/${name}`;

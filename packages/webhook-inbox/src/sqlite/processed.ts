@@ -4,7 +4,7 @@ import { type OrderedEvent, parseCreatedAt } from "../event.ts";
 
 export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 
-/** The tables of `markProcessed` and `isNewest`. The same statements is `migrations/sqlite/0001-webhook-inbox.sql`. */
+/** The tables of `markProcessed` and `isNewest`. The same statements are in `migrations/sqlite/0001-webhook-inbox.sql`. */
 const tables = `CREATE TABLE IF NOT EXISTS webhook_inbox_processed (
   event_id TEXT PRIMARY KEY NOT NULL,
   processed_at INTEGER NOT NULL

@@ -1026,7 +1026,7 @@ describe("updating the files from a service", () => {
       expect.stringContaining("status-added: "),
       "note        The served document describes no webhooks; the contract keeps its own.",
       "2 differences: 0 breaking, 2 compatible.",
-      ...["openapi.yaml", "generated/schema.ts", "generated/openapi.json"].map(
+      ...["openapi.yaml", "generated/schema.ts", "generated/types.ts", "generated/openapi.json"].map(
         (name) => `wrote openapi/${name}`,
       ),
       "wrote packages/contract/openapi.json",
