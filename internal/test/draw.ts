@@ -1,6 +1,8 @@
 /** Random choices of tests: one seed gives the same choices on every machine (mulberry32). */
 
 export interface Draw {
+  /** From 0 to below 1. */
+  next(): number;
   /** A whole number, 0 or more and below the limit. */
   below(limit: number): number;
   pick<Item>(items: readonly Item[]): Item;
@@ -19,6 +21,7 @@ export function createDraw(seed: number): Draw {
   };
   const below = (limit: number) => Math.floor(next() * limit);
   return {
+    next,
     below,
     pick: <Item>(items: readonly Item[]) => items[below(items.length)] as Item,
     shuffled: (items) =>

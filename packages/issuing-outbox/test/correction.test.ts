@@ -1,4 +1,5 @@
 /** Corrections of a form: when they replace it, when they wait for a response, and that no interleaving gives two cards. */
+import { createDraw } from "@loyalty-cards/internal/test/draw";
 import { describe, expect, it } from "vitest";
 import { openVirtualShop, template, toRequest, type Weather } from "./shop.ts";
 
@@ -122,20 +123,9 @@ describe("correct", () => {
   });
 });
 
-/** Repeatable random numbers (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 it("1,000 interleavings of a correction and the running job give one card each, with the form that correct has promised", async () => {
   const seed = Number(process.env["OUTBOX_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-  const random = createRandom(seed);
+  const random = createDraw(seed).next;
   const { outbox, service, run, clock, signUp, weather, requests, cards } = openVirtualShop();
   const kinds: Weather[] = ["ok", "lost", "refused", 422, 503, 409];
   const worker = outbox.work({ concurrency: 8, pollMs: 1_000 });

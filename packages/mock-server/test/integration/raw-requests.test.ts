@@ -1,5 +1,6 @@
 /** Random raw requests from a seed: the process survives, and every response is valid HTTP and not a 5xx. */
 import { connect } from "node:net";
+import { createDraw } from "@loyalty-cards/internal/test/draw";
 import { describe, expect, it } from "vitest";
 import { start } from "./command.ts";
 
@@ -10,17 +11,6 @@ const timeLimitMs = 60_000 + runs * 10;
 const connectionsAtOnce = 20;
 
 type Random = () => number;
-
-/** Mulberry32: small, and the same numbers for the same seed everywhere. */
-function createRandom(start: number): Random {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const signUp = { fieldValues: {}, customer: { consents: { privacy: { version: "1" } } } };
 const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
@@ -278,7 +268,7 @@ describe("a server that receives random raw requests", () => {
     let sound = 0;
     const visitor = async () => {
       while (next < runs) {
-        const request = rawRequest(createRandom(seed + next++));
+        const request = rawRequest(createDraw(seed + next++).next);
         expectSound(request, await send(port, request));
         sound += 1;
       }

@@ -1,6 +1,7 @@
 /** Random requests against every adapter, over HTTP/1.1 and HTTP/2, with valid deliveries among them: nothing fails. */
 import { connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
+import { createDraw } from "@loyalty-cards/internal/test/draw";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { everyAdapter, type HttpVersion, serving } from "../every-adapter.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
@@ -27,21 +28,9 @@ interface Random {
   one<Value>(values: readonly Value[]): Value;
 }
 
-/** mulberry32 */
-function createRandom(start: number): Random {
-  let state = start >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const number = (below: number) => Math.floor(next() * below);
-  return {
-    number,
-    chance: (probability) => next() < probability,
-    one: (values) => values[number(values.length)] as never,
-  };
+function createRandom(seed: number): Random {
+  const { next, below, pick } = createDraw(seed);
+  return { number: below, chance: (probability) => next() < probability, one: pick };
 }
 
 interface Made {
