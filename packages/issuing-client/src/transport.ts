@@ -67,7 +67,7 @@ export type Transport = (url: string, request: TransportRequest) => PendingReque
 /** Identifies the error of another copy of this package, which instanceof does not: the CommonJS build beside the ESM one. */
 const unreadableBrand = Symbol.for("@loyalty-cards/issuing-client/unreadable-body");
 
-/** Thrown by {@link TransportResponse.text} for a body that cannot be used, such as one that is too long. */
+/** Thrown by `text` of a response for a body that cannot be used, such as one that is too long. */
 export class UnreadableBodyError extends Error {
   /** Whether another attempt may return a usable body. */
   readonly retryable: boolean;
