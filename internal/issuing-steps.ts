@@ -6,6 +6,9 @@ export const issuingSteps = Symbol.for("@loyalty-cards/issuing-client/steps");
 /** Marks the errors of the client, also of another installed copy of it. */
 export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
 
+/** The `userMessage` of an error whose own text must not be shown to the user. */
+export const generalUserMessage = "Your loyalty card is not available right now. Please try again later.";
+
 /** A request that was validated. */
 export interface PreparedRequest {
   templateId: string;

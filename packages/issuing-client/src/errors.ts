@@ -1,6 +1,6 @@
 /** Errors: what happened, whether a card may exist, and what to do next. */
 import { formatErrorLink } from "@loyalty-cards/internal/error-link";
-import { issuingErrorBrand as brand } from "@loyalty-cards/internal/issuing-steps";
+import { issuingErrorBrand as brand, generalUserMessage } from "@loyalty-cards/internal/issuing-steps";
 
 /** Problem details (RFC 9457). Members that this version does not know are kept. */
 export interface ProblemDetails {
@@ -60,8 +60,6 @@ export interface IssuingErrorFacts {
   cause?: unknown;
 }
 
-const generalMessage = "Your loyalty card is not available right now. Please try again later.";
-
 /** Every error of the client, except the caller's own abort. The message ends with the address of the page that describes its `code`. */
 export class IssuingError extends Error {
   override readonly name: string = "IssuingError";
@@ -95,7 +93,7 @@ export class IssuingError extends Error {
     this.retryable = facts.retryable ?? false;
     this.attempts = facts.attempts ?? 0;
     // Not enumerable, so not printed: text of the service can quote the user.
-    Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalMessage });
+    Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalUserMessage });
     Object.defineProperty(this, "fields", { value: facts.fields ?? [] });
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
     if (facts.retryAfterMs !== undefined) this.retryAfterMs = facts.retryAfterMs;

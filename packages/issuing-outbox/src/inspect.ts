@@ -4,7 +4,7 @@ import type { OutboxDatabase } from "./database.ts";
 import type { OutboxCounts, OutboxState, Pause } from "./entry.ts";
 import { keyLifetimeMs } from "./lease.ts";
 import { readScopes, toPause } from "./pause.ts";
-import { type EntryRow, entryColumns, readEntryRow } from "./rows.ts";
+import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { type Operation, query, toNumber, toOptionalNumber } from "./statement.ts";
 
 /** @param own pauses of this process. */
@@ -78,7 +78,7 @@ export async function* readEntries(
 
 function* listEntries(state: OutboxState | undefined, afterId: number, limit: number): Operation<EntryRow[]> {
   const rows = yield* query(
-    `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+    `${selectEntries}
      WHERE e.id > $1::text::bigint ${state === undefined ? "" : "AND e.state = $3::text"} ORDER BY e.id LIMIT $2::text::integer`,
     ...[afterId, limit, ...(state === undefined ? [] : [state])],
   );

@@ -1,7 +1,7 @@
 /** Leasing: which entries are due, in which order, and for whom nothing may be sent now. */
 import { work } from "./add.ts";
 import { readScopes, type Scope, selectProbe } from "./pause.ts";
-import { type EntryRow, entryColumns, readEntryRow } from "./rows.ts";
+import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { checkSettings, recordTime, type Settings } from "./settings.ts";
 import { formatList, formatRows, getNow, type Operation, query } from "./statement.ts";
 
@@ -90,7 +90,7 @@ function* selectDue(
         ? "e.due_at <= $3::text::bigint"
         : "e.id = $3::text::bigint AND (e.lease IS NULL OR e.due_at <= $5::text::bigint)";
     const selected = yield* query(
-      `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+      `${selectEntries}
        WHERE e.work = $1::text::integer AND e.template = $2::text AND ${only}
        ORDER BY e.due_at LIMIT $4::text::integer FOR UPDATE OF e SKIP LOCKED`,
       ...[due, template, id ?? nowMs, free],

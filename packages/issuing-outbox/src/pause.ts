@@ -1,7 +1,7 @@
 /** Pauses that all processes share: of everything, or of one template. One entry is tried at a time, at growing intervals. */
 import { work } from "./add.ts";
 import type { Pause, PauseReason } from "./entry.ts";
-import { type EntryRow, entryColumns, readEntryRow } from "./rows.ts";
+import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { getNow, type Operation, query, toNumber, toOptionalNumber, toOptionalText } from "./statement.ts";
 
 export const pausePolicy = {
@@ -74,7 +74,7 @@ export function* selectProbe(
 
 function* findProbe(template: string, id: number): Operation<EntryRow | undefined> {
   const select = (condition: string, order: string) =>
-    `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+    `${selectEntries}
      WHERE ${condition} AND ${template === "" ? "$1::text = ''" : "e.template = $1::text"} ${order} LIMIT 1`;
   const [same] = yield* query(
     select(`e.id = $2::text::bigint AND e.work >= ${work.resend}`, ""),

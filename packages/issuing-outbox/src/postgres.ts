@@ -15,8 +15,8 @@ import {
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
-import type { CorrectionResult } from "./changes.ts";
 import { createCore } from "./core.ts";
+import type { CorrectionResult } from "./correction.ts";
 import { CallbackError, type OutboxDatabase } from "./database.ts";
 import type { KnownCard, OutboxState, OwedCard } from "./entry.ts";
 import { requireOutboxOptions } from "./options.ts";

@@ -1,18 +1,14 @@
 /** Recording how an attempt ended, with the callback of the user in the same transaction. */
 import { work } from "./add.ts";
+import { applyCorrection, type CorrectionContext, replaceRequest } from "./correction.ts";
 import type { OutboxEntry, OutboxEntryError } from "./entry.ts";
 import { type LeasedEntry, unlockContacts } from "./lease.ts";
-import { hashContacts } from "./node.ts";
-import { type EntryRow, entryColumns, readEntryRow, toEntry } from "./rows.ts";
-import type { Settings } from "./settings.ts";
+import { type EntryRow, readEntryRow, selectEntries, toEntry } from "./rows.ts";
 import { callBack, formatList, formatRows, getNow, type Operation, query, toNumber } from "./statement.ts";
 import { isStillRunning, maxRunningMs, type Verdict } from "./verdict.ts";
 
 /** What recording needs to know of its outbox. */
-export interface Recorder {
-  settings: Settings;
-  /** The key of a correction. */
-  deriveKey(entry: EntryRow, keySuffix: string): string;
+export interface Recorder extends CorrectionContext {
   /** Undefined: the option is not set, and nothing is to be delivered. */
   onIssued: Callback | undefined;
   onRejected: Callback | undefined;
@@ -32,7 +28,7 @@ export function getBackoffMs(failures: number, random: () => number): number {
 /** The entry of an id, locked until the end of the transaction. */
 export function* selectEntry(id: number): Operation<EntryRow | undefined> {
   const [row] = yield* query(
-    `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+    `${selectEntries}
      WHERE e.id = $1::text::bigint FOR UPDATE OF e`,
     id,
   );
@@ -236,39 +232,6 @@ function* recordRejection(
     fields,
   });
   yield* callBack((transaction) => onRejected(entry, transaction));
-}
-
-/** Sends the corrected form next. @param hasNewKey after a 422, which the service may have stored under the old key. */
-export function* applyCorrection(
-  recorder: Recorder,
-  row: EntryRow,
-  hasNewKey: boolean,
-  nowMs: number,
-): Operation<void> {
-  if (row.nextBody !== undefined) yield* replaceRequest(recorder, row, row.nextBody);
-  const keySuffix = hasNewKey ? getNextSuffix(row.keySuffix) : row.keySuffix;
-  const key = hasNewKey ? recorder.deriveKey(row, keySuffix) : row.idempotencyKey;
-  yield* query(
-    `UPDATE issuing_outbox_entries SET state = 'waiting', work = ${work.first}, due_at = $1::text::bigint, lease = NULL,
-       idempotency_key = $2::text, key_suffix = $3::text, first_attempt_at = NULL, last_attempt_at = NULL, error_code = NULL,
-       is_delivered = NULL, ended_at = NULL WHERE id = $4::text::bigint`,
-    ...[nowMs, key, keySuffix, row.id],
-  );
-}
-
-/** The same for the same correction, also in a restored copy. */
-function getNextSuffix(suffix: string): string {
-  const [, base = suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(suffix) ?? [];
-  return `${base}~${Number(number) + 1}`;
-}
-
-export function* replaceRequest({ settings }: Recorder, { id }: EntryRow, body: string): Operation<void> {
-  const { phone, email } = hashContacts(settings.contactKey, body);
-  yield* query(
-    `UPDATE issuing_outbox_requests SET body = $1::text, next_body = NULL, phone = $2::text, email = $3::text, message = NULL,
-       user_message = NULL, fields = NULL WHERE id = $4::text::bigint`,
-    ...[body, phone, email, id],
-  );
 }
 
 /** Makes entries as they were before their lease, when they are not sent after all. A correction that came meanwhile is applied. */

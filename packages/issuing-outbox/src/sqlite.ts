@@ -13,8 +13,8 @@ import { createGroupCommit, requireSynchronous } from "@loyalty-cards/internal/s
 import { openFile } from "@loyalty-cards/internal/sqlite/open-file";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import { invalid } from "./add.ts";
-import type { CorrectionResult } from "./changes.ts";
 import { asynchronousSchema, createCore } from "./core.ts";
+import type { CorrectionResult } from "./correction.ts";
 import { CallbackError, type OutboxDatabase } from "./database.ts";
 import type { KnownCard, OutboxState, OwedCard } from "./entry.ts";
 import { releaseEnded } from "./lease.ts";
