@@ -124,7 +124,7 @@ function isString(value: unknown): value is string {
   return typeof value === "string";
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -76,7 +76,7 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     const { firstAttemptAt } = options;
     const caller = parseCaller(options, limits, firstAttemptAt);
     const unchecked = readRequest(template, request);
-    const idempotencyKey = await resolveIdempotencyKey(unchecked.id, options, idempotencyNamespace);
+    const idempotencyKey = await resolveIdempotencyKey(unchecked.templateId, options, idempotencyNamespace);
     let validation = validateFields(unchecked);
     if (validation instanceof Promise)
       validation = await waitUntilDeadline(validation, caller, idempotencyKey);
@@ -199,13 +199,13 @@ function mismatchError(idempotencyKey: string): IssuingError {
   );
 }
 
-/** The request as it was when the method was called. */
+/** The request as it was when the method was called. Its field values are not validated yet when the template has a schema. */
 interface UncheckedRequest {
-  id: string;
-  /** JSON. Without field values when a schema has to validate them first. */
-  body: string;
+  templateId: string;
   schema: Template<unknown>["schema"];
-  /** JSON of the field values for the schema. */
+  /** JSON. */
+  customer: string;
+  /** JSON. */
   fieldValues: string;
 }
 
@@ -219,10 +219,9 @@ function toPreparedRequest(
   unchecked: UncheckedRequest,
   validation: Awaited<ReturnType<typeof validate>>,
 ): PreparedRequest {
-  const { id: templateId, body, schema } = unchecked;
-  if (schema === undefined) return { templateId, body };
-  const fieldValues = readValidated(validation, unchecked.fieldValues) ?? {};
-  return { templateId, body: JSON.stringify({ ...JSON.parse(body), fieldValues }) };
+  const { templateId, schema, customer, fieldValues: sent } = unchecked;
+  const fieldValues = schema === undefined ? sent : JSON.stringify(readValidated(validation, sent) ?? {});
+  return { templateId, body: `{"customer":${customer},"fieldValues":${fieldValues}}` };
 }
 
 /** Reads and validates template and request. @throws {IssuingError} `configuration`. */
@@ -230,9 +229,9 @@ export function readRequest(
   template: string | Template<unknown>,
   request: IssueCardRequest<unknown>,
 ): UncheckedRequest {
-  const { id: templateId, schema } =
+  const { id, schema } =
     typeof template === "string" ? { id: template, schema: undefined } : (template ?? {});
-  const id = parseId("template id", templateId);
+  const templateId = parseId("template id", id);
   const { customer, fieldValues = {} } = request ?? {}; // spec 4.1: {} when there is nothing to fill
   if (typeof customer !== "object" || customer === null) {
     throw configurationError(
@@ -241,14 +240,13 @@ export function readRequest(
   }
   checkConsents(customer.consents);
   checkContacts(customer);
-  const values = schema === undefined ? parseFieldValues(fieldValues) : undefined;
-  const json = toJson("customer", { customer, fieldValues: values });
-  const body = contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json;
+  if (schema === undefined) parseFieldValues(fieldValues);
+  const json = toJson("customer", customer);
   return {
-    id,
-    body,
+    templateId,
     schema,
-    fieldValues: schema === undefined ? "" : toJson("fieldValues", fieldValues),
+    customer: contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json,
+    fieldValues: toJson("fieldValues", fieldValues),
   };
 }
 
@@ -289,7 +287,7 @@ function checkContacts(customer: Customer): void {
 
 /** Empty form fields and columns are left out, because the service would reject them. */
 function removeBlankContacts(json: string): string {
-  const body = JSON.parse(json);
-  for (const name of contacts) if (isBlank(body.customer?.[name])) delete body.customer[name];
-  return JSON.stringify(body);
+  const customer = JSON.parse(json);
+  for (const name of contacts) if (isBlank(customer?.[name])) delete customer[name];
+  return JSON.stringify(customer);
 }

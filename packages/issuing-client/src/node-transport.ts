@@ -70,21 +70,17 @@ export function nodeTransport({ agent }: NodeTransportOptions = {}): Transport {
     throw configurationError("nodeTransport needs Node.js: leave transport out to use fetch.");
   if (agent !== undefined && typeof agent?.destroy !== "function")
     throw configurationError("agent must be an http.Agent or an https.Agent.");
-  const targets = new Map<string, ReturnType<typeof parseOrigin>>();
 
   return (url, { method, headers, body }) => {
-    const { origin, path } = splitUrl(url);
-    const target = targets.get(origin) ?? parseOrigin(origin);
-    targets.set(origin, target);
+    const { protocol, hostname, port, pathname, search } = new URL(url);
     headers["accept-encoding"] = "identity";
-    // `request` is looked up at each call: MSW, nock and OpenTelemetry replace it.
-    const { protocol, hostname, port } = target;
+    // `request` is looked up at each call, because MSW, nock and OpenTelemetry replace it.
     const module = protocol === "https:" ? https : http;
     const request = module.request({
       protocol,
-      hostname,
+      hostname: hostname.replace(/^\[|\]$/g, ""), // an IPv6 address without its brackets
       port,
-      path,
+      path: pathname + search,
       method,
       headers,
       agent,
@@ -119,17 +115,6 @@ function isNode({ process, Deno, EdgeRuntime, navigator }: Globals = globalThis 
   const { node, bun } = process?.versions ?? {};
   const isOther = [bun, Deno, EdgeRuntime].some((mark) => mark !== undefined);
   return node !== undefined && !isOther && navigator?.userAgent !== "Cloudflare-Workers";
-}
-
-/** Splits an absolute address before its path. */
-function splitUrl(url: string): { origin: string; path: string } {
-  const pathAt = url.indexOf("/", url.indexOf("://") + 3);
-  return { origin: url.slice(0, pathAt), path: url.slice(pathAt) };
-}
-
-function parseOrigin(origin: string) {
-  const { protocol, hostname, port } = new URL(origin);
-  return { protocol, hostname: hostname.replace(/^\[|\]$/g, ""), port }; // an IPv6 address without its brackets
 }
 
 class NodeResponse implements TransportResponse {

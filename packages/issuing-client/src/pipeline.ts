@@ -1,7 +1,8 @@
 /** The path of one operation: starts the request, waits for the result, and returns the value or throws the error. */
 import { notify } from "@loyalty-cards/internal/reporting";
+import type { SendForApi } from "./api.ts";
 import { type AttemptFailure, type AttemptResult, type HttpResponse, isFailure } from "./attempt.ts";
-import { Call, type ExpectedBody, type OperationName } from "./call.ts";
+import { Call, type OperationName } from "./call.ts";
 import { type CallerOptions, parseCallOptions, type ResponseMeta } from "./call-options.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { copyError, deadlineError, IssuingError, ProblemError } from "./errors.ts";
@@ -98,32 +99,25 @@ export function createPipeline(settings: Settings) {
     });
   }
 
-  return {
-    start,
-    waitFor,
+  /** Runs one operation for one caller. */
+  const run = <Value>(request: OperationRequest, caller: CallerOptions, read: Read<Value>): Promise<Value> =>
+    waitFor(start(request, caller), caller, read);
 
-    /** Runs one operation for one caller. */
-    run: <Value>(request: OperationRequest, caller: CallerOptions, read: Read<Value>): Promise<Value> =>
-      waitFor(start(request, caller), caller, read),
-
-    /** Sends a request of `client.api`. Every POST has an idempotency key, because it could not be retried without one. */
-    async sendForApi(
-      url: string,
-      request: TransportRequest,
-      { signal, expectedBody }: { signal: AbortSignal; expectedBody: ExpectedBody },
-    ): Promise<HttpResponse> {
-      const { method, headers } = request;
-      let idempotencyKey: string | undefined;
-      if (method === "POST") {
-        const key = headers["idempotency-key"];
-        idempotencyKey = key === undefined ? crypto.randomUUID() : parseIdempotencyKey(key);
-        headers["idempotency-key"] = idempotencyKey;
-      }
-      const caller = parseCallOptions({ signal }, limits, clock);
-      const call = new Call({ operation: "api", expectedBody, idempotencyKey, clock, onEvent }, caller);
-      return finish(call, await call.waitFor(send(call, url, request), caller), (response) => response);
-    },
+  /** Sends a request of `client.api`. Every POST has an idempotency key, because it could not be retried without one. */
+  const sendForApi: SendForApi = async (url, request, { signal, expectedBody }) => {
+    const { method, headers } = request;
+    let idempotencyKey: string | undefined;
+    if (method === "POST") {
+      const key = headers["idempotency-key"];
+      idempotencyKey = key === undefined ? crypto.randomUUID() : parseIdempotencyKey(key);
+      headers["idempotency-key"] = idempotencyKey;
+    }
+    const caller = parseCallOptions({ signal }, limits, clock);
+    const call = new Call({ operation: "api", expectedBody, idempotencyKey, clock, onEvent }, caller);
+    return finish(call, await call.waitFor(send(call, url, request), caller), (response) => response);
   };
+
+  return { start, waitFor, run, sendForApi };
 }
 
 /** Runs for each caller in the caller's own stack, so that the stack of an error shows where the method was called. */

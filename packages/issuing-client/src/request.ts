@@ -58,7 +58,7 @@ export function parseId(name: string, id: unknown): string {
 /** JSON of the value as it is now: later changes by the caller have no effect. */
 export function toJson(name: string, value: unknown): string {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value) ?? "null";
   } catch {
     throw configurationError(
       `${name} cannot be serialized as JSON: it has a bigint or a circular reference.`,

@@ -48,20 +48,14 @@ export function getDelayMs(retry: number, random: () => number): number {
   return Math.round(random() * Math.min(maxDelayMs, initialDelayMs * 2 ** (retry - 1)));
 }
 
-export interface RetryBudget {
-  /** Takes one retry; false when none is left. */
-  take(): boolean;
-  /** Gives one retry back, after a success. */
-  giveBack(): void;
-}
-
 /** Limits the retries of all calls of a client together, so that an outage does not multiply the load. */
-export function createRetryBudget(clock: Pick<Clock, "monotonicMs">): RetryBudget {
+export function createRetryBudget(clock: Pick<Clock, "monotonicMs">) {
   const { budget, budgetRegainMs } = retryPolicy;
   let tokens: number = budget;
   let updatedAtMs = clock.monotonicMs();
   return {
-    take() {
+    /** Takes one retry; false when none is left. */
+    take(): boolean {
       const nowMs = clock.monotonicMs();
       tokens = Math.min(budget, tokens + Math.max(0, nowMs - updatedAtMs) / budgetRegainMs);
       updatedAtMs = nowMs;
@@ -69,7 +63,8 @@ export function createRetryBudget(clock: Pick<Clock, "monotonicMs">): RetryBudge
       tokens -= 1;
       return true;
     },
-    giveBack() {
+    /** Gives one retry back, after a success. */
+    giveBack(): void {
       tokens = Math.min(budget, tokens + 1);
     },
   };
@@ -77,7 +72,7 @@ export function createRetryBudget(clock: Pick<Clock, "monotonicMs">): RetryBudge
 
 export interface RetryOptions {
   transport: Transport;
-  budget: RetryBudget;
+  budget: ReturnType<typeof createRetryBudget>;
   random: () => number;
 }
 

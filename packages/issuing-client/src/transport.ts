@@ -130,20 +130,13 @@ export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   return (url, { method, headers, body = null }) => {
     const controller = new AbortController();
     const { signal } = controller;
+    const send = async () =>
+      new FetchResponse(await fetch(url, { method, headers, body, redirect: "manual", signal }), controller);
     return {
-      response: sendByFetch(fetch, url, { method, headers, body, redirect: "manual", signal }, controller),
+      response: send(),
       abort: (reason) => controller.abort(reason),
     };
   };
-}
-
-async function sendByFetch(
-  fetch: Fetch,
-  url: string,
-  init: Parameters<Fetch>[1],
-  controller: AbortController,
-): Promise<TransportResponse> {
-  return new FetchResponse(await fetch(url, init), controller);
 }
 
 class FetchResponse implements TransportResponse {
