@@ -33,7 +33,7 @@ export type AttemptResult = HttpResponse | AttemptFailure;
 
 export const isFailure = (result: AttemptResult): result is AttemptFailure => "code" in result;
 
-/** Responses of the service have a few kilobytes. */
+/** A response of the service has a few kilobytes. */
 const maxBodyBytes = 4 * 1024 * 1024;
 
 /** Sends the request once. @throws the reason of the call's signal. */
@@ -98,7 +98,7 @@ function readSuccess(head: TransportResponse, text: string, expectedBody: Expect
   if (parsed === undefined) {
     if (isHtml(head, text))
       return invalidResponse("an HTML page. Is baseUrl the address of the service?", true);
-    // A 202 can have any body: the reader of the method says that the work is not done.
+    // A 202 can have any body: `read` of the method reports that the work is not done yet.
     const isUsable = expectedBody === "any" || (expectedBody === "json-or-empty" && text === "");
     if (!isUsable && status !== 202) return invalidResponse("a body that is not JSON.", true);
   }
@@ -111,14 +111,14 @@ function readSuccess(head: TransportResponse, text: string, expectedBody: Expect
   return { status, head, text, json };
 }
 
-/** Such as the page of a login or of a proxy. A body that only has the wrong type, such as `OK` as text/plain, is not a page. */
+/** Whether the body is an HTML page, such as that of a login or a proxy. `OK` as text/plain is not. */
 function isHtml(head: TransportResponse, text: string): boolean {
   const start = text.slice(0, 2_000).trimStart();
   if (start.startsWith("<") && /<(!doctype\s+html|html|head|body)\b/i.test(start)) return true;
   return text !== "" && /^\s*text\/html\b/i.test(head.header("content-type") ?? "");
 }
 
-/** JSON is UTF-8 (RFC 8259, 8.1), as which every transport decodes. ASCII is the same text in the other charsets of the web. */
+/** Whether the text is decoded correctly. Transports decode UTF-8, as JSON must be (RFC 8259, 8.1); ASCII is the same in other charsets. */
 function isUtf8(head: TransportResponse, text: string): boolean {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(head.header("content-type") ?? "")?.[1] ?? "utf-8";
   return /^(utf-?8|us-ascii)$/i.test(charset) || /^[\t\n\r\x20-\x7e]*$/.test(text);
@@ -194,7 +194,7 @@ function networkFailure(error: unknown, hasStatus: boolean, url: string): Attemp
   };
 }
 
-/** The error can be any value, with getters that throw. A code is returned only when it is known: other text may quote the request. */
+/** Reads any thrown value, even one with getters that throw. Only known codes are returned: other text may quote the request. */
 function readNetworkError(error: unknown): { code?: string; syscall?: unknown; message: string } {
   try {
     const outer = (error ?? {}) as { code?: unknown; cause?: unknown; message?: unknown; syscall?: unknown };

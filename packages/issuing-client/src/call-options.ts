@@ -2,13 +2,13 @@
 import type { Clock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 
-/** What every method takes. The defaults are the options of the client. */
+/** Options of every method. The defaults are the options of the client. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with `signal.reason`. */
   signal?: AbortSignal | undefined;
   /** Time limit of one attempt, including the body of the response, in milliseconds. */
   timeoutMs?: number | undefined;
-  /** Time limit of the whole call: attempts, pauses and bodies. In milliseconds. */
+  /** Time limit of the whole call with its attempts, delays and bodies, in milliseconds. */
   deadlineMs?: number | undefined;
   /** Maximum number of retries. 0 disables retries. */
   maxRetries?: number | undefined;
@@ -27,7 +27,7 @@ export interface ResponseMeta {
   /** The service's identifier of the request, when the response has one. */
   requestId?: string;
   idempotencyKey?: string;
-  /** true when the service says that the response is the one of an earlier request with the same key. Absent when it does not say. */
+  /** true when the service says that this is the response to an earlier request with the same key. Absent when it does not say. */
   replayed?: boolean;
   durationMs: number;
 }
@@ -39,7 +39,7 @@ export interface CallLimits {
   maxRetries: number;
 }
 
-/** One caller of a call: a call that is shared has several. */
+/** One caller of a call. A shared call has several. */
 export interface CallerOptions {
   signal: AbortSignal | undefined;
   /** The deadline, on the monotonic clock. */
@@ -48,7 +48,7 @@ export interface CallerOptions {
   maxRetries: number;
   /** Whether the caller knows of an attempt with the same key before this call. */
   hasEarlierAttempt: boolean;
-  /** Names in lower case. A new object: the request adds its own headers. */
+  /** Names in lower case. The object is new, because the request adds its own headers. */
   headers: Record<string, string>;
   onResponse: ((meta: ResponseMeta) => void) | undefined;
 }

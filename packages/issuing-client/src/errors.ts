@@ -37,7 +37,7 @@ export type IssuingErrorCode =
   | "idempotency-expired"
   | "configuration";
 
-/** Effect of the whole call at the service: not sent, rejected, or unknown. */
+/** The effect of the whole call at the service. */
 export type Outcome = (typeof outcomes)[number];
 
 /** In order of increasing uncertainty. */
@@ -143,6 +143,6 @@ export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });
 }
 
-/** Whether an `await` is missing, which many invalid values are caused by. */
+/** Whether a value is a promise: a missing `await` is the cause of many invalid values. */
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === "function";

@@ -28,7 +28,7 @@ const retentionMs = 24 * 3_600_000;
 /** No attempt begins this long before the end of the retention: clocks differ, and a request takes time. */
 const retentionMarginMs = 60_000;
 
-/** Earlier than every card. A current time in seconds, read as milliseconds, is before it. */
+/** No card is older. A current time in seconds is earlier than this when it is read as milliseconds. */
 const earliestMs = Date.UTC(2001, 0, 1);
 
 /**
@@ -62,13 +62,13 @@ export function deriveIdempotencyKeySync(input: IdempotencyKeyInput): string {
   return `${version}_${key}`;
 }
 
-/** The text that is hashed: each part is preceded by its length, so that different inputs never join to the same text. */
+/** Returns the text that is hashed. Each part follows its length, so that different inputs never give the same text. */
 function toKeyText(input: IdempotencyKeyInput): string {
   const { templateId, userId } = input;
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
   const parts = [version, templateId, formatUserId(userId), parseKeyPart("keySuffix", input)];
-  // Only when it is set: keys without a namespace do not change.
+  // Added only when it is set, so that keys without a namespace stay the same.
   const namespace = parseKeyPart("namespace", input);
   if (namespace !== "") parts.push(namespace);
   if (!parts.every((part) => part.isWellFormed()))

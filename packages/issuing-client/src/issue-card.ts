@@ -29,11 +29,11 @@ import type { Pipeline, RunningCall } from "./pipeline.ts";
 import { type OperationRequest, parseId, toJson } from "./request.ts";
 import { parseFieldValues, readValidated, type Template, validate } from "./template.ts";
 
-/** What every call of `issueCard` takes. */
+/** Options of every call of `issueCard`. */
 interface IssueCardCallOptions extends CallOptions {
   /**
-   * When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. A 409 or 423
-   * then means that the earlier attempt may still be running, and is retried.
+   * When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. With
+   * this option a 409 or 423 means that the earlier attempt may still be running, and is retried.
    */
   firstAttemptAt?: Date | number;
 }
@@ -54,9 +54,9 @@ interface OptionsWithIdempotencyKey extends IssueCardCallOptions {
 }
 
 /**
- * Options of `issueCard`: `userId` or `idempotencyKey`, and what every method takes. One of the two is required, because a call with
- * a random key would issue another card each time. `userId`, `idempotencyKey`, `keySuffix` and `firstAttemptAt` must not be present
- * but undefined.
+ * Options of `issueCard`: `userId` or `idempotencyKey`, and the options of every method. One of the two is required, because a call
+ * with a random key would issue another card each time. Passing `undefined` for `userId`, `idempotencyKey`, `keySuffix` or
+ * `firstAttemptAt` throws.
  */
 export type IssueCardOptions = OptionsWithUserId | OptionsWithIdempotencyKey;
 
@@ -165,8 +165,8 @@ function toOperation({ templateId, body }: PreparedRequest, idempotencyKey: stri
 }
 
 /**
- * By idempotency key. Not a Map: V8 keeps what was deleted from a busy Map until a full garbage collection, which adds a tenth to the
- * processor time of a call.
+ * Running calls by idempotency key. This is not a Map, because V8 keeps entries that were deleted from a busy Map until a full garbage
+ * collection, which adds a tenth to the processor time of a call.
  */
 type RunningCalls = Record<string, RunningCall | undefined>;
 
@@ -177,7 +177,7 @@ function trackUntilEnd(calls: RunningCalls, key: string, running: RunningCall): 
   });
 }
 
-/** Whether template and body are equal. The members of the JSON can be in another order. */
+/** Whether template and body are equal, in whichever order the members of the JSON are. */
 function isSameRequest(one: OperationRequest, other: OperationRequest): boolean {
   return (
     one.id === other.id && (one.body === other.body || sortMembers(one.body) === sortMembers(other.body))
@@ -285,7 +285,7 @@ function checkContacts(customer: Customer): void {
   }
 }
 
-/** Empty form fields and columns are left out, because the service would reject them. */
+/** Removes empty form fields and columns, which the service would reject. */
 function removeBlankContacts(json: string): string {
   const customer = JSON.parse(json);
   for (const name of contacts) if (isBlank(customer?.[name])) delete customer[name];

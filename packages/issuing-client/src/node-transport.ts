@@ -20,7 +20,7 @@ export interface NodeTransportOptions {
   agent?: NodeAgentLike | undefined;
 }
 
-/** The members of `http.Agent` that are used. Node.js uses the others. */
+/** The part of `http.Agent` that the transport uses. Node.js uses the other members. */
 export interface NodeAgentLike {
   /** Closes all connections. */
   destroy(): void;
@@ -50,8 +50,8 @@ interface NodeMessage {
 type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Creates a transport over node:http and node:https, the default on Node.js: less than half of the processor time of fetch. It
- * needs no cleanup: idle connections do not keep the process running.
+ * Creates a transport over node:http and node:https, the default on Node.js. It takes less than half of the processor time of
+ * fetch, and needs no cleanup: idle connections do not keep the process running.
  * @param options `agent`: the connections, such as those of a proxy.
  * @throws {IssuingError} `configuration` in a runtime without these modules, and for a value that is not an agent.
  * @example
@@ -99,7 +99,7 @@ export function nodeTransport({ agent }: NodeTransportOptions = {}): Transport {
   };
 }
 
-/** The default transport: over node:http on Node.js, over fetch in other runtimes, also where they have a node:http. */
+/** Creates the default transport: node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
 export function defaultTransport(): Transport {
   return isNode() && getBuiltinModule("node:http") !== undefined ? nodeTransport() : fetchTransport();
 }
@@ -144,7 +144,7 @@ class NodeResponse implements TransportResponse {
   }
 }
 
-/** By events: an async iterator would add a tenth to the time of a call. */
+/** Reads the body by events, because an async iterator adds a tenth to the time of a call. */
 function readMessage(message: NodeMessage, maxBytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const buffer = new BoundedBuffer(maxBytes);
@@ -180,7 +180,7 @@ const decoders: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the text of a body. The requests ask for unencoded bodies; a proxy between can encode them nevertheless.
+ * Returns the text of a body. The requests ask for unencoded bodies; a proxy can encode them nevertheless.
  * @throws {UnreadableBodyError} for an unknown or invalid encoding, and for a text that is longer than `maxBytes`.
  */
 async function decodeBody(bytes: Uint8Array, encoding: string | null, maxBytes: number): Promise<string> {

@@ -1,4 +1,4 @@
-/** Options of the client: defaults, environment variables and validation. Refuses to run in a browser. */
+/** Options of the client: defaults, environment variables, validation, and the check that it does not run in a browser. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
 import type { ClientEvent } from "./call.ts";
@@ -33,7 +33,7 @@ export interface IssuingClientOptions {
   transport?: Transport | undefined;
   /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000. */
   timeoutMs?: number | undefined;
-  /** Time limit of a whole call: attempts, pauses and bodies, in milliseconds. Default 30 000. */
+  /** Time limit of a whole call with its attempts, delays and bodies, in milliseconds. Default 30 000. */
   deadlineMs?: number | undefined;
   /** Maximum number of retries of a call. Default 2; 0 disables retries. */
   maxRetries?: number | undefined;
@@ -43,7 +43,7 @@ export interface IssuingClientOptions {
   userAgent?: string | undefined;
   /** Called with attempts, retries and the end of each call, for logs and metrics. */
   onEvent?: ((event: ClientEvent) => void) | undefined;
-  /** What only tests set: the clock, and the random numbers from 0 to 1 for the jitter of delays. */
+  /** Only tests set this: the clock, and the random numbers from 0 to 1 for the jitter of delays. */
   testing?: { clock?: Clock | undefined; random?: (() => number) | undefined } | undefined;
 }
 
@@ -93,12 +93,12 @@ export function parseOptions(options: IssuingClientOptions): Settings {
   };
 }
 
-/** The transport of the options, or the default of the runtime. */
+/** Returns the transport of the options, or the default of the runtime. */
 export function selectTransport({ fetch, transport }: IssuingClientOptions): Transport {
   return transport ?? (fetch === undefined ? defaultTransport() : fetchTransport(fetch));
 }
 
-/** The option, or the environment variable. Not validated. */
+/** Returns the option or the environment variable, without validating it. */
 export const getBaseUrl = ({ baseUrl = readEnvironment("LOYALTY_URL") }: IssuingClientOptions) =>
   String(baseUrl ?? "");
 
@@ -207,7 +207,7 @@ interface Globals {
 }
 
 /** @throws {IssuingError} `configuration` in a page or a web worker. jsdom has a document as well, but runs on Node.js. */
-export function refuseBrowser(globals: Globals = globalThis as Globals): void {
+export function requireServer(globals: Globals = globalThis as Globals): void {
   const { document, process, WorkerNavigator, navigator, Deno, EdgeRuntime } = globals;
   const isServer = [process?.versions?.node, Deno, EdgeRuntime].some((mark) => mark !== undefined);
   if (isServer || navigator?.userAgent === "Cloudflare-Workers") return;

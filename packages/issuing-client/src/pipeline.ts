@@ -44,7 +44,7 @@ export function createPipeline(settings: Settings) {
       const result = await sendWithRetries(call, url, request, retryOptions);
       if (isFailure(result)) return result;
 
-      // The card may be issued: what listeners do, such as an abort, has no effect from here on.
+      // The card may be issued now, so what listeners do, such as an abort, has no effect any more.
       call.hasResponse = true;
       notifyDeprecation(call, result);
       for (const { onResponse } of call.callers) {
@@ -91,7 +91,7 @@ export function createPipeline(settings: Settings) {
     try {
       settled = await call.waitFor(result, caller);
     } catch (error) {
-      throw error instanceof TimeLimitError ? deadlineError(call) : error; // this caller left, others still wait
+      throw error instanceof TimeLimitError ? deadlineError(call) : error; // others still wait
     }
     return finish(call, settled, (response) => {
       if (response.status >= 400) throw createProblemError(call, response, request);
@@ -120,7 +120,7 @@ export function createPipeline(settings: Settings) {
   return { start, waitFor, run, sendForApi };
 }
 
-/** Runs for each caller in the caller's own stack, so that the stack of an error shows where the method was called. */
+/** Ends a call. It runs for each caller in the caller's own stack, so that the stack of an error shows where the method was called. */
 function finish<Value>(call: Call, result: CallResult, read: (response: HttpResponse) => Value): Value {
   try {
     if ("error" in result) throw toCallerError(call, result.error);
@@ -138,7 +138,7 @@ function finish<Value>(call: Call, result: CallResult, read: (response: HttpResp
 
 function toCallerError(call: Call, error: unknown): unknown {
   if (error instanceof TimeLimitError) return deadlineError(call);
-  // The reason of an abort is thrown as it is, also when it is an error of another call.
+  // The reason of an abort is thrown as it is, even when it is an error of another call.
   return error instanceof IssuingError && error !== call.signal.reason ? copyError(error) : error;
 }
 
@@ -151,7 +151,7 @@ function toFailureError(call: Call, { code, message, retryable, networkCode }: A
 /** The specification names no header for a replay; these two are common. */
 const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
 
-/** A new object for each caller. */
+/** Creates a new object for each caller. */
 function toMeta(call: Call, { status, head }: HttpResponse): ResponseMeta {
   const { attempts, idempotencyKey, durationMs } = call;
   const requestId = getRequestId(head);

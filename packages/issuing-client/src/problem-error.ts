@@ -61,7 +61,7 @@ export function createProblemError(
   );
 }
 
-/** The specification does not name the header of the request's identifier; these two are common. Other text is not passed on. */
+/** The specification does not name the header of the request's identifier; these two are common. Text that does not look like an identifier is dropped. */
 export function getRequestId(head: HttpResponse["head"]): string | undefined {
   const id = head.header("x-request-id") ?? head.header("request-id");
   return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined;
@@ -77,7 +77,7 @@ function parseProblem(status: number, text: string): ProblemDetails {
   return { ...members, type: typeof members["type"] === "string" ? members["type"] : "about:blank", status };
 }
 
-/** An id longer than this is something else, pasted by mistake. */
+/** A longer id is other text that was pasted by mistake. */
 const maxIdLength = 100;
 
 function formatHint(
