@@ -5,14 +5,14 @@ import { type IssuedResult, type Recorder, recordCards } from "./record.ts";
 import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { formatList, getNow, type Operation, query, toNumber } from "./statement.ts";
 
-/** A user, and the template where a user has cards of several. */
+/** A user, and the template, which can be left out when the user has entries of one template only. */
 export interface UserRef {
   userId: string;
   template: string | undefined;
 }
 
 /**
- * @param isLocked the transaction changes the entry: others wait until it has ended.
+ * @param isLocked locks the entry until the end of the transaction, which changes it.
  * @throws {TypeError} for a user with several templates when `template` is left out.
  */
 export function* findEntry({ userId, template }: UserRef, isLocked = false): Operation<EntryRow | undefined> {
@@ -58,7 +58,7 @@ export function* resolveEntry(
     throw invalid(
       "The form of this entry was erased after the retention: use correct with a new form, then resolve.",
     );
-  // After a 409 that does not end, the old key would get it again.
+  // After a 409 that does not end, a request with the old key would get another 409.
   yield* applyCorrection(recorder, row, row.errorCode === "conflict", yield* getNow());
   return { row, result: "waiting" };
 }
@@ -86,7 +86,7 @@ export function* retryEntry(recorder: Recorder, user: UserRef): Operation<EntryR
 }
 
 /**
- * Deletes what is stored about a user. Where a request may have been received, a hash of the key stays for the retention, so that the
+ * Deletes what is stored about a user. If the service may have received a request, a hash of the key stays for the retention, so that the
  * user is not added again meanwhile.
  */
 export function* forgetEntry(
@@ -109,7 +109,7 @@ export function* forgetEntry(
   return true;
 }
 
-/** At most so many rows in one transaction. */
+/** The maximum number of rows in one transaction. */
 const maxSwept = 200;
 
 /** Erases forms and hashes whose retention is over. @returns whether there may be more. */

@@ -39,15 +39,15 @@ import { requireInteger, requireNumber } from "./worker.ts";
 /** The number of entries that `addAll` adds in one transaction. */
 const batchSize = 200;
 
-/** What the two databases add: how they open, and how the user's transaction runs an operation. */
+/** The methods that do not depend on the database, and the steps of `add` and `correct`, which run in the user's transaction. */
 export interface Core {
   outbox: Outbox;
-  /** Lets the workers of this process look for entries. */
+  /** Makes the workers of this process look for entries. */
   poll(): void;
-  /** For `add`: a promise when the schema of the template validates asynchronously. */
+  /** Validates the input of `add`. @returns a promise when the schema of the template validates asynchronously. */
   parse(input: EntryInput): NewEntry | Promise<NewEntry>;
   add(settings: Settings, entry: NewEntry): Operation<"added" | OutboxState>;
-  /** The body of a correction. The template is that of the entry. */
+  /** Validates the input of `correct`. The template is that of the entry. */
   prepareCorrection(userId: UserId, request: unknown, options?: TemplateOption): Correction;
   correct(correction: Correction, settings: Settings): Operation<CorrectionResult>;
 }

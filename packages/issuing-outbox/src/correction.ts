@@ -13,10 +13,10 @@ export interface CorrectionContext {
   deriveKey(entry: EntryRow, keySuffix: string): string;
 }
 
-/** What a correction does: it is sent, it waits for a response to the old form, a card exists, or there is no entry. */
+/** `accepted`: the new form is sent. `pending`: it waits for the response to the old form. `too-late`: a card exists. `absent`: there is no entry. */
 export type CorrectionResult = "accepted" | "pending" | "too-late" | "absent";
 
-/** Replaces the form of an entry. The form that may have been received is sent until there is a response to it. */
+/** Replaces the form of an entry. If the service may have received the old form, that one is retried until there is a response to it. */
 export function* correctEntry(
   context: CorrectionContext,
   row: EntryRow | undefined,
@@ -26,7 +26,7 @@ export function* correctEntry(
   if (row.state === "issued") return "too-late";
   const nowMs = yield* getNow();
   if (row.body === undefined) {
-    // The form was erased after the retention. A key of its own is not needed: a rejected entry has one after its 422.
+    // The form was erased after the retention. The key stays: `applyCorrection` derives a new one where a 422 requires it.
     yield* query(
       "INSERT INTO issuing_outbox_requests (id, body) VALUES ($1::text::bigint, $2::text)",
       row.id,
@@ -57,7 +57,7 @@ export function* correctEntry(
   return "accepted";
 }
 
-/** Sends the corrected form next. @param hasNewKey after a 422, which the service may have stored under the old key. */
+/** Makes the corrected form due. @param hasNewKey true after a 422, which the service may repeat for the old key. */
 export function* applyCorrection(
   context: CorrectionContext,
   row: EntryRow,
@@ -75,7 +75,7 @@ export function* applyCorrection(
   );
 }
 
-/** The same for the same correction, also in a restored copy. */
+/** Returns the next suffix. It is the same in a restored copy of the database, so the same correction has the same key there. */
 function getNextSuffix(suffix: string): string {
   const [, base = suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(suffix) ?? [];
   return `${base}~${Number(number) + 1}`;

@@ -34,7 +34,7 @@ export function* countEntries(own: readonly Pause[]): Operation<OutboxCounts> {
   };
 }
 
-/** When the next callback or request is due; with a pause, when an entry is tried. Undefined: nothing is, or a person must resume. */
+/** Returns when the next callback or request is due, or an entry is tried after a pause; undefined when nothing is, or a person must call `resume`. */
 export function* getNextDue(): Operation<number | undefined> {
   const scopes = yield* readScopes();
   const all = scopes.find(({ template, reason }) => template === "" && reason !== undefined);
@@ -56,7 +56,7 @@ export function* getNextDue(): Operation<number | undefined> {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Rows of one query. */
+/** The maximum number of rows of one query. */
 const pageSize = 200;
 
 /** Entries in the order in which they were added. */

@@ -31,7 +31,7 @@ export class Loops {
     this.#context = context;
   }
 
-  /** Lets the loops of this process look for entries. */
+  /** Makes the loops of this process look for entries. */
   poll(): void {
     for (const loop of this.#running) loop.poll();
   }
@@ -91,7 +91,7 @@ export class Loops {
     cancel();
   }
 
-  /** Adds what this process has done to the counts of the beginning: counting a million entries takes a moment. */
+  /** Adds the results of this process to the counts at the start, because counting a million entries takes a moment. */
   #createProgress(counts: OutboxCounts, onProgress: (counts: OutboxCounts) => void) {
     const { sender, clock } = this.#context;
     let reportedAtMs = clock.monotonicMs();

@@ -1,4 +1,4 @@
-/** Recording how an attempt ended, with the callback of the user in the same transaction. */
+/** Records how an attempt ended, and calls the user's callback in the same transaction. */
 import { work } from "./add.ts";
 import { applyCorrection, type CorrectionContext, replaceRequest } from "./correction.ts";
 import type { OutboxEntry, OutboxEntryError } from "./entry.ts";
@@ -9,7 +9,7 @@ import { isStillRunning, maxRunningMs, type Verdict } from "./verdict.ts";
 
 /** What recording needs to know of its outbox. */
 export interface Recorder extends CorrectionContext {
-  /** Undefined: the option is not set, and nothing is to be delivered. */
+  /** Undefined when the option is not set: then nothing is delivered. */
   onIssued: Callback | undefined;
   onRejected: Callback | undefined;
   random: () => number;
@@ -19,13 +19,13 @@ type Callback = (entry: OutboxEntry, transaction: never) => unknown;
 
 const backoff = { initialMs: 1_000, maxMs: 15 * 60_000 };
 
-/** Between three quarters and all of the pause, so that entries that failed together are not tried together. */
+/** Returns between three quarters and all of the backoff, so that entries that failed together are not retried together. */
 export function getBackoffMs(failures: number, random: () => number): number {
   const { initialMs, maxMs } = backoff;
   return Math.round(Math.min(maxMs, initialMs * 2 ** Math.min(failures - 1, 20)) * (0.75 + random() / 4));
 }
 
-/** The entry of an id, locked until the end of the transaction. */
+/** Reads the entry with this id, and locks it until the end of the transaction. */
 export function* selectEntry(id: number): Operation<EntryRow | undefined> {
   const [row] = yield* query(
     `${selectEntries}
@@ -37,7 +37,7 @@ export function* selectEntry(id: number): Operation<EntryRow | undefined> {
 
 export type IssuedResult = "issued" | "issued-before" | "another-card" | "forgotten";
 
-/** A card, and the entry as it was leased, or as a person resolves it. */
+/** A card, and its entry as it was when it was leased, or when a person resolved it. */
 export interface IssuedCard {
   entry: EntryRow;
   cardId: string;
@@ -45,7 +45,7 @@ export interface IssuedCard {
 }
 
 /**
- * Records cards, also of entries whose lease was lost meanwhile.
+ * Records cards, even those of entries whose lease was lost meanwhile.
  * @param isDelivering whether the callbacks run in this transaction. If not, they are due later.
  * @returns a result for each card.
  */
@@ -80,12 +80,12 @@ export function* recordCards(
   for (const card of cards) {
     const { id, userId, template } = card.entry;
     if (own.get(id) === card.cardId) {
-      own.delete(id); // two attempts at one entry can end together
+      own.delete(id); // a batch can contain two attempts at one entry
       results.push("issued");
       continue;
     }
     const row = yield* selectEntry(id);
-    const isKnown = row?.userId === userId && row.template === template; // SQLite gives a free id to another entry
+    const isKnown = row?.userId === userId && row.template === template; // SQLite reuses the ids of deleted entries
     if (!isKnown) results.push("forgotten");
     else if (row.cardId !== undefined)
       results.push(row.cardId === card.cardId ? "issued-before" : "another-card");
@@ -148,7 +148,7 @@ export function* recordFailure(
       yield* applyCorrection(recorder, row, verdict.code === "validation", nowMs);
       return { result: "corrected" };
     }
-    // The older attempt may still issue the card: the same request is sent again when that is over.
+    // The older attempt may still issue the card, so the same request is sent again when that attempt must have ended.
     const dueAtMs = (leased.lastAttemptAtMs ?? nowMs) + maxRunningMs;
     yield* waitUntil(row.id, timesBefore(leased), dueAtMs, verdict.code);
     return { result: "recorded", retryInMs: dueAtMs - nowMs };
@@ -167,7 +167,7 @@ export function* recordFailure(
 
 type Times = Pick<EntryRow, "firstAttemptAtMs" | "lastAttemptAtMs">;
 
-/** The instants before an attempt that the service has not processed. */
+/** The times of an entry as they were before an attempt that the service did not process. */
 const timesBefore = ({ firstAttemptAtMs, lastAttemptAtMs }: LeasedEntry): Times => ({
   firstAttemptAtMs,
   lastAttemptAtMs,
@@ -195,7 +195,7 @@ function* endEntry(id: number, state: "rejected" | "unknown", code: string, nowM
   );
 }
 
-/** Text of the service. No database stores a NUL in text. */
+/** Removes NUL from text of the service, because no database stores it. */
 const toStorable = (text: string) => text.replaceAll("\0", "");
 
 function* recordRejection(
@@ -234,7 +234,7 @@ function* recordRejection(
   yield* callBack((transaction) => onRejected(entry, transaction));
 }
 
-/** Makes entries as they were before their lease, when they are not sent after all. A correction that came meanwhile is applied. */
+/** Undoes the lease of entries that were not sent. A correction that was made meanwhile is applied. */
 export function* returnUnsent(recorder: Recorder, entries: readonly LeasedEntry[]): Operation<void> {
   for (const { id, lease, work: due, dueAtMs, firstAttemptAtMs, lastAttemptAtMs } of entries) {
     const row = yield* selectEntry(id);
@@ -252,7 +252,7 @@ export function* returnUnsent(recorder: Recorder, entries: readonly LeasedEntry[
   yield* unlockContacts(entries, yield* getNow());
 }
 
-/** Runs a callback that failed before. @returns whether it was still due. */
+/** Calls a callback that failed before. @returns whether it was still due. */
 export function* deliver({ onIssued, onRejected }: Recorder, leased: LeasedEntry): Operation<boolean> {
   const row = yield* selectEntry(leased.id);
   if (row === undefined || row.lease !== leased.lease || row.work !== work.callback) return false;
@@ -266,7 +266,7 @@ export function* deliver({ onIssued, onRejected }: Recorder, leased: LeasedEntry
   return true;
 }
 
-/** Makes a callback that failed again due later. */
+/** Postpones a callback that has failed again. @returns the delay in milliseconds. */
 export function* postponeDelivery(recorder: Recorder, leased: LeasedEntry): Operation<number> {
   const nowMs = yield* getNow();
   const retryInMs = getBackoffMs(leased.deliveries + 1, recorder.random);

@@ -18,7 +18,7 @@ export type OutboxOutcome =
   | { outcome: "rejected"; entry: EntryRef; code: string; attempts: number; error: IssuingError }
   /** The attempt failed, and the entry is tried again. */
   | { outcome: "failed"; entry: EntryRef; code: string; attempts: number; error: unknown; retryInMs: number }
-  /** Alarm: whether a card exists is unknown. A person finds out and calls `resolve`. */
+  /** Alarm: it is unknown whether a card exists. A person must find out, and call `resolve`. */
   | { outcome: "unknown"; entry: EntryRef; code: string; attempts: number; error?: unknown }
   /** Your callback threw or rejected. It is called again after `retryInMs`; nothing is sent again. */
   | { outcome: "not-delivered"; entry: EntryRef; deliveries: number; error: unknown; retryInMs: number }
@@ -48,7 +48,7 @@ export interface ReportOptions {
 
 export type Report = (outcome: OutboxOutcome) => void;
 
-/** An outage can begin and end many times. */
+/** The shortest time between two log lines about outages, which can begin and end many times. */
 const outageLineIntervalMs = 600_000;
 const longOutageMs = 60_000;
 
@@ -84,7 +84,7 @@ function formatOutcome(outcome: OutboxOutcome, options: ReportOptions): string |
     `${describeError(error, options)}${options.logErrorMessages ? "" : " (logErrorMessages: true adds the message)"}`;
   switch (outcome.outcome) {
     case "unknown":
-      return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) has it; find out, and call resolve.`;
+      return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the console, and call resolve.`;
     case "not-delivered":
       return `a callback failed and is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
     case "another-card":

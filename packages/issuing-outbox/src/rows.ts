@@ -30,7 +30,7 @@ export interface EntryRow {
   /** Undefined when the request was erased. */
   body: string | undefined;
   nextBody: string | undefined;
-  /** Keyed hashes. */
+  /** Keyed hashes of phone and email. */
   contacts: string[];
   message: string | undefined;
   userMessage: string | undefined;
