@@ -1,4 +1,4 @@
-/** The steps of `issueCard` as separate functions: what the outbox uses of an issuing client. */
+/** The steps of `issueCard` as separate functions, which the outbox calls. */
 
 /** `Symbol.for`, because the ESM and the CommonJS build are separate modules. */
 export const issuingSteps = Symbol.for("@loyalty-cards/issuing-client/steps");

@@ -5,12 +5,12 @@ import { isBusy, rollBack, type SqliteDatabase } from "./database-node.ts";
 export interface CommitOptions {
   /** Removes the work from the queue while it has not begun. */
   signal?: AbortSignal;
-  /** Its error rolls back only itself. Work of a single statement does not need this. */
+  /** An error of this work rolls back only this work. Work of a single statement does not need this. */
   isIsolated?: boolean;
 }
 
 export interface GroupCommit {
-  /** Runs `work` in the next transaction. Resolves when that is on the disk; rejects when nothing of it is. */
+  /** Runs `work` in the next transaction. Resolves when the transaction is on the disk; rejects when nothing of the work is. */
   commit<Result>(work: () => Result, options?: CommitOptions): Promise<Result>;
   /** Writes the queued work now, and rejects later calls. */
   close(): void;
@@ -37,7 +37,7 @@ class TransactionEnded extends Error {
 
 /** Limits how long one transaction blocks the event loop. */
 const maxPerTransaction = 200;
-/** Waiting for another process's transaction: blocking for a moment, then with a timer. */
+/** How long to wait for another process's transaction: first blocking, then with a timer. */
 const blockingWaitMs = 50;
 const retryDelayMs = 10;
 const maxWaitMs = 5_000;
