@@ -2,16 +2,20 @@
 import type { Clock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 
-/** Options of every method. The defaults are the options of the client. */
-export interface CallOptions {
+/** Time limits and retries, of all calls of a client or of one call. */
+export interface LimitOptions {
+  /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000; of a call, the value of its client. */
+  timeoutMs?: number | undefined;
+  /** Time limit of a whole call with its attempts, delays and bodies, in milliseconds. Default 30 000; of a call, the value of its client. */
+  deadlineMs?: number | undefined;
+  /** Maximum number of retries of a call; 0 disables retries. Default 2; of a call, the value of its client. */
+  maxRetries?: number | undefined;
+}
+
+/** Options of every method. */
+export interface CallOptions extends LimitOptions {
   /** Aborts the call, which then rejects with `signal.reason`. */
   signal?: AbortSignal | undefined;
-  /** Time limit of one attempt, including the body of the response, in milliseconds. */
-  timeoutMs?: number | undefined;
-  /** Time limit of the whole call with its attempts, delays and bodies, in milliseconds. */
-  deadlineMs?: number | undefined;
-  /** Maximum number of retries. 0 disables retries. */
-  maxRetries?: number | undefined;
   /** Extra headers. `authorization`, `idempotency-key` and `content-*` cannot be overridden; a `user-agent` is appended to the client's. */
   headers?: Record<string, string> | undefined;
   /** Called with every response, including errors. */
@@ -32,12 +36,7 @@ export interface ResponseMeta {
   durationMs: number;
 }
 
-/** Times and retries of a call. */
-export interface CallLimits {
-  timeoutMs: number;
-  deadlineMs: number;
-  maxRetries: number;
-}
+export type CallLimits = Record<keyof LimitOptions, number>;
 
 /** One caller of a call. A shared call has several. */
 export interface CallerOptions {

@@ -32,15 +32,12 @@ export interface Customer extends OrNull<Omit<wire.Customer, "consents">>, Pick<
 export type IssueCardRequest<Fields = FieldValues> = {
   /** The customer, matched by phone, then by email ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). */
   customer: Customer;
-} & (Record<string, never> extends Fields
-  ? {
-      /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
-      fieldValues?: Fields | undefined;
-    }
-  : {
-      /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
-      fieldValues: Fields;
-    });
+} & (Record<string, never> extends Fields ? Partial<SentValues<Fields | undefined>> : SentValues<Fields>);
+
+interface SentValues<Fields> {
+  /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
+  fieldValues: Fields;
+}
 
 export type { ConsentChange, ConsentState, Consents, Operation } from "@loyalty-cards/openapi/types";
 

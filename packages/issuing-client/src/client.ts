@@ -123,11 +123,7 @@ export interface IssuingClient {
    */
   setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
   /**
-   * Returns the addresses of a card's page, of both wallets and of both wallet buttons
-   * ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)), with the button images at the `baseUrl` of this client. It sends no
-   * request.
-   * @param card a card, or its `publicUrl`.
-   * @param options names of the wallets, and another `baseUrl`.
+   * The function `cardLinks`, with the `baseUrl` of this client as the default address of the button images. It sends no request.
    * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
    * @example
    * ```ts

@@ -1,4 +1,5 @@
 /** Transport over node:http and node:https, with connections that are kept alive: the default on Node.js. */
+import type * as Http from "node:http";
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { configurationError } from "./errors.ts";
@@ -26,29 +27,6 @@ export interface NodeAgentLike {
   destroy(): void;
 }
 
-/** The parts of node:http and node:https that are used; structural, so that the published types do not need `@types/node`. */
-interface NodeHttp {
-  request(options: object): NodeRequest;
-}
-interface NodeRequest {
-  on(event: "error", listener: (error: unknown) => void): void;
-  on(event: "response", listener: (message: NodeMessage) => void): void;
-  on(event: "upgrade", listener: (message: NodeMessage, socket: { destroy(): void }) => void): void;
-  end(body: string | undefined): void;
-  destroy(): void;
-}
-interface NodeMessage {
-  readonly statusCode: number;
-  readonly headers: NodeHeaders;
-  readonly destroyed: boolean;
-  on(event: "data", listener: (chunk: Uint8Array) => void): void;
-  on(event: "end", listener: () => void): void;
-  on(event: "error", listener: (error: unknown) => void): void;
-  destroy(): void;
-}
-/** Headers as node:http parses them: names in lower case. */
-type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
 /**
  * Creates a transport over node:http and node:https, the default on Node.js. It takes less than half of the processor time of
  * fetch, and needs no cleanup: idle connections do not keep the process running.
@@ -64,8 +42,8 @@ type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
  * ```
  */
 export function nodeTransport({ agent }: NodeTransportOptions = {}): Transport {
-  const http = getBuiltinModule("node:http") as NodeHttp | undefined;
-  const https = getBuiltinModule("node:https") as NodeHttp | undefined;
+  const http = getBuiltinModule("node:http") as typeof Http | undefined;
+  const https = getBuiltinModule("node:https") as typeof Http | undefined; // the same functions
   if (http === undefined || https === undefined)
     throw configurationError("nodeTransport needs Node.js: leave transport out to use fetch.");
   if (agent !== undefined && typeof agent?.destroy !== "function")
@@ -83,7 +61,7 @@ export function nodeTransport({ agent }: NodeTransportOptions = {}): Transport {
       path: pathname + search,
       method,
       headers,
-      agent,
+      agent: agent as Http.Agent | undefined,
       joinDuplicateHeaders: true, // as fetch does, instead of dropping all but the first
     });
     const response = new Promise<TransportResponse>((resolve, reject) => {
@@ -104,14 +82,16 @@ export function defaultTransport(): Transport {
   return isNode() && getBuiltinModule("node:http") !== undefined ? nodeTransport() : fetchTransport();
 }
 
-interface Globals {
-  process?: { versions?: { node?: string; bun?: string } };
+/** What tells runtimes apart. */
+export interface RuntimeGlobals {
+  process?: { versions?: { node?: unknown; bun?: unknown } };
+  navigator?: { userAgent?: unknown };
   Deno?: unknown;
   EdgeRuntime?: unknown;
-  navigator?: { userAgent?: unknown };
 }
 
-function isNode({ process, Deno, EdgeRuntime, navigator }: Globals = globalThis as Globals): boolean {
+function isNode(globals: RuntimeGlobals = globalThis as RuntimeGlobals): boolean {
+  const { process, Deno, EdgeRuntime, navigator } = globals;
   const { node, bun } = process?.versions ?? {};
   const isOther = [bun, Deno, EdgeRuntime].some((mark) => mark !== undefined);
   return node !== undefined && !isOther && navigator?.userAgent !== "Cloudflare-Workers";
@@ -119,11 +99,11 @@ function isNode({ process, Deno, EdgeRuntime, navigator }: Globals = globalThis 
 
 class NodeResponse implements TransportResponse {
   readonly status: number;
-  readonly #message: NodeMessage;
+  readonly #message: Http.IncomingMessage;
 
-  constructor(message: NodeMessage) {
+  constructor(message: Http.IncomingMessage) {
     this.#message = message;
-    this.status = message.statusCode;
+    this.status = message.statusCode ?? 0;
   }
 
   header(name: string): string | null {
@@ -145,7 +125,7 @@ class NodeResponse implements TransportResponse {
 }
 
 /** Reads the body by events, because an async iterator adds a tenth to the time of a call. */
-function readMessage(message: NodeMessage, maxBytes: number): Promise<Uint8Array> {
+function readMessage(message: Http.IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const buffer = new BoundedBuffer(maxBytes);
     message.on("data", (chunk) => {
@@ -160,7 +140,7 @@ function readMessage(message: NodeMessage, maxBytes: number): Promise<Uint8Array
   });
 }
 
-function getHeader(headers: NodeHeaders, name: string): string | null {
+function getHeader(headers: Http.IncomingHttpHeaders, name: string): string | null {
   const value = headers[name];
   return Array.isArray(value) ? value.join(", ") : (value ?? null);
 }

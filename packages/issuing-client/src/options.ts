@@ -2,15 +2,15 @@
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
 import type { ClientEvent } from "./call.ts";
-import { type CallLimits, parseLimits } from "./call-options.ts";
+import { type CallLimits, type LimitOptions, parseLimits } from "./call-options.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 import { parseKeyPart } from "./idempotency.ts";
-import { defaultTransport } from "./node-transport.ts";
+import { defaultTransport, type RuntimeGlobals } from "./node-transport.ts";
 import { type Fetch, fetchTransport, type Transport } from "./transport.ts";
 
 /** Options of `createIssuingClient`. */
-export interface IssuingClientOptions {
+export interface IssuingClientOptions extends LimitOptions {
   /** Address of the service, without `/api/v1`. Default: the environment variable `LOYALTY_URL`. */
   baseUrl?: string | URL | undefined;
   /**
@@ -31,12 +31,6 @@ export interface IssuingClientOptions {
    * `fetchTransport()`, with the global `fetch` at the time of each call.
    */
   transport?: Transport | undefined;
-  /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000. */
-  timeoutMs?: number | undefined;
-  /** Time limit of a whole call with its attempts, delays and bodies, in milliseconds. Default 30 000. */
-  deadlineMs?: number | undefined;
-  /** Maximum number of retries of a call. Default 2; 0 disables retries. */
-  maxRetries?: number | undefined;
   /** Allows `http://` for hosts other than this machine. Default false. */
   allowInsecureHttp?: boolean | undefined;
   /** Your program, such as `"my-shop/1.2"`, appended to `User-Agent: loyalty-cards/<version>`. Visible ASCII and single spaces. */
@@ -196,14 +190,10 @@ export function readEnvironment(
 export const browserMessage =
   "@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that.";
 
-interface Globals {
+interface Globals extends RuntimeGlobals {
   document?: unknown;
-  process?: { versions?: { node?: unknown } };
   /** Present in web workers, and in some server runtimes. */
   WorkerNavigator?: unknown;
-  navigator?: { userAgent?: unknown };
-  Deno?: unknown;
-  EdgeRuntime?: unknown;
 }
 
 /** @throws {IssuingError} `configuration` in a page or a web worker. jsdom has a document as well, but runs on Node.js. */
