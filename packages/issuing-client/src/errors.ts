@@ -65,7 +65,7 @@ export class IssuingError extends Error {
   override readonly name: string = "IssuingError";
   readonly code: IssuingErrorCode;
   readonly retryable: boolean;
-  /** With `unknown` a card may exist: repeat the call with the same key. */
+  /** Whether a card may exist: after `unknown`, repeat the call with the same key. */
   readonly outcome: Outcome;
   readonly attempts: number;
   /**
@@ -80,7 +80,7 @@ export class IssuingError extends Error {
   declare readonly fields: readonly RejectedField[];
   declare readonly idempotencyKey?: string;
   declare readonly retryAfterMs?: number;
-  /** With `invalid-response`: the id of a card that exists, although another member of the response is invalid. Store it. */
+  /** The id of a card that exists although the response is invalid (`invalid-response`). Store it. */
   declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
@@ -92,7 +92,7 @@ export class IssuingError extends Error {
     this.outcome = facts.outcome;
     this.retryable = facts.retryable ?? false;
     this.attempts = facts.attempts ?? 0;
-    // Not enumerable, so not printed: text of the service can quote the user.
+    // These two are not enumerable, so they are not printed: text of the service can quote the user.
     Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalUserMessage });
     Object.defineProperty(this, "fields", { value: facts.fields ?? [] });
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
@@ -138,7 +138,7 @@ export function deadlineError({
   return new IssuingError("The call did not succeed before its deadline.", facts);
 }
 
-/** An invalid option or argument: nothing was sent, and a retry does not help. */
+/** Creates the error for an invalid option or argument: nothing was sent, and a retry does not help. */
 export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });
 }

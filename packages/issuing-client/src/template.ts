@@ -90,7 +90,7 @@ export function readValidated(
   }
   if (result.issues === undefined) return parseFieldValues(result.value);
   const fields = toRejectedFields(result.issues);
-  // Without the issues' messages: some libraries quote the value.
+  // The issues' messages are left out, because some libraries quote the value in them.
   const pointers = formatFields(fields, sent) || "/fieldValues";
   throw new IssuingError(`Field values do not match the template's schema: ${pointers}.`, {
     code: "validation",

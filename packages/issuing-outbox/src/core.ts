@@ -176,7 +176,7 @@ export function createCore<Transaction>(
         return write(false);
       });
       if (result === "another-card")
-        throw invalid(`The card ${row.cardId} is recorded for this user, and stays.`);
+        throw invalid(`The card ${row.cardId} is already recorded for this user, so nothing was changed.`);
       if (failure !== undefined) sender.reportUndelivered(row, failure);
       loops.poll();
       return readEntry(user);

@@ -34,7 +34,7 @@ export interface KnownCard {
 
 /** An entry, without the customer's data: ids, state and times. */
 export interface OutboxEntry {
-  /** As text. */
+  /** The user's id as text. */
   userId: string;
   /** The id of the template. */
   template: string;
@@ -62,7 +62,7 @@ export interface OutboxEntry {
 export interface OutboxEntryError {
   /** The `code` of the `IssuingError`. */
   code: string;
-  /** For logs: without personal data. */
+  /** Text for logs, without personal data. */
   message: string;
   /** Safe to show to the user: the `detail` of a 422, and a general sentence otherwise. */
   userMessage: string;

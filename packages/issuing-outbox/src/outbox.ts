@@ -15,7 +15,7 @@ import type { WorkOptions } from "./worker.ts";
 
 /** Options of both outboxes. */
 export interface OutboxOptions<Transaction> extends ReportOptions {
-  /** From `createIssuingClient`. Its `baseUrl` and `idempotencyNamespace` must be the same in every process. */
+  /** The client of `createIssuingClient`. Its `baseUrl` and `idempotencyNamespace` must be the same in every process. */
   client: IssuingClient;
   /**
    * Called once a card is issued, in the transaction that records it: store `entry.cardId` with your user. If it throws, the card is

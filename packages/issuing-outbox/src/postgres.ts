@@ -191,7 +191,7 @@ function getTransact<Transaction extends PostgresTransaction>({
     return (work) => withPgTransaction(pgPool, work as never);
   }
   throw new TypeError(
-    "postgresOutbox needs pool, a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work); and not both.",
+    "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two.",
   );
 }
 

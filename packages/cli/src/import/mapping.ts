@@ -120,7 +120,7 @@ const quote = (text: string) => JSON.stringify(text);
 /** Describes the columns, and which was probably meant. The first line of a file without a header is personal data, and is not quoted. */
 function describeColumns(columns: readonly string[], wanted: string): string {
   if (columns.some((column) => /@|\d{5}/.test(column)))
-    return "Its first line must be a header with the names of the columns, and looks like data.";
+    return "Its first line looks like data: it must be a header with the names of the columns.";
   const suggestion = findNearestName(wanted, columns);
   const list = columns.slice(0, 30).map((column) => quote(column));
   const question = suggestion === undefined ? "" : `Did you mean ${quote(suggestion)}? `;

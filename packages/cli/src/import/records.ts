@@ -234,7 +234,7 @@ function describeCsvError({ code, lines }: CsvError & { lines?: number }, record
     case "CSV_MAX_RECORD_SIZE":
       return `line ${recordLine}: the record is longer than 1 MiB. Is a quoted value not closed?`;
     default:
-      return `line ${lines ?? recordLine}: a quote inside a value must be written twice, and the value in quotes: "12"" vinyl".`;
+      return `line ${lines ?? recordLine}: a value that contains a quote must be in quotes, and the quote written twice: "12"" vinyl".`;
   }
 }
 
