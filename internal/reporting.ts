@@ -36,7 +36,7 @@ export function formatErrorKind(error: unknown): string {
 }
 
 const safeMessage = Symbol.for("@loyalty-cards/safe-message");
-/** Marks of our errors whose messages contain no secret and no personal data, also in another installed copy. */
+/** The brands of our errors whose messages contain no secret and no personal data. Another installed copy uses the same. */
 const safeBrands = [
   safeMessage,
   Symbol.for("@loyalty-cards/issuing-client/error"),

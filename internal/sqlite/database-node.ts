@@ -22,7 +22,7 @@ export interface OpenSqliteDatabase extends SqliteDatabase {
   close(): unknown;
 }
 
-/** Opens a database file: the option to use another binding. */
+/** Opens a database file. Users pass such a function to use another binding. */
 export type OpenSqlite = (file: string) => OpenSqliteDatabase;
 
 /** `process.getBuiltinModule` returns undefined where a runtime lacks the module, and bundlers do not touch it. */

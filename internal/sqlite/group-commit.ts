@@ -25,7 +25,7 @@ interface Entry {
   reject(error: unknown): void;
 }
 
-/** The work of an entry has ended the transaction of all, as INSERT OR ROLLBACK does. */
+/** The work of one entry has rolled back the transaction of all entries, as INSERT OR ROLLBACK does. */
 class TransactionEnded extends Error {
   readonly entry: Entry;
 
@@ -151,7 +151,7 @@ export function createGroupCommit(owner: string, database: SqliteDatabase, onBeg
 const lockTimeoutError = () => new Error(`Another process locked the database for ${maxWaitMs} ms.`);
 
 /**
- * @param name what the user passed the function to, for the message.
+ * @param name the option or method that takes the user's function, for the message.
  * @throws {TypeError} when the function returned a promise: its work would run outside of the transaction.
  */
 export function requireSynchronous<Result>(name: string, result: Result): Result {

@@ -150,11 +150,11 @@ const notConnected =
 const notConnectedByMessage =
   /client error \(Connect\)|dns error|before secure TLS connection was established/;
 
-/** The TLS handshake failed. Alerts that also end an established connection, such as an internal error, are not among them. */
+/** Codes of a failed TLS handshake, without the alerts that can also end an established connection, such as an internal error. */
 const handshakeFailed =
   /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|UNSUPPORTED_PROTOCOL|(TLSV1|TLSV13|SSLV3)_ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|CERTIFICATE_REQUIRED|UNKNOWN_CA)|TLSV1_UNRECOGNIZED_NAME))$/;
 
-/** An alert is TLS, so the port speaks https. The second message is Deno's. */
+/** A TLS alert shows that the port speaks https. Deno has a message of its own for a port that does not. */
 const tlsAlert = /alert/i;
 const notTlsInDeno = /corrupt message of type InvalidContentType/;
 

@@ -90,7 +90,7 @@ export interface Limits {
 
 /**
  * Waits for work until a time limit or an abort, even if the work ignores both. Removes its timer and its listener.
- * @param onEnd called when the wait ends early, to stop the work. When it returns a promise, the result is that promise's.
+ * @param onEnd called when the wait ends early, to stop the work. When it returns a promise, the wait has the result of that promise.
  * @throws {TimeLimitError} at the limit; the signal's `reason`; and what the work throws.
  */
 export function waitWithin<Result>(

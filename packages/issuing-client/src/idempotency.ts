@@ -102,7 +102,7 @@ export function formatUserId(userId: unknown): string {
 
 /** Returns the SHA-256 of a text in base64url: synchronously, because WebCrypto takes longer than the rest of a call's own work. */
 function digestSync(text: string): string | undefined {
-  const nodeCrypto = getBuiltinModule("node:crypto") as // here, because loading it takes milliseconds
+  const nodeCrypto = getBuiltinModule("node:crypto") as // loaded here, because that takes milliseconds
     | { hash?(algorithm: "sha256", text: string, encoding: "base64url"): string }
     | undefined;
   return nodeCrypto?.hash?.("sha256", text, "base64url");

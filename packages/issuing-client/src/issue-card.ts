@@ -177,7 +177,7 @@ function trackUntilEnd(calls: RunningCalls, key: string, running: RunningCall): 
   });
 }
 
-/** Whether template and body are equal, in whichever order the members of the JSON are. */
+/** Whether template and body are equal. The order of the members of the JSON does not matter. */
 function isSameRequest(one: OperationRequest, other: OperationRequest): boolean {
   return (
     one.id === other.id && (one.body === other.body || sortMembers(one.body) === sortMembers(other.body))

@@ -81,7 +81,7 @@ export function createPipeline(settings: Settings) {
     return { call, request, result };
   }
 
-  /** @throws {IssuingError} an error of this caller's own; the caller's `signal.reason`. */
+  /** Waits for the result, for one caller. @throws {IssuingError} a new object for each caller; or the caller's `signal.reason`. */
   async function waitFor<Value>(
     { call, request, result }: RunningCall,
     caller: CallerOptions,

@@ -5,7 +5,7 @@ import { configurationError, isPromise } from "./errors.ts";
 import type { TransportRequest } from "./transport.ts";
 
 /**
- * Returns which bodies of a success are usable. Any body is for setConsent, whose response the specification does not show
+ * Returns which bodies of a success are usable. The specification does not show the response to setConsent, so every body of it is usable
  * ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
  */
 export function getExpectedBody(operation: OperationId): ExpectedBody {

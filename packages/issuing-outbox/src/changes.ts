@@ -34,7 +34,7 @@ export function* requireEntry(user: UserRef, isLocked = true): Operation<EntryRo
 /** What a person found out about an entry that is `unknown`. */
 export type Resolution = { cardId: string; noCard?: never } | { noCard: true; cardId?: never };
 
-/** @throws {TypeError} for any other value. */
+/** @throws {TypeError} for a value with neither `cardId` nor `noCard: true`. */
 export function requireResolution(resolution: Resolution): void {
   const { cardId, noCard } = resolution ?? {};
   if (cardId === undefined && noCard !== true) throw invalid("resolve needs { cardId } or { noCard: true }.");

@@ -21,7 +21,7 @@ export function requireOutboxOptions(owner: string, options: OutboxOptions<never
   requireKnownOptions(owner, options, ["client", ...own, ...Object.keys(optionTypes).slice(1)]);
   for (const [name, type] of Object.entries(optionTypes)) {
     const value: unknown = options[name as keyof typeof optionTypes];
-    // `onIssued: undefined` is the mistake of a wrong import or property: the cards would not reach the users.
+    // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not reach the users.
     if (name in options && typeof value !== type && (value !== undefined || name === "onIssued"))
       throw invalid(`${name} must be a ${type}; it is ${value === null ? "null" : typeof value}.`);
   }

@@ -24,7 +24,7 @@ export type OutboxOutcome =
   | { outcome: "not-delivered"; entry: EntryRef; deliveries: number; error: unknown; retryInMs: number }
   /** A callback that had failed before succeeded. */
   | { outcome: "delivered"; entry: EntryRef; deliveries: number }
-  /** Alarm: the service returned another card than the one that is recorded, which stays. */
+  /** Alarm: the service returned another card than the recorded one. The recorded card is kept. */
   | { outcome: "another-card"; entry: EntryRef; cardId: string }
   /** Alarm: a card was issued after its user was forgotten. */
   | { outcome: "forgotten-card"; cardId: string }
@@ -115,6 +115,6 @@ function formatPause({ reason, template = "" }: Pause): string | undefined {
     case "restored":
       return "the tables are a copy, or were restored from a backup: entries wait for resume(). See https://loyalty-cards.github.io/loyalty-cards/guides/outbox";
     default:
-      return undefined; // after 429; metrics and count() show it
+      return undefined; // a pause after 429 is not logged: metrics and count() show it
   }
 }

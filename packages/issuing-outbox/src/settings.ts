@@ -77,7 +77,7 @@ const otherSettings = (option: string, column: string) =>
     ),
   );
 
-/** Records the current time, at most once a minute. A copy of the database thus says up to which time it is complete. */
+/** Records the current time, at most once a minute. A copy of the database then shows up to which time it is complete. */
 export function* recordTime(nowMs: number): Operation<void> {
   yield* query(
     "UPDATE issuing_outbox_settings SET latest_at = $1::text::bigint WHERE latest_at < $1::text::bigint - 60000",

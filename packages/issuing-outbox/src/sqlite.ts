@@ -142,7 +142,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   const core = createCore(options, steps, adapter, async () => settings);
   let isWriting = false;
   const runIn = <Result>(handle: SqliteDatabase, operation: Operation<Result>): Result => {
-    // Inside `write` both are known to hold. Without this condition a long list takes half as long again.
+    // Inside `write` a transaction is open, and the pragma is set. Without this condition a long list takes half as long again.
     if (handle !== database || !isWriting) {
       requireTransaction(handle);
       handle.exec("PRAGMA secure_delete = ON");

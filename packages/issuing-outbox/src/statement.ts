@@ -26,7 +26,7 @@ export function* query(sql: string, ...values: Value[]): Operation<Row[]> {
   return yield { sql, values };
 }
 
-/** The current time of the database in milliseconds. */
+/** Returns the current time of the database in milliseconds. */
 export function* getNow(): Operation<number> {
   const [row] = yield "now";
   return toNumber(row?.["now_ms"]);
@@ -37,7 +37,7 @@ export function* callBack(call: (transaction: never) => unknown): Operation<void
   yield { call };
 }
 
-/** Integers of a row, whatever the driver makes of them. */
+/** Converts an integer of a row, whichever type the driver returns. */
 export const toNumber = (value: Row[string] | undefined): number => Number(value);
 
 export const toOptionalNumber = (value: Row[string] | undefined): number | undefined =>

@@ -71,7 +71,7 @@ const sweepIntervalMs = 3_600_000;
 /** The delay before the next lease when another process has locked the row that is due. */
 const lockedRetryMs = 50;
 
-/** The divisor of the concurrency: while requests are running, the next lease, a transaction, waits until this part of it is free. */
+/** While requests are running, the next lease waits until 1 / `leaseShare` of the concurrency is free, because each lease is a transaction. */
 const leaseShare = 2;
 
 export class Loop {

@@ -85,7 +85,7 @@ export class Writer {
     return (await recorded)[index];
   }
 
-  /** Records the cards that arrive before the transaction begins together, and one by one when that fails. */
+  /** Records all cards that arrive before the transaction begins in that transaction, and one by one when it fails. */
   #openBatch(): Batch {
     const cards: IssuedCard[] = [];
     const hasCallback = this.#recorder.onIssued !== undefined;

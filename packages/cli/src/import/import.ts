@@ -48,7 +48,7 @@ export interface ImportOptions extends FileOptions, MappingOptions {
   maxPerSecond?: number;
 }
 
-/** More problems are printed by `import check` only. */
+/** The maximum number of problems that are printed. `import check` prints all of them. */
 const maxPrintedProblems = 20;
 
 /** `import check FILE`. */

@@ -22,13 +22,13 @@ import { ImportTables, type RunDescription } from "./tables.ts";
 export type ListRow = Pick<RejectedRow, "line" | "raw"> &
   (
     | (ImportRow & {
-        /** A person has found out that no card exists. */
+        /** Whether a person has found out that no card exists. */
         isDecided: boolean;
       })
     | { userId?: never; code: string; reason: string }
   );
 
-/** @param isRetry the record is one of the rejected rows. */
+/** @param isRetry whether the record is one of the rejected rows. */
 export function toListRow(record: SourceRecord, { row, problems }: ReadRow, isRetry: boolean): ListRow {
   const [addedLine, code] = addedColumns.map((name) => record.read(name));
   // A row that is rejected again keeps its line in the first input.

@@ -140,7 +140,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The most frequent candidate in the first line, outside quotes. A comma when there is none. */
+/** Returns the candidate that is most frequent in the first line, outside quotes; a comma when there is none. */
 function findDelimiter(text: string): string {
   const [line = ""] = text.split("\n", 1);
   const plain = line.replace(/"[^"]*"/g, "");

@@ -33,7 +33,7 @@ export interface RunOptions extends RunDescription {
   client: IssuingClient;
   input: Source;
   files: ImportFiles;
-  /** The input is the file of rejected rows. */
+  /** Whether the input is the file of rejected rows. */
   isRetry: boolean;
   concurrency?: number | undefined;
   maxPerSecond?: number | undefined;
@@ -108,7 +108,7 @@ export class ImportRun {
 
   /**
    * @param total how many rows were added.
-   * @param isLimited the list has more rows.
+   * @param isLimited whether the list has more rows.
    */
   async send(total: number, isLimited: boolean, confirm: Confirm): Promise<RunResult> {
     const file = this.#file;
@@ -267,7 +267,7 @@ export class ImportRun {
     }
   }
 
-  /** @param isWhole the whole list was read, and each row has a result. */
+  /** @param isWhole whether the whole list was read and each row has a result. */
   async #writeResults(isWhole: boolean): Promise<void> {
     const file = this.#file;
     const { input, files, isRetry } = this.#options;

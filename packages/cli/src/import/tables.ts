@@ -45,7 +45,7 @@ export class ImportTables {
     database.exec(tables);
   }
 
-  /** Begins a run. @returns the difference from earlier runs that prevents it. */
+  /** Begins a run. @returns what differs from the earlier runs and prevents this one; undefined when nothing does. */
   begin(description: RunDescription): keyof RunDescription | undefined {
     const hashKey = randomBytes(32).toString("base64url");
     this.#execute(

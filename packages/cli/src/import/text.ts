@@ -179,7 +179,7 @@ export function createEncoder(encoding: Encoding): (text: string) => Buffer {
     );
 }
 
-/** The bytes 0x80 to 0x9F in windows-1252, the encoding of files that are called Latin-1. TextDecoder is of no use: in some versions of Node.js it decodes ISO-8859-1. */
+/** The bytes 0x80 to 0x9F in windows-1252, the encoding of files that are called Latin-1. A list, because TextDecoder decodes ISO-8859-1 instead in some versions of Node.js. */
 const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
 /** The characters of the bytes 0x80 to 0xFF, without duplicates. */

@@ -99,7 +99,7 @@ export function findEmailProblem(text: string): ValueProblem | undefined {
   return { code: "invalid-email", message: "is not an e-mail address" };
 }
 
-/** Values of a column with answers. Everything else is an error, because a wrong guess would be a consent that was not given. */
+/** The values of a column with yes or no. Everything else is an error, because a wrong guess would be a consent that was not given. */
 const answers: Readonly<Record<string, boolean>> = {
   yes: true,
   true: true,
@@ -115,7 +115,7 @@ export const parseAnswer = (text: string): boolean | undefined => answers[text.t
 /** Whether a number has all of its digits: larger numbers are rounded when JSON is parsed. */
 export const isExact = (value: number): boolean => Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 
-/** @returns undefined for a text that is not a decimal number, or too large for an exact one. */
+/** @returns undefined for a text that is not a decimal number, or that is too large to be exact. */
 export function parseNumber(text: string): number | undefined {
   return /^-?\d+(?:\.\d+)?$/.test(text) && isExact(Number(text)) ? Number(text) : undefined;
 }
