@@ -68,7 +68,7 @@ export function* retryEntry(recorder: Recorder, user: UserRef): Operation<EntryR
   const row = yield* requireEntry(user);
   if (row.state === "unknown")
     throw invalid(
-      "A card may exist for this entry, so another request could issue a second one: look for the card in the console, and call resolve.",
+      "A card may exist for this entry, so another request could issue a second one: look for the card in the console, and use resolve.",
     );
   const nowMs = yield* getNow();
   if (row.state === "rejected") {
