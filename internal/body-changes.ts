@@ -1,4 +1,4 @@
-/** What editors, terminals and JSON parsers do to a body, and which of it explains a signature that does not match. */
+/** Explains a signature that does not match by what editors, terminals and JSON parsers do to a body. */
 
 interface BodyChange {
   /** What happened to the body, as a sentence for people. */
@@ -53,7 +53,7 @@ function formatJson(text: string, indentation?: number): string | undefined {
 /**
  * Explains a mismatch.
  * @param matches whether the signature matches another body.
- * @returns undefined when no known change explains it: the secret or the body is another one.
+ * @returns undefined when no known change explains it: the secret or the body is wrong.
  */
 export async function explainMismatch(
   body: Uint8Array,

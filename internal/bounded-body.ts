@@ -3,8 +3,8 @@
 const empty = new Uint8Array();
 
 /**
- * One buffer for all chunks of a body. It grows with what arrives, not with what was announced, so a sender that announces
- * much and sends little costs little. A body in one chunk is not copied; with more chunks the buffer doubles, up to the limit.
+ * One buffer for all chunks of a body. It grows with the bytes that arrive, so a sender that announces a long body and sends
+ * little of it takes little memory. A body in one chunk is not copied; with more chunks the buffer doubles, up to the limit.
  */
 export class BoundedBuffer {
   readonly #maxBytes: number;
@@ -32,7 +32,7 @@ export class BoundedBuffer {
     return true;
   }
 
-  /** The body. The buffer itself where it is full: a view costs as much as parsing an event. */
+  /** Returns the body: the buffer itself when it is full, because a view takes as long as parsing an event. */
   bytes(): Uint8Array {
     return this.#length === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.#length);
   }

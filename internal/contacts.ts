@@ -1,4 +1,4 @@
-/** Phones and e-mails in one form, to find the same person in two rows. */
+/** Normalizes phones and emails, to find the same person in two rows. */
 
 /** The contact members of a request that identify a customer ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). */
 interface Contacts {
@@ -7,8 +7,8 @@ interface Contacts {
 }
 
 /**
- * The phone and the e-mail of a customer, in one form for different spellings: digits of the phone with `+` for a leading `00`,
- * the e-mail in lower case. A local phone number is not completed: `600 100 200` and `+48 600 100 200` are two people here.
+ * Returns the phone and the email of a customer in a form that is equal for different spellings: the digits of the phone with `+` for `00`,
+ * the email in lower case. A local phone number is not completed: `600 100 200` and `+48 600 100 200` are two people here.
  */
 export function normalizeContacts({ phone, email }: Contacts): string[] {
   const digits = (phone ?? "").replace(/\(0\)/g, "").replace(/[^\d+]/g, "");

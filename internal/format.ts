@@ -11,22 +11,22 @@ const entities: Readonly<Record<string, string>> = {
 /** Characters that neither HTML nor XML can contain, not even as a reference: controls, and unpaired surrogates. */
 const forbidden = /[^\P{Cc}\t\n\r]|[\uFFFE\uFFFF]|\p{Cs}/gu;
 
-/** Text for an element or a quoted attribute. Characters that HTML cannot contain become U+FFFD. */
+/** Escapes text for an element or a quoted attribute. Characters that HTML cannot contain become U+FFFD. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "").replace(forbidden, "\uFFFD");
 }
 
-/** Foreign text on one line, cut after `maxLength` characters: it cannot write log lines of its own, or control a terminal. */
+/** Puts foreign text on one line of at most `maxLength` characters, so that it cannot add lines to a log or control a terminal. */
 export function toPrintable(text: string, maxLength = 100): string {
   return text.slice(0, maxLength).replace(/[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}]/gu, "\ufffd");
 }
 
-/** Lower-case hexadecimal digits, two for each byte. */
+/** Formats bytes as hexadecimal digits in lower case. */
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The two largest units, rounded up to a second: `12 s`, `5 min`, `2 h 30 min`, `3 d 4 h`. */
+/** Formats a duration in its two largest units, rounded up to a second: `12 s`, `5 min`, `2 h 30 min`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)];

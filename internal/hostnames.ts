@@ -22,7 +22,7 @@ export function isPrivate(hostname: string): boolean {
   return privateIpv4.test(host) || privateIpv6.test(host) || privateName.test(host);
 }
 
-/** Without a final dot; an IPv4 address written as IPv6 (`[::ffff:a00:1]`) becomes IPv4. Other host names are returned as they are. */
+/** Removes a final dot, and rewrites an IPv4 address in the form of IPv6 (`[::ffff:a00:1]`) as IPv4. */
 function toIpv4(hostname: string): string {
   const [, high, low] = /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/.exec(hostname) ?? [];
   if (high === undefined || low === undefined) return hostname.replace(/\.$/, "");

@@ -1,10 +1,13 @@
-/** The steps of `issueCard` as separate functions: what the outbox uses of an issuing client. */
+/** The steps of `issueCard` as separate functions, which the outbox calls. */
 
 /** `Symbol.for`, because the ESM and the CommonJS build are separate modules. */
 export const issuingSteps = Symbol.for("@loyalty-cards/issuing-client/steps");
 
 /** Marks the errors of the client, also of another installed copy of it. */
 export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
+
+/** The `userMessage` of an error whose own text must not be shown to the user. */
+export const generalUserMessage = "Your loyalty card is not available right now. Please try again later.";
 
 /** A request that was validated. */
 export interface PreparedRequest {

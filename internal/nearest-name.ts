@@ -1,6 +1,6 @@
 /** Finds the name that was probably meant by a misspelt one. */
 
-/** @throws {TypeError} for a name that is not known: it would be ignored, and what it asks for with it. */
+/** @throws {TypeError} for an unknown option, which would otherwise be ignored silently. */
 export function requireKnownOptions(owner: string, options: object, names: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;
@@ -28,7 +28,7 @@ export function findNearestName(text: string, candidates: readonly string[]): st
     : undefined;
 }
 
-/** How many letters to insert, remove, replace, or swap with the next one. */
+/** Returns how many letters to insert, remove, replace, or swap with the next one. */
 function getEditDistance(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, index) => index)];
   const get = (row: number, column: number) => rows[row]?.[column] ?? 0;

@@ -1,4 +1,4 @@
-/** Locks a file for one process at a time, with an entry beside it. Follows no symbolic link, and removes nothing else. */
+/** Locks a file for one process at a time, with an entry in a folder beside it. Follows no symbolic link, and removes nothing but entries. */
 import { randomUUID } from "node:crypto";
 import {
   type BigIntStats,
@@ -34,8 +34,9 @@ const heartbeatMs = 1_000;
 const silenceMs = 4_000;
 /** The process id, its start, the machine, and a random part; `.tmp` follows for the temporary file of an entry. */
 const entryName = /^\d+_\d*_[\w.-]+_[0-9a-f]{8}(\.tmp)?$/;
-/** Windows has neither, and no users in `Stats`. */
+/** 0 on Windows, which has no such flag. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
+/** Whether a file belongs to another user. False on Windows, where a file has no user id. */
 export const isOthers = ({ uid }: { uid: bigint }) =>
   process.geteuid !== undefined && uid !== BigInt(process.geteuid());
 
@@ -43,7 +44,7 @@ export const isOthers = ({ uid }: { uid: bigint }) =>
  * Writes its own entry, then looks for others: when two processes start at the same time, at least one sees the
  * other. Entries of processes that have ended are removed, so that nothing must be cleaned up after SIGKILL.
  * @param advice what to do, for the message of the error.
- * @throws {Error} that names the process that has the lock, or a path beside the file that something else than this lock made.
+ * @throws {Error} that names the process that has the lock, or a path beside the file that is not of this lock.
  */
 export async function lockFile(file: string, advice: string): Promise<FileLock> {
   const folder = `${file}.lock`;
@@ -81,7 +82,7 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
       const when = otherSince === undefined ? "which is starting" : `${where}since ${otherSince}`;
       throw new Error(`process ${other.split("_")[0]} uses it, ${when}. ${advice} The lock is ${folder}.`);
     }
-    await pause(50 + Math.random() * 200); // it is starting too, and may have seen this entry
+    await pause(50 + Math.random() * 200); // the other process is starting too, and may have seen this entry
   }
   const heartbeat = setInterval(() => {
     const now = new Date();
@@ -106,7 +107,7 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
   };
 }
 
-/** Returns undefined when another process removed the folder in the meantime. @returns the descriptor of the entry. */
+/** Creates an entry. @returns its descriptor; undefined when another process removed the folder meanwhile. */
 function createEntry(folder: string, path: string): number | undefined {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -163,7 +164,7 @@ export const getProcessId = (): string => `${process.pid}_${readStart(process.pi
  */
 export function isRunning(name: string): boolean | undefined {
   const [pid, ticks, place] = name.split("_");
-  if (place !== here) return undefined; // another machine, another container, or before a restart of this one
+  if (place !== here) return undefined; // another machine, another container, or an earlier start of this machine
   let isOurs = true;
   try {
     process.kill(Number(pid), 0);
@@ -200,7 +201,7 @@ function readStart(pid: number): { ticks: string; isZombie: boolean } | undefine
   }
 }
 
-/** Identifies where process ids are comparable: this boot of this machine, and this container. */
+/** Identifies the processes whose ids can be compared: those of this container, since the last start of this machine. */
 const here = getPlace().replaceAll(/[^\w.-]|_/g, "-");
 
 function getPlace(): string {
@@ -212,7 +213,7 @@ function getPlace(): string {
   }
 }
 
-/** Returns undefined for other contents than those of `announce`. */
+/** Reads an entry. @returns undefined when its contents are not those of `announce`. */
 function readEntry(path: string): { url?: string; since?: string } | undefined {
   let text: string;
   try {

@@ -15,7 +15,7 @@ export function notify<Value>(
 ): void {
   try {
     const result = listener?.(value);
-    // Not instanceof: promises of other realms and libraries are no instances of ours.
+    // instanceof does not recognize the promises of other realms and libraries.
     if (typeof result === "object" && result !== null && "then" in result)
       Promise.resolve(result).catch(onError);
   } catch (error) {
@@ -36,7 +36,7 @@ export function formatErrorKind(error: unknown): string {
 }
 
 const safeMessage = Symbol.for("@loyalty-cards/safe-message");
-/** Marks of our errors whose messages contain no secret and no personal data, also in another installed copy. */
+/** The brands of our errors whose messages contain no secret and no personal data. Another installed copy uses the same. */
 const safeBrands = [
   safeMessage,
   Symbol.for("@loyalty-cards/issuing-client/error"),
@@ -91,7 +91,7 @@ function listCauses(error: Error): Error[] {
   return chain;
 }
 
-/** Adds what failed to network errors, such as `connect`, but never the address. */
+/** Returns the name and the code of an error. A network error also has what failed, such as `connect`, but never the address. */
 function formatNameAndCode(error: Error): string {
   const { errors } = error as { errors?: unknown }; // of an AggregateError: one for each address of a host name
   const { code, syscall } = {

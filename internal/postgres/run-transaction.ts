@@ -27,9 +27,9 @@ export interface PostgresJs<Transaction> {
 /**
  * Runs `work` in a transaction of `pg`: commits when it resolves, rolls back when it rejects.
  *
- * A connection that is cut, before, during or between queries, rejects the call at once and does not go back to the pool;
- * the process goes on. So work that never ends is ended by `idle_in_transaction_session_timeout`. A pool without a listener for `error` gets one that does nothing, because `pg` would otherwise end
- * the process when a connection is cut that nothing uses.
+ * When a connection is cut before, during or between queries, the call rejects at once, the connection does not go back to
+ * the pool, and the process continues. Therefore `idle_in_transaction_session_timeout` can end work that never ends. A pool
+ * without a listener for `error` gets an empty one, because otherwise `pg` ends the process when an idle connection is cut.
  *
  * @param pool - a `Pool` of `pg` 8.
  * @param work - gets the client on which `BEGIN` ran. Await every query; after `work` has ended the client is used by others.
@@ -66,7 +66,7 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
     };
   });
   lost.catch(() => {}); // a connection that is lost outside of `work` fails the query there
-  // By callback: a new connection can be cut in the packet that completes it, which is before a promise continues.
+  // With a callback, because a new connection can be cut in the packet that completes it, before a promise continues.
   const client = await new Promise<Client>((resolve, reject) =>
     pool.connect((error, connected) => {
       if (connected === undefined) return reject(error);
@@ -132,7 +132,7 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
   };
   /** What postgres.js writes to a closed socket ends the process, so on a lost connection it must not go on to COMMIT or ROLLBACK. */
   const proceed = (next: () => void) =>
-    // In a timer, because a close that is under way is known by then, and none comes before what is written from here.
+    // In a timer: a close that has begun is known by then, and no other one is handled before this function writes.
     setTimeout(() => {
       if (ended === undefined) next();
     }, 0);
@@ -160,7 +160,7 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
   }
 }
 
-/** The same function or object, which calls `check` before each call, in savepoints too. */
+/** Wraps a function or object, so that each call runs `check` first, in savepoints too. */
 function guarded<Target extends object>(target: Target, check: () => void): Target {
   return new Proxy(target, {
     apply(call, self, values) {
@@ -177,10 +177,10 @@ function guarded<Target extends object>(target: Target, check: () => void): Targ
   });
 }
 
-/** Those of the socket and of postgres.js about it have an `errno`; those of PostgreSQL have none. */
+/** Errors of the socket, and those of postgres.js about it, have an `errno`; errors of PostgreSQL have none. */
 const isConnectionError = (error: unknown) => typeof error === "object" && error !== null && "errno" in error;
 
 const rolledBack =
   "PostgreSQL rolled the transaction back at COMMIT: a query in it had failed, and its error was ignored.";
 const unknownCommit =
-  "COMMIT got no response: whether the transaction was committed is unknown. Run the work again if it finds out, as with markProcessed, which returns false when it was.";
+  "COMMIT got no response: whether the transaction was committed is unknown. Run the work again if it finds out, as markProcessed does: it returns false after a commit.";

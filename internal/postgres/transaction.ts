@@ -1,4 +1,4 @@
-/** One query through the client of the user's transaction: pg, postgres, Prisma, Drizzle or Kysely. */
+/** Runs a query in the user's transaction: through pg, postgres, Prisma, Drizzle or Kysely. */
 import { toHex } from "../format.ts";
 import { withSafeMessage } from "../reporting.ts";
 
@@ -37,7 +37,7 @@ export type PostgresTransaction =
   | DrizzleTransaction
   | KyselyTransaction;
 
-/** The same clients, in a transaction or not. */
+/** A client of the same libraries, in a transaction or not. */
 export type PostgresClient =
   | Exclude<PostgresTransaction, DrizzleTransaction | KyselyTransaction>
   | Pick<DrizzleTransaction, "execute">

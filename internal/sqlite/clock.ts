@@ -1,4 +1,4 @@
-/** The clock of a SQLite file: the computer's, corrected so that it never goes back, in any process on the file. */
+/** The clock of a SQLite file: the computer's, corrected so that it never goes back in any process that uses the file. */
 import type { SqliteDatabase } from "./database-node.ts";
 
 export interface DatabaseClock {
@@ -9,7 +9,7 @@ export interface DatabaseClock {
 }
 
 /**
- * When the clock is set back, what is new is due all the same, and a pause or a lease lasts as long as it would have lasted.
+ * When the computer's clock is set back, new entries are due all the same, and pauses and leases do not become longer.
  * @param table has a row with `id` 1, and the latest recorded time in `latest_at`.
  */
 export function createDatabaseClock(

@@ -17,12 +17,12 @@ export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement;
 }
 
-/** A database that was opened for one inbox or outbox, which closes it. */
+/** A database that one inbox or outbox has opened, and closes. */
 export interface OpenSqliteDatabase extends SqliteDatabase {
   close(): unknown;
 }
 
-/** Opens a database file: the option to use another binding. */
+/** Opens a database file. Users pass such a function to use another binding. */
 export type OpenSqlite = (file: string) => OpenSqliteDatabase;
 
 /** `process.getBuiltinModule` returns undefined where a runtime lacks the module, and bundlers do not touch it. */
@@ -65,14 +65,14 @@ export const openLibsql: OpenSqlite = (file) => {
 /** Makes names such as `:memory:` or `file:inbox.db` ordinary file names. */
 export const toAbsolutePath = (file: string): string => resolve(file);
 
-/** After some errors, such as a full disk, SQLite has rolled back already, and refuses to do it again. */
+/** After some errors, such as a full disk, SQLite has rolled back already, and rejects another ROLLBACK. */
 export function rollBack(database: SqliteDatabase): void {
   try {
     database.exec("ROLLBACK");
   } catch {}
 }
 
-/** True when another connection holds the lock: a retry helps. */
+/** Whether the error says that another connection holds the lock: then a retry helps. */
 export function isBusy(error: unknown): boolean {
   const { code, errcode, message } = error as { code?: unknown; errcode?: unknown; message?: unknown };
   return (

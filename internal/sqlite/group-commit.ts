@@ -5,12 +5,12 @@ import { isBusy, rollBack, type SqliteDatabase } from "./database-node.ts";
 export interface CommitOptions {
   /** Removes the work from the queue while it has not begun. */
   signal?: AbortSignal;
-  /** Its error rolls back only itself. Work of a single statement does not need this. */
+  /** An error of this work rolls back only this work. Work of a single statement does not need this. */
   isIsolated?: boolean;
 }
 
 export interface GroupCommit {
-  /** Runs `work` in the next transaction. Resolves when that is on the disk; rejects when nothing of it is. */
+  /** Runs `work` in the next transaction. Resolves when the transaction is on the disk; rejects when nothing of the work is. */
   commit<Result>(work: () => Result, options?: CommitOptions): Promise<Result>;
   /** Writes the queued work now, and rejects later calls. */
   close(): void;
@@ -25,7 +25,7 @@ interface Entry {
   reject(error: unknown): void;
 }
 
-/** The work of an entry has ended the transaction of all, as INSERT OR ROLLBACK does. */
+/** The work of one entry has rolled back the transaction of all entries, as INSERT OR ROLLBACK does. */
 class TransactionEnded extends Error {
   readonly entry: Entry;
 
@@ -37,7 +37,7 @@ class TransactionEnded extends Error {
 
 /** Limits how long one transaction blocks the event loop. */
 const maxPerTransaction = 200;
-/** Waiting for another process's transaction: blocking for a moment, then with a timer. */
+/** How long to wait for another process's transaction: first blocking, then with a timer. */
 const blockingWaitMs = 50;
 const retryDelayMs = 10;
 const maxWaitMs = 5_000;
@@ -151,7 +151,7 @@ export function createGroupCommit(owner: string, database: SqliteDatabase, onBeg
 const lockTimeoutError = () => new Error(`Another process locked the database for ${maxWaitMs} ms.`);
 
 /**
- * @param name what the user passed the function to, for the message.
+ * @param name the option or method that takes the user's function, for the message.
  * @throws {TypeError} when the function returned a promise: its work would run outside of the transaction.
  */
 export function requireSynchronous<Result>(name: string, result: Result): Result {

@@ -330,7 +330,7 @@ describe("mapping", () => {
   it("does not quote the first line of a file without a header", async () => {
     const message = await refuse("1001,Anna,anna@example.com\n");
     expect(message).toBe(
-      "loyalty-cards: No column of members.csv is mapped to userId: use --map userId=COLUMN. Its first line must be a header with the names of the columns, and looks like data.\n",
+      "loyalty-cards: No column of members.csv is mapped to userId: use --map userId=COLUMN. Its first line looks like data: it must be a header with the names of the columns.\n",
     );
   });
 

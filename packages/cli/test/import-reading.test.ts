@@ -98,11 +98,11 @@ describe("CSV", () => {
     ],
     [
       'id,name\n1,12" vinyl\n',
-      'members.csv line 2: a quote inside a value must be written twice, and the value in quotes: "12"" vinyl".',
+      'members.csv line 2: a value that contains a quote must be in quotes, and the quote written twice: "12"" vinyl".',
     ],
     [
       'id,name\n1,"a" b\n',
-      'members.csv line 2: a quote inside a value must be written twice, and the value in quotes: "12"" vinyl".',
+      'members.csv line 2: a value that contains a quote must be in quotes, and the quote written twice: "12"" vinyl".',
     ],
   ])("refuses quotes that are not RFC 4180", async (text, message) => {
     expect(await readError(utf8(text))).toBe(message);

@@ -101,12 +101,12 @@ function isSegment(segment: string): boolean {
   }
 }
 
-/** `Response` does not accept a body with them ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): a 204 has none). */
+/** `Response` does not accept a body with these statuses ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): a 204 has none). */
 const bodilessStatuses: ReadonlySet<number> = new Set([204, 205]);
 
 function toResponse({ status, head, text }: HttpResponse): Response {
   const complete = new Headers(head.headers());
-  complete.delete("content-length"); // of the encoded body
+  complete.delete("content-length"); // it is the length of the encoded body
   const hasBody = text !== "" && !bodilessStatuses.has(status);
   return new Response(hasBody ? text : null, { status, headers: complete });
 }

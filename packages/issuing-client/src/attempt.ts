@@ -33,7 +33,7 @@ export type AttemptResult = HttpResponse | AttemptFailure;
 
 export const isFailure = (result: AttemptResult): result is AttemptFailure => "code" in result;
 
-/** Responses of the service have a few kilobytes. */
+/** A response of the service has a few kilobytes. */
 const maxBodyBytes = 4 * 1024 * 1024;
 
 /** Sends the request once. @throws the reason of the call's signal. */
@@ -98,7 +98,7 @@ function readSuccess(head: TransportResponse, text: string, expectedBody: Expect
   if (parsed === undefined) {
     if (isHtml(head, text))
       return invalidResponse("an HTML page. Is baseUrl the address of the service?", true);
-    // A 202 can have any body: the reader of the method says that the work is not done.
+    // A 202 can have any body: `read` of the method reports that the work is not done yet.
     const isUsable = expectedBody === "any" || (expectedBody === "json-or-empty" && text === "");
     if (!isUsable && status !== 202) return invalidResponse("a body that is not JSON.", true);
   }
@@ -111,20 +111,21 @@ function readSuccess(head: TransportResponse, text: string, expectedBody: Expect
   return { status, head, text, json };
 }
 
-/** Such as the page of a login or of a proxy. A body that only has the wrong type, such as `OK` as text/plain, is not a page. */
+/** Whether the body is an HTML page, such as that of a login or a proxy. `OK` as text/plain is not. */
 function isHtml(head: TransportResponse, text: string): boolean {
   const start = text.slice(0, 2_000).trimStart();
   if (start.startsWith("<") && /<(!doctype\s+html|html|head|body)\b/i.test(start)) return true;
   return text !== "" && /^\s*text\/html\b/i.test(head.header("content-type") ?? "");
 }
 
-/** JSON is UTF-8 (RFC 8259, 8.1), as which every transport decodes. ASCII is the same text in the other charsets of the web. */
+/** Whether the text is decoded correctly. Transports decode UTF-8, as JSON must be (RFC 8259, 8.1); ASCII is the same in other charsets. */
 function isUtf8(head: TransportResponse, text: string): boolean {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(head.header("content-type") ?? "")?.[1] ?? "utf-8";
   return /^(utf-?8|us-ascii)$/i.test(charset) || /^[\t\n\r\x20-\x7e]*$/.test(text);
 }
 
-function parseJson(text: string): unknown {
+/** Returns undefined for a text that is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -149,11 +150,11 @@ const notConnected =
 const notConnectedByMessage =
   /client error \(Connect\)|dns error|before secure TLS connection was established/;
 
-/** The TLS handshake failed. Alerts that also end an established connection, such as an internal error, are not among them. */
+/** Codes of a failed TLS handshake, without the alerts that can also end an established connection, such as an internal error. */
 const handshakeFailed =
   /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|UNSUPPORTED_PROTOCOL|(TLSV1|TLSV13|SSLV3)_ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|CERTIFICATE_REQUIRED|UNKNOWN_CA)|TLSV1_UNRECOGNIZED_NAME))$/;
 
-/** An alert is TLS, so the port speaks https. The second message is Deno's. */
+/** A TLS alert shows that the port speaks https. Deno has a message of its own for a port that does not. */
 const tlsAlert = /alert/i;
 const notTlsInDeno = /corrupt message of type InvalidContentType/;
 
@@ -193,7 +194,7 @@ function networkFailure(error: unknown, hasStatus: boolean, url: string): Attemp
   };
 }
 
-/** The error can be any value, with getters that throw. A code is returned only when it is known: other text may quote the request. */
+/** Reads any thrown value, even one with getters that throw. Only known codes are returned: other text may quote the request. */
 function readNetworkError(error: unknown): { code?: string; syscall?: unknown; message: string } {
   try {
     const outer = (error ?? {}) as { code?: unknown; cause?: unknown; message?: unknown; syscall?: unknown };

@@ -2,16 +2,20 @@
 import type { Clock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 
-/** What every method takes. The defaults are the options of the client. */
-export interface CallOptions {
+/** Time limits and retries, of all calls of a client or of one call. */
+export interface LimitOptions {
+  /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000; of a call, the value of its client. */
+  timeoutMs?: number | undefined;
+  /** Time limit of a whole call with its attempts, delays and bodies, in milliseconds. Default 30 000; of a call, the value of its client. */
+  deadlineMs?: number | undefined;
+  /** Maximum number of retries of a call; 0 disables retries. Default 2; of a call, the value of its client. */
+  maxRetries?: number | undefined;
+}
+
+/** Options of every method. */
+export interface CallOptions extends LimitOptions {
   /** Aborts the call, which then rejects with `signal.reason`. */
   signal?: AbortSignal | undefined;
-  /** Time limit of one attempt, including the body of the response, in milliseconds. */
-  timeoutMs?: number | undefined;
-  /** Time limit of the whole call: attempts, pauses and bodies. In milliseconds. */
-  deadlineMs?: number | undefined;
-  /** Maximum number of retries. 0 disables retries. */
-  maxRetries?: number | undefined;
   /** Extra headers. `authorization`, `idempotency-key` and `content-*` cannot be overridden; a `user-agent` is appended to the client's. */
   headers?: Record<string, string> | undefined;
   /** Called with every response, including errors. */
@@ -27,19 +31,14 @@ export interface ResponseMeta {
   /** The service's identifier of the request, when the response has one. */
   requestId?: string;
   idempotencyKey?: string;
-  /** true when the service says that the response is the one of an earlier request with the same key. Absent when it does not say. */
+  /** true when the service says that this is the response to an earlier request with the same key. Absent when it does not say. */
   replayed?: boolean;
   durationMs: number;
 }
 
-/** Times and retries of a call. */
-export interface CallLimits {
-  timeoutMs: number;
-  deadlineMs: number;
-  maxRetries: number;
-}
+export type CallLimits = Record<keyof LimitOptions, number>;
 
-/** One caller of a call: a call that is shared has several. */
+/** One caller of a call. A shared call has several. */
 export interface CallerOptions {
   signal: AbortSignal | undefined;
   /** The deadline, on the monotonic clock. */
@@ -48,7 +47,7 @@ export interface CallerOptions {
   maxRetries: number;
   /** Whether the caller knows of an attempt with the same key before this call. */
   hasEarlierAttempt: boolean;
-  /** Names in lower case. A new object: the request adds its own headers. */
+  /** Names in lower case. The object is new, because the request adds its own headers. */
   headers: Record<string, string>;
   onResponse: ((meta: ResponseMeta) => void) | undefined;
 }

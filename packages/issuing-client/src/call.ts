@@ -32,11 +32,11 @@ type CallEvent =
   /** An attempt failed, and is retried after `delayMs`. */
   | { type: "retry"; attempt: number; reason: RetryReason; delayMs: number }
   /**
-   * The returned card has other values than those sent for these fields: it may be the card of an earlier request with the same key, of
-   * another person even. The call succeeds, because the service may change values. Emitted by `issueCard`, before `response`.
+   * The values of these fields on the card differ from those sent. The card may belong to an earlier request with the same key, even to
+   * another person. The call succeeds all the same, because the service may change values. Emitted by `issueCard` before `response`.
    */
   | { type: "fields-differ"; fieldKeys: string[] }
-  /** The service announced a change or the end of an operation (RFC 9745, RFC 8594). Once per operation. */
+  /** The service announced that an operation changes or ends (RFC 9745, RFC 8594). Emitted once per operation. */
   | { type: "deprecation"; deprecation?: string; sunset?: string }
   | (CallEnd & { attempts: number; durationMs: number });
 
@@ -46,7 +46,7 @@ type CallEvent =
  */
 export type ClientEvent = CallEvent & { callId: number; operation: OperationName };
 
-/** The bodies of a success that can be used; another one is a failure, which is retried. */
+/** Which bodies of a success are usable. A success with any other body is a failure, which is retried. */
 export type ExpectedBody = "json" | "json-or-empty" | "any";
 
 export interface CallSetup {
@@ -65,12 +65,12 @@ export class Call {
   readonly expectedBody: ExpectedBody;
   readonly idempotencyKey: string | undefined;
   readonly clock: Clock;
-  /** Aborted when the last caller has left: with the caller's reason, or with a {@link TimeLimitError} at its deadline. */
+  /** Aborted when the last caller stops waiting: with the caller's reason, or with a {@link TimeLimitError} at its deadline. */
   readonly signal = new CallSignal();
   attempts = 0;
-  /** Whether the last attempt has ended with a response: the callers get it, although one may leave meanwhile. */
+  /** Whether the last attempt got a response. All callers then get it, even one that aborts meanwhile. */
   hasResponse = false;
-  /** Whether a caller knows of an attempt with the same key before this call. It remains true when that caller has left. */
+  /** Whether a caller knows of an attempt with the same key before this call. It stays true when that caller stops waiting. */
   hasEarlierAttempt = false;
   /** Callers that still wait. */
   callers: readonly CallerOptions[];
@@ -120,7 +120,7 @@ export class Call {
   }
 
   /**
-   * Waits for the result until the caller's deadline or abort. When the last caller leaves, the work is aborted, and its result
+   * Waits for the result until the caller's deadline or abort. When the last caller stops waiting, the work is aborted, and its result
    * says how the call ended.
    * @param result never rejects.
    * @throws {TimeLimitError} when the deadline passes while others still wait; the caller's `signal.reason`.
@@ -146,7 +146,7 @@ export class Call {
     this.signal.throwIfAborted();
     const attempt = this.attempts + 1;
     this.notify({ type: "attempt", attempt, method });
-    // The listener may have aborted the call, or taken the rest of the time.
+    // The listener may have aborted the call, or used up the remaining time.
     this.signal.throwIfAborted();
     if (this.isOver()) throw new TimeLimitError();
     this.attempts = attempt;
@@ -169,7 +169,7 @@ export class Call {
     return new IssuingError(message, { ...facts, attempts, idempotencyKey });
   }
 
-  /** The response is a success without the expected content. @param cardId the id of the card, when the response has it. */
+  /** Creates the error for a success without the expected content. @param cardId the id of the card, when the response has it. */
   invalidResponse(expected: string, cardId?: string): IssuingError {
     return this.error(`The service responded with something that is not ${expected}.`, {
       code: "invalid-response",
@@ -183,7 +183,7 @@ export class Call {
     notify(this.#onEvent, { callId: this.#callId, operation: this.operation, ...event });
   }
 
-  /** Once for all callers. */
+  /** Reports fields whose values differ, once for all callers. */
   notifyDifferentFields(getFieldKeys: () => string[]): void {
     if (this.#isEndReported || this.#onEvent === undefined) return;
     const fieldKeys = getFieldKeys();

@@ -78,7 +78,7 @@ export function getWallets({ wallets }: CardLinksOptions): { first: string; seco
   return { first, second };
 }
 
-/** Appends to the path, before a query. */
+/** Appends a path to the path of an address, before its query. */
 function below(address: URL, path: string): string {
   const url = new URL(address);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;

@@ -16,39 +16,36 @@ export interface Card<Fields = FieldValues> extends Omit<wire.Card, "fieldValues
   fieldValues: Fields;
 }
 
-/** Optional text can also be null, as empty form fields and columns have it. */
+/** Optional text can also be null, which empty columns of a database contain. */
 type OrNull<Members> = { [Name in keyof Members]: Members[Name] | null };
 
 /**
- * Whom a card is issued to: found by phone, then by e-mail, else created ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). A
+ * The cardholder: found by phone, then by email, else created ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). A
  * `phone`, `email` or `name` that is `""`, blank or `null` is left out of the request.
  */
 export interface Customer extends OrNull<Omit<wire.Customer, "consents">>, Pick<wire.Customer, "consents"> {}
 
 /**
- * What a card is issued from ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). `fieldValues` may be left out when the
+ * The request for a card ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). `fieldValues` may be left out when the
  * template requires none.
  */
 export type IssueCardRequest<Fields = FieldValues> = {
   /** The customer, matched by phone, then by email ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). */
   customer: Customer;
-} & (Record<string, never> extends Fields
-  ? {
-      /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
-      fieldValues?: Fields | undefined;
-    }
-  : {
-      /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
-      fieldValues: Fields;
-    });
+} & (Record<string, never> extends Fields ? Partial<SentValues<Fields | undefined>> : SentValues<Fields>);
+
+interface SentValues<Fields> {
+  /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
+  fieldValues: Fields;
+}
 
 export type { ConsentChange, ConsentState, Consents, Operation } from "@loyalty-cards/openapi/types";
 
 const isAbsent = (value: unknown) => value === undefined;
 
 /**
- * Values of a card's members ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). A member must not have another type: `"120"`
- * cannot be added to.
+ * Validates the members of a card ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). Another type is an error, because the
+ * program would calculate with it: `"120" + 1` is `"1201"`.
  */
 const memberTypes = Object.entries({
   id: (value) => isString(value) && value !== "",
@@ -105,8 +102,8 @@ function isHttpUrl(value: unknown): value is string {
 }
 
 /**
- * Returns the keys of the fields that the card has with another value than the one that was sent. The service removes surrounding
- * spaces (`customer-match` in the assumptions) and may return a number as text; neither counts.
+ * Returns the keys of the fields whose value on the card differs from the one that was sent. The service removes surrounding spaces
+ * (`customer-match` in the assumptions) and may return a number as text; neither is a difference.
  */
 export function getDifferentFields(sent: Record<string, unknown>, card: { fieldValues?: unknown }): string[] {
   const { fieldValues } = card;
@@ -124,7 +121,7 @@ function isString(value: unknown): value is string {
   return typeof value === "string";
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -134,7 +131,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
  */
 const listNames = ["items", "operations", "data", "results"];
 
-/** Members that the specification does not name. A value of another type is removed. */
+/** Members that the specification does not name, with their types. A value of another type is removed. */
 const optionalMembers = { change: Number.isFinite, balance: Number.isFinite, createdAt: isString };
 
 /** @throws {IssuingError} `invalid-response` when the response has no list of operations. */

@@ -18,7 +18,7 @@ import {
   readOperations,
 } from "./cards.ts";
 import { createIssueCard, type IssueCardOptions } from "./issue-card.ts";
-import { type IssuingClientOptions, parseOptions, refuseBrowser } from "./options.ts";
+import { type IssuingClientOptions, parseOptions, requireServer } from "./options.ts";
 import { createPipeline } from "./pipeline.ts";
 import { parseId } from "./request.ts";
 import type { Template } from "./template.ts";
@@ -32,7 +32,7 @@ export interface IssuingClient {
    * Issues a card, finding or creating the customer ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). Within 24 hours the
    * same `userId` and template return the same card. Concurrent calls with the same key, template and body share one request. Each keeps its own `deadlineMs`
    * and `signal`, and gets its own card or error. The request has the `headers` of the first caller, and the longest `timeoutMs` and greatest
-   * `maxRetries` of all callers. It ends when the last caller has left.
+   * `maxRetries` of all callers. It is aborted when the last caller stops waiting.
    * @param template the id of a template, with any fields, or a template of `defineTemplate`, with typed fields.
    * @param request the customer with the consents, and the values of the template's fields.
    * @param options `userId`, from which the Idempotency-Key is derived, or your own `idempotencyKey`. One of the two is required.
@@ -62,7 +62,7 @@ export interface IssuingClient {
     options: IssueCardOptions,
   ): Promise<Card<Fields>>;
   /**
-   * Reads a card with its balance and level ([spec 4.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-2)).
+   * Reads a card with its balance and tier ([spec 4.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-2)).
    * @param cardId the `id` of the card.
    * @throws {IssuingError} `not-found` for an unknown card; `invalid-response` when the response is not a card.
    * @example
@@ -71,7 +71,7 @@ export interface IssuingClient {
    *
    * const loyalty = createIssuingClient();
    * const { loyaltyBalance, loyaltyTier } = await loyalty.getCard("card_8sT2kq");
-   * console.log(loyaltyBalance, loyaltyTier ?? "no level yet");
+   * console.log(loyaltyBalance, loyaltyTier ?? "no tier yet");
    * ```
    */
   getCard(cardId: string, options?: CallOptions): Promise<Card>;
@@ -123,11 +123,7 @@ export interface IssuingClient {
    */
   setConsent(cardId: string, change: ConsentChange, options?: CallOptions): Promise<ConsentState | undefined>;
   /**
-   * Returns the addresses of a card's page, of both wallets and of both wallet buttons
-   * ([spec 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)), with the button images at the `baseUrl` of this client. It sends no
-   * request.
-   * @param card a card, or its `publicUrl`.
-   * @param options names of the wallets, and another `baseUrl`.
+   * The function `cardLinks`, with the `baseUrl` of this client as the default address of the button images. It sends no request.
    * @throws {IssuingError} `configuration` when an address is not http or https, or a wallet's name is empty.
    * @example
    * ```ts
@@ -170,7 +166,7 @@ export interface IssuingClient {
  * ```
  */
 export function createIssuingClient(options: IssuingClientOptions = {}): IssuingClient {
-  refuseBrowser();
+  requireServer();
   const settings = parseOptions(options);
   const pipeline = createPipeline(settings);
   const { run } = pipeline;

@@ -1,7 +1,7 @@
 /** Clock, time limits and abort signals: how long the client waits, and what ends the wait early. */
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 
-/** Time as the client sees it. Replace it in tests to control timeouts, deadlines and pauses. */
+/** Time as the client sees it. Replace it in tests to control timeouts, deadlines and delays. */
 export interface Clock {
   /** The current date, in milliseconds since 1970. */
   now(): number;
@@ -27,10 +27,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** A time limit passed. Never reaches the user: it becomes a `timeout` or a `deadline` error. */
+/** A time limit has passed. The user gets a `timeout` or a `deadline` error instead. */
 export class TimeLimitError extends Error {}
 
-/** Aborts the work of one call. Much cheaper than an AbortController for each call. */
+/** Aborts the work of one call. It takes much less time than an AbortController for each call. */
 export class CallSignal {
   aborted = false;
   reason: unknown;
@@ -83,14 +83,14 @@ function addSharedListener(signal: AbortSignal) {
 
 export interface Limits {
   clock: Clock;
-  /** On the monotonic clock. Read again when the time has come, because it can move to a later time. */
+  /** The time limit on the monotonic clock. It is read again when the timer fires, because it can move to a later time. */
   endsAtMs: () => number;
   signal: AbortSignal | CallSignal | undefined;
 }
 
 /**
- * Waits for work until a time limit or an abort, also when the work ignores both. Removes its timer and its listener.
- * @param onEnd called when the wait ends early, to stop the work. When it returns a promise, the result is that promise's.
+ * Waits for work until a time limit or an abort, even if the work ignores both. Removes its timer and its listener.
+ * @param onEnd called when the wait ends early, to stop the work. When it returns a promise, the wait has the result of that promise.
  * @throws {TimeLimitError} at the limit; the signal's `reason`; and what the work throws.
  */
 export function waitWithin<Result>(
@@ -101,7 +101,7 @@ export function waitWithin<Result>(
   return new Promise((resolve, reject) => {
     const end = (reason: unknown) => {
       cleanUp();
-      const replacement = onEnd(reason); // an error of the work that was stopped is ignored
+      const replacement = onEnd(reason); // an error of the stopped work is ignored
       if (replacement === undefined) reject(reason);
       else resolve(replacement);
     };

@@ -1,6 +1,6 @@
 /** Errors: what happened, whether a card may exist, and what to do next. */
 import { formatErrorLink } from "@loyalty-cards/internal/error-link";
-import { issuingErrorBrand as brand } from "@loyalty-cards/internal/issuing-steps";
+import { issuingErrorBrand as brand, generalUserMessage } from "@loyalty-cards/internal/issuing-steps";
 
 /** Problem details (RFC 9457). Members that this version does not know are kept. */
 export interface ProblemDetails {
@@ -37,7 +37,7 @@ export type IssuingErrorCode =
   | "idempotency-expired"
   | "configuration";
 
-/** Effect of the whole call at the service: not sent, rejected, or unknown. */
+/** The effect of the whole call at the service. */
 export type Outcome = (typeof outcomes)[number];
 
 /** In order of increasing uncertainty. */
@@ -60,14 +60,12 @@ export interface IssuingErrorFacts {
   cause?: unknown;
 }
 
-const generalMessage = "Your loyalty card is not available right now. Please try again later.";
-
 /** Every error of the client, except the caller's own abort. The message ends with the address of the page that describes its `code`. */
 export class IssuingError extends Error {
   override readonly name: string = "IssuingError";
   readonly code: IssuingErrorCode;
   readonly retryable: boolean;
-  /** With `unknown` a card may exist: repeat the call with the same key. */
+  /** Whether a card may exist: after `unknown`, repeat the call with the same key. */
   readonly outcome: Outcome;
   readonly attempts: number;
   /**
@@ -82,7 +80,7 @@ export class IssuingError extends Error {
   declare readonly fields: readonly RejectedField[];
   declare readonly idempotencyKey?: string;
   declare readonly retryAfterMs?: number;
-  /** With `invalid-response`: the id of a card that exists, although another member of the response is invalid. Store it. */
+  /** The id of a card that exists although the response is invalid (`invalid-response`). Store it. */
   declare readonly cardId?: string;
 
   constructor(message: string, facts: IssuingErrorFacts) {
@@ -94,8 +92,8 @@ export class IssuingError extends Error {
     this.outcome = facts.outcome;
     this.retryable = facts.retryable ?? false;
     this.attempts = facts.attempts ?? 0;
-    // Not enumerable, so not printed: text of the service can quote the user.
-    Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalMessage });
+    // These two are not enumerable, so they are not printed: text of the service can quote the user.
+    Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalUserMessage });
     Object.defineProperty(this, "fields", { value: facts.fields ?? [] });
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
     if (facts.retryAfterMs !== undefined) this.retryAfterMs = facts.retryAfterMs;
@@ -140,11 +138,11 @@ export function deadlineError({
   return new IssuingError("The call did not succeed before its deadline.", facts);
 }
 
-/** An invalid option or argument: nothing was sent, and a retry does not help. */
+/** Creates the error for an invalid option or argument: nothing was sent, and a retry does not help. */
 export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });
 }
 
-/** Whether an `await` is missing, which many invalid values are caused by. */
+/** Whether a value is a promise: a missing `await` is the cause of many invalid values. */
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === "function";

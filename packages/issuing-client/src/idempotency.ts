@@ -28,7 +28,7 @@ const retentionMs = 24 * 3_600_000;
 /** No attempt begins this long before the end of the retention: clocks differ, and a request takes time. */
 const retentionMarginMs = 60_000;
 
-/** Earlier than every card. A current time in seconds, read as milliseconds, is before it. */
+/** No card is older. A current time in seconds is earlier than this when it is read as milliseconds. */
 const earliestMs = Date.UTC(2001, 0, 1);
 
 /**
@@ -47,7 +47,8 @@ const earliestMs = Date.UTC(2001, 0, 1);
  * ```
  */
 export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<string> {
-  return `${version}_${await digest(toKeyText(input))}`;
+  const text = toKeyText(input);
+  return `${version}_${digestSync(text) ?? (await digest(text))}`;
 }
 
 /**
@@ -61,13 +62,13 @@ export function deriveIdempotencyKeySync(input: IdempotencyKeyInput): string {
   return `${version}_${key}`;
 }
 
-/** The text that is hashed: each part is preceded by its length, so that different inputs never join to the same text. */
+/** Returns the text that is hashed. Each part follows its length, so that different inputs never give the same text. */
 function toKeyText(input: IdempotencyKeyInput): string {
   const { templateId, userId } = input;
   if (typeof templateId !== "string" || templateId === "")
     throw configurationError("templateId is missing or empty.");
   const parts = [version, templateId, formatUserId(userId), parseKeyPart("keySuffix", input)];
-  // Only when it is set: keys without a namespace do not change.
+  // Added only when it is set, so that keys without a namespace stay the same.
   const namespace = parseKeyPart("namespace", input);
   if (namespace !== "") parts.push(namespace);
   if (!parts.every((part) => part.isWellFormed()))
@@ -99,26 +100,21 @@ export function formatUserId(userId: unknown): string {
   );
 }
 
-/** The part of node:crypto that is used. */
-interface NodeCrypto {
-  hash?(algorithm: "sha256", text: string, encoding: "base64url"): string;
+/** Returns the SHA-256 of a text in base64url: synchronously, because WebCrypto takes longer than the rest of a call's own work. */
+function digestSync(text: string): string | undefined {
+  const nodeCrypto = getBuiltinModule("node:crypto") as // loaded here, because that takes milliseconds
+    | { hash?(algorithm: "sha256", text: string, encoding: "base64url"): string }
+    | undefined;
+  return nodeCrypto?.hash?.("sha256", text, "base64url");
 }
 
-/** SHA-256 in base64url. With node:crypto where it exists: WebCrypto uses another thread, which takes longer than the rest of a call's own work. */
-export async function digest(text: string): Promise<string> {
-  const hash = digestSync(text);
-  if (hash !== undefined) return hash;
+/** The same hash in runtimes without node:crypto. */
+async function digest(text: string): Promise<string> {
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
   return btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-")
     .replaceAll("/", "_")
     .replace(/=+$/, "");
-}
-
-/** @returns undefined in runtimes without node:crypto. */
-function digestSync(text: string): string | undefined {
-  const nodeCrypto = getBuiltinModule("node:crypto") as NodeCrypto | undefined; // here, because loading it takes milliseconds
-  return nodeCrypto?.hash?.("sha256", text, "base64url");
 }
 
 /** @throws {IssuingError} `configuration`, without the key: it can be a secret that was pasted by mistake. */

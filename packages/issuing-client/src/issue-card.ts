@@ -29,11 +29,11 @@ import type { Pipeline, RunningCall } from "./pipeline.ts";
 import { type OperationRequest, parseId, toJson } from "./request.ts";
 import { parseFieldValues, readValidated, type Template, validate } from "./template.ts";
 
-/** What every call of `issueCard` takes. */
+/** Options of every call of `issueCard`. */
 interface IssueCardCallOptions extends CallOptions {
   /**
-   * When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. A 409 or 423
-   * then means that the earlier attempt may still be running, and is retried.
+   * When you first used this key. The call fails with `idempotency-expired` when the service may have forgotten the key. With
+   * this option a 409 or 423 means that the earlier attempt may still be running, and is retried.
    */
   firstAttemptAt?: Date | number;
 }
@@ -54,9 +54,9 @@ interface OptionsWithIdempotencyKey extends IssueCardCallOptions {
 }
 
 /**
- * Options of `issueCard`: `userId` or `idempotencyKey`, and what every method takes. One of the two is required, because a call with
- * a random key would issue another card each time. `userId`, `idempotencyKey`, `keySuffix` and `firstAttemptAt` must not be present
- * but undefined.
+ * Options of `issueCard`: `userId` or `idempotencyKey`, and the options of every method. One of the two is required, because a call
+ * with a random key would issue another card each time. Passing `undefined` for `userId`, `idempotencyKey`, `keySuffix` or
+ * `firstAttemptAt` throws.
  */
 export type IssueCardOptions = OptionsWithUserId | OptionsWithIdempotencyKey;
 
@@ -76,7 +76,7 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     const { firstAttemptAt } = options;
     const caller = parseCaller(options, limits, firstAttemptAt);
     const unchecked = readRequest(template, request);
-    const idempotencyKey = await resolveIdempotencyKey(unchecked.id, options, idempotencyNamespace);
+    const idempotencyKey = await resolveIdempotencyKey(unchecked.templateId, options, idempotencyNamespace);
     let validation = validateFields(unchecked);
     if (validation instanceof Promise)
       validation = await waitUntilDeadline(validation, caller, idempotencyKey);
@@ -165,8 +165,8 @@ function toOperation({ templateId, body }: PreparedRequest, idempotencyKey: stri
 }
 
 /**
- * By idempotency key. Not a Map: V8 keeps what was deleted from a busy Map until a full garbage collection, which adds a tenth to the
- * processor time of a call.
+ * Running calls by idempotency key. This is not a Map, because V8 keeps entries that were deleted from a busy Map until a full garbage
+ * collection, which adds a tenth to the processor time of a call.
  */
 type RunningCalls = Record<string, RunningCall | undefined>;
 
@@ -177,7 +177,7 @@ function trackUntilEnd(calls: RunningCalls, key: string, running: RunningCall): 
   });
 }
 
-/** Whether template and body are equal. The members of the JSON can be in another order. */
+/** Whether template and body are equal. The order of the members of the JSON does not matter. */
 function isSameRequest(one: OperationRequest, other: OperationRequest): boolean {
   return (
     one.id === other.id && (one.body === other.body || sortMembers(one.body) === sortMembers(other.body))
@@ -199,13 +199,13 @@ function mismatchError(idempotencyKey: string): IssuingError {
   );
 }
 
-/** The request as it was when the method was called. */
+/** The request as it was when the method was called. Its field values are not validated yet when the template has a schema. */
 interface UncheckedRequest {
-  id: string;
-  /** JSON. Without field values when a schema has to validate them first. */
-  body: string;
+  templateId: string;
   schema: Template<unknown>["schema"];
-  /** JSON of the field values for the schema. */
+  /** JSON. */
+  customer: string;
+  /** JSON. */
   fieldValues: string;
 }
 
@@ -219,10 +219,9 @@ function toPreparedRequest(
   unchecked: UncheckedRequest,
   validation: Awaited<ReturnType<typeof validate>>,
 ): PreparedRequest {
-  const { id: templateId, body, schema } = unchecked;
-  if (schema === undefined) return { templateId, body };
-  const fieldValues = readValidated(validation, unchecked.fieldValues) ?? {};
-  return { templateId, body: JSON.stringify({ ...JSON.parse(body), fieldValues }) };
+  const { templateId, schema, customer, fieldValues: sent } = unchecked;
+  const fieldValues = schema === undefined ? sent : JSON.stringify(readValidated(validation, sent) ?? {});
+  return { templateId, body: `{"customer":${customer},"fieldValues":${fieldValues}}` };
 }
 
 /** Reads and validates template and request. @throws {IssuingError} `configuration`. */
@@ -230,9 +229,9 @@ export function readRequest(
   template: string | Template<unknown>,
   request: IssueCardRequest<unknown>,
 ): UncheckedRequest {
-  const { id: templateId, schema } =
+  const { id, schema } =
     typeof template === "string" ? { id: template, schema: undefined } : (template ?? {});
-  const id = parseId("template id", templateId);
+  const templateId = parseId("template id", id);
   const { customer, fieldValues = {} } = request ?? {}; // spec 4.1: {} when there is nothing to fill
   if (typeof customer !== "object" || customer === null) {
     throw configurationError(
@@ -241,14 +240,13 @@ export function readRequest(
   }
   checkConsents(customer.consents);
   checkContacts(customer);
-  const values = schema === undefined ? parseFieldValues(fieldValues) : undefined;
-  const json = toJson("customer", { customer, fieldValues: values });
-  const body = contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json;
+  if (schema === undefined) parseFieldValues(fieldValues);
+  const json = toJson("customer", customer);
   return {
-    id,
-    body,
+    templateId,
     schema,
-    fieldValues: schema === undefined ? "" : toJson("fieldValues", fieldValues),
+    customer: contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json,
+    fieldValues: toJson("fieldValues", fieldValues),
   };
 }
 
@@ -287,9 +285,9 @@ function checkContacts(customer: Customer): void {
   }
 }
 
-/** Empty form fields and columns are left out, because the service would reject them. */
+/** Removes empty form fields and columns, which the service would reject. */
 function removeBlankContacts(json: string): string {
-  const body = JSON.parse(json);
-  for (const name of contacts) if (isBlank(body.customer?.[name])) delete body.customer[name];
-  return JSON.stringify(body);
+  const customer = JSON.parse(json);
+  for (const name of contacts) if (isBlank(customer?.[name])) delete customer[name];
+  return JSON.stringify(customer);
 }

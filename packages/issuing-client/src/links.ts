@@ -52,7 +52,7 @@ export function walletButtonsHtml(
   ].join("\n");
 }
 
-/** "apple" is "Add to Apple Wallet". */
+/** Returns "Add to Apple Wallet" for "apple". */
 const toLabel = (wallet: string): string =>
   `Add to ${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
 
@@ -78,5 +78,5 @@ export function qrCodeSvg(card: { publicUrl: string } | string, options: QrCodeO
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img" aria-label="${escapeHtml(label)}"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${path}"/></svg>`;
 }
 
-/** Of version 40 with the error correction M. */
+/** The capacity of the largest QR code, version 40, with error correction M. */
 const maxQrBytes = 2331;

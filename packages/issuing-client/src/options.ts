@@ -1,16 +1,16 @@
-/** Options of the client: defaults, environment variables and validation. Refuses to run in a browser. */
+/** Options of the client: defaults, environment variables, validation, and the check that it does not run in a browser. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
 import type { ClientEvent } from "./call.ts";
-import { type CallLimits, parseLimits } from "./call-options.ts";
+import { type CallLimits, type LimitOptions, parseLimits } from "./call-options.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 import { parseKeyPart } from "./idempotency.ts";
-import { defaultTransport } from "./node-transport.ts";
+import { defaultTransport, type RuntimeGlobals } from "./node-transport.ts";
 import { type Fetch, fetchTransport, type Transport } from "./transport.ts";
 
 /** Options of `createIssuingClient`. */
-export interface IssuingClientOptions {
+export interface IssuingClientOptions extends LimitOptions {
   /** Address of the service, without `/api/v1`. Default: the environment variable `LOYALTY_URL`. */
   baseUrl?: string | URL | undefined;
   /**
@@ -31,19 +31,13 @@ export interface IssuingClientOptions {
    * `fetchTransport()`, with the global `fetch` at the time of each call.
    */
   transport?: Transport | undefined;
-  /** Time limit of one attempt, including the body of the response, in milliseconds. Default 10 000. */
-  timeoutMs?: number | undefined;
-  /** Time limit of a whole call: attempts, pauses and bodies, in milliseconds. Default 30 000. */
-  deadlineMs?: number | undefined;
-  /** Maximum number of retries of a call. Default 2; 0 disables retries. */
-  maxRetries?: number | undefined;
   /** Allows `http://` for hosts other than this machine. Default false. */
   allowInsecureHttp?: boolean | undefined;
   /** Your program, such as `"my-shop/1.2"`, appended to `User-Agent: loyalty-cards/<version>`. Visible ASCII and single spaces. */
   userAgent?: string | undefined;
   /** Called with attempts, retries and the end of each call, for logs and metrics. */
   onEvent?: ((event: ClientEvent) => void) | undefined;
-  /** What only tests set: the clock, and the random numbers from 0 to 1 for the jitter of delays. */
+  /** Only tests set this: the clock, and the random numbers from 0 to 1 for the jitter of delays. */
   testing?: { clock?: Clock | undefined; random?: (() => number) | undefined } | undefined;
 }
 
@@ -93,12 +87,12 @@ export function parseOptions(options: IssuingClientOptions): Settings {
   };
 }
 
-/** The transport of the options, or the default of the runtime. */
+/** Returns the transport of the options, or the default of the runtime. */
 export function selectTransport({ fetch, transport }: IssuingClientOptions): Transport {
   return transport ?? (fetch === undefined ? defaultTransport() : fetchTransport(fetch));
 }
 
-/** The option, or the environment variable. Not validated. */
+/** Returns the option or the environment variable, without validating it. */
 export const getBaseUrl = ({ baseUrl = readEnvironment("LOYALTY_URL") }: IssuingClientOptions) =>
   String(baseUrl ?? "");
 
@@ -192,22 +186,18 @@ export function readEnvironment(
   }
 }
 
-/** [spec 5.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-3) */
+/** The error in a browser ([spec 5.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-3)). */
 export const browserMessage =
   "@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that.";
 
-interface Globals {
+interface Globals extends RuntimeGlobals {
   document?: unknown;
-  process?: { versions?: { node?: unknown } };
   /** Present in web workers, and in some server runtimes. */
   WorkerNavigator?: unknown;
-  navigator?: { userAgent?: unknown };
-  Deno?: unknown;
-  EdgeRuntime?: unknown;
 }
 
 /** @throws {IssuingError} `configuration` in a page or a web worker. jsdom has a document as well, but runs on Node.js. */
-export function refuseBrowser(globals: Globals = globalThis as Globals): void {
+export function requireServer(globals: Globals = globalThis as Globals): void {
   const { document, process, WorkerNavigator, navigator, Deno, EdgeRuntime } = globals;
   const isServer = [process?.versions?.node, Deno, EdgeRuntime].some((mark) => mark !== undefined);
   if (isServer || navigator?.userAgent === "Cloudflare-Workers") return;

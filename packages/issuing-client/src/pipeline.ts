@@ -1,7 +1,8 @@
 /** The path of one operation: starts the request, waits for the result, and returns the value or throws the error. */
 import { notify } from "@loyalty-cards/internal/reporting";
+import type { SendForApi } from "./api.ts";
 import { type AttemptFailure, type AttemptResult, type HttpResponse, isFailure } from "./attempt.ts";
-import { Call, type ExpectedBody, type OperationName } from "./call.ts";
+import { Call, type OperationName } from "./call.ts";
 import { type CallerOptions, parseCallOptions, type ResponseMeta } from "./call-options.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { copyError, deadlineError, IssuingError, ProblemError } from "./errors.ts";
@@ -43,7 +44,7 @@ export function createPipeline(settings: Settings) {
       const result = await sendWithRetries(call, url, request, retryOptions);
       if (isFailure(result)) return result;
 
-      // The card may be issued: what listeners do, such as an abort, has no effect from here on.
+      // The card may be issued now, so what listeners do, such as an abort, has no effect any more.
       call.hasResponse = true;
       notifyDeprecation(call, result);
       for (const { onResponse } of call.callers) {
@@ -80,7 +81,7 @@ export function createPipeline(settings: Settings) {
     return { call, request, result };
   }
 
-  /** @throws {IssuingError} an error of this caller's own; the caller's `signal.reason`. */
+  /** Waits for the result, for one caller. @throws {IssuingError} a new object for each caller; or the caller's `signal.reason`. */
   async function waitFor<Value>(
     { call, request, result }: RunningCall,
     caller: CallerOptions,
@@ -90,7 +91,7 @@ export function createPipeline(settings: Settings) {
     try {
       settled = await call.waitFor(result, caller);
     } catch (error) {
-      throw error instanceof TimeLimitError ? deadlineError(call) : error; // this caller left, others still wait
+      throw error instanceof TimeLimitError ? deadlineError(call) : error; // others still wait
     }
     return finish(call, settled, (response) => {
       if (response.status >= 400) throw createProblemError(call, response, request);
@@ -98,35 +99,28 @@ export function createPipeline(settings: Settings) {
     });
   }
 
-  return {
-    start,
-    waitFor,
+  /** Runs one operation for one caller. */
+  const run = <Value>(request: OperationRequest, caller: CallerOptions, read: Read<Value>): Promise<Value> =>
+    waitFor(start(request, caller), caller, read);
 
-    /** Runs one operation for one caller. */
-    run: <Value>(request: OperationRequest, caller: CallerOptions, read: Read<Value>): Promise<Value> =>
-      waitFor(start(request, caller), caller, read),
-
-    /** Sends a request of `client.api`. Every POST has an idempotency key, because it could not be retried without one. */
-    async sendForApi(
-      url: string,
-      request: TransportRequest,
-      { signal, expectedBody }: { signal: AbortSignal; expectedBody: ExpectedBody },
-    ): Promise<HttpResponse> {
-      const { method, headers } = request;
-      let idempotencyKey: string | undefined;
-      if (method === "POST") {
-        const key = headers["idempotency-key"];
-        idempotencyKey = key === undefined ? crypto.randomUUID() : parseIdempotencyKey(key);
-        headers["idempotency-key"] = idempotencyKey;
-      }
-      const caller = parseCallOptions({ signal }, limits, clock);
-      const call = new Call({ operation: "api", expectedBody, idempotencyKey, clock, onEvent }, caller);
-      return finish(call, await call.waitFor(send(call, url, request), caller), (response) => response);
-    },
+  /** Sends a request of `client.api`. Every POST has an idempotency key, because it could not be retried without one. */
+  const sendForApi: SendForApi = async (url, request, { signal, expectedBody }) => {
+    const { method, headers } = request;
+    let idempotencyKey: string | undefined;
+    if (method === "POST") {
+      const key = headers["idempotency-key"];
+      idempotencyKey = key === undefined ? crypto.randomUUID() : parseIdempotencyKey(key);
+      headers["idempotency-key"] = idempotencyKey;
+    }
+    const caller = parseCallOptions({ signal }, limits, clock);
+    const call = new Call({ operation: "api", expectedBody, idempotencyKey, clock, onEvent }, caller);
+    return finish(call, await call.waitFor(send(call, url, request), caller), (response) => response);
   };
+
+  return { start, waitFor, run, sendForApi };
 }
 
-/** Runs for each caller in the caller's own stack, so that the stack of an error shows where the method was called. */
+/** Ends a call. It runs for each caller in the caller's own stack, so that the stack of an error shows where the method was called. */
 function finish<Value>(call: Call, result: CallResult, read: (response: HttpResponse) => Value): Value {
   try {
     if ("error" in result) throw toCallerError(call, result.error);
@@ -144,7 +138,7 @@ function finish<Value>(call: Call, result: CallResult, read: (response: HttpResp
 
 function toCallerError(call: Call, error: unknown): unknown {
   if (error instanceof TimeLimitError) return deadlineError(call);
-  // The reason of an abort is thrown as it is, also when it is an error of another call.
+  // The reason of an abort is thrown as it is, even when it is an error of another call.
   return error instanceof IssuingError && error !== call.signal.reason ? copyError(error) : error;
 }
 
@@ -157,7 +151,7 @@ function toFailureError(call: Call, { code, message, retryable, networkCode }: A
 /** The specification names no header for a replay; these two are common. */
 const replayHeaders = ["idempotent-replayed", "idempotency-replayed"];
 
-/** A new object for each caller. */
+/** Creates a new object for each caller. */
 function toMeta(call: Call, { status, head }: HttpResponse): ResponseMeta {
   const { attempts, idempotencyKey, durationMs } = call;
   const requestId = getRequestId(head);

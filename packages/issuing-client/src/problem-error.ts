@@ -1,6 +1,7 @@
 /** Creates the error of a 4xx or 5xx response, from its problem details (RFC 9457). */
-import type { HttpResponse } from "./attempt.ts";
+import { type HttpResponse, parseJson } from "./attempt.ts";
 import type { Call } from "./call.ts";
+import { isObject } from "./cards.ts";
 import { type IssuingErrorCode, type ProblemDetails, ProblemError, type RejectedField } from "./errors.ts";
 import { formatFields, readRejectedFields, toShowable } from "./rejected-fields.ts";
 import type { OperationRequest } from "./request.ts";
@@ -60,7 +61,7 @@ export function createProblemError(
   );
 }
 
-/** The specification does not name the header of the request's identifier; these two are common. Other text is not passed on. */
+/** The specification does not name the header of the request's identifier; these two are common. Text that does not look like an identifier is dropped. */
 export function getRequestId(head: HttpResponse["head"]): string | undefined {
   const id = head.header("x-request-id") ?? head.header("request-id");
   return id !== null && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined;
@@ -68,23 +69,15 @@ export function getRequestId(head: HttpResponse["head"]): string | undefined {
 
 /** @returns problem details for any body: an error page or an empty body has only `type` and `status`. */
 function parseProblem(status: number, text: string): ProblemDetails {
-  const members = parseObject(text);
+  const body = parseJson(text);
+  const members: Record<string, unknown> = isObject(body) ? { ...body } : {};
   for (const name of ["title", "detail"]) {
     if (typeof members[name] !== "string") delete members[name];
   }
   return { ...members, type: typeof members["type"] === "string" ? members["type"] : "about:blank", status };
 }
 
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
-  } catch {
-    return {};
-  }
-}
-
-/** An id longer than this is something else, pasted by mistake. */
+/** A longer id is other text that was pasted by mistake. */
 const maxIdLength = 100;
 
 function formatHint(

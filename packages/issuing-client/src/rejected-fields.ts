@@ -2,10 +2,10 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ProblemDetails, RejectedField } from "./errors.ts";
 
-/** More entries than a form has. */
+/** No form has more fields. */
 const maxFields = 50;
 const maxPointerLength = 300;
-/** Enough for a sentence, and too short for an error page. */
+/** Long enough for a sentence, and too short for an error page. */
 const maxTextLength = 1_000;
 /** The maximum number of fields in a message. */
 const maxPointers = 10;

@@ -5,8 +5,8 @@ import { configurationError, isPromise } from "./errors.ts";
 import type { TransportRequest } from "./transport.ts";
 
 /**
- * [spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5) does not show the body that setConsent gets, and the change was made
- * whatever it is.
+ * Returns which bodies of a success are usable. The specification does not show the response to setConsent, so every body of it is usable
+ * ([spec 4.5](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-5)).
  */
 export function getExpectedBody(operation: OperationId): ExpectedBody {
   const { successStatus }: { successStatus: number } = operations[operation];
@@ -31,7 +31,7 @@ export function toPath({ operation, id, query = "" }: OperationRequest): string 
   return `${route.slice(0, route.indexOf("{"))}${encodeURIComponent(id)}${route.slice(route.indexOf("}") + 1)}${query}`;
 }
 
-/** @param headers the caller's. The headers of the request are added to them. */
+/** @param headers the headers of the caller, to which those of the request are added. */
 export function toTransportRequest(
   { operation, body, idempotencyKey }: OperationRequest,
   headers: Record<string, string>,
@@ -49,16 +49,16 @@ export function parseId(name: string, id: unknown): string {
   if (isPromise(id)) throw configurationError(`The ${name} is a promise: await it.`);
   if (typeof id !== "string" || id.trim() === "")
     throw configurationError(`The ${name} is missing or empty.`);
-  // Dot segments change the path; all other characters are encoded.
+  // Dot segments would change the path; all other characters are encoded.
   if (id === "." || id === "..") throw configurationError(`The ${name} is "${id}", which is not an id.`);
   if (!id.isWellFormed()) throw configurationError(`The ${name} is not well-formed text.`);
   return id;
 }
 
-/** JSON of the value as it is now: later changes by the caller have no effect. */
+/** Returns the value as JSON, so that later changes by the caller have no effect. */
 export function toJson(name: string, value: unknown): string {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value) ?? "null";
   } catch {
     throw configurationError(
       `${name} cannot be serialized as JSON: it has a bigint or a circular reference.`,

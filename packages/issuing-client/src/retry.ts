@@ -6,14 +6,14 @@ import type { Outcome } from "./errors.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
 export const retryPolicy = {
-  /** The maximum of the first pause. It doubles with each retry. */
+  /** Upper bound of the first delay. It doubles with each retry. */
   initialDelayMs: 300,
   maxDelayMs: 5_000,
   /** Retries that all calls of a client share. A success gives one back. */
   budget: 20,
   /** The budget regains one retry in this time. */
   budgetRegainMs: 2_000,
-  /** The shortest pause after a 409 or 423, which is retried until the deadline. */
+  /** Lower bound of the delay after a 409 or 423, which is retried until the deadline. */
   minConflictDelayMs: 100,
 } as const;
 
@@ -48,20 +48,14 @@ export function getDelayMs(retry: number, random: () => number): number {
   return Math.round(random() * Math.min(maxDelayMs, initialDelayMs * 2 ** (retry - 1)));
 }
 
-export interface RetryBudget {
-  /** Takes one retry; false when none is left. */
-  take(): boolean;
-  /** Gives one retry back, after a success. */
-  giveBack(): void;
-}
-
 /** Limits the retries of all calls of a client together, so that an outage does not multiply the load. */
-export function createRetryBudget(clock: Pick<Clock, "monotonicMs">): RetryBudget {
+export function createRetryBudget(clock: Pick<Clock, "monotonicMs">) {
   const { budget, budgetRegainMs } = retryPolicy;
   let tokens: number = budget;
   let updatedAtMs = clock.monotonicMs();
   return {
-    take() {
+    /** Takes one retry; false when none is left. */
+    take(): boolean {
       const nowMs = clock.monotonicMs();
       tokens = Math.min(budget, tokens + Math.max(0, nowMs - updatedAtMs) / budgetRegainMs);
       updatedAtMs = nowMs;
@@ -69,7 +63,8 @@ export function createRetryBudget(clock: Pick<Clock, "monotonicMs">): RetryBudge
       tokens -= 1;
       return true;
     },
-    giveBack() {
+    /** Gives one retry back, after a success. */
+    giveBack(): void {
       tokens = Math.min(budget, tokens + 1);
     },
   };
@@ -77,7 +72,7 @@ export function createRetryBudget(clock: Pick<Clock, "monotonicMs">): RetryBudge
 
 export interface RetryOptions {
   transport: Transport;
-  budget: RetryBudget;
+  budget: ReturnType<typeof createRetryBudget>;
   random: () => number;
 }
 
@@ -99,7 +94,7 @@ export async function sendWithRetries(
     const number = call.beginAttempt(request.method);
     const result = await attempt(call, transport, url, request);
     call.endAttempt(toOutcome(result));
-    // Not counted as a failure: it is retried until the deadline, unless retries are disabled.
+    // A conflict does not count as a failure: it is retried until the deadline, unless retries are disabled.
     const isConflict = !isFailure(result) && mayStillRun(call, result.status);
     const isRetryable =
       isConflict || (isFailure(result) ? result.retryable : isRetryableStatus(result.status));
@@ -119,11 +114,11 @@ export async function sendWithRetries(
     const reason = isFailure(result) ? result.code : result.status;
     call.notify({ type: "retry", attempt: number, reason, delayMs });
     await sleep(clock, delayMs, signal);
-    if (call.isOver()) return result; // the timer was late
+    if (call.isOver()) return result; // the timer fired late
   }
 }
 
-/** After an error of the service or the network the work may have been done; after a 4xx it was not. */
+/** After an error of the service or the network the request may have had its effect; after a 4xx it had none. */
 function toOutcome(result: AttemptResult): Outcome {
   if (isFailure(result)) return result.wasSent ? "unknown" : "not-sent";
   return result.status >= 500 || result.status === 408 ? "unknown" : "rejected";
@@ -158,7 +153,7 @@ function parseHttpDate(value: string, nowMs: number): number | undefined {
   const [day, hour, minute, second] = ["day", "hour", "minute", "second"].map((name) => Number(parts[name]));
   const year = toFullYear(parts["year"] ?? "", new Date(nowMs).getUTCFullYear());
   const midnight = new Date(Date.UTC(year, months.indexOf(parts["month"] ?? ""), day));
-  // 31 April becomes 1 May, and is not a date.
+  // Date.UTC turns 31 April into 1 May.
   if (midnight.getUTCDate() !== day) return undefined;
   return midnight.setUTCHours(hour ?? 0, minute, second);
 }

@@ -47,7 +47,7 @@ export function defineTemplate<Fields = FieldValues>(
 export function parseFieldValues(values: unknown): Record<string, unknown> | undefined {
   if (values === undefined) return undefined;
   const prototype = typeof values === "object" && values !== null ? Object.getPrototypeOf(values) : undefined;
-  // Also a plain object of another realm, such as a test runner's: its prototype has no prototype.
+  // A plain object can belong to another realm, such as that of a test runner. Its prototype has no prototype.
   const isPlain =
     prototype === null || (prototype !== undefined && Object.getPrototypeOf(prototype) === null);
   if (!isPlain || Array.isArray(values)) throw configurationError("fieldValues must be a plain object.");
@@ -90,7 +90,7 @@ export function readValidated(
   }
   if (result.issues === undefined) return parseFieldValues(result.value);
   const fields = toRejectedFields(result.issues);
-  // Without the issues' messages: some libraries quote the value.
+  // The issues' messages are left out, because some libraries quote the value in them.
   const pointers = formatFields(fields, sent) || "/fieldValues";
   throw new IssuingError(`Field values do not match the template's schema: ${pointers}.`, {
     code: "validation",

@@ -64,7 +64,7 @@ export interface PendingRequest {
  */
 export type Transport = (url: string, request: TransportRequest) => PendingRequest;
 
-/** Identifies the error of another copy of this package, which instanceof does not: the CommonJS build beside the ESM one. */
+/** Identifies errors of another copy of this package, such as the CommonJS build, which instanceof does not recognize. */
 const unreadableBrand = Symbol.for("@loyalty-cards/issuing-client/unreadable-body");
 
 /** Thrown by `text` of a response for a body that cannot be used, such as one that is too long. */
@@ -92,7 +92,7 @@ export function tooLongError(maxBytes: number): UnreadableBodyError {
   return new UnreadableBodyError(`more than ${maxBytes} bytes`, false);
 }
 
-/** The part of `fetch` that is used: the global one fits, and one with other types, such as undici's. */
+/** The part of `fetch` that is used. The global function fits, and so do functions with other types, such as undici's. */
 export type Fetch = (
   url: string,
   init: {
@@ -113,7 +113,7 @@ interface FetchedResponse {
   text(): Promise<string>;
 }
 
-// Looked up at each call: interceptors, such as MSW's, replace the global later.
+// Looked up at each call, because interceptors such as MSW replace the global later.
 const globalFetch: Fetch = (url, init) => globalThis.fetch(url, init);
 
 /**
@@ -130,20 +130,13 @@ export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   return (url, { method, headers, body = null }) => {
     const controller = new AbortController();
     const { signal } = controller;
+    const send = async () =>
+      new FetchResponse(await fetch(url, { method, headers, body, redirect: "manual", signal }), controller);
     return {
-      response: sendByFetch(fetch, url, { method, headers, body, redirect: "manual", signal }, controller),
+      response: send(),
       abort: (reason) => controller.abort(reason),
     };
   };
-}
-
-async function sendByFetch(
-  fetch: Fetch,
-  url: string,
-  init: Parameters<Fetch>[1],
-  controller: AbortController,
-): Promise<TransportResponse> {
-  return new FetchResponse(await fetch(url, init), controller);
 }
 
 class FetchResponse implements TransportResponse {
@@ -177,7 +170,7 @@ class FetchResponse implements TransportResponse {
       if (bytes === undefined) throw tooLongError(maxBytes);
       return new TextDecoder().decode(bytes);
     } finally {
-      // fetch hides the body of a 204, 205 or 304, and what follows the end of a compressed one; both would keep the connection.
+      // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
       this.discard();
     }
   }
@@ -186,17 +179,17 @@ class FetchResponse implements TransportResponse {
     this.#controller.abort(discarded);
   }
 
-  /** Beside the abort, which undici loses when the garbage collector has taken the request. */
+  /** Cancels the body in addition to the abort, which undici loses once the request is garbage-collected. */
   #cancelBody(): void {
     if (this.#chunks === undefined) this.#response.body?.cancel?.().catch(() => {});
     else void this.#chunks[Symbol.asyncIterator]().return?.();
   }
 }
 
-/** One for all: the default reason, a DOMException, has a stack and is slow. */
+/** One reason for all requests: the default, a DOMException with a stack, is slow to create. */
 const discarded = new Error("The response was read or is not needed.");
 
-/** Leaves out names and values that `Headers` does not accept, but that parsers do. */
+/** Creates `Headers`, without the names and values that HTTP parsers accept and `Headers` does not. */
 export function toHeaders(pairs: Iterable<[string, string]>): Headers {
   const headers = new Headers();
   for (const [name, value] of pairs) {

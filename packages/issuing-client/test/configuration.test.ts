@@ -6,7 +6,7 @@ import {
   type IssuingClientOptions,
   isIssuingError,
 } from "../src/index.ts";
-import { readEnvironment, refuseBrowser } from "../src/options.ts";
+import { readEnvironment, requireServer } from "../src/options.ts";
 import { card, json, scripted, signUp } from "./scripted.ts";
 
 function getRejection(run: () => unknown): string {
@@ -119,17 +119,17 @@ describe("the options of createIssuingClient", () => {
   });
 
   it("rejects a browser page and a web worker, but not jsdom on Node.js, Deno, Workers and edge runtimes", () => {
-    expect(getRejection(() => refuseBrowser({ document: {} }))).toMatch(/must not run in a browser/);
-    refuseBrowser({ document: {}, process: { versions: { node: "20" } } });
-    refuseBrowser({});
+    expect(getRejection(() => requireServer({ document: {} }))).toMatch(/must not run in a browser/);
+    requireServer({ document: {}, process: { versions: { node: "20" } } });
+    requireServer({});
     expect(
       getRejection(() =>
-        refuseBrowser({ WorkerNavigator: class {}, navigator: { userAgent: "Mozilla/5.0" } }),
+        requireServer({ WorkerNavigator: class {}, navigator: { userAgent: "Mozilla/5.0" } }),
       ),
     ).toMatch(/browser/);
-    refuseBrowser({ WorkerNavigator: class {}, navigator: { userAgent: "Cloudflare-Workers" } });
-    refuseBrowser({ WorkerNavigator: class {}, Deno: {} });
-    refuseBrowser({ WorkerNavigator: class {}, EdgeRuntime: "vercel" });
+    requireServer({ WorkerNavigator: class {}, navigator: { userAgent: "Cloudflare-Workers" } });
+    requireServer({ WorkerNavigator: class {}, Deno: {} });
+    requireServer({ WorkerNavigator: class {}, EdgeRuntime: "vercel" });
   });
 
   it("rejects an invalid API key without printing it", () => {

@@ -1,4 +1,4 @@
-/** Adding: an entry and its request, in the transaction that saves the user. */
+/** Adds an entry and its request in the transaction that saves the user. */
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { KnownCard, OutboxState, OwedCard } from "./entry.ts";
@@ -6,7 +6,7 @@ import { hashContacts, hashText } from "./node.ts";
 import type { Settings } from "./settings.ts";
 import { formatList, formatRows, getNow, type Operation, query, toNumber, type Value } from "./statement.ts";
 
-/** Priorities: see the table in `schema.ts`. */
+/** The kinds of work, by priority. The table in `schema.ts` describes them. */
 export const work = { callback: 0, resend: 1, first: 2, bulk: 3 } as const;
 
 /** A validated entry. */
@@ -77,7 +77,7 @@ export function readTemplateId(template: unknown): string {
   return id;
 }
 
-/** Both databases store such a text, and find it by an index. */
+/** Whether both databases can store the text, and find it by an index. */
 export const isStorable = (text: string, maxLength: number): boolean =>
   text.length <= maxLength && text.isWellFormed() && !text.includes("\0");
 
@@ -87,7 +87,7 @@ function requireId(name: string, id: unknown): void {
     throw invalid(`${name} must be well-formed text of at most 255 characters, without NUL.`);
 }
 
-/** As `firstAttemptAt` of `issueCard`. */
+/** Parses `firstAttemptAt` by the rules of `issueCard`. */
 function parseFirstAttempt(value: Date | number | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   const atMs = Number(value);
@@ -111,7 +111,7 @@ const entryTypes = [
   "bigint", // added_at
 ];
 
-/** Adds entries that are new. @returns for each entry `added`, or the state of the entry that its user has. */
+/** Adds the entries of users who have none. @returns for each entry `added`, or the state of the entry that its user has. */
 function* addEntries(
   settings: Settings,
   entries: readonly NewEntry[],
@@ -153,7 +153,7 @@ function* addEntries(
   for (const entry of entries) {
     const place = toPlace({ user_id: entry.userId, template: entry.template });
     const id = ids.get(place);
-    ids.delete(place); // a list can have one user twice
+    ids.delete(place); // a list can contain a user twice
     if (id !== undefined && entry.body !== undefined) {
       const { phone, email } = hashContacts(settings.contactKey, entry.body);
       requests.push(id, entry.body, phone, email);
@@ -194,7 +194,7 @@ export function* addEntry(settings: Settings, entry: NewEntry): Operation<"added
   return result ?? "added";
 }
 
-/** Adds the entries of a part of a list, without those of users who were forgotten. @returns how many were added. */
+/** Adds a batch of entries, except those of forgotten users. @returns how many were added. */
 export function* addBatch(settings: Settings, entries: readonly NewEntry[]): Operation<number> {
   const forgotten = yield* findForgotten(entries);
   const rest = entries.filter(({ keyHash }) => !forgotten.has(keyHash));
@@ -203,7 +203,7 @@ export function* addBatch(settings: Settings, entries: readonly NewEntry[]): Ope
   return results.filter((result) => result === "added").length;
 }
 
-/** When the users who were forgotten may be added again, by the hash of their key. */
+/** Returns when forgotten users may be added again, by the hash of their key. */
 function* findForgotten(entries: readonly NewEntry[]): Operation<Map<string, number>> {
   const rows = yield* query(
     `SELECT key_hash, until_at FROM issuing_outbox_forgotten WHERE key_hash IN (${formatList("text", entries.length, 1)})`,

@@ -1,26 +1,23 @@
-/** Changes that the program or a person makes to an entry: correct, resolve, retry, forget. */
-import { invalid, work } from "./add.ts";
-import { applyCorrection, type IssuedResult, type Recorder, recordCards, replaceRequest } from "./record.ts";
-import { type EntryRow, entryColumns, readEntryRow } from "./rows.ts";
+/** Changes that the program or a person makes to an entry: resolve, retry, forget. */
+import { invalid } from "./add.ts";
+import { applyCorrection, correctEntry } from "./correction.ts";
+import { type IssuedResult, type Recorder, recordCards } from "./record.ts";
+import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { formatList, getNow, type Operation, query, toNumber } from "./statement.ts";
-import { maxRunningMs } from "./verdict.ts";
 
-/** What a correction does: it is sent, it waits for a response to the old form, a card exists, or there is no entry. */
-export type CorrectionResult = "accepted" | "pending" | "too-late" | "absent";
-
-/** A user, and the template where a user has cards of several. */
+/** A user, and the template, which can be left out when the user has entries of one template only. */
 export interface UserRef {
   userId: string;
   template: string | undefined;
 }
 
 /**
- * @param isLocked the transaction changes the entry: others wait until it has ended.
+ * @param isLocked locks the entry until the end of the transaction, which changes it.
  * @throws {TypeError} for a user with several templates when `template` is left out.
  */
 export function* findEntry({ userId, template }: UserRef, isLocked = false): Operation<EntryRow | undefined> {
   const rows = yield* query(
-    `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+    `${selectEntries}
      WHERE e.user_id = $1::text ${template === undefined ? "" : "AND e.template = $2::text"} LIMIT 2${isLocked ? " FOR UPDATE OF e" : ""}`,
     ...(template === undefined ? [userId] : [userId, template]),
   );
@@ -28,60 +25,25 @@ export function* findEntry({ userId, template }: UserRef, isLocked = false): Ope
   return rows[0] === undefined ? undefined : readEntryRow(rows[0]);
 }
 
-function* requireEntry(user: UserRef): Operation<EntryRow> {
-  const row = yield* findEntry(user, true);
+export function* requireEntry(user: UserRef, isLocked = true): Operation<EntryRow> {
+  const row = yield* findEntry(user, isLocked);
   if (row !== undefined) return row;
   throw invalid("There is no entry of this user and template.");
-}
-
-/** Replaces the form of an entry. The form that may have been received is sent until there is a response to it. */
-export function* correctEntry(
-  recorder: Recorder,
-  row: EntryRow | undefined,
-  body: string,
-): Operation<CorrectionResult> {
-  if (row === undefined) return "absent";
-  if (row.state === "issued") return "too-late";
-  const nowMs = yield* getNow();
-  if (row.body === undefined) {
-    // The form was erased after the retention. A key of its own is not needed: a rejected entry has one after its 422.
-    yield* query(
-      "INSERT INTO issuing_outbox_requests (id, body) VALUES ($1::text::bigint, $2::text)",
-      row.id,
-      body,
-    );
-  }
-  if (row.state === "waiting" && row.firstAttemptAtMs === undefined) {
-    yield* replaceRequest(recorder, row, body);
-    return "accepted";
-  }
-  yield* query(
-    "UPDATE issuing_outbox_requests SET next_body = $1::text WHERE id = $2::text::bigint",
-    body,
-    row.id,
-  );
-  if (row.state !== "rejected") return "pending";
-  const { lastAttemptAtMs } = row;
-  if (lastAttemptAtMs !== undefined && nowMs - lastAttemptAtMs < maxRunningMs) {
-    yield* query(
-      `UPDATE issuing_outbox_entries SET state = 'waiting', work = ${work.resend}, due_at = $1::text::bigint, is_delivered = NULL,
-         ended_at = NULL WHERE id = $2::text::bigint`,
-      lastAttemptAtMs + maxRunningMs,
-      row.id,
-    );
-    return "pending";
-  }
-  yield* applyCorrection(recorder, { ...row, nextBody: body }, row.errorCode === "validation", nowMs);
-  return "accepted";
 }
 
 /** What a person found out about an entry that is `unknown`. */
 export type Resolution = { cardId: string; noCard?: never } | { noCard: true; cardId?: never };
 
+/** @throws {TypeError} for a value with neither `cardId` nor `noCard: true`. */
+export function requireResolution(resolution: Resolution): void {
+  const { cardId, noCard } = resolution ?? {};
+  if (cardId === undefined && noCard !== true) throw invalid("resolve needs { cardId } or { noCard: true }.");
+}
+
 export function* resolveEntry(
   recorder: Recorder,
   user: UserRef,
-  { cardId, noCard }: Resolution,
+  { cardId }: Resolution,
   isDelivering: boolean,
 ): Operation<{ row: EntryRow; result: IssuedResult | "waiting" }> {
   const row = yield* requireEntry(user);
@@ -92,12 +54,11 @@ export function* resolveEntry(
       row,
       result: (yield* recordCards(recorder, [{ entry: row, cardId }], isDelivering))[0] ?? "issued",
     };
-  if (noCard !== true) throw invalid("resolve needs { cardId } or { noCard: true }.");
   if (row.body === undefined)
     throw invalid(
       "The form of this entry was erased after the retention: use correct with a new form, then resolve.",
     );
-  // After a 409 that does not end, the old key would get it again.
+  // After a 409 that does not end, a request with the old key would get another 409.
   yield* applyCorrection(recorder, row, row.errorCode === "conflict", yield* getNow());
   return { row, result: "waiting" };
 }
@@ -107,7 +68,7 @@ export function* retryEntry(recorder: Recorder, user: UserRef): Operation<EntryR
   const row = yield* requireEntry(user);
   if (row.state === "unknown")
     throw invalid(
-      "A card may exist for this entry, and another request could issue a second one: find out, and use resolve.",
+      "A card may exist for this entry, so another request could issue a second one: look for the card in the console, and use resolve.",
     );
   const nowMs = yield* getNow();
   if (row.state === "rejected") {
@@ -125,7 +86,7 @@ export function* retryEntry(recorder: Recorder, user: UserRef): Operation<EntryR
 }
 
 /**
- * Deletes what is stored about a user. Where a request may have been received, a hash of the key stays for the retention, so that the
+ * Deletes what is stored about a user. If the service may have received a request, a hash of the key stays for the retention, so that the
  * user is not added again meanwhile.
  */
 export function* forgetEntry(
@@ -148,7 +109,7 @@ export function* forgetEntry(
   return true;
 }
 
-/** At most so many rows in one transaction. */
+/** The maximum number of rows in one transaction. */
 const maxSwept = 200;
 
 /** Erases forms and hashes whose retention is over. @returns whether there may be more. */

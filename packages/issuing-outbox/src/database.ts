@@ -1,4 +1,4 @@
-/** What the outbox needs of its database: SQLite or PostgreSQL. */
+/** The interface between the outbox and its database, SQLite or PostgreSQL. */
 import type { Operation } from "./statement.ts";
 
 /** Runs operations. Each promise resolves after the commit. */
@@ -7,11 +7,11 @@ export interface OutboxDatabase {
   read<Result>(operation: Operation<Result>): Promise<Result>;
   /**
    * Runs an operation in a transaction: all of it or nothing.
-   * @param isIsolated the operation can fail, because it calls the user or rejects its input.
+   * @param isIsolated the operation can fail alone, because it calls the user's callback or rejects its input.
    * @throws {CallbackError} when the user's callback threw.
    */
   write<Result>(operation: Operation<Result>, isIsolated?: boolean): Promise<Result>;
-  /** Called when nothing is due: removes what was deleted from the files. */
+  /** Removes deleted data from the files. Called when nothing is due. */
   tidy(): void;
   close(): Promise<void>;
 }

@@ -17,14 +17,14 @@ export interface OwedCard<Fields = FieldValues> {
   template: string | Template<Fields>;
   /** What `issueCard` takes. Erased when the card is issued. */
   request: IssueCardRequest<NoInfer<Fields>>;
-  /** Part of the key, as in `issueCard`: for users whose card was tried with it before, or who get another card on purpose. */
+  /** Part of the key, as in `issueCard`. Set it for users whose card was requested with it before, or who get another card on purpose. */
   keySuffix?: string;
-  /** When this key was first tried, for users whose card was tried before they were added. */
+  /** When this key was first used. Set it for users whose card was requested before they were added. */
   firstAttemptAt?: Date | number;
   cardId?: never;
 }
 
-/** A user who has a card already: so that `findUser` knows them, and no other card is issued. */
+/** A user who has a card already. Add them so that `findUser` knows them, and no other card is issued. */
 export interface KnownCard {
   userId: UserId;
   template: string | Template<never>;
@@ -34,24 +34,24 @@ export interface KnownCard {
 
 /** An entry, without the customer's data: ids, state and times. */
 export interface OutboxEntry {
-  /** As text. */
+  /** The user's id as text. */
   userId: string;
   /** The id of the template. */
   template: string;
   state: OutboxState;
   /** The key of the next request, or of the last one: for support. */
   idempotencyKey: string;
-  /** How many requests were begun with any key of this entry. */
+  /** How many requests were begun, with all keys of this entry. */
   attempts: number;
-  /** With `waiting`. In the past: as soon as a worker is free. A pause can delay it. */
+  /** Set while the entry is `waiting`. A time in the past means as soon as a worker is free. A pause can delay it. */
   nextAttemptAt?: Date;
-  /** When the first request of this key was sent that may have been received. Absent: none may have been. */
+  /** When the first request with this key was sent that the service may have received. Absent when there is none. */
   firstAttemptAt?: Date;
-  /** With `issued`. */
+  /** Set when the entry is `issued`. */
   cardId?: string;
-  /** The address of the card's page, for its links. Missing when the card was not issued by the outbox: then `getCard` returns it. */
+  /** The address of the card's page, for its links. Absent when the card was not issued by the outbox: `getCard` returns it. */
   publicUrl?: string;
-  /** With `issued` and `rejected`: whether `onIssued` or `onRejected` has succeeded. True when there is no such callback. */
+  /** Set when the entry is `issued` or `rejected`: whether `onIssued` or `onRejected` has succeeded. True when there is no such callback. */
   isDelivered?: boolean;
   /** Why the last attempt did not issue the card. */
   error?: OutboxEntryError;
@@ -62,7 +62,7 @@ export interface OutboxEntry {
 export interface OutboxEntryError {
   /** The `code` of the `IssuingError`. */
   code: string;
-  /** For logs: without personal data. */
+  /** Text for logs, without personal data. */
   message: string;
   /** Safe to show to the user: the `detail` of a 422, and a general sentence otherwise. */
   userMessage: string;
@@ -72,7 +72,7 @@ export interface OutboxEntryError {
 
 /**
  * Why nothing, or only one request at a time, is sent.
- * - `outage`: the service does not respond, or with 5xx. One entry is tried, at pauses that grow to 15 minutes.
+ * - `outage`: the service does not respond, or responds with 5xx. One entry is tried, at intervals that grow to 15 minutes.
  * - `rate-limited`: the service asked to wait. At most 15 minutes pass before one entry is tried.
  * - `template-not-found`: a 404. Only entries of this template wait.
  * - `unauthorized`: 401, 403 or no API key. Only this process waits.
@@ -90,7 +90,7 @@ export type PauseReason =
 /** A pause of one scope: all entries, those of a template, or this process. */
 export interface Pause {
   reason: PauseReason;
-  /** With `template-not-found`. */
+  /** Set with the reason `template-not-found`. */
   template?: string;
   since: Date;
   /** When one entry is tried. */
@@ -99,7 +99,7 @@ export interface Pause {
   retryAfterMs?: number;
 }
 
-/** What the whole outbox has, and what to watch. */
+/** The counts of a whole outbox, and the times to monitor. */
 export interface OutboxCounts {
   waiting: number;
   issued: number;

@@ -4,7 +4,7 @@ import type { OutboxDatabase } from "./database.ts";
 import type { OutboxCounts, OutboxState, Pause } from "./entry.ts";
 import { keyLifetimeMs } from "./lease.ts";
 import { readScopes, toPause } from "./pause.ts";
-import { type EntryRow, entryColumns, readEntryRow } from "./rows.ts";
+import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { type Operation, query, toNumber, toOptionalNumber } from "./statement.ts";
 
 /** @param own pauses of this process. */
@@ -34,7 +34,7 @@ export function* countEntries(own: readonly Pause[]): Operation<OutboxCounts> {
   };
 }
 
-/** When the next callback or request is due; with a pause, when an entry is tried. Undefined: nothing is, or a person must resume. */
+/** Returns when the next callback or request is due, or an entry is tried after a pause; undefined when nothing is, or a person must call `resume`. */
 export function* getNextDue(): Operation<number | undefined> {
   const scopes = yield* readScopes();
   const all = scopes.find(({ template, reason }) => template === "" && reason !== undefined);
@@ -56,7 +56,7 @@ export function* getNextDue(): Operation<number | undefined> {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Rows of one query. */
+/** The maximum number of rows of one query. */
 const pageSize = 200;
 
 /** Entries in the order in which they were added. */
@@ -78,7 +78,7 @@ export async function* readEntries(
 
 function* listEntries(state: OutboxState | undefined, afterId: number, limit: number): Operation<EntryRow[]> {
   const rows = yield* query(
-    `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+    `${selectEntries}
      WHERE e.id > $1::text::bigint ${state === undefined ? "" : "AND e.state = $3::text"} ORDER BY e.id LIMIT $2::text::integer`,
     ...[afterId, limit, ...(state === undefined ? [] : [state])],
   );

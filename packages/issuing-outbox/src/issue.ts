@@ -1,4 +1,4 @@
-/** `issue`: the card of one entry, now, for a visitor who waits. */
+/** `issue`: issues the card of one entry now, for a visitor who waits. */
 import type { Card } from "@loyalty-cards/issuing-client";
 import { invalid } from "./add.ts";
 import { findEntry, type UserRef } from "./changes.ts";
@@ -23,7 +23,7 @@ const pollMs = 100;
 interface Situation {
   row: EntryRow;
   nowMs: number;
-  /** When the pause ends and this entry may be tried; undefined: it is not paused. Infinite: another entry is tried. */
+  /** When the pause ends and this entry may be tried. Undefined without a pause; infinite when another entry is tried. */
   pausedUntilMs: number | undefined;
 }
 
@@ -44,7 +44,7 @@ export async function issueNow(
     if (row.state !== "waiting" || leftMs < 1 || closing.aborted) return toEntry(row);
     let running = sender.running.get(row.id);
     const isDue = row.dueAtMs <= nowMs;
-    // Another process has the entry, or sends another entry of the same contact.
+    // Another process has leased the entry, or sends another entry of the same contact.
     const isElsewhere = !isDue && (row.lease !== undefined || row.isBlocked);
     let waitMs = isElsewhere ? pollMs : 0;
     if (running !== undefined) waitMs = 0;
@@ -67,7 +67,7 @@ export async function issueNow(
       running = leased && sender.run(leased, { deadlineMs: leftMs });
     }
     isTried = true;
-    // Without an attempt another transaction has the row.
+    // If nothing was leased, another transaction has locked the row.
     const result = await within(context, running ? leftMs : Math.min(pollMs, leftMs), signal, running);
     if (result?.card !== undefined) return { ...(await readEntry(database, user)), card: result.card };
   }
@@ -87,7 +87,7 @@ function* readSituation(user: UserRef): Operation<Situation> {
   const nowMs = yield* getNow();
   if (scope === undefined) return { row, nowMs, pausedUntilMs: undefined };
   const { probe, untilMs = Number.POSITIVE_INFINITY } = scope;
-  // When the pause is over, this entry may be tried; the lease decides.
+  // When the pause is over, this entry may be tried: `lease` decides.
   const isOther = probe !== row.id && untilMs > nowMs;
   return { row, nowMs, pausedUntilMs: isOther ? Number.POSITIVE_INFINITY : untilMs };
 }
@@ -96,7 +96,7 @@ async function readEntry(database: OutboxDatabase, user: UserRef): Promise<Outbo
   return toEntry((await database.read(readSituation(user))).row);
 }
 
-/** Waits at most `ms`. @returns undefined when the time is over, or the outbox is closed. @throws the reason of the signal. */
+/** Waits for the work, at most `ms`. @returns undefined when the time is over, or the outbox is closed. @throws the reason of the signal. */
 function within<Result>(
   { clock, closing }: IssueContext,
   ms: number,

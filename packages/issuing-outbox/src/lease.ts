@@ -1,11 +1,11 @@
-/** Leasing: which entries are due, in which order, and for whom nothing may be sent now. */
+/** Leases entries: which are due, in which order, and which must wait for another entry of the same contact. */
 import { work } from "./add.ts";
 import { readScopes, type Scope, selectProbe } from "./pause.ts";
-import { type EntryRow, entryColumns, readEntryRow } from "./rows.ts";
+import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { checkSettings, recordTime, type Settings } from "./settings.ts";
 import { formatList, formatRows, getNow, type Operation, query } from "./statement.ts";
 
-/** An entry that belongs to one attempt until its lease ends. The times are those before the attempt. */
+/** An entry that belongs to one attempt until its lease ends. Its times are those before the attempt. */
 export interface LeasedEntry extends EntryRow {
   lease: string;
   leasedAtMs: number;
@@ -17,7 +17,7 @@ export interface LeaseRequest {
   leaseMs: number;
   /** How many of them may be requests; the others are callbacks. */
   maxRequests: number;
-  /** Only this entry, although it may not be due: for `issue`. */
+  /** Leases only this entry, even if it is not due: for `issue`. */
   id?: number;
 }
 
@@ -35,7 +35,7 @@ export interface LeaseResult {
  */
 export const keyLifetimeMs = 24 * 3_600_000 - 60_000;
 
-/** Leases callbacks that are due and requests that may be sent. The instant of the attempt is stored with the lease. */
+/** Leases callbacks that are due and requests that may be sent. The time of the attempt is stored with the lease. */
 export function* leaseEntries(settings: Settings, request: LeaseRequest): Operation<LeaseResult> {
   yield* checkSettings(settings);
   const nowMs = yield* getNow();
@@ -73,7 +73,7 @@ export function* leaseEntries(settings: Settings, request: LeaseRequest): Operat
   return { leased, expired, nowMs, paused };
 }
 
-/** Entries with this work that are due, of each scope by its time. @param rows entries that were selected before. */
+/** Selects entries whose work of this kind is due, for each scope the oldest first. @param rows entries that count towards the limit already. */
 function* selectDue(
   due: number,
   scopes: readonly Scope[],
@@ -90,7 +90,7 @@ function* selectDue(
         ? "e.due_at <= $3::text::bigint"
         : "e.id = $3::text::bigint AND (e.lease IS NULL OR e.due_at <= $5::text::bigint)";
     const selected = yield* query(
-      `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+      `${selectEntries}
        WHERE e.work = $1::text::integer AND e.template = $2::text AND ${only}
        ORDER BY e.due_at LIMIT $4::text::integer FOR UPDATE OF e SKIP LOCKED`,
       ...[due, template, id ?? nowMs, free],
@@ -113,7 +113,7 @@ function* expire(rows: readonly EntryRow[], nowMs: number): Operation<void> {
 }
 
 /**
- * Locks all contacts, in one order in every process, so that two processes cannot wait for each other. An entry whose
+ * Locks all contacts, in the same order in every process, so that no two processes wait for each other. An entry whose
  * contact is locked waits until that lock is released, or its lease ends.
  * @returns the entries whose contacts are locked.
  */
@@ -186,7 +186,7 @@ export function* unlockContacts(
   }
 }
 
-/** Releases what processes had leased that have ended, so that nothing waits for the end of their leases. */
+/** Ends the leases of processes that have ended, so that no entry waits until they expire. */
 export function* releaseEnded(isEnded: (lease: string) => boolean): Operation<void> {
   const nowMs = yield* getNow();
   const isLeased = `work IN (${work.callback}, ${work.resend}) AND lease`;
@@ -211,7 +211,7 @@ export function* releaseEnded(isEnded: (lease: string) => boolean): Operation<vo
   }
 }
 
-/** From here on the service may have received the request, as far as a process that starts after a crash can know. */
+/** Stores the lease. After a crash the next process must assume that the service received the request at this time. */
 function* markLeased(
   rows: readonly EntryRow[],
   lease: string,

@@ -8,8 +8,8 @@ export const hashText = (text: string): string => createHash("sha256").update(te
 export const createKey = (): string => randomBytes(32).toString("base64url");
 
 /**
- * A customer's contacts as keyed hashes: a plain hash of a phone could be reversed by trying all phones. Spellings of one phone or email
- * have one hash; that two people share one does no harm.
+ * A customer's contacts as keyed hashes: a plain hash of a phone could be reversed by trying all phones. Different
+ * spellings of one phone or email have the same hash. It does no harm when two people share a hash.
  */
 export function hashContacts(key: string, body: string): { phone: string | null; email: string | null } {
   const { customer } = JSON.parse(body) as { customer: { phone?: string; email?: string } };
@@ -30,5 +30,5 @@ export function createPrivately(file: string): void {
   }
 }
 
-/** A copy of the file has another number. */
+/** Returns the inode number, which differs in a copy of the file. */
 export const getFileNumber = (file: string): string => String(statSync(resolve(file), { bigint: true }).ino);

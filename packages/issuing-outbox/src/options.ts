@@ -21,7 +21,7 @@ export function requireOutboxOptions(owner: string, options: OutboxOptions<never
   requireKnownOptions(owner, options, ["client", ...own, ...Object.keys(optionTypes).slice(1)]);
   for (const [name, type] of Object.entries(optionTypes)) {
     const value: unknown = options[name as keyof typeof optionTypes];
-    // Undefined is an import or a property that does not exist: the cards would not reach the users.
+    // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not reach the users.
     if (name in options && typeof value !== type && (value !== undefined || name === "onIssued"))
       throw invalid(`${name} must be a ${type}; it is ${value === null ? "null" : typeof value}.`);
   }

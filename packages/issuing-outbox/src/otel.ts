@@ -5,7 +5,7 @@ import type { OutboxOutcome } from "./report.ts";
 
 /** Metrics of an outbox: counted from its outcomes, and observed from its counts at each collection. */
 export interface OutboxMetrics {
-  /** For the option `onOutcome` of the outbox. */
+  /** Pass this function as the option `onOutcome` of the outbox. */
   onOutcome(outcome: OutboxOutcome): void;
   /** Observes at each collection what waits, how long, and what needs attention. @returns a function that stops it. */
   observe(outbox: { count(): Promise<OutboxCounts> }): () => void;

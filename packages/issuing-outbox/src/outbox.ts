@@ -15,18 +15,18 @@ import type { WorkOptions } from "./worker.ts";
 
 /** Options of both outboxes. */
 export interface OutboxOptions<Transaction> extends ReportOptions {
-  /** From `createIssuingClient`. Its `baseUrl` and `idempotencyNamespace` must be the same in every process. */
+  /** The client of `createIssuingClient`. Its `baseUrl` and `idempotencyNamespace` must be the same in every process. */
   client: IssuingClient;
   /**
    * Called once a card is issued, in the transaction that records it: store `entry.cardId` with your user. If it throws, the card is
-   * recorded all the same, and the call is repeated with growing pauses.
+   * recorded all the same, and the callback is called again, after growing delays.
    */
   onIssued?: (entry: OutboxEntry & { cardId: string }, transaction: Transaction) => unknown;
   /** Called when the service rejects the form, in the transaction that records it. `entry.error` says what to correct. */
   onRejected?: (entry: OutboxEntry & { error: OutboxEntryError }, transaction: Transaction) => unknown;
   /** How long the forms of rejected and unknown entries are stored, in days. Default 30. */
   retentionDays?: number;
-  /** What only tests set. `clock` is by default the client's. */
+  /** Only tests set this. Default of `clock`: the client's. */
   testing?: { clock?: IssuingSteps<Card>["clock"]; random?: () => number };
 }
 
@@ -38,15 +38,15 @@ export interface TemplateOption {
 export interface IssueOptions extends TemplateOption {
   /** How long the visitor waits, in milliseconds. Default: the client's `deadlineMs`. */
   deadlineMs?: number;
-  /** Ends the wait, which then rejects with `signal.reason`. The card is issued all the same. */
+  /** Ends the wait: the promise rejects with `signal.reason`. The card is issued all the same. */
   signal?: AbortSignal;
 }
 
-/** When a drain ends, and what it reports. */
+/** When `drain` ends, and what it reports. */
 export interface DrainOptions extends Omit<WorkOptions, "pollMs"> {
   /** Begins no request after this time, in milliseconds. */
   maxMs?: number;
-  /** Begins at most so many requests. */
+  /** The maximum number of requests that it begins. */
   maxEntries?: number;
   /** Called at most ten times in a second, at least once a second, and at the end. The counts include what this call has done. */
   onProgress?: (counts: OutboxCounts) => void;
@@ -65,7 +65,10 @@ export interface ListOptions {
 
 /** A running worker. */
 export interface OutboxWorker extends AsyncDisposable {
-  /** Begins no request and waits for the running ones, `graceMs` at most (default 10 000): then they are aborted, and tried again later. Up to a minute longer while the database cannot record a response. */
+  /**
+   * Begins no more requests, and waits for the running ones, at most `graceMs` (default 10 000). Then these are aborted, and retried later.
+   * It takes up to a minute longer while the database cannot record a response.
+   */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
@@ -75,9 +78,9 @@ export type EntryInput = OwedCard<unknown> | KnownCard;
 /** The methods that are the same for SQLite and PostgreSQL. */
 export interface Outbox extends AsyncDisposable {
   /**
-   * Adds entries in transactions of its own, 200 at a time, after those of `add` in the order of sending: for lists of any length.
+   * Adds a list of any length, in transactions of 200 entries. They are sent after the entries of `add`.
    * @returns how many were added, and how many users had an entry already or were forgotten.
-   * @throws {TypeError} {IssuingError} for the first invalid entry. Those before it may be added: call it again with the whole list.
+   * @throws {TypeError} {IssuingError} for the first invalid entry. Entries before it may have been added: call it again with the whole list.
    */
   addAll(
     entries: Iterable<EntryInput> | AsyncIterable<EntryInput>,
@@ -96,19 +99,19 @@ export interface Outbox extends AsyncDisposable {
    * seconds; a longer pause ends it, and `paused` says why.
    */
   drain(options?: DrainOptions): Promise<OutboxCounts>;
-  /** Decides an entry that is `unknown`: the card that exists, or that none does, which sends the form again. */
+  /** Decides an entry that is `unknown`: with the id of the card that exists, or with `noCard: true`, which sends the form again. */
   resolve(userId: UserId, resolution: Resolution, options?: TemplateOption): Promise<OutboxEntry>;
   /** Makes an entry due now; a rejected form is sent again. @throws {TypeError} for an entry that is `unknown`. */
   retry(userId: UserId, options?: TemplateOption): Promise<OutboxEntry>;
   /**
-   * Erases a user. If a request may have been received, a hash of the key stays for `retentionDays`, `add` of the user is refused
-   * meanwhile, and a card that still arrives is reported as `forgotten-card`.
+   * Erases a user. If the service may have received a request, a hash of the key is stored for `retentionDays`. Until then `add` rejects
+   * the user, and a card that still arrives is reported as `forgotten-card`.
    * @returns false when there is no entry.
    */
   forget(userId: UserId, options?: TemplateOption): Promise<boolean>;
   /**
    * Ends the pause of a copied file or a restored database. When the copy is older than 23 hours, waiting entries become `unknown`,
-   * because they may have been sent since; `resend` says that they were not.
+   * because they may have been sent since. Set `resend` when they were not.
    * @returns how many entries became `unknown`.
    */
   resume(options?: { resend?: boolean }): Promise<number>;

@@ -1,4 +1,4 @@
-/** The pause of this process only, for a key that is not accepted or a clock that is wrong: others go on. */
+/** The pause of this process only, when its API key is not accepted or its clock is wrong. Other processes continue. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { Pause } from "./entry.ts";
 import { pausePolicy } from "./pause.ts";
@@ -43,14 +43,14 @@ export class OwnPause {
     return this.#state !== undefined && this.#clock.monotonicMs() < this.#state.untilMs;
   }
 
-  /** When the pause is over, one entry is tried: nothing else is sent for so long. @returns false when there is no pause. */
+  /** Lets one entry be tried after the pause, and nothing else during the deadline of its call. @returns false when there is no pause. */
   waitForTry(deadlineMs: number): boolean {
     if (this.#state === undefined) return false;
     this.#state.untilMs = this.#clock.monotonicMs() + deadlineMs;
     return true;
   }
 
-  /** Begins, or becomes twice as long. @param startedMs when the request began: those that ran before the pause do not count. */
+  /** Begins the pause, or doubles it. @param startedMs when the request began. A request that began before the pause has no effect. */
   begin(reason: State["reason"], startedMs: number): void {
     const before = this.#state;
     if (before !== undefined && startedMs < before.begunMs) return;
@@ -64,7 +64,7 @@ export class OwnPause {
     if (before === undefined && pause !== undefined) this.#report({ outcome: "paused", pause });
   }
 
-  /** Ends after a response that shows that the key is accepted, unless the clock is wrong. */
+  /** Ends the pause after a response that shows that the key is accepted, unless the clock is wrong. */
   end(): void {
     const [pause] = this.pauses;
     if (pause === undefined || this.#isClockWrong) return;
@@ -72,7 +72,7 @@ export class OwnPause {
     this.#report({ outcome: "resumed", pause });
   }
 
-  /** A clock that is wrong by a day makes the 24 hours of a key wrong too. @param date the header of a response. */
+  /** Begins a pause when the clocks differ, because the 24 hours of a key would be measured wrongly. @param date the header of a response. */
   compareClocks(date: string | null, startedMs: number): void {
     const serviceMs = Date.parse(date ?? "");
     if (Number.isNaN(serviceMs)) return;

@@ -1,27 +1,27 @@
 /** Pauses that all processes share: of everything, or of one template. One entry is tried at a time, at growing intervals. */
 import { work } from "./add.ts";
 import type { Pause, PauseReason } from "./entry.ts";
-import { type EntryRow, entryColumns, readEntryRow } from "./rows.ts";
+import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { getNow, type Operation, query, toNumber, toOptionalNumber, toOptionalText } from "./statement.ts";
 
 export const pausePolicy = {
   /** Each pause is twice as long as the previous one. */
   initialMs: 500,
-  /** Also when the service asks for more. */
+  /** The longest pause, also when the service asks for a longer one. */
   maxMs: 15 * 60_000,
   /**
-   * After this many tries that ended with 500, another entry is tried: one whose request makes the service fail must not hold up all
-   * others. Other failures are not about one entry, and each entry that is tried begins its 24 hours.
+   * After this many tries that ended with 500, another entry is tried, so that an entry that always makes the service fail does not
+   * block all others. Other failures do not depend on the entry, so it stays the same: the 24 hours of a key begin with its first try.
    */
   triesBeforeNext: [4, 16, 64],
 } as const;
 
-/** The row of a template, or of all (`""`). */
+/** The pause of a template, or of all entries (`""`). */
 export interface Scope {
   template: string;
   reason: PauseReason | undefined;
   sinceMs: number;
-  /** When an entry is tried; undefined: when a person resumes. */
+  /** When an entry is tried. Undefined: when a person calls `resume`. */
   untilMs: number | undefined;
   requestedMs: number | undefined;
   probe: number | undefined;
@@ -52,8 +52,8 @@ export const toPause = ({ template, reason, sinceMs, untilMs, requestedMs }: Sco
 });
 
 /**
- * The entry that is tried when a pause is over: always the same one, so that the 24 hours of no other entry begin. The first one is an
- * entry that may have been sent already. While it is leased, no process tries another one.
+ * Selects the entry that is tried when a pause is over. It is always the same one, so that the 24 hours of no other key begin; if
+ * possible one that may have been sent already. While it is leased, no process tries another entry.
  */
 export function* selectProbe(
   { template, untilMs = Number.POSITIVE_INFINITY, probe: lastProbe = 0 }: Scope,
@@ -74,7 +74,7 @@ export function* selectProbe(
 
 function* findProbe(template: string, id: number): Operation<EntryRow | undefined> {
   const select = (condition: string, order: string) =>
-    `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+    `${selectEntries}
      WHERE ${condition} AND ${template === "" ? "$1::text = ''" : "e.template = $1::text"} ${order} LIMIT 1`;
   const [same] = yield* query(
     select(`e.id = $2::text::bigint AND e.work >= ${work.resend}`, ""),
@@ -139,7 +139,7 @@ export function* pauseScope(
   return { scope: begun, isNew };
 }
 
-/** Another entry to be tried, one that may have been sent already when there is one. */
+/** Finds another entry to try, if possible one that may have been sent already. */
 function* findOther(template: string, id: number): Operation<number | undefined> {
   for (const each of [work.resend, work.first, work.bulk]) {
     const [row] = yield* query(
@@ -153,7 +153,7 @@ function* findOther(template: string, id: number): Operation<number | undefined>
   return undefined;
 }
 
-/** Ends the pauses of a template and of all, after a response that shows that requests are processed. @returns the pauses that ended. */
+/** Ends the pauses of a template and of all entries, after a response that shows that requests are processed. @returns the pauses that ended. */
 export function* endPauses(template: string): Operation<Scope[]> {
   const scopes = yield* readScopes();
   const ended = scopes.filter(

@@ -15,8 +15,8 @@ import {
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
-import type { CorrectionResult } from "./changes.ts";
 import { createCore } from "./core.ts";
+import type { CorrectionResult } from "./correction.ts";
 import { CallbackError, type OutboxDatabase } from "./database.ts";
 import type { KnownCard, OutboxState, OwedCard } from "./entry.ts";
 import { requireOutboxOptions } from "./options.ts";
@@ -57,7 +57,7 @@ export interface PostgresOutbox<Transaction> extends Outbox {
     entry: OwedCard<Fields> | KnownCard,
   ): Promise<"added" | OutboxState>;
   /**
-   * Replaces the form of an entry, in your own transaction. A form that may have been received is sent until there is a response to it.
+   * Replaces the form of an entry, in your own transaction. A form that the service may have received is retried until it responds.
    * @returns `accepted`: the new form is sent. `pending`: it is sent if the service rejects the old one. `too-late`: a card exists.
    * `absent`: there is no entry.
    */
@@ -143,7 +143,7 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
   }
   const core = createCore(options, steps, database, open);
 
-  /** In the user's transaction, which may be the only connection of the pool: the settings are read there until they are known. */
+  /** Runs an operation in the user's transaction. The settings are read in it too, because it may use the only connection of the pool. */
   async function runIn<Result>(
     transaction: PostgresTransaction,
     start: (settings: Settings) => Operation<Result>,
@@ -191,7 +191,7 @@ function getTransact<Transaction extends PostgresTransaction>({
     return (work) => withPgTransaction(pgPool, work as never);
   }
   throw new TypeError(
-    "postgresOutbox needs pool, a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work); and not both.",
+    "postgresOutbox needs pool, which is a Pool of pg or the sql of postgres.js, or transaction: (work) => prisma.$transaction(work). Pass one of the two.",
   );
 }
 
@@ -225,7 +225,7 @@ function createExecutor(
 
 const toRows = (rows: ArrayLike<unknown>): Row[] => Array.from(rows) as Row[];
 
-/** Another cluster, database or table is a copy. A new timeline is a recovery from a backup, or a standby server that has taken over. */
+/** Identifies the tables: another cluster, database or table is a copy. A new timeline begins after a recovery from a backup, or when a standby server takes over. */
 function* readPlace(): Operation<string> {
   const [row] = yield* query(
     `SELECT has_function_privilege('pg_control_system()', 'execute') AND has_function_privilege('pg_control_checkpoint()', 'execute')

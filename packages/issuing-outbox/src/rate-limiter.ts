@@ -1,9 +1,10 @@
 /** The rate of a worker: how many requests run at once, how many start per second, and when it pauses. */
+
 /** Both limits rise by addition and fall by multiplication (AIMD), as in TCP. */
 export const ratePolicy = {
-  /** Requests at once in the beginning. Each success adds one, until something slows down. */
+  /** The number of concurrent requests at the start. Each success adds one, until the service slows down. */
   initialConcurrency: 4,
-  /** What is left of a limit after too many requests, after failures, and after a rise of the latency. */
+  /** The factors by which a limit falls after a 429, after failures, and after a rise of the latency. */
   afterTooMany: 0.9,
   afterFailures: 0.5,
   afterLatency: 0.8,
@@ -15,9 +16,9 @@ export const ratePolicy = {
   latency: { factor: 2, ms: 100 },
   /** The learned limit per second is never below this, and rises by at least half of it in each second. */
   minPerSecond: 1,
-  /** The limit per second rises by a tenth in the first second, and in each second by so much more. */
+  /** The limit per second rises by a tenth in the first second. Each later increase is 1.3 times the last. */
   growth: 1.3,
-  /** After so many failures in a row the run pauses, then sends one request. Each pause is twice as long as the previous one. */
+  /** After this many failures in a row the worker pauses, then sends one request. Each pause is twice as long as the previous one. */
   failuresInARow: 8,
   initialPauseMs: 1_000,
   maxPauseMs: 10_000,
@@ -27,10 +28,10 @@ export const ratePolicy = {
 
 /** How a request ended. */
 export type RequestEnd =
-  /** Any response that is about the row: an issued card, or a rejection. */
+  /** A response about the entry: an issued card, or a rejection. */
   "responded" | "rate-limited" | "failed";
 
-/** A request that was started; only those that started after the last decrease can cause the next one. */
+/** A request that was started. Only requests that started after the last decrease can cause the next one. */
 export interface StartedRequest {
   readonly atMs: number;
   readonly epoch: number;
@@ -51,7 +52,7 @@ export class RateLimiter {
   #perSecond: number;
   #perSecondStep = 0;
   #grewAtMs = 0;
-  /** A request had to wait for the limit per second since it grew last. */
+  /** Whether a request had to wait for the limit per second since that limit last rose. */
   #isRateTheLimit = false;
   #nextStartMs = 0;
   #pausedUntilMs = 0;
@@ -87,7 +88,7 @@ export class RateLimiter {
     return Math.max(0, this.#pausedUntilMs - this.#now());
   }
 
-  /** @returns how long to wait before the next request; undefined: until a running one has ended. */
+  /** @returns how long to wait before the next request; undefined to wait until a running one has ended. */
   getDelayMs(inFlight: number): number | undefined {
     const { pausedMs } = this;
     if (pausedMs > 0) return pausedMs;
@@ -101,7 +102,7 @@ export class RateLimiter {
     const nowMs = this.#now();
     if (this.#perSecond !== Number.POSITIVE_INFINITY) {
       const intervalMs = 1000 / this.#perSecond;
-      // A request that starts late is made up for, within the burst; no second has more requests than the limit.
+      // After a late start the next requests start earlier, within the burst. No second has more requests than the limit.
       const burstMs = intervalMs < ratePolicy.burstMs ? ratePolicy.burstMs : 0;
       const spacingMs = intervalMs * (1 + burstMs / 1000);
       this.#nextStartMs = Math.max(this.#nextStartMs, nowMs - burstMs) + spacingMs;
@@ -122,7 +123,7 @@ export class RateLimiter {
 
   #fail(request: StartedRequest, end: "rate-limited" | "failed", nowMs: number): void {
     this.#failuresInARow += 1;
-    if (request.epoch !== this.#epoch) return; // the decrease that it asks for was made
+    if (request.epoch !== this.#epoch) return; // the limits have been lowered since this request began
     const { tolerableTooMany, tolerableFailures, afterFailures } = ratePolicy;
     const isTooMany = end === "rate-limited";
     if (isTooMany && this.#tooMany > tolerableTooMany) this.#decreasePerSecond(nowMs);
@@ -149,7 +150,7 @@ export class RateLimiter {
     this.#second = { startedAtMs: nowMs, responses: 0, perSecond: (second.responses * 1000) / passedMs };
   }
 
-  /** The responses per second that were reached last: in this second, as far as it has passed, or in the one before. */
+  /** Returns the responses per second: in this second so far, or in the previous one if that had more. */
   #measurePerSecond(nowMs: number): number {
     const { startedAtMs, responses, perSecond } = this.#second;
     return Math.max(perSecond, (responses * 1000) / Math.max(100, nowMs - startedAtMs));

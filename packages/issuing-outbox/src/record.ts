@@ -1,19 +1,15 @@
-/** Recording how an attempt ended, with the callback of the user in the same transaction. */
+/** Records how an attempt ended, and calls the user's callback in the same transaction. */
 import { work } from "./add.ts";
+import { applyCorrection, type CorrectionContext, replaceRequest } from "./correction.ts";
 import type { OutboxEntry, OutboxEntryError } from "./entry.ts";
 import { type LeasedEntry, unlockContacts } from "./lease.ts";
-import { hashContacts } from "./node.ts";
-import { type EntryRow, entryColumns, readEntryRow, toEntry } from "./rows.ts";
-import type { Settings } from "./settings.ts";
+import { type EntryRow, readEntryRow, selectEntries, toEntry } from "./rows.ts";
 import { callBack, formatList, formatRows, getNow, type Operation, query, toNumber } from "./statement.ts";
 import { isStillRunning, maxRunningMs, type Verdict } from "./verdict.ts";
 
 /** What recording needs to know of its outbox. */
-export interface Recorder {
-  settings: Settings;
-  /** The key of a correction. */
-  deriveKey(entry: EntryRow, keySuffix: string): string;
-  /** Undefined: the option is not set, and nothing is to be delivered. */
+export interface Recorder extends CorrectionContext {
+  /** Undefined when the option is not set: then nothing is delivered. */
   onIssued: Callback | undefined;
   onRejected: Callback | undefined;
   random: () => number;
@@ -23,16 +19,16 @@ type Callback = (entry: OutboxEntry, transaction: never) => unknown;
 
 const backoff = { initialMs: 1_000, maxMs: 15 * 60_000 };
 
-/** Between three quarters and all of the pause, so that entries that failed together are not tried together. */
+/** Returns between three quarters and all of the backoff, so that entries that failed together are not retried together. */
 export function getBackoffMs(failures: number, random: () => number): number {
   const { initialMs, maxMs } = backoff;
   return Math.round(Math.min(maxMs, initialMs * 2 ** Math.min(failures - 1, 20)) * (0.75 + random() / 4));
 }
 
-/** The entry of an id, locked until the end of the transaction. */
+/** Reads the entry with this id, and locks it until the end of the transaction. */
 export function* selectEntry(id: number): Operation<EntryRow | undefined> {
   const [row] = yield* query(
-    `SELECT ${entryColumns} FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id
+    `${selectEntries}
      WHERE e.id = $1::text::bigint FOR UPDATE OF e`,
     id,
   );
@@ -41,7 +37,7 @@ export function* selectEntry(id: number): Operation<EntryRow | undefined> {
 
 export type IssuedResult = "issued" | "issued-before" | "another-card" | "forgotten";
 
-/** A card, and the entry as it was leased, or as a person resolves it. */
+/** A card, and its entry as it was when it was leased, or when a person resolved it. */
 export interface IssuedCard {
   entry: EntryRow;
   cardId: string;
@@ -49,7 +45,7 @@ export interface IssuedCard {
 }
 
 /**
- * Records cards, also of entries whose lease was lost meanwhile.
+ * Records cards, even those of entries whose lease was lost meanwhile.
  * @param isDelivering whether the callbacks run in this transaction. If not, they are due later.
  * @returns a result for each card.
  */
@@ -84,12 +80,12 @@ export function* recordCards(
   for (const card of cards) {
     const { id, userId, template } = card.entry;
     if (own.get(id) === card.cardId) {
-      own.delete(id); // two attempts at one entry can end together
+      own.delete(id); // a batch can contain two attempts at one entry
       results.push("issued");
       continue;
     }
     const row = yield* selectEntry(id);
-    const isKnown = row?.userId === userId && row.template === template; // SQLite gives a free id to another entry
+    const isKnown = row?.userId === userId && row.template === template; // SQLite reuses the ids of deleted entries
     if (!isKnown) results.push("forgotten");
     else if (row.cardId !== undefined)
       results.push(row.cardId === card.cardId ? "issued-before" : "another-card");
@@ -152,7 +148,7 @@ export function* recordFailure(
       yield* applyCorrection(recorder, row, verdict.code === "validation", nowMs);
       return { result: "corrected" };
     }
-    // The older attempt may still issue the card: the same request is sent again when that is over.
+    // The older attempt may still issue the card, so the same request is sent again when that attempt must have ended.
     const dueAtMs = (leased.lastAttemptAtMs ?? nowMs) + maxRunningMs;
     yield* waitUntil(row.id, timesBefore(leased), dueAtMs, verdict.code);
     return { result: "recorded", retryInMs: dueAtMs - nowMs };
@@ -171,7 +167,7 @@ export function* recordFailure(
 
 type Times = Pick<EntryRow, "firstAttemptAtMs" | "lastAttemptAtMs">;
 
-/** The instants before an attempt that the service has not processed. */
+/** The times of an entry as they were before an attempt that the service did not process. */
 const timesBefore = ({ firstAttemptAtMs, lastAttemptAtMs }: LeasedEntry): Times => ({
   firstAttemptAtMs,
   lastAttemptAtMs,
@@ -199,7 +195,7 @@ function* endEntry(id: number, state: "rejected" | "unknown", code: string, nowM
   );
 }
 
-/** Text of the service. No database stores a NUL in text. */
+/** Removes NUL from text of the service, because no database stores it. */
 const toStorable = (text: string) => text.replaceAll("\0", "");
 
 function* recordRejection(
@@ -238,40 +234,7 @@ function* recordRejection(
   yield* callBack((transaction) => onRejected(entry, transaction));
 }
 
-/** Sends the corrected form next. @param hasNewKey after a 422, which the service may have stored under the old key. */
-export function* applyCorrection(
-  recorder: Recorder,
-  row: EntryRow,
-  hasNewKey: boolean,
-  nowMs: number,
-): Operation<void> {
-  if (row.nextBody !== undefined) yield* replaceRequest(recorder, row, row.nextBody);
-  const keySuffix = hasNewKey ? getNextSuffix(row.keySuffix) : row.keySuffix;
-  const key = hasNewKey ? recorder.deriveKey(row, keySuffix) : row.idempotencyKey;
-  yield* query(
-    `UPDATE issuing_outbox_entries SET state = 'waiting', work = ${work.first}, due_at = $1::text::bigint, lease = NULL,
-       idempotency_key = $2::text, key_suffix = $3::text, first_attempt_at = NULL, last_attempt_at = NULL, error_code = NULL,
-       is_delivered = NULL, ended_at = NULL WHERE id = $4::text::bigint`,
-    ...[nowMs, key, keySuffix, row.id],
-  );
-}
-
-/** The same for the same correction, also in a restored copy. */
-function getNextSuffix(suffix: string): string {
-  const [, base = suffix, number = "1"] = /^(.*)~(\d+)$/s.exec(suffix) ?? [];
-  return `${base}~${Number(number) + 1}`;
-}
-
-export function* replaceRequest({ settings }: Recorder, { id }: EntryRow, body: string): Operation<void> {
-  const { phone, email } = hashContacts(settings.contactKey, body);
-  yield* query(
-    `UPDATE issuing_outbox_requests SET body = $1::text, next_body = NULL, phone = $2::text, email = $3::text, message = NULL,
-       user_message = NULL, fields = NULL WHERE id = $4::text::bigint`,
-    ...[body, phone, email, id],
-  );
-}
-
-/** Makes entries as they were before their lease, when they are not sent after all. A correction that came meanwhile is applied. */
+/** Undoes the lease of entries that were not sent. A correction that was made meanwhile is applied. */
 export function* returnUnsent(recorder: Recorder, entries: readonly LeasedEntry[]): Operation<void> {
   for (const { id, lease, work: due, dueAtMs, firstAttemptAtMs, lastAttemptAtMs } of entries) {
     const row = yield* selectEntry(id);
@@ -289,7 +252,7 @@ export function* returnUnsent(recorder: Recorder, entries: readonly LeasedEntry[
   yield* unlockContacts(entries, yield* getNow());
 }
 
-/** Runs a callback that failed before. @returns whether it was still due. */
+/** Calls a callback that failed before. @returns whether it was still due. */
 export function* deliver({ onIssued, onRejected }: Recorder, leased: LeasedEntry): Operation<boolean> {
   const row = yield* selectEntry(leased.id);
   if (row === undefined || row.lease !== leased.lease || row.work !== work.callback) return false;
@@ -303,7 +266,7 @@ export function* deliver({ onIssued, onRejected }: Recorder, leased: LeasedEntry
   return true;
 }
 
-/** Makes a callback that failed again due later. */
+/** Postpones a callback that has failed again. @returns the delay in milliseconds. */
 export function* postponeDelivery(recorder: Recorder, leased: LeasedEntry): Operation<number> {
   const nowMs = yield* getNow();
   const retryInMs = getBackoffMs(leased.deliveries + 1, recorder.random);

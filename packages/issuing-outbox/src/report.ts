@@ -18,13 +18,13 @@ export type OutboxOutcome =
   | { outcome: "rejected"; entry: EntryRef; code: string; attempts: number; error: IssuingError }
   /** The attempt failed, and the entry is tried again. */
   | { outcome: "failed"; entry: EntryRef; code: string; attempts: number; error: unknown; retryInMs: number }
-  /** Alarm: whether a card exists is unknown. A person finds out and calls `resolve`. */
+  /** Alarm: it is unknown whether a card exists. A person must find out, and call `resolve`. */
   | { outcome: "unknown"; entry: EntryRef; code: string; attempts: number; error?: unknown }
   /** Your callback threw or rejected. It is called again after `retryInMs`; nothing is sent again. */
   | { outcome: "not-delivered"; entry: EntryRef; deliveries: number; error: unknown; retryInMs: number }
   /** A callback that had failed before succeeded. */
   | { outcome: "delivered"; entry: EntryRef; deliveries: number }
-  /** Alarm: the service returned another card than the one that is recorded, which stays. */
+  /** Alarm: the service returned another card than the recorded one. The recorded card is kept. */
   | { outcome: "another-card"; entry: EntryRef; cardId: string }
   /** Alarm: a card was issued after its user was forgotten. */
   | { outcome: "forgotten-card"; cardId: string }
@@ -48,7 +48,7 @@ export interface ReportOptions {
 
 export type Report = (outcome: OutboxOutcome) => void;
 
-/** An outage can begin and end many times. */
+/** The shortest time between two log lines about outages, which can begin and end many times. */
 const outageLineIntervalMs = 600_000;
 const longOutageMs = 60_000;
 
@@ -84,7 +84,7 @@ function formatOutcome(outcome: OutboxOutcome, options: ReportOptions): string |
     `${describeError(error, options)}${options.logErrorMessages ? "" : " (logErrorMessages: true adds the message)"}`;
   switch (outcome.outcome) {
     case "unknown":
-      return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) has it; find out, and call resolve.`;
+      return `an entry is unknown (${outcome.code}) after ${outcome.attempts} attempts: a card may exist. list({ state: "unknown" }) returns the entry: look for the card in the console, and call resolve.`;
     case "not-delivered":
       return `a callback failed and is called again in ${Math.round(outcome.retryInMs / 1000)} s: ${describe(outcome.error)}`;
     case "another-card":
@@ -115,6 +115,6 @@ function formatPause({ reason, template = "" }: Pause): string | undefined {
     case "restored":
       return "the tables are a copy, or were restored from a backup: entries wait for resume(). See https://loyalty-cards.github.io/loyalty-cards/guides/outbox";
     default:
-      return undefined; // after 429; metrics and count() show it
+      return undefined; // a pause after 429 is not logged: metrics and count() show it
   }
 }

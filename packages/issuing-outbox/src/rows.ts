@@ -1,5 +1,6 @@
 /** Rows of the tables as values, and as the entries that users see. */
 import { formatErrorLink } from "@loyalty-cards/internal/error-link";
+import { generalUserMessage } from "@loyalty-cards/internal/issuing-steps";
 import type { OutboxEntry, OutboxEntryError, OutboxState } from "./entry.ts";
 import { type Row, toNumber, toOptionalNumber, toOptionalText } from "./statement.ts";
 
@@ -29,16 +30,18 @@ export interface EntryRow {
   /** Undefined when the request was erased. */
   body: string | undefined;
   nextBody: string | undefined;
-  /** Keyed hashes. */
+  /** Keyed hashes of phone and email. */
   contacts: string[];
   message: string | undefined;
   userMessage: string | undefined;
   fields: OutboxEntryError["fields"];
 }
 
-export const entryColumns = `e.id, e.user_id, e.template, e.state, e.work, e.due_at, e.lease, e.blocked_by, e.idempotency_key, e.key_suffix,
+/** The beginning of each statement whose rows {@link readEntryRow} reads: `e` is the entry, `r` its request. */
+export const selectEntries = `SELECT e.id, e.user_id, e.template, e.state, e.work, e.due_at, e.lease, e.blocked_by, e.idempotency_key, e.key_suffix,
   e.first_attempt_at, e.last_attempt_at, e.attempts, e.card_id, e.public_url, e.is_delivered, e.deliveries, e.error_code, e.added_at,
-  r.body, r.next_body, r.phone, r.email, r.message, r.user_message, r.fields`;
+  r.body, r.next_body, r.phone, r.email, r.message, r.user_message, r.fields
+  FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id`;
 
 export function readEntryRow(row: Row): EntryRow {
   const fields = toOptionalText(row["fields"]);
@@ -72,14 +75,12 @@ export function readEntryRow(row: Row): EntryRow {
   };
 }
 
-const generalMessage = "Your loyalty card is not available right now. Please try again later.";
-
 const formatFailure = (code: string) =>
   `The last request ended with ${code}.${code === "aborted" ? "" : formatErrorLink(code)}`;
 
 export function toEntry(row: EntryRow): OutboxEntry {
   const { userId, template, state, idempotencyKey, attempts, firstAttemptAtMs, cardId, publicUrl } = row;
-  const { isDelivered, errorCode: code, message, userMessage = generalMessage, fields } = row;
+  const { isDelivered, errorCode: code, message, userMessage = generalUserMessage, fields } = row;
   return {
     userId,
     template,

@@ -8,7 +8,7 @@
  * - `contact_locks`: contacts whose entry is being sent. Entries of one contact are sent one after another, over all processes.
  * - `scopes`: one row for each template and one, `''`, for all, with the pause of that scope.
  * - `forgotten`: hashes of the keys of forgotten users whose request may have been sent.
- * - `settings`: one row; what a process must agree with, and the latest time that a process has recorded.
+ * - `settings`: one row with the settings that all processes share, and the latest time that a process has recorded.
  */
 const tables = (id: string) => `CREATE TABLE issuing_outbox_entries (
     id ${id},

@@ -20,9 +20,10 @@ import type { EntryRef, Report } from "./report.ts";
 import { type AttemptEnd, judge, type Verdict } from "./verdict.ts";
 import { Writer } from "./writer.ts";
 
-/** A lease lasts this much longer than the call: for its commit. */
+/** A lease lasts this much longer than the call, so that its result can be committed. */
 const leaseMarginMs = 30_000;
-/** How an attempt ended, for the rate and for `issue`. */
+
+/** How an attempt ended, for the rate limiter and for `issue`. */
 export interface AttemptResult {
   end: RequestEnd | "delivered";
   /** The state of the entry, when it is no longer waiting. */
@@ -65,12 +66,12 @@ export class Sender {
     return this.#running;
   }
 
-  /** Pauses that were seen last, with those of this process. */
+  /** The pauses that were seen last, and those of this process. */
   get pauses(): Pause[] {
     return [...this.#shared, ...this.ownPauses];
   }
 
-  /** How many times a pause began or became longer here. */
+  /** How many times a pause began or became longer in this process. */
   get pauseCount(): number {
     return this.#sharedPauseCount + this.#own.count;
   }
@@ -79,7 +80,7 @@ export class Sender {
     return this.#own.pauses;
   }
 
-  /** Leases entries that may be sent now. @param id only this one. */
+  /** Leases entries that may be sent now. @param id leases only this entry. */
   async lease(limit: number, deadlineMs: number, id?: number): Promise<LeaseResult | "paused"> {
     const { isWaiting } = this.#own;
     if (isWaiting && id !== undefined) return "paused";
@@ -232,7 +233,7 @@ export class Sender {
     if (callbackError !== undefined) this.reportUndelivered(leased, callbackError);
   }
 
-  /** A failure pauses all entries when no other request has succeeded since it began. */
+  /** Returns the pause that a failure begins. An outage begins only when no response has arrived since the request was sent. */
   #toPauseRequest(leased: LeasedEntry, verdict: Verdict, startedMs: number) {
     if (verdict.type !== "waiting") return undefined;
     const { retryAfterMs: requestedMs, isInternalError } = verdict;

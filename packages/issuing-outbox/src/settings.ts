@@ -1,4 +1,4 @@
-/** What every process of an outbox must agree with: the service's address, the namespace of the keys and the version of the tables. */
+/** Settings that all processes of an outbox must share: the service's address, the namespace of the keys and the version of the tables. */
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { createKey, hashText } from "./node.ts";
 import { schemaVersion } from "./schema.ts";
@@ -7,16 +7,16 @@ import { getNow, type Operation, query, toNumber, toOptionalText } from "./state
 export interface Settings {
   baseUrlHash: string;
   namespaceHash: string;
-  /** The key of the hashes of contacts: without it a phone could be found by trying all of them. */
+  /** The key for hashing contacts. Without a key, trying all phones would reverse the hash of a phone. */
   contactKey: string;
-  /** What the leases of this process begin with, where another process can find out whether it has ended. */
+  /** The prefix of this process's leases. It is set where other processes can find out whether this process has ended. */
   processId?: string;
 }
 
 /**
  * Reads the settings when an outbox is opened; the first process writes them.
- * @param readPlace identifies the file or database, so that a copy is noticed. It starts paused: what was sent since the copy was made
- * is not in it. What follows `@` may change without a pause when little time has passed: a standby server has taken over.
+ * @param readPlace identifies the file or database, so that a copy is noticed. A copy starts paused, because it does not contain what was
+ * sent since it was made. The part after `@` may change without a pause when little time has passed: then a standby server has taken over.
  */
 export function* openSettings(
   { baseUrl, idempotencyNamespace }: { baseUrl: string; idempotencyNamespace: string },
@@ -50,7 +50,7 @@ export function* openSettings(
   return { baseUrlHash, namespaceHash, contactKey: String(row?.["contact_key"]) };
 }
 
-/** Runs before each lease: another process may have migrated the tables meanwhile. @throws when this process must not go on. */
+/** Runs before each lease: another process may have migrated the tables meanwhile. @throws when this process must not continue. */
 export function* checkSettings(settings: Pick<Settings, "baseUrlHash" | "namespaceHash">): Operation<void> {
   const [row] = yield* query(
     `SELECT base_url_hash, namespace_hash, (SELECT max(version) FROM issuing_outbox_schema) AS version
@@ -77,7 +77,7 @@ const otherSettings = (option: string, column: string) =>
     ),
   );
 
-/** Records the current time, at most once a minute: a copy of the database then says until when it is complete. */
+/** Records the current time, at most once a minute. A copy of the database then shows up to which time it is complete. */
 export function* recordTime(nowMs: number): Operation<void> {
   yield* query(
     "UPDATE issuing_outbox_settings SET latest_at = $1::text::bigint WHERE latest_at < $1::text::bigint - 60000",
@@ -86,8 +86,8 @@ export function* recordTime(nowMs: number): Operation<void> {
 }
 
 /**
- * The service stores a key for 24 hours ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)); of a copy that is younger, every
- * request can be sent again.
+ * The service stores a key for 24 hours ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)); every request of a younger copy can
+ * be sent again.
  */
 const safeCopyAgeMs = 23 * 3_600_000;
 

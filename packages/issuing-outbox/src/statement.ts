@@ -26,7 +26,7 @@ export function* query(sql: string, ...values: Value[]): Operation<Row[]> {
   return yield { sql, values };
 }
 
-/** The current time of the database in milliseconds. */
+/** Returns the current time of the database in milliseconds. */
 export function* getNow(): Operation<number> {
   const [row] = yield "now";
   return toNumber(row?.["now_ms"]);
@@ -37,7 +37,7 @@ export function* callBack(call: (transaction: never) => unknown): Operation<void
   yield { call };
 }
 
-/** Integers of a row, whatever the driver makes of them. */
+/** Converts an integer of a row, whichever type the driver returns. */
 export const toNumber = (value: Row[string] | undefined): number => Number(value);
 
 export const toOptionalNumber = (value: Row[string] | undefined): number | undefined =>
@@ -46,14 +46,14 @@ export const toOptionalNumber = (value: Row[string] | undefined): number | undef
 export const toOptionalText = (value: Row[string] | undefined): string | undefined =>
   value === null || value === undefined ? undefined : String(value);
 
-/** `($1::text, $2::text::bigint), ($3::text, $4::text::bigint)` for two rows of these types, after so many other parameters. */
+/** Returns `($1::text, $2::text::bigint), ($3::text, $4::text::bigint)` for two rows. @param before how many parameters precede them. */
 export function formatRows(types: readonly string[], rows: number, before = 0): string {
   const row = (index: number) =>
     `(${types.map((type, column) => formatParameter(before + index * types.length + column + 1, type)).join(", ")})`;
   return Array.from({ length: rows }, (_, index) => row(index)).join(", ");
 }
 
-/** `$3::text::bigint, $4::text::bigint`, beginning with the number `first`. */
+/** Returns `$3::text::bigint, $4::text::bigint` for two values, from the parameter `first`. */
 export function formatList(type: string, count: number, first: number): string {
   return Array.from({ length: count }, (_, index) => formatParameter(first + index, type)).join(", ");
 }
@@ -61,7 +61,7 @@ export function formatList(type: string, count: number, first: number): string {
 const formatParameter = (number: number, type: string) =>
   type === "text" ? `$${number}::text` : `$${number}::text::${type}`;
 
-/** Executes an operation with a function that executes a step at once. */
+/** Executes an operation with a function that executes a step synchronously. */
 export function runSync<Result>(operation: Operation<Result>, execute: (step: Step) => Row[]): Result {
   let next = operation.next();
   while (!next.done) next = operation.next(execute(next.value));
@@ -79,7 +79,7 @@ export async function runAsync<Result>(
 }
 
 /**
- * A statement as SQLite takes it: without types, with one `?` for each use of a parameter, and without the clause that skips rows of
+ * Adapts a statement to SQLite: without types, with one `?` for each use of a parameter, and without the clause that skips rows of
  * other transactions, because SQLite has one writer.
  */
 export function toSqlite(sql: string): { sql: string; order: readonly number[] } {

@@ -1,11 +1,11 @@
-/** What the end of an attempt means for its entry. */
+/** Decides what the end of an attempt means for its entry. */
 import { issuingErrorBrand } from "@loyalty-cards/internal/issuing-steps";
 import type { Card, IssuingError } from "@loyalty-cards/issuing-client";
 import { isStorable } from "./add.ts";
 import type { PauseReason } from "./entry.ts";
 import type { LeasedEntry } from "./lease.ts";
 
-/** How long an attempt without a response may still be running at the service: a 409 after that is not about it. */
+/** How long an attempt without a response may still be running at the service. A 409 after this time has another cause. */
 export const maxRunningMs = 10 * 60_000;
 
 export type AttemptEnd =
@@ -24,7 +24,7 @@ export type Verdict =
       error: unknown;
       /** The service may have received this request. */
       isReceived: boolean;
-      /** Nothing else is sent meanwhile: of all entries, of this template, or of this process. */
+      /** The reason for a pause of all entries, of this template, or of this process. */
       pause: PauseReason | undefined;
       retryAfterMs: number | undefined;
       isInternalError: boolean;
@@ -61,7 +61,7 @@ export function judge(end: AttemptEnd, entry: LeasedEntry, nowMs: number): Verdi
       if (!error.retryable) return { type: "rejected", code, error };
       return isStillRunning(entry, nowMs) ? wait(error, code, false) : { type: "unknown", code, error };
     case "invalid-response":
-      // A 202 without a card: the service is there, and issues the card later.
+      // After a 202 without a card the service is available, and issues the card later.
       return wait(error, code, true, status === 202 ? undefined : "outage", status === 202);
     case "rate-limited":
       return wait(error, code, false, retryAfterMs === undefined ? undefined : "rate-limited");
@@ -75,11 +75,11 @@ export function judge(end: AttemptEnd, entry: LeasedEntry, nowMs: number): Verdi
   }
 }
 
-/** By its mark: the client is imported for its types only, so that this package names the version of Node.js that it needs itself. */
+/** Checks the brand of the error. The client is imported for its types only, so that the first error on an old Node.js is that of this package. */
 const isIssuingError = (error: unknown): error is IssuingError =>
   typeof error === "object" && error !== null && issuingErrorBrand in error;
 
-/** Whether an attempt before this one got no response, and may still be running at the service. */
+/** Whether an earlier attempt got no response, and may still be running at the service. */
 export const isStillRunning = ({ lastAttemptAtMs }: LeasedEntry, nowMs: number): boolean =>
   lastAttemptAtMs !== undefined && nowMs - lastAttemptAtMs < maxRunningMs;
 

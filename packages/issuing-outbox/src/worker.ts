@@ -1,4 +1,4 @@
-/** The loop of `work` and `drain`: leases what is due, at the rate that the service bears, until it is stopped or nothing is due. */
+/** The loop of `work` and `drain`: leases what is due, at the rate that the service can handle, until it is stopped or nothing is due. */
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { sweep } from "./changes.ts";
 import type { OutboxDatabase } from "./database.ts";
@@ -11,9 +11,9 @@ import { getNow } from "./statement.ts";
 
 /** How fast a worker sends, and how often it looks for entries. */
 export interface WorkOptions {
-  /** How many requests run at once, at most. Default 8 for `work`, 32 for `drain`. The rate is found between 1 and this. */
+  /** The maximum number of concurrent requests. Default 8 for `work`, 32 for `drain`. The worker adapts the number to the service. */
   concurrency?: number;
-  /** How many requests begin in a second, at most. Default: no limit. */
+  /** The maximum number of requests that begin in a second. Default: no limit. */
   maxPerSecond?: number;
   /** How often to look for entries that other processes added, in milliseconds. Default 1 000. */
   pollMs?: number;
@@ -32,7 +32,7 @@ export interface LoopContext {
 }
 
 export interface LoopOptions extends Required<WorkOptions> {
-  /** Ends when nothing is due within this time and nothing is running. Infinite: does not end by itself. */
+  /** The loop ends when nothing is due within this time and nothing is running. If infinite, it does not end by itself. */
   maxIdleMs: number;
   maxEntries: number;
   /** On the monotonic clock. */
@@ -68,10 +68,10 @@ export function requireInteger(name: string, value: unknown, min: number, max: n
 }
 
 const sweepIntervalMs = 3_600_000;
-/** What other processes hold, such as a row that is locked for a moment, is looked for again after this time. */
+/** The delay before the next lease when another process has locked the row that is due. */
 const lockedRetryMs = 50;
 
-/** A lease is a transaction: while requests are running, it waits until this share of the concurrency is free. */
+/** While requests are running, the next lease waits until 1 / `leaseShare` of the concurrency is free, because each lease is a transaction. */
 const leaseShare = 2;
 
 export class Loop {
@@ -86,11 +86,11 @@ export class Loop {
   #wake = () => {};
   #isWoken = false;
   #isStopping = false;
-  /** Nothing was due: the next lease, which is a write, follows when something is. */
+  /** Whether nothing was due at the last lease. A lease is a write, so the next one waits until something is due. */
   #isIdle = false;
   #started = 0;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
-  /** Ends when the loop has ended and its attempts are recorded. */
+  /** Resolves when the loop has ended and its attempts are recorded. */
   readonly ended: Promise<void>;
 
   constructor(context: LoopContext, options: LoopOptions) {
@@ -107,7 +107,7 @@ export class Loop {
     this.#wake();
   }
 
-  /** Leases nothing more. */
+  /** Ends the loop: nothing more is leased. */
   stop(): void {
     this.#isStopping = true;
     this.poll();
@@ -124,7 +124,7 @@ export class Loop {
     return this.#isStopping || this.#started >= maxEntries || clock.monotonicMs() >= endsAtMs;
   }
 
-  /** Attempts of this loop, of another one or of `issue` have not ended. */
+  /** Whether attempts of this loop, of another one or of `issue` are running. */
   get #isRunning(): boolean {
     return this.#attempts.size > 0 || this.#context.sender.running.size > 0;
   }
@@ -197,7 +197,7 @@ export class Loop {
     return dueInMs > maxIdleMs ? undefined : Math.min(pollMs, Math.max(0, dueInMs));
   }
 
-  /** Sends entries at the rate. Those that may not be sent any more are returned. */
+  /** Sends entries at the rate. The lease of those that may not be sent any more is undone. */
   async #startAll(leased: readonly LeasedEntry[], isStopped: () => boolean): Promise<void> {
     for (const [index, entry] of leased.entries()) {
       for (;;) {
@@ -222,7 +222,7 @@ export class Loop {
       if (end !== "delivered") this.#rate.end(request, end);
       this.poll();
     };
-    // After a failure the next request waits for the record, because that may begin a pause.
+    // After a failure the next request waits until the failure is recorded, because that may begin a pause.
     const onEnded = () => free("responded");
     const attempt = sender
       .run(entry, { deadlineMs, signal: this.#stopping.signal, onEnded })
@@ -236,11 +236,11 @@ export class Loop {
     this.#attempts.add(attempt);
   }
 
-  /** Ends early when an attempt ends, an entry is added or the loop is stopped. */
+  /** Sleeps. It ends early when an attempt ends, an entry is added or the loop is stopped. */
   #sleep(ms: number): Promise<void> {
     const { clock } = this.#context;
     const { endsAtMs, pollMs } = this.#options;
-    // At least a turn of the event loop, also for an entry that is leased when the time is over.
+    // The sleep takes at least a turn of the event loop, even when the time is over.
     const waitMs = this.#isWoken ? 0 : Math.max(1, Math.min(ms, pollMs, endsAtMs - clock.monotonicMs()));
     this.#isWoken = false;
     return new Promise((resolve) => {

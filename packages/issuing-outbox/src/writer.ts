@@ -1,4 +1,4 @@
-/** Writes how attempts ended: again while the database cannot be reached, and cards that arrive together in one transaction. */
+/** Records how attempts ended. It retries while the database is unavailable, and records cards that arrive together in one transaction. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { OutboxDatabase } from "./database.ts";
 import { endPauses, type Scope, toPause } from "./pause.ts";
@@ -6,19 +6,19 @@ import { type IssuedCard, type IssuedResult, type Recorder, recordCards } from "
 import type { Report } from "./report.ts";
 import type { Operation } from "./statement.ts";
 
-/** How long the end of an attempt is written again, which only this process knows. */
+/** How long to retry recording the end of an attempt, which only this process knows. */
 const maxWritingMs = 60_000;
 
 export interface RecordedCard {
   result: IssuedResult | undefined;
-  /** Why the callback is due later. */
+  /** The error of the callback, which is called again later. */
   error?: unknown;
 }
 
 /** Cards that are recorded in one transaction. */
 interface Batch {
   cards: IssuedCard[];
-  /** What became of each card. */
+  /** The result of each card. */
   recorded: Promise<readonly Promise<RecordedCard>[]>;
 }
 
@@ -27,9 +27,9 @@ export class Writer {
   readonly #clock: IssuingSteps<unknown>["clock"];
   readonly #recorder: Recorder;
   readonly #report: Report;
-  /** A pause was seen in the tables: the next card ends it. */
+  /** Whether a pause was seen in the tables. The next card ends it. */
   isPauseKnown = false;
-  /** Takes cards until its transaction begins. */
+  /** The batch to which cards are added until its transaction begins. */
   #batch: Batch | undefined;
 
   constructor(
@@ -45,8 +45,8 @@ export class Writer {
   }
 
   /**
-   * Writes with the callback, or without it when that fails; again for a minute when both fail.
-   * @returns what the operation returned, and why the callback is due later.
+   * Runs an operation with the callback, and without it when that fails. When both fail, it retries for a minute.
+   * @returns what the operation returned, and the error of the callback.
    */
   async write<Value>(
     operation: (isDelivering: boolean) => Operation<Value>,
@@ -85,7 +85,7 @@ export class Writer {
     return (await recorded)[index];
   }
 
-  /** Cards that arrive before the transaction begins are recorded together; one by one when that fails. */
+  /** Records all cards that arrive before the transaction begins in that transaction, and one by one when it fails. */
   #openBatch(): Batch {
     const cards: IssuedCard[] = [];
     const hasCallback = this.#recorder.onIssued !== undefined;
@@ -113,7 +113,7 @@ export class Writer {
         let previous: Promise<unknown> = Promise.resolve();
         return cards.map((card) => {
           const recorded = previous.then(() => record(card));
-          previous = recorded.catch(() => {}); // not in one transaction with a card whose callback fails
+          previous = recorded.catch(() => {}); // one after another: no card shares a transaction with one whose callback fails
           return recorded;
         });
       },

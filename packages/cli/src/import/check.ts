@@ -17,7 +17,7 @@ export interface CheckResult {
 }
 
 export interface CheckOptions {
-  /** Only the first rows of the file. */
+  /** Checks only this many rows, the first of the file. */
   limit?: number | undefined;
   /** Called for each problem and warning, in the order of the file. */
   onProblem: (problem: Problem) => void;

@@ -13,8 +13,8 @@ const contactTargets = ["phone", "email"] as const;
 type ContactTarget = (typeof contactTargets)[number];
 
 /**
- * The first line of each user, phone and e-mail: in a table of a temporary file, which SQLite removes, so that the memory that is needed
- * does not grow with the list. The table has hashes with a key that only this process knows.
+ * Stores the first line of each user, phone and e-mail in a temporary file, which SQLite removes, so that the use of memory does not grow
+ * with the list. The file contains hashes with a key that only this process knows.
  */
 export class Duplicates {
   readonly #database: OpenSqliteDatabase = openSqlite("");
@@ -38,7 +38,7 @@ export class Duplicates {
     return this.#add(`user ${userId}`, line);
   }
 
-  /** @returns the line of the first row with this contact, in any notation; undefined when this is the first. */
+  /** @returns the line of the first row with this contact, however it is written; undefined when this is the first. */
   addContact(target: ContactTarget, value: string, line: number): number | undefined {
     const [contact] = normalizeContacts({ [target]: value });
     return contact === undefined ? undefined : this.#add(contact, line);
@@ -68,7 +68,7 @@ export class Duplicates {
   }
 }
 
-/** The phones and e-mails of a file, without the rows that are also among the rejected ones: a retry is compared with them. */
+/** Reads the phones and e-mails of a file, except those of rejected rows. The rows of a retry are compared with them. */
 export async function readContacts(
   source: RecordSource,
   rejected: RecordSource,

@@ -18,10 +18,10 @@ export interface FileOptions {
 export interface Input {
   /** A path, or `-` for standard input. */
   path: string;
-  /** In messages. */
+  /** The name in messages. */
   name: string;
   format: Format;
-  /** Of rejected NDJSON: the members of the first record of the import, so that they are mapped as then. */
+  /** For a file of rejected NDJSON: the members of the first record of the import, so that both files have the same mapping. */
   columns?: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export function resolveInput({ cwd }: Context["terminal"], file: string, { forma
   };
 }
 
-/** @throws {CommandError} for files that would overwrite each other, and for standard input without names for the others. */
+/** @throws {CommandError} for files that would overwrite each other, and for standard input when the others have no names. */
 export function resolveFiles(terminal: Context["terminal"], file: string, options: FileOptions): ImportFiles {
   const { outbox = getOutboxName(file), rejected, cards } = options;
   if (file === "-" && (options.outbox === undefined || rejected === undefined || cards === undefined)) {
@@ -72,7 +72,7 @@ export const listOutboxFiles = ({ outbox }: ImportFiles): string[] =>
 
 export const getOutboxName = (file: string): string => `${file}.outbox`;
 
-/** @throws {CommandError} for a path that something else than a file has, such as a link into another folder. */
+/** @throws {CommandError} for a path that exists and is not a file, such as a symbolic link. */
 export function requireFile(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.isFile()) return;

@@ -48,7 +48,7 @@ export interface ImportOptions extends FileOptions, MappingOptions {
   maxPerSecond?: number;
 }
 
-/** More problems are printed by `import check` only. */
+/** The maximum number of problems that are printed. `import check` prints all of them. */
 const maxPrintedProblems = 20;
 
 /** `import check FILE`. */
@@ -108,7 +108,7 @@ export async function retryRejected(
   return runJob(context, options, { ...files, input }, { name, commandLine, isRetry: true, rest });
 }
 
-/** The first input again, when it is still there. */
+/** Opens the first input again, if it still exists. */
 async function openFirst(
   { terminal, print }: Context,
   options: ImportOptions,
@@ -119,7 +119,7 @@ async function openFirst(
   return undefined;
 }
 
-/** The contacts of the first input: a correction must not issue a second card to one of them. */
+/** Reads the contacts of the first input: a correction must not issue a second card to one of these people. */
 async function readRest(
   { terminal }: Context,
   options: ImportOptions,
@@ -132,7 +132,7 @@ async function readRest(
   return { name, contacts: await readContacts(first.records, records, mapping) };
 }
 
-/** `import status FILE`: what the outbox has, also while an import is running. */
+/** `import status FILE`: prints the counts of the outbox, also while an import is running. */
 export async function printStatus(
   { terminal, print }: Context,
   options: ImportOptions,
@@ -214,10 +214,10 @@ async function runJob(
       if (read.row !== undefined) first ??= { line: record.line, row: read.row };
       return run?.add(record, read);
     });
-    // Standard input can be read once.
-    const isRefused = checked.problems > 0 && !skipInvalid && input.path !== "-";
-    if (run === undefined) return isRefused ? exitCodes.failed : printDryRun(context, first);
-    if (isRefused) return exitCodes.usage;
+    // Standard input can be read only once, so its valid rows are sent.
+    const isRejected = checked.problems > 0 && !skipInvalid && input.path !== "-";
+    if (run === undefined) return isRejected ? exitCodes.failed : printDryRun(context, first);
+    if (isRejected) return exitCodes.usage;
     const result = await run.send(checked.rows, checked.rows === limit, (counts, left) =>
       confirm(context, yes, counts, left),
     );
@@ -272,7 +272,7 @@ async function check(
   { onProblem, onRow }: CheckOptions,
 ): Promise<CheckResult> {
   const unused = findUnusedColumns(records, mapping);
-  // A file whose header is data has been refused before, so these are names.
+  // A file whose header is data was rejected before, so these are names.
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
   const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson, rest });
   let rows = 0;

@@ -72,7 +72,7 @@ export function resolveMapping(source: RecordSource, name: string, options: Mapp
   return { columns, privacyVersion, marketingVersion, numberFields };
 }
 
-/** The mapping as one text, equal for equal mappings: it is the same in each run of an import. */
+/** Returns the mapping as text, to compare it with that of an earlier run. Equal mappings have equal texts. */
 export function describeMapping({
   columns,
   privacyVersion,
@@ -88,7 +88,7 @@ export function describeMapping({
   });
 }
 
-/** Columns that the import ignores. */
+/** Returns the columns that the import ignores. */
 export function findUnusedColumns({ columns }: RecordSource, mapping: Mapping): string[] {
   const used = new Set(mapping.columns.values());
   return columns.filter((column) => column !== "" && !used.has(column));
@@ -117,10 +117,10 @@ function parseVersion(option: string, version: string | undefined): string | und
 
 const quote = (text: string) => JSON.stringify(text);
 
-/** The columns, and the one that was probably meant. A file without a header has personal data in its first line, which is not quoted. */
+/** Describes the columns, and which was probably meant. The first line of a file without a header is personal data, and is not quoted. */
 function describeColumns(columns: readonly string[], wanted: string): string {
   if (columns.some((column) => /@|\d{5}/.test(column)))
-    return "Its first line must be a header with the names of the columns, and looks like data.";
+    return "Its first line looks like data: it must be a header with the names of the columns.";
   const suggestion = findNearestName(wanted, columns);
   const list = columns.slice(0, 30).map((column) => quote(column));
   const question = suggestion === undefined ? "" : `Did you mean ${quote(suggestion)}? `;

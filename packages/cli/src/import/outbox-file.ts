@@ -18,17 +18,17 @@ import type { RejectedRow } from "./result-files.ts";
 import type { ImportRow, ReadRow } from "./rows.ts";
 import { ImportTables, type RunDescription } from "./tables.ts";
 
-/** A row of the list with its request; or a rejected one, which is not sent. */
+/** A row of the list with its request, or a rejected row, which is not sent. */
 export type ListRow = Pick<RejectedRow, "line" | "raw"> &
   (
     | (ImportRow & {
-        /** A person has found out that no card exists. */
+        /** Whether a person has found out that no card exists. */
         isDecided: boolean;
       })
     | { userId?: never; code: string; reason: string }
   );
 
-/** @param isRetry the record is one of the rejected rows. */
+/** @param isRetry whether the record is one of the rejected rows. */
 export function toListRow(record: SourceRecord, { row, problems }: ReadRow, isRetry: boolean): ListRow {
   const [addedLine, code] = addedColumns.map((name) => record.read(name));
   // A row that is rejected again keeps its line in the first input.
@@ -55,7 +55,7 @@ const unknownReason = "The row was sent, and its result is not known: a card may
 
 export class OutboxFile {
   readonly outbox: SqliteOutbox;
-  /** The rows of this run that have a result. */
+  /** How many rows of this run have which result. */
   readonly counts: Counts = { issued: 0, replayed: 0, rejected: 0, unknown: 0 };
   readonly #options: OutboxFileOptions;
   #tables: ImportTables | undefined;
@@ -77,7 +77,7 @@ export class OutboxFile {
           if (name === "issued" || name === "rejected" || name === "unknown") this.counts[name]++;
           options.onOutcome(outcome);
         },
-        log: () => {}, // what it says is in the progress and in the result
+        log: () => {}, // the progress and the result of the import show the same
       });
     } catch (error) {
       const { message, cause } = error as Error;
@@ -175,7 +175,7 @@ export class OutboxFile {
     return known === undefined ? "found" : "replayed";
   }
 
-  /** Takes rows out of the outbox that this run has not read, unless they may have been received. */
+  /** Removes the rows that this run has not read from the outbox, unless the service may have received them. */
   async removeOthers(): Promise<void> {
     const options = { template: this.#options.template };
     const remove = async ({ userId }: { userId: string }) => {

@@ -19,7 +19,7 @@ export interface Progress extends Counts {
   total?: number | undefined;
   /** The remaining time, when the throughput is known. */
   etaMs?: number | undefined;
-  /** While the service is not tried: for how much longer, and why. */
+  /** The remaining time of a pause, and its reason. */
   pausedMs?: number | undefined;
   pausedBy?: string | undefined;
 }
@@ -29,7 +29,7 @@ export const countRows = ({ issued, replayed, rejected, unknown }: Counts): numb
 
 /** How often a line is printed without a terminal. */
 export const lineIntervalMs = 10_000;
-/** The throughput is measured over this time, and not in the first seconds, in which programs and connections are slower. */
+/** The throughput is measured over this time. The remaining time is known only after the first seconds, in which connections are slower. */
 const windowMs = 30_000;
 const minMeasuredMs = 2_500;
 
@@ -115,7 +115,7 @@ function formatLine(progress: Progress): string {
   return pausedBy === undefined ? counts : `${counts}. ${pausedBy}`;
 }
 
-/** With thousands separators: 12,345. */
+/** Formats a number with thousands separators: 12,345. */
 export const formatNumber = (value: number): string =>
   String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, ",");
 

@@ -16,9 +16,9 @@ export interface SourceRecord {
   line: number;
   /** The original text, without the end of the line. */
   raw: string;
-  /** What is wrong with the form of the whole record. */
+  /** Why the whole record cannot be read. */
   malformed?: string;
-  /** Of NDJSON: the names of its members. */
+  /** The names of the members of an NDJSON record. */
   members?: readonly string[];
   /** The value in a column; undefined when the record has no such column. */
   read(column: string): unknown;
@@ -28,13 +28,13 @@ export interface SourceRecord {
 
 export interface RecordSource {
   format: Format;
-  /** The columns of the header; of NDJSON, the members of the first record. */
+  /** The columns of the header; for NDJSON, the members of the first record. */
   columns: readonly string[];
   /** The original text of the header of a CSV file. */
   header: string;
   delimiter: string;
   endOfLine: "\n" | "\r\n";
-  /** Of the columns that this command adds, those at the end of the header. Their values are not in `raw`. */
+  /** Whether the columns that this command adds are at the end of the header. Their values are not in `raw`. */
   hasAddedColumns: boolean;
   records: AsyncGenerator<SourceRecord, void>;
 }
@@ -122,7 +122,7 @@ function toNdjsonRecord(raw: string, line: number): NdjsonRecord {
 const isAdded = (name: string) => addedColumns.some((added) => added === name);
 const getMembers = (value: object = {}) => Object.keys(value).filter((name) => !isAdded(name));
 
-/** Returns a record unchanged when its members were sorted since: then other members follow the added ones. */
+/** Removes the added members from the end of a record. A record whose members were sorted since then is returned unchanged. */
 function cutAddedMembers(raw: string, value: object): string {
   const start = raw.lastIndexOf(`"${addedColumns[0]}"`);
   const rest = `${raw.slice(0, Math.max(0, start)).replace(/,\s*$/, "")}}`;
@@ -140,7 +140,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The most frequent candidate in the first line, outside quotes. A comma when there is none. */
+/** Returns the candidate that is most frequent in the first line, outside quotes; a comma when there is none. */
 function findDelimiter(text: string): string {
   const [line = ""] = text.split("\n", 1);
   const plain = line.replace(/"[^"]*"/g, "");
@@ -199,11 +199,11 @@ async function* parseCsv(
   blocks: AsyncIterable<string>,
   { name, delimiter }: CsvOptions,
 ): AsyncGenerator<CsvRow, void> {
-  let lastLine = 0; // of the last complete record
+  let lastLine = 0; // the last line of the last complete record
   const parser = new Parser({
     delimiter,
     raw: true,
-    relax_column_count: true, // a problem of one row
+    relax_column_count: true, // reported as a problem of that row
     record_delimiter: ["\r\n", "\n"],
     max_record_size: maxLineBytes,
     on_record: (record, { lines }) => {
@@ -213,7 +213,7 @@ async function* parseCsv(
   });
   let line = 1;
   try {
-    // Errors of both streams are errors of the parser.
+    // The parser emits the errors of both streams.
     pipeline(Readable.from(blocks), parser, () => {});
     for await (const { record, raw } of parser as AsyncIterable<{ record: string[]; raw: string }>) {
       const text = raw.replace(/\r?\n?$/, "");
@@ -234,11 +234,11 @@ function describeCsvError({ code, lines }: CsvError & { lines?: number }, record
     case "CSV_MAX_RECORD_SIZE":
       return `line ${recordLine}: the record is longer than 1 MiB. Is a quoted value not closed?`;
     default:
-      return `line ${lines ?? recordLine}: a quote inside a value must be written twice, and the value in quotes: "12"" vinyl".`;
+      return `line ${lines ?? recordLine}: a value that contains a quote must be in quotes, and the quote written twice: "12"" vinyl".`;
   }
 }
 
-/** Offsets at which the cells of a record begin. */
+/** Finds the offsets at which the cells of a record begin. */
 function findCells(raw: string, delimiter: string): number[] {
   const starts = [0];
   let isQuoted = false;

@@ -11,7 +11,7 @@ import { type Counts, formatCount, formatNumber } from "./progress.ts";
 import type { ImportRow } from "./rows.ts";
 import type { RunResult } from "./run.ts";
 
-/** The structure of the first request: of each value only the type and length, because it is personal data. */
+/** Prints the structure of the first request. Values are personal data, so only their types and lengths are printed. */
 export function printDryRun({ print }: Context, first: { line: number; row: ImportRow } | undefined): number {
   if (first === undefined) return exitCodes.failed; // no row is valid
   const mask = (_key: string, value: unknown) => {
@@ -27,7 +27,7 @@ export function printDryRun({ print }: Context, first: { line: number; row: Impo
   return exitCodes.complete;
 }
 
-/** After the first ten rows. With `--yes` the run ends only when none of them was accepted. @param left how many are not sent. */
+/** Asks whether to continue after the first ten rows. With `--yes` the run ends only when no card was issued. @param left how many are not sent. */
 export async function confirm(
   { ask, print }: Context,
   isYes: boolean,
@@ -83,7 +83,7 @@ export function printResult(
   return hasSent || replayed > 0 ? exitCodes.failed : exitCodes.usage;
 }
 
-/** Errors with an exit code. After rows were sent, the same command resumes. */
+/** Converts an error to one with an exit code. After rows were sent, the message says that the same command resumes. */
 export function toCommandError(error: unknown, outbox: string, hasSent: boolean): unknown {
   if (error instanceof CommandError) return hasSent ? new CommandError(error.text, exitCodes.stopped) : error;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };

@@ -19,9 +19,9 @@ import { createEncoder } from "./text.ts";
 
 /** A row that was rejected, or whose outcome is unknown. */
 export interface RejectedRow {
-  /** As in the input. */
+  /** The text of the row in the input. */
   raw: string;
-  /** In the first input. */
+  /** The line in the first input. */
   line: number;
   code: string;
   reason: string;
@@ -34,7 +34,7 @@ export interface IssuedRow {
   cardId: string;
 }
 
-/** What each file begins with, and the form of its lines. */
+/** The header of each file, and the format of its lines. */
 export interface ResultFormat {
   rejectedHeader: Buffer;
   formatRejected(row: RejectedRow): Buffer;
@@ -42,7 +42,7 @@ export interface ResultFormat {
   formatCard(row: IssuedRow): Buffer;
 }
 
-/** The encoding and the form of the input, so that the same programs can read the results. */
+/** Creates the format of the results from that of the input, so that the same programs can read both. */
 export function createFormat({ text, records }: Source): ResultFormat {
   const { delimiter, endOfLine, format, header } = records;
   const encode = createEncoder(text.encoding);
@@ -69,7 +69,7 @@ export function createFormat({ text, records }: Source): ResultFormat {
 
 const toAddedValues = ({ line, code, reason, key }: RejectedRow): unknown[] => [line, code, reason, key];
 
-/** The original JSON of a record, with more members at its end. */
+/** Returns the original JSON of a record, with the added members at its end. */
 function addMembers(row: RejectedRow): string {
   const values = toAddedValues(row);
   const added = JSON.stringify(Object.fromEntries(addedColumns.map((name, index) => [name, values[index]])));
@@ -81,7 +81,7 @@ function addMembers(row: RejectedRow): string {
 
 export type ResultName = "cards" | "rejected";
 
-/** The hash of a file, by which a run recognizes its own results; undefined when the file does not exist. */
+/** Returns the hash of a file, by which a run recognizes its own results; undefined when the file does not exist. */
 function hashFile(path: string): string | undefined {
   if (!existsSync(path)) return undefined;
   const hash = createHash("sha256");
@@ -98,7 +98,7 @@ function hashFile(path: string): string | undefined {
   return hash.digest("base64url");
 }
 
-/** The two files while a run uses them: they are replaced only if no other program has written them meanwhile. */
+/** The two result files of a run. They are replaced only if no other program has written them meanwhile. */
 export class ResultFiles {
   readonly #files: ImportFiles;
   readonly #before: Readonly<Record<ResultName, string | undefined>>;
@@ -142,7 +142,7 @@ export class ResultFiles {
   ): Promise<void> {
     const path = this.#files[name];
     const temporaryFile = `${path}.${temporaryName}.part`;
-    rmSync(temporaryFile, { force: true }); // of a run that was killed
+    rmSync(temporaryFile, { force: true }); // left by a run that was killed
     const hash = createHash("sha256");
     let descriptor: number | undefined;
     try {
@@ -173,7 +173,7 @@ const createConflict = (file: string) =>
     exitCodes.stopped,
   );
 
-/** A disk that becomes full takes the first bytes only, without an error. */
+/** Writes all bytes: when a disk becomes full, one call writes only the first bytes, without an error. */
 function writeAll(descriptor: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
 }

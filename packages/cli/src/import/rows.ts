@@ -20,7 +20,7 @@ import {
 export interface Problem extends Position {
   severity: "problem" | "warning";
   code: ProblemCode;
-  /** The target of the value; none for the whole row. */
+  /** The target of the value; absent for a problem of the whole row. */
   target?: Target;
   message: string;
 }
@@ -42,7 +42,7 @@ export interface RowOptions {
   checkDamage: boolean;
   /** Whether two users with one phone or e-mail each get a card. */
   allowSamePerson: boolean;
-  /** The rest of the file that the rows were rejected from. */
+  /** The other rows of the file from which these rows were rejected. */
   rest?: { name: string; contacts: Duplicates } | undefined;
 }
 
@@ -172,7 +172,7 @@ export class RowReader {
   }
 
   /**
-   * The version of the privacy text; without an explicit consent no card is issued
+   * Reads the version of the privacy text. Without an explicit consent no card is issued
    * ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)).
    */
   #readPrivacy(record: SourceRecord, report: Report): string | undefined {
@@ -192,7 +192,7 @@ export class RowReader {
     return version;
   }
 
-  /** Marketing only for an explicit yes ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)). An empty value is a no. */
+  /** Reads the marketing consent, which needs an explicit yes ([spec 2.4](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-4)). An empty value is a no. */
   #readMarketing(record: SourceRecord, report: Report): Pick<Customer["consents"], "marketing"> {
     const { marketingVersion: version, columns } = this.#mapping;
     if (!columns.has("marketing")) return {};

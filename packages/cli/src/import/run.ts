@@ -19,21 +19,21 @@ import type { RunDescription } from "./tables.ts";
 type Pause = OutboxCounts["paused"][number];
 
 const trialSize = 10;
-/** Fewer rows say nothing about a share. */
+/** The number of rows from which the share of rejected rows is meaningful. */
 export const minRowsForShare = 100;
 const rowsPerWrite = 200;
 const tickMs = 500;
 /** Failures that no retry can solve: a person must correct something first. */
 const endingCodes: ReadonlySet<string> = new Set(["unauthorized", "forbidden", "configuration", "not-found"]);
 const clockMessage =
-  "The clocks of this machine and of the service differ by more than an hour: correct this one.";
+  "The clocks of this machine and of the service differ by more than an hour: correct the clock of this machine.";
 
 export interface RunOptions extends RunDescription {
   context: Pick<Context, "terminal" | "print">;
   client: IssuingClient;
   input: Source;
   files: ImportFiles;
-  /** The input is the file of rejected rows. */
+  /** Whether the input is the file of rejected rows. */
   isRetry: boolean;
   concurrency?: number | undefined;
   maxPerSecond?: number | undefined;
@@ -55,7 +55,7 @@ export type Confirm = (first: Omit<Counts, "replayed">, left: number) => Promise
 type Stop = Exclude<RunResult["ended"], "complete"> | { error: unknown };
 
 export class ImportRun {
-  /** A request may have been received. */
+  /** Whether the service may have received a request. */
   hasSent = false;
   readonly #options: RunOptions;
   readonly #results: ResultFiles;
@@ -66,7 +66,7 @@ export class ImportRun {
   #batch: ListRow[] = [];
   #stopped: Stop | undefined;
   #total = 0;
-  /** Without the time for the reply to the question. */
+  /** The time of the run, without the time for the reply to the question. */
   #elapsedMs = 0;
   #pause: Pause | undefined;
   #lastFailure: unknown;
@@ -108,7 +108,7 @@ export class ImportRun {
 
   /**
    * @param total how many rows were added.
-   * @param isLimited the list has more rows.
+   * @param isLimited whether the list has more rows.
    */
   async send(total: number, isLimited: boolean, confirm: Confirm): Promise<RunResult> {
     const file = this.#file;
@@ -143,13 +143,13 @@ export class ImportRun {
 
   async close(): Promise<void> {
     if (this.#opened === undefined) return;
-    // Another run reads the list again.
+    // An unused outbox is removed: another run reads the list again.
     const isUnused = await this.#opened.isUnused().catch(() => false); // the disk can be full
     await this.#opened.close();
     if (isUnused) for (const path of listOutboxFiles(this.#options.files)) rmSync(path, { force: true });
   }
 
-  /** Sends until `maxRows` more rows have a result, or all rows. An outage does not end it. */
+  /** Sends until `maxRows` more rows have a result, or all rows have one. It continues after an outage. */
   async #drain(maxRows = Number.POSITIVE_INFINITY): Promise<OutboxCounts> {
     const { context, concurrency = 32, maxPerSecond = Number.POSITIVE_INFINITY } = this.#options;
     const { signal } = this.#stopping;
@@ -248,7 +248,7 @@ export class ImportRun {
     this.#stopping.abort();
   }
 
-  /** Waits for the reply. Ctrl-C ends the run here too, with the command that resumes. */
+  /** Waits for the reply. Ctrl-C ends the run here too, and the command that resumes it is printed. */
   async #isConfirmed(reply: Promise<boolean>): Promise<boolean> {
     const { terminal, print } = this.#options.context;
     let removeListener = () => {};
@@ -267,7 +267,7 @@ export class ImportRun {
     }
   }
 
-  /** @param isWhole the whole list was read, and each row has a result. */
+  /** @param isWhole whether the whole list was read and each row has a result. */
   async #writeResults(isWhole: boolean): Promise<void> {
     const file = this.#file;
     const { input, files, isRetry } = this.#options;

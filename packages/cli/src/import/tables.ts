@@ -6,8 +6,8 @@ import type { IssuedRow, RejectedRow } from "./result-files.ts";
 type Statement = ReturnType<SqliteDatabase["prepare"]>;
 
 /**
- * `import_run` has one row: the number of the last run, what its list is, and in `results` the hashes of result files.
- * `import_rows` has the valid rows by their user, and the others without one. Their contents are erased when the import is complete.
+ * `import_run` has one row: the number of the last run, hashes of its template and list, and in `results` the hashes of result files.
+ * `import_rows` has the rows of the list; invalid ones have no user id. Their contents are erased when the import is complete.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS import_run (id INTEGER PRIMARY KEY CHECK (id = 1), run INTEGER NOT NULL, hash_key TEXT NOT NULL,
@@ -21,7 +21,7 @@ const pageSize = 1_000;
 type RowState = "waiting" | "issued" | "rejected" | "unknown";
 type Value = string | number | null;
 
-/** What the rows of a file have in common with those of its earlier runs. */
+/** What must be the same in all runs of an import. */
 export interface RunDescription {
   template: string;
   /** The list and its mapping. */
@@ -45,7 +45,7 @@ export class ImportTables {
     database.exec(tables);
   }
 
-  /** Begins a run. @returns the difference from earlier runs that prevents it. */
+  /** Begins a run. @returns what differs from the earlier runs and prevents this one; undefined when nothing does. */
   begin(description: RunDescription): keyof RunDescription | undefined {
     const hashKey = randomBytes(32).toString("base64url");
     this.#execute(
@@ -66,7 +66,7 @@ export class ImportTables {
     return undefined;
   }
 
-  /** By which a request is recognized that was edited. */
+  /** Returns the hash by which an edited request is recognized. */
   hash(request: object): string {
     return createHmac("sha256", this.#hashKey).update(JSON.stringify(request)).digest("base64url");
   }
@@ -86,7 +86,7 @@ export class ImportTables {
     );
   }
 
-  /** A row that is not in the outbox. */
+  /** Stores a rejected row, which is not in the outbox. */
   putRejected({ line, raw, code, reason }: Omit<RejectedRow, "key">): void {
     this.#execute(
       "INSERT INTO import_rows (run, line, state, raw, code, reason) VALUES (?, ?, 'rejected', ?, ?, ?)",
@@ -99,7 +99,7 @@ export class ImportTables {
     this.#execute(sql, cardId, userId);
   }
 
-  /** Why a row of the outbox has no card. */
+  /** Records why a row of the outbox has no card. */
   record(userId: string, state: RowState, code: string, reason: string, key: string): void {
     const sql = "UPDATE import_rows SET state = ?, code = ?, reason = ?, key = ? WHERE user_id = ?";
     this.#execute(sql, state, code, toLine(reason), key, userId);
@@ -113,7 +113,7 @@ export class ImportTables {
     return countRows(this.#database, "run = ?", this.#run);
   }
 
-  /** Pages of the rows without a result that this run has not read. */
+  /** Yields pages of the rows without a result that this run has not read. */
   readOthers(): Generator<{ userId: string }[]> {
     return this.#readPages(
       `SELECT rowid AS id, user_id AS "userId" FROM import_rows
@@ -122,7 +122,7 @@ export class ImportTables {
     );
   }
 
-  /** Pages of the users who have a card. */
+  /** Yields pages of the users who have a card. */
   readIssued(): Generator<IssuedRow[]> {
     return this.#readPages(
       `SELECT rowid AS id, user_id AS "userId", card_id AS "cardId" FROM import_rows
@@ -142,7 +142,7 @@ export class ImportTables {
     }
   }
 
-  /** Pages of the rows without a card, in the order of the list. */
+  /** Yields pages of the rows without a card, in the order of the list. */
   *readRejected(): Generator<RejectedRow[]> {
     for (let line = -1, id = -1; ; ) {
       const page = this.#select<RejectedRow & { id: number }>(
@@ -201,7 +201,7 @@ export class ImportTables {
 
 const hashText = (text: string) => createHash("sha256").update(text).digest("base64url");
 
-/** SQLite would end the text at a NUL character. */
+/** Puts text on one line. Control characters are replaced too, because SQLite would end the text at a NUL. */
 const toLine = (text: string) => text.replace(/[\s\p{Cc}]+/gu, " ");
 
 /** Counts rows, also while a run uses the file. @throws for a file without these tables. */

@@ -1,4 +1,4 @@
-/** Text of an input file: finds its encoding, decodes whole lines, and refuses bytes that are not text. Encodes the same text back to the same bytes. */
+/** Text of an input file: finds its encoding, decodes whole lines, and rejects bytes that are not text. Encodes text for the result files. */
 import { isAscii, isUtf8 } from "node:buffer";
 import { CommandError } from "../command-error.ts";
 
@@ -6,7 +6,7 @@ export const encodings = ["utf-8", "utf-16le", "utf-16be", "latin1", "windows-12
 export type Encoding = (typeof encodings)[number];
 type SingleByteEncoding = Exclude<Encoding, `utf${string}`>;
 
-/** No line of an address list is longer: it is another kind of file, or a quoted value that is not closed. */
+/** A longer line is a sign of another kind of file, or of a quoted value that is not closed. */
 export const maxLineBytes = 1024 * 1024;
 
 export interface TextSource {
@@ -147,7 +147,7 @@ function describeInvalid(name: string, encoding: Encoding, bytes: Uint8Array, li
   return `${problem}: if Excel saved the file, name its encoding: --encoding latin1 (Western Europe) or windows-1250 (Central Europe).`;
 }
 
-/** How many lines end before the first occurrence of a character. */
+/** Counts the lines that end before the first occurrence of a character. */
 const countBefore = (text: string, character: string) =>
   text.slice(0, Math.max(0, text.indexOf(character))).split("\n").length - 1;
 
@@ -166,7 +166,7 @@ function createDecoder(encoding: Encoding): (bytes: Uint8Array) => string {
       .replace(/[\u0080-\u00ff]/g, (byte) => high[byte.charCodeAt(0) - 0x80] ?? byte);
 }
 
-/** The inverse of decoding. Characters that a single-byte encoding does not have become `?`. */
+/** Creates the inverse of a decoder. Characters that a single-byte encoding does not have become `?`. */
 export function createEncoder(encoding: Encoding): (text: string) => Buffer {
   if (encoding === "utf-8") return (text) => Buffer.from(text, "utf8");
   if (encoding === "utf-16le") return (text) => Buffer.from(text, "utf16le");
@@ -179,7 +179,7 @@ export function createEncoder(encoding: Encoding): (text: string) => Buffer {
     );
 }
 
-/** 0x80 to 0x9F of windows-1252, which is what files named Latin-1 are. Not from TextDecoder: some versions of Node.js decode them as ISO-8859-1. */
+/** The bytes 0x80 to 0x9F in windows-1252, the encoding of files that are called Latin-1. A list, because TextDecoder decodes ISO-8859-1 instead in some versions of Node.js. */
 const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
 /** The characters of the bytes 0x80 to 0xFF, without duplicates. */

@@ -43,7 +43,7 @@ export const damageCodes: readonly string[] = [
   "spreadsheet-error",
 ] satisfies ProblemCode[];
 
-/** Damage that a value of any column can have. */
+/** Finds damage that a value of any column can have. */
 export function findDamage(text: string): ValueProblem | undefined {
   if (/^#(?:N\/A|NAME\?|REF!|VALUE!|NULL!|NUM!|DIV\/0!)/.test(text))
     return { code: "spreadsheet-error", message: "is an error value of a spreadsheet" };
@@ -54,13 +54,13 @@ export function findDamage(text: string): ValueProblem | undefined {
   return undefined;
 }
 
-/** An invisible character other than a space: with it, two different ids or e-mails look the same. */
+/** Finds an invisible character other than a space, with which two different ids or e-mails look the same. */
 export const findInvisible = (text: string): ValueProblem | undefined =>
   /[\p{Cc}\p{Cf}]/u.test(text)
     ? { code: "invisible", message: "has an invisible character: remove it" }
     : undefined;
 
-/** Damage to a user id. */
+/** Finds damage to a user id. */
 export function findIdDamage(text: string): ValueProblem | undefined {
   if (isScientific(text)) return scientificProblem;
   const isDate = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}$/.test(text) || monthPattern.test(text);
@@ -99,7 +99,7 @@ export function findEmailProblem(text: string): ValueProblem | undefined {
   return { code: "invalid-email", message: "is not an e-mail address" };
 }
 
-/** Values of a column with answers. Everything else is an error, because a wrong guess would be a consent that was not given. */
+/** The values of a column with yes or no. Everything else is an error, because a wrong guess would be a consent that was not given. */
 const answers: Readonly<Record<string, boolean>> = {
   yes: true,
   true: true,
@@ -112,10 +112,10 @@ const answers: Readonly<Record<string, boolean>> = {
 /** @returns undefined for a text that is not an answer. */
 export const parseAnswer = (text: string): boolean | undefined => answers[text.trim().toLowerCase()];
 
-/** Whether no digit of a number is lost: larger ones are rounded when they are read. */
+/** Whether a number has all of its digits: larger numbers are rounded when JSON is parsed. */
 export const isExact = (value: number): boolean => Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 
-/** @returns undefined for a text that is not a decimal number, or too large for an exact one. */
+/** @returns undefined for a text that is not a decimal number, or that is too large to be exact. */
 export function parseNumber(text: string): number | undefined {
   return /^-?\d+(?:\.\d+)?$/.test(text) && isExact(Number(text)) ? Number(text) : undefined;
 }
@@ -133,7 +133,7 @@ export class LeadingZeros {
       this.#firstShort = { length: text.length, ...locate() };
   }
 
-  /** The position of a value that is shorter than those that begin with a zero. */
+  /** Returns the position of a value that is shorter than those that begin with a zero. */
   find(): Position | undefined {
     if (this.#withZeroLength === undefined || this.#firstShort === undefined) return undefined;
     return this.#firstShort.length < this.#withZeroLength ? this.#firstShort : undefined;
@@ -152,7 +152,7 @@ export class RoundedNumbers {
     else this.#hasOthers = true;
   }
 
-  /** The position of the first rounded value. */
+  /** Returns the position of the first rounded value. */
   find(): Position | undefined {
     return this.#hasOthers ? undefined : this.#first;
   }
