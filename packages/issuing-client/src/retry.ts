@@ -9,7 +9,7 @@ export const retryPolicy = {
   /** Upper bound of the first delay. It doubles with each retry. */
   initialDelayMs: 300,
   maxDelayMs: 5_000,
-  /** Retries that all calls of a client share. A success gives one back. */
+  /** Retries that all calls of a client share. A response that needs no retry gives one back. */
   budget: 20,
   /** The budget regains one retry in this time. */
   budgetRegainMs: 2_000,
@@ -63,7 +63,7 @@ export function createRetryBudget(clock: Pick<Clock, "monotonicMs">) {
       tokens -= 1;
       return true;
     },
-    /** Gives one retry back, after a success. */
+    /** Gives one retry back, after a response that needs no retry. */
     giveBack(): void {
       tokens = Math.min(budget, tokens + 1);
     },
@@ -98,7 +98,7 @@ export async function sendWithRetries(
     const isConflict = !isFailure(result) && mayStillRun(call, result.status);
     const isRetryable =
       isConflict || (isFailure(result) ? result.retryable : isRetryableStatus(result.status));
-    if (isConflict || !isRetryable) budget.giveBack(); // the service is available
+    if (isConflict || !(isRetryable || isFailure(result))) budget.giveBack(); // the service is available
     if (!isRetryable) return result;
     if (!isConflict) failures += 1;
 

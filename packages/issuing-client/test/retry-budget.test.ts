@@ -6,27 +6,28 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createIssuingClient } from "../src/index.ts";
 import { createRetryBudget, retryPolicy } from "../src/retry.ts";
 
-describe("over a real socket", () => {
-  async function serve() {
-    const seen = { requests: 0, isDown: true };
-    const server = createServer((request, response) => {
-      seen.requests += 1;
-      request.resume();
-      if (seen.isDown) response.writeHead(503).end();
-      else
-        response
-          .writeHead(200, { "content-type": "application/json" })
-          .end('{"id":"card_1","publicUrl":"https://cards.test/1"}');
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return { seen, client: createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0.01 } }) };
-  }
+async function serve() {
+  const seen = { requests: 0, isDown: true, isPage: false };
+  const server = createServer((request, response) => {
+    seen.requests += 1;
+    request.resume();
+    if (seen.isDown) response.writeHead(503).end();
+    else if (seen.isPage) response.writeHead(302, { location: "https://elsewhere.test" }).end();
+    else
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end('{"id":"card_1","publicUrl":"https://cards.test/1"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { seen, client: createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0.01 } }) };
+}
 
+describe("over a real socket", () => {
   it("sends few more than 300 requests for 300 calls during an outage, and gets its retries back after it", async () => {
     const { seen, client } = await serve();
     const startedMs = performance.now();
@@ -46,6 +47,18 @@ describe("over a real socket", () => {
     seen.requests = 0;
     await client.getCard("card_1").catch(() => {});
     expect(seen.requests).toBe(3);
+  });
+});
+
+describe("a failure that no retry can solve", () => {
+  it("gives no retry back, because it does not show that the service is available", async () => {
+    const { seen, client } = await serve();
+    while (seen.requests < 300) await client.getCard("card_1").catch(() => {});
+    Object.assign(seen, { isDown: false, isPage: true });
+    for (let call = 0; call < retryPolicy.budget; call++) await client.getCard("card_1").catch(() => {});
+    Object.assign(seen, { isDown: true, requests: 0 });
+    await client.getCard("card_1").catch(() => {});
+    expect(seen.requests).toBeLessThan(3);
   });
 });
 

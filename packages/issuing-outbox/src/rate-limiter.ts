@@ -110,13 +110,11 @@ export class RateLimiter {
     return { atMs: nowMs, epoch: this.#epoch };
   }
 
-  /** @param retryAfterMs how long the service asked to wait: nothing is sent until then. */
-  end(request: StartedRequest, end: RequestEnd, retryAfterMs = 0): void {
+  end(request: StartedRequest, end: RequestEnd): void {
     const nowMs = this.#now();
     const failed = end === "responded" ? 0 : 1;
     this.#recentFailures += (failed - this.#recentFailures) / 32;
     this.#tooMany += (Number(end === "rate-limited") - this.#tooMany) / 256;
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + retryAfterMs);
     if (end === "responded") this.#succeed(nowMs, nowMs - request.atMs);
     else this.#fail(request, end, nowMs);
   }

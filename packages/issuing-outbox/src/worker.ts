@@ -71,8 +71,8 @@ const sweepIntervalMs = 3_600_000;
 /** The delay before the next lease when another process has locked the row that is due. */
 const lockedRetryMs = 50;
 
-/** While requests are running, the next lease waits until 1 / `leaseShare` of the concurrency is free, because each lease is a transaction. */
-const leaseShare = 2;
+/** While requests are running, the next lease waits until this share of the concurrency is free, because each lease is a transaction. */
+const minFreeShare = 0.5;
 
 export class Loop {
   readonly #context: LoopContext;
@@ -164,7 +164,7 @@ export class Loop {
       const { concurrency } = this.#rate;
       const free = concurrency - this.#sending;
       const unrecorded = this.#attempts.size - this.#sending;
-      if (this.#sending > 0 && free < concurrency / leaseShare) return pollMs;
+      if (this.#sending > 0 && free < concurrency * minFreeShare) return pollMs;
       if (unrecorded > 2 * concurrency) return pollMs; // the database is slower than the service
       const { startsAtOnce } = this.#rate;
       const limit = Math.max(1, Math.min(free, startsAtOnce, maxEntries - this.#started));

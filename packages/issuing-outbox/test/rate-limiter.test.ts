@@ -60,13 +60,6 @@ describe("the pause", () => {
     request(8, "failed");
     expect(rate.pausedMs).toBe(pauseMs);
   });
-
-  it("is not shorter than Retry-After", () => {
-    const { rate, request } = createRate();
-    request(7, "failed");
-    rate.end(rate.start(), "failed", 5_000);
-    expect(rate.pausedMs).toBe(5_000);
-  });
 });
 
 describe("requests at once", () => {
