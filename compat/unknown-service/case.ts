@@ -1,10 +1,12 @@
 /** What a case can change in the mock service, and what it expects of the programs. */
 import type { EventEmitter } from "node:events";
 import type { Draw } from "@loyalty-cards/internal/test/draw";
+import { type KnownEvents, requiredData } from "@loyalty-cards/openapi/events";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { MockService } from "../../packages/mock-server/src/index.ts";
 
 export type Members = Record<string, unknown>;
-export type Operation = "issueCard" | "getCard" | "listOperations" | "getConsent" | "setConsent";
+export type Operation = OperationId;
 
 /** A request of the client, before it reaches the mock service. */
 export interface ApiRequest {
@@ -142,13 +144,7 @@ export const consents: readonly Step[] = ["getConsent", "getGivenConsent"];
 export const consentChanges: readonly Step[] = ["giveConsent", "withdrawConsent"];
 
 export const walletEvents = ["card.added", "card.removed"] as const;
-export const eventTypes = [
-  ...walletEvents,
-  "balance.changed",
-  "tier.changed",
-  "consent.changed",
-  "ping",
-] as const;
+export const eventTypes = Object.keys(requiredData) as (keyof KnownEvents)[];
 
 /** A name in two concurrent sign-ups, so that a case can recognise them. */
 export const togetherName = "Two At Once";

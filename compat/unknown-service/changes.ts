@@ -1,4 +1,5 @@
 /** Building blocks of cases: what they change, and what they expect. */
+import { operations } from "@loyalty-cards/openapi/operations";
 import type {
   ApiRequest,
   ApiResponse,
@@ -52,11 +53,7 @@ export const cards = (change: Change<Members>): Case => ({ card: (card) => apply
 
 export const cardOperations: readonly Operation[] = ["issueCard", "getCard"];
 export const consentOperations: readonly Operation[] = ["getConsent", "setConsent"];
-export const allOperations: readonly Operation[] = [
-  ...cardOperations,
-  "listOperations",
-  ...consentOperations,
-];
+export const allOperations = Object.keys(operations) as Operation[];
 
 /** Changes the responses of these operations, by default the successful ones. */
 export const responses = (

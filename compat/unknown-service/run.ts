@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { inspect, isDeepStrictEqual } from "node:util";
 import { getRequestListener } from "@hono/node-server";
 import { createDraw, type Draw } from "@loyalty-cards/internal/test/draw";
+import { operations } from "@loyalty-cards/openapi/operations";
 import {
   createMockService,
   type Deliver,
@@ -30,6 +31,7 @@ import { errorCases } from "./cases/errors.ts";
 import { historyCases } from "./cases/history.ts";
 import { issuingCases } from "./cases/issuing.ts";
 import { webhookCases } from "./cases/webhooks.ts";
+import { allOperations } from "./changes.ts";
 import { type Captured, compare, deliverAll, type Sent } from "./deliveries.ts";
 import { concurrentRuns, type OpenReceivers, type Receiver } from "./receivers.ts";
 import { createShop, findLeaks } from "./shop.ts";
@@ -237,15 +239,10 @@ function respond(service: MockService, changes: Changes, receivers: readonly Rec
 }
 
 function getOperation(method: string, pathname: string): Operation | undefined {
-  const [, resource, rest = ""] = /^\/api\/v1\/(templates|passes)\/[^/]+(?:\/(\w+))?$/.exec(pathname) ?? [];
-  const operations: Record<string, Operation> = {
-    "POST templates/passes": "issueCard",
-    "GET passes/": "getCard",
-    "GET passes/operations": "listOperations",
-    "GET passes/consent": "getConsent",
-    "PUT passes/consent": "setConsent",
-  };
-  return operations[`${method} ${resource}/${rest}`];
+  return allOperations.find((id) => {
+    const { method: own, path } = operations[id];
+    return method === own && new RegExp(`^/api/v1${path.replace(/\{\w+\}/, "[^/]+")}$`).test(pathname);
+  });
 }
 
 /** Finds ends, statuses and handlers that the case does not expect. */

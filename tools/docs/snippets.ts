@@ -1,7 +1,8 @@
-/** Copies code from files that run in the tests into the pages that quote it. */
+/** Copies code from files that run in the tests into the pages that quote it, and updates their generated tables. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { updateTables } from "./tables.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -91,7 +92,7 @@ export const readFromRoot = (file: string) => readFileSync(join(root, file), "ut
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const page of listPages()) {
     const before = readFromRoot(page);
-    const after = updateSnippets(before, readFromRoot);
+    const after = updateTables(updateSnippets(before, readFromRoot), readFromRoot);
     if (after === before) continue;
     writeFileSync(join(root, page), after);
     console.log(`updated ${page}`);

@@ -1,6 +1,6 @@
-/** Generates types, JSON, validators, examples and the contract package from openapi.yaml. With `--from` it first updates openapi.yaml from a service. */
+/** Generates types, JSON, validators, examples and the contract package from openapi.yaml, and typesVersions from exports. With `--from` it first updates openapi.yaml from a service. */
 import { existsSync, renameSync, rmSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -13,6 +13,7 @@ import {
 } from "../../packages/cli/src/drift/document.ts";
 import { fetchDocument } from "../../packages/cli/src/drift/document-reader.ts";
 import { compareContracts, formatDrift } from "../../packages/cli/src/drift/drift.ts";
+import { toTypesVersions } from "../release/build.ts";
 import { contractFiles } from "./contract.ts";
 import { patchYaml } from "./yaml-patch.ts";
 
@@ -52,6 +53,7 @@ export async function generate(args: readonly string[], { folder, print }: Gener
 
   const files = {
     "openapi.yaml": yaml,
+    ...(await manifests(folder)),
     ...(await generatedFiles({
       yaml,
       controlYaml: await readFile(join(folder, "control.yaml"), "utf8"),
@@ -113,6 +115,18 @@ async function generatedFiles({ yaml, controlYaml, vectors }: Sources): Promise<
       ]),
     ),
   };
+}
+
+/** The package.json of each package with entry points: `typesVersions` follows from `exports`. */
+async function manifests(folder: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const name of await readdir(join(folder, "../packages"))) {
+    const file = `../packages/${name}/package.json`;
+    const manifest = JSON.parse(await readFile(join(folder, file), "utf8").catch(() => "{}"));
+    if (manifest.typesVersions === undefined) continue;
+    files[file] = asJson({ ...manifest, typesVersions: toTypesVersions(manifest.exports) });
+  }
+  return files;
 }
 
 /** Removes the keywords next to `oneOf` that only a validator needs to select the branch: a type is the union of its branches. */

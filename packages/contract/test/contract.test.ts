@@ -1,10 +1,10 @@
 /** The files of the package agree with the OpenAPI document and with the mock service: schemas and vectors. */
 import { readFileSync } from "node:fs";
-import { createMockService } from "@loyalty-cards/mock-server";
 import source from "@loyalty-cards/openapi/vectors" with { type: "json" };
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
+import { receiveEveryEvent } from "../../mock-server/test/shop.ts";
 import openapi from "../openapi.json" with { type: "json" };
 import signatures from "../signatures.json" with { type: "json" };
 
@@ -87,39 +87,7 @@ describe.each(types)("the schema of %s", (type) => {
 });
 
 it("every event that the mock service sends is valid under its schema", async () => {
-  const received: Event[] = [];
-  const service = createMockService({
-    deliver: async (request) => {
-      received.push((await request.json()) as Event);
-      return new Response(null, { status: 204 });
-    },
-  });
-  const url = "https://shop.test/webhooks";
-  const { id: endpoint } = service.webhooks.createEndpoint({ url, events: types as never });
-  const send = (path: string, method: string, body: unknown) =>
-    service.fetch(
-      new Request(`${service.baseUrl}/api/v1${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${service.apiKeys.website}`,
-          "content-type": "application/json",
-          "idempotency-key": "user-1",
-        },
-        body: JSON.stringify(body),
-      }),
-    );
-  const issued = await send(
-    `/templates/${service.templateId}/passes`,
-    "POST",
-    openapi.components.examples.IssueCardRequest.value,
-  );
-  const { id } = (await issued.json()) as { id: string };
-  service.cards.purchase(id, { points: 120 });
-  service.cards.addToWallet(id, "apple");
-  service.cards.removeFromWallet(id, "apple");
-  await send(`/passes/${id}/consent`, "PUT", { marketing: false });
-  service.webhooks.sendTest(endpoint);
-  await service.idle();
+  const received = await receiveEveryEvent();
   expect(new Set(received.map(({ type }) => type))).toEqual(new Set(types));
   for (const event of received) expectValid(event.type, event);
 });

@@ -1,5 +1,6 @@
-/** The client: `createIssuingClient`, its five methods and its card links. */
+/** The client: `createIssuingClient`, its method for each operation of the service, and its card links. */
 import { issuingSteps } from "@loyalty-cards/internal/issuing-steps";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { type Api, createApi } from "./api.ts";
 import { type CallOptions, parseCallOptions, parseObject } from "./call-options.ts";
 import { type CardLinks, type CardLinksOptions, cardLinks } from "./card-links.ts";
@@ -176,7 +177,7 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
     parseCallOptions(parseObject("options", callOptions), settings.limits, settings.clock);
 
   const { issueCard, steps } = createIssueCard(pipeline, settings);
-  const client: IssuingClient = {
+  const client: IssuingClient & Record<OperationId, unknown> = {
     issueCard,
 
     async getCard(cardId, callOptions) {

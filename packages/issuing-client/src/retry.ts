@@ -17,11 +17,12 @@ export const retryPolicy = {
   minConflictDelayMs: 100,
 } as const;
 
-const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
+/** Besides every 5xx. */
+export const retryableStatuses: readonly number[] = [408, 425, 429];
 
-/** 408, 425, 429, and every 5xx ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). */
+/** Whether a response with this status may be temporary ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). */
 export function isRetryableStatus(status: number): boolean {
-  return retryableStatuses.has(status) || status >= 500;
+  return retryableStatuses.includes(status) || status >= 500;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The five methods against the mock service. */
+/** The methods against the mock service. */
 import { describe, expect, it } from "vitest";
 import { createIssuingClient, defineTemplate, type ResponseMeta } from "../src/index.ts";
 import { card, json, scripted, signUp, template } from "./scripted.ts";

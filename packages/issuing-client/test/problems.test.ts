@@ -8,6 +8,7 @@ import {
   ProblemError,
   type ResponseMeta,
 } from "../src/index.ts";
+import { isRetryableStatus } from "../src/retry.ts";
 import { json, readText, scripted, signUp, template } from "./scripted.ts";
 
 async function getProblemError(response: Response): Promise<ProblemError> {
@@ -20,31 +21,25 @@ async function getProblemError(response: Response): Promise<ProblemError> {
 const general = "Your loyalty card is not available right now. Please try again later.";
 
 it.each([
-  [400, "rejected", false],
-  [401, "unauthorized", false],
-  [403, "forbidden", false],
-  [404, "not-found", false],
-  [405, "rejected", false],
-  [408, "rejected", true],
-  [409, "conflict", false],
-  [418, "rejected", false],
-  [422, "validation", false],
-  [423, "conflict", false],
-  [425, "rejected", true],
-  [429, "rate-limited", true],
-  [500, "server", true],
-  [501, "server", true],
-  [503, "server", true],
-] as [number, IssuingErrorCode, boolean][])(
-  "maps the status %i to the code %s; retryable: %s",
-  async (status, code, retryable) => {
-    expect(await getProblemError(json({ detail: "internal: stack at line 7" }, status))).toMatchObject({
-      status,
-      code,
-      retryable,
-    });
-  },
-);
+  [400, "rejected"],
+  [401, "unauthorized"],
+  [403, "forbidden"],
+  [404, "not-found"],
+  [405, "rejected"],
+  [408, "rejected"],
+  [409, "conflict"],
+  [418, "rejected"],
+  [422, "validation"],
+  [423, "conflict"],
+  [425, "rejected"],
+  [429, "rate-limited"],
+  [500, "server"],
+  [501, "server"],
+  [503, "server"],
+] as [number, IssuingErrorCode][])("maps the status %i to the code %s", async (status, code) => {
+  const error = await getProblemError(json({ detail: "internal: stack at line 7" }, status));
+  expect(error).toMatchObject({ status, code, retryable: isRetryableStatus(status) });
+});
 
 it.each([400, 401, 403, 404, 409, 429, 500, 503])(
   "does not show the detail of a %i to the user",

@@ -1,7 +1,7 @@
 /** Bodies of successes: HTML, other charsets, and none. Through every method and `client.api`. */
 import { describe, expect, it } from "vitest";
 import type { IssuingClient, IssuingError } from "../src/index.ts";
-import { card, json, scripted, signUp } from "./scripted.ts";
+import { card, json, operationCalls, scripted, signUp } from "./scripted.ts";
 
 const page = "<!doctype html><title>Log in</title>";
 const body = (text: string | Uint8Array | null, type?: string, status = 200) =>
@@ -17,11 +17,7 @@ const callApi = (client: IssuingClient, method: string, init: object = {}) =>
   ]?.("/passes/{id}", { params, ...init });
 
 const calls: Record<string, (client: IssuingClient) => Promise<unknown>> = {
-  issueCard: (client) => client.issueCard("tpl_club", signUp, { userId: 1 }),
-  getCard: (client) => client.getCard("card_1"),
-  listOperations: (client) => client.listOperations("card_1"),
-  getConsent: (client) => client.getConsent("card_1"),
-  setConsent: (client) => client.setConsent("card_1", { marketing: false }),
+  ...operationCalls,
   "client.api.GET": (client) => client.api.GET("/passes/{id}", { params }),
   "client.api.PUT": (client) =>
     client.api.PUT("/passes/{id}/consent", { params, body: { marketing: false } }),

@@ -1,6 +1,7 @@
 /** Retries: which failures are retried, the pauses, and the outcome of a failed call. */
 import { describe, expect, it } from "vitest";
 import { ProblemError } from "../src/index.ts";
+import { retryableStatuses } from "../src/retry.ts";
 import {
   card,
   catchIssuingError,
@@ -18,7 +19,7 @@ const html = (status: number) => new Response("<html>", { status, headers: { "co
 
 describe("a failed attempt", () => {
   const failures: [string, () => Script][] = [
-    ...[408, 425, 429, 500, 502, 503, 504, 599].map((status): [string, () => Script] => [
+    ...[...retryableStatuses, 500, 502, 503, 504, 599].map((status): [string, () => Script] => [
       `${status}`,
       () => json({}, status),
     ]),
@@ -52,7 +53,9 @@ describe("a failed attempt", () => {
 });
 
 describe("a response that is not retryable", () => {
-  it.each([400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 423])(
+  const statuses = Array.from({ length: 100 }, (_, index) => 400 + index);
+
+  it.each(statuses.filter((status) => !retryableStatuses.includes(status)))(
     "ends the call after %i",
     async (status) => {
       const { result, requests } = issueScripted([json({}, status), issued()]);

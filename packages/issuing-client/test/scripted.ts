@@ -1,7 +1,10 @@
 /** A client with scripted responses and failures, for tests. */
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import {
+  type CallOptions,
   type ClientEvent,
   createIssuingClient,
+  type IssuingClient,
   type IssuingClientOptions,
   type IssuingError,
   isIssuingError,
@@ -23,6 +26,18 @@ export const apiKey = "key_that_nobody_may_see";
 export const signUp = {
   fieldValues: { name: "Anna" },
   customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
+};
+
+/** A call of each operation. */
+export const operationCalls: Record<
+  OperationId,
+  (client: IssuingClient, options?: CallOptions) => Promise<unknown>
+> = {
+  issueCard: (client, options) => client.issueCard(template.id, signUp, { userId: 1, ...options }),
+  getCard: (client, options) => client.getCard("card_1", options),
+  listOperations: (client, options) => client.listOperations("card_1", {}, options),
+  getConsent: (client, options) => client.getConsent("card_1", options),
+  setConsent: (client, options) => client.setConsent("card_1", { marketing: false }, options),
 };
 
 export type Script = Response | Error | ((request: Request) => Response | Promise<Response>);

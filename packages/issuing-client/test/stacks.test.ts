@@ -2,7 +2,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTemplate, type IssuingClient, type IssuingErrorCode } from "../src/index.ts";
-import { card, json, networkError, type Script, scripted, signUp, template } from "./scripted.ts";
+import {
+  card,
+  json,
+  networkError,
+  operationCalls,
+  type Script,
+  scripted,
+  signUp,
+  template,
+} from "./scripted.ts";
 
 const limit = Error.stackTraceLimit;
 beforeEach(() => {
@@ -33,13 +42,8 @@ const club = defineTemplate(
 const methods: Record<string, Call> = {
   "issueCard with a key": (client, options) =>
     client.issueCard(template.id, signUp, { idempotencyKey: "order-1", ...options }),
-  "issueCard for a user": (client, options) =>
-    client.issueCard(template.id, signUp, { userId: 1, ...options }),
   "issueCard with a schema": (client, options) => client.issueCard(club, signUp, { userId: 1, ...options }),
-  getCard: (client, options) => client.getCard("card_1", options),
-  listOperations: (client, options) => client.listOperations("card_1", {}, options),
-  getConsent: (client, options) => client.getConsent("card_1", options),
-  setConsent: (client, options) => client.setConsent("card_1", { marketing: true }, options),
+  ...operationCalls,
 };
 const never = () => new Promise<Response>(() => {});
 

@@ -3,22 +3,18 @@ import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { expect, it } from "vitest";
 import { createMockService } from "../src/index.ts";
 import { expectDescribedEvent, expectDescribedEvents, expectDescribedResponse } from "./contract.ts";
-import { caller, openShop, receiver, signUp, template } from "./shop.ts";
+import { caller, openShop, receiveEveryEvent, signUp, template } from "./shop.ts";
 
-it("responds and emits events of every type as the document describes", async () => {
-  const inbox = receiver();
-  const { service, call, issue } = openShop({ deliver: inbox.deliver });
-  const { id: endpointId } = inbox.subscribe(service, Object.keys(openapi.webhooks) as never);
-  const issued = await issue(
-    signUp({ phone: "+48600100200", consents: { privacy: { version: "1" }, marketing: {} } }),
-  );
+it("emits events of every type as the document describes", async () => {
+  const types = (await receiveEveryEvent()).map(({ type }) => type); // validated when they are received
+  expect(new Set(types)).toEqual(new Set(Object.keys(openapi.webhooks)));
+});
+
+it("responds as the document describes", async () => {
+  const { service, call, issue } = openShop();
+  const issued = await issue(signUp({ phone: "+48600100200" }));
   const { id } = issued.body;
   service.cards.purchase(id, { points: 120 });
-  service.cards.addToWallet(id, "apple");
-  service.cards.removeFromWallet(id, "apple");
-  service.webhooks.sendTest(endpointId);
-  await service.idle();
-  expect(new Set(inbox.events.map(({ type }) => type))).toEqual(new Set(Object.keys(openapi.webhooks)));
   const statuses = [];
   for (const path of ["", "/operations", "/consent", "/operations?limit=0"])
     statuses.push((await call("GET", `/api/v1/passes/${id}${path}`)).status);

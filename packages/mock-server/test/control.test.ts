@@ -241,5 +241,6 @@ it("returns the settings", async () => {
   expect(await get("/_mock/settings")).toMatchObject({
     wallets: { first: "apple", second: "google" },
     events: expect.arrayContaining(["ping"]),
+    operations: { getCard: { method: "GET", path: "/passes/{id}" } },
   });
 });

@@ -1,4 +1,5 @@
 /** A shop for the tests: a service with one template, and a website that calls it. Everything is validated against the document. */
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { verifyWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { afterEach } from "vitest";
 import { createMockService, type MockService, type MockServiceOptions, manualClock } from "../src/index.ts";
@@ -121,6 +122,21 @@ export function receiver() {
       secret = next;
     },
   };
+}
+
+/** Makes a service emit an event of each type, and returns what its endpoint received. */
+export async function receiveEveryEvent(): Promise<WebhookEvent[]> {
+  const inbox = receiver();
+  const { service, call, issue } = openShop({ deliver: inbox.deliver });
+  const endpoint = inbox.subscribe(service, Object.keys(openapi.webhooks));
+  const { id } = (await issue(signUp({ phone: "+48600100200" }))).body;
+  service.cards.purchase(id, { points: 120 });
+  service.cards.addToWallet(id, "apple");
+  service.cards.removeFromWallet(id, "apple");
+  await call("PUT", `/api/v1/passes/${id}/consent`, { body: { marketing: true } });
+  service.webhooks.sendTest(endpoint.id);
+  await service.idle();
+  return inbox.events;
 }
 
 export const withoutKey = { key: null };

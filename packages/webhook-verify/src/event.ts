@@ -7,15 +7,6 @@ import { type KnownEvents, requiredData } from "@loyalty-cards/openapi/events";
  * is not withheld from its handler for them.
  */
 export type { KnownEvents } from "@loyalty-cards/openapi/events";
-export type {
-  BalanceChanged,
-  CardAdded,
-  CardRemoved,
-  ConsentChanged,
-  Ping,
-  TierChanged,
-  WalletChange,
-} from "@loyalty-cards/openapi/types";
 
 /**
  * An event of a type that this version does not know, or of a known type whose `data` has another shape: an event for which

@@ -1,21 +1,18 @@
 /** Verifies, receives and signs webhooks. Each framework has its own entry point. */
 
+// Events
+export type {
+  BalanceChanged,
+  CardAdded,
+  CardRemoved,
+  ConsentChanged,
+  Ping,
+  TierChanged,
+} from "@loyalty-cards/openapi/types";
 // Receiving
 export { type DedupeStore, memoryDedupe } from "./dedupe.ts";
 export type { Delivery, Inbox } from "./delivery.ts";
-// Events
-export {
-  type BalanceChanged,
-  type CardAdded,
-  type CardRemoved,
-  type ConsentChanged,
-  isKnownEvent,
-  type KnownEvent,
-  type Ping,
-  type TierChanged,
-  type UnknownEvent,
-  type WebhookEvent,
-} from "./event.ts";
+export { isKnownEvent, type KnownEvent, type UnknownEvent, type WebhookEvent } from "./event.ts";
 export { type EventHandlers, onEvents } from "./on-events.ts";
 export type { ReceiverOptions } from "./options.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";

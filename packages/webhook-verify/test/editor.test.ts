@@ -10,11 +10,9 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 /** Example programs, by name. */
 const programs = {
   forgotten: `
-    import { onEvents } from "@loyalty-cards/webhook-verify";
-    const nothing = () => {};
-    onEvents({
-      "card.added": nothing, "card.removed": nothing, "balance.changed": nothing, "tier.changed": nothing, ping: nothing,
-    });`,
+    import { type KnownEvent, onEvents } from "@loyalty-cards/webhook-verify";
+    declare const handlers: Record<Exclude<KnownEvent["type"], "consent.changed">, () => void>;
+    onEvents(handlers);`,
   "most handlers missing": `
     import { onEvents } from "@loyalty-cards/webhook-verify";
     onEvents({ "balance.changed": ({ data }) => console.log(data.balance) });`,

@@ -27,7 +27,7 @@ import { nestReceiver } from "../src/adapters/nest.ts";
 import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
 import { nodeReceiver } from "../src/adapters/node.ts";
 import type { ReceiverOptions } from "../src/index.ts";
-import { listening, type RunningServer } from "./adapter-contract.ts";
+import { type Adapter, listening, type RunningServer } from "./adapter-contract.ts";
 import { bridge } from "./lambda-bridge.ts";
 
 export type HttpVersion = "HTTP/1.1" | "HTTP/2";
@@ -39,6 +39,8 @@ export interface EveryAdapter {
   versions: readonly HttpVersion[];
   /** The receiver does not get Node's request and response. */
   isBridged?: true;
+  /** The options of `describeAdapter`, or the test file that runs it with more than the listener. */
+  suite: Omit<Adapter, "start"> | `${string}.test.ts`;
 }
 
 const both = ["HTTP/1.1", "HTTP/2"] as const;
@@ -58,19 +60,22 @@ async function routing(app: FastifyInstance): Promise<RequestListener> {
 }
 
 export const everyAdapter: readonly EveryAdapter[] = [
-  { name: "node:http", versions: both, listener: async (options) => nodeReceiver(options) },
+  { name: "node:http", suite: {}, versions: both, listener: async (options) => nodeReceiver(options) },
   {
     name: "Express 5",
+    suite: "express.test.ts",
     versions: ["HTTP/1.1"], // Express replaces the prototype of the request with that of HTTP/1.1
     listener: async (options) => express().all("/webhooks", expressReceiver(options)),
   },
   {
     name: "Express 4",
+    suite: "express.test.ts",
     versions: ["HTTP/1.1"],
     listener: async (options) => express4().all("/webhooks", expressReceiver(options)),
   },
   {
     name: "Fastify",
+    suite: "fastify.test.ts",
     versions: both,
     listener: async (options) => {
       const app = fastify();
@@ -80,6 +85,7 @@ export const everyAdapter: readonly EveryAdapter[] = [
   },
   {
     name: "Koa 3",
+    suite: "koa.test.ts",
     versions: both,
     listener: async (options) =>
       Object.assign(new Koa(), { silent: true })
@@ -88,6 +94,7 @@ export const everyAdapter: readonly EveryAdapter[] = [
   },
   {
     name: "Koa 2",
+    suite: "koa.test.ts",
     versions: both,
     listener: async (options) =>
       Object.assign(new Koa2(), { silent: true })
@@ -96,23 +103,32 @@ export const everyAdapter: readonly EveryAdapter[] = [
   },
   {
     name: "NestJS on Express",
+    suite: "nest.test.ts",
     versions: ["HTTP/1.1"],
     listener: (options) => nest(new ExpressAdapter(), options),
   },
   {
     name: "NestJS on Fastify",
+    suite: "nest.test.ts",
     versions: both,
     listener: async (options) => routing(await nest(new FastifyAdapter(), options)),
   },
-  { name: "Next Pages Router", versions: both, listener: async (options) => nextPagesHandler(options) },
+  {
+    name: "Next Pages Router",
+    suite: "next.test.ts",
+    versions: both,
+    listener: async (options) => nextPagesHandler(options),
+  },
   {
     name: "Next App Router",
+    suite: "next.test.ts",
     versions: both,
     isBridged: true,
     listener: async (options) => getRequestListener(nextRoute(options)) as RequestListener,
   },
   {
     name: "fetch in Hono",
+    suite: "fetch.test.ts",
     versions: both,
     isBridged: true,
     listener: async (options) => {
@@ -124,6 +140,7 @@ export const everyAdapter: readonly EveryAdapter[] = [
   ...(["an HTTP API", "a REST API", "a load balancer with multi-value headers"] as const).map(
     (shape): EveryAdapter => ({
       name: `Lambda behind ${shape}`,
+      suite: "lambda.test.ts",
       versions: ["HTTP/1.1"],
       isBridged: true,
       listener: async (options) => bridge(shape, lambdaReceiver(options)),

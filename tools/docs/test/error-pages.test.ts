@@ -263,6 +263,14 @@ it("there is a page for each code and reason, and no other one; the index lists 
   expect(listed.sort()).toEqual([...headings.keys()].sort());
 });
 
+it("the codes in the table of docs/guides/sign-up.md exist", () => {
+  const [, table = ""] = /^\| `code` .*\n((?:\|.*\n)+)/m.exec(readFromRoot("docs/guides/sign-up.md")) ?? [];
+  const cells = table.split("\n").map((row) => row.split(" | ")[0] ?? "");
+  const codes = cells.flatMap((cell) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, code = ""]) => code));
+  expect(codes.length).toBeGreaterThan(10);
+  expect(codes.filter((code) => !(code in failures))).toEqual([]);
+});
+
 it.each([...headings])("the page %s has a title, a message and the four sections", (name, title) => {
   const page = readPage(name);
   const subject = name.startsWith("webhook-") ? "delivery" : "card";

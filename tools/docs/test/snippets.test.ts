@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { findUnquoted, listPages, readFromRoot, updateSnippets } from "../snippets.ts";
+import { updateTables } from "../tables.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -12,6 +13,10 @@ describe.each(listPages())("%s", (page) => {
 
   it("quotes its source files as they are now (otherwise run npm run snippets)", () => {
     expect(updateSnippets(text, readFromRoot)).toBe(text);
+  });
+
+  it("has generated tables that match their sources (otherwise run npm run snippets)", () => {
+    expect(updateTables(text, readFromRoot)).toBe(text);
   });
 
   it("has no code block that does not run", () => {
@@ -34,6 +39,12 @@ it("throws when a page quotes a region that does not exist", () => {
   const page = "<!-- snippet: a.ts#gone -->\n```ts\nold\n```";
   expect(() => updateSnippets(page, () => "// #region here\n1\n// #endregion")).toThrow(
     "a.ts has no region gone.",
+  );
+});
+
+it("throws for a generated part that does not exist", () => {
+  expect(() => updateTables("<!-- generated: gone --><!-- /generated -->", () => "")).toThrow(
+    'tools/docs/tables.ts has no part "gone".',
   );
 });
 

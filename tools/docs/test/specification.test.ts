@@ -1,6 +1,8 @@
 /** Every cited clause of the specification has its anchor in docs/specification.md, and every open point its row in the assumptions. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { operations } from "@loyalty-cards/openapi/operations";
 import { expect, it } from "vitest";
 import { readFromRoot } from "../snippets.ts";
 
@@ -104,6 +106,14 @@ it("links each point that is not specified to its row in the assumptions", () =>
     return unknown.map((name) => `${place} links to ${name}, which is no row of ${assumptions}`);
   });
   expect(problems).toEqual([]);
+});
+
+it("lists each operation and each event type of the OpenAPI document", () => {
+  const text = readFromRoot(page);
+  const endpoints = Object.values(operations).map(({ method, path }) => `| ${method} | \`${path}\` |`);
+  const events = Object.keys(openapi.webhooks).map((type) => `| \`${type}\` |`);
+  const missing = [...endpoints, ...events].filter((row) => !text.includes(row));
+  expect(missing, `${page} needs a row that begins so: endpoints in 4, events in 6.2`).toEqual([]);
 });
 
 it("finds each row of the assumptions by its anchor", () => {

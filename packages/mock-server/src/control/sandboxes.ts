@@ -1,5 +1,6 @@
 /** Control routes for a sandbox as a whole: create, reset, snapshot, wait, and changes as server-sent events. */
 import { WaitInput } from "@loyalty-cards/openapi/control-validators";
+import { operations } from "@loyalty-cards/openapi/operations";
 import { eventTypes } from "../delivery/endpoints.ts";
 import { type Change, NotFoundError } from "../domain/context.ts";
 import { generateRandomId } from "../domain/identifiers.ts";
@@ -21,7 +22,7 @@ export function sandboxRoutes(sandboxes: Sandboxes, { templates }: Settings): Co
     route("GET /_mock/sandboxes/*", ({ id }) => ok(view(sandboxes.get(id)))),
     route("DELETE /_mock/sandboxes/*", ({ id }) => sandboxes.remove(id)),
     route("GET /_mock/settings", ({ domain: { wallets, defaultCountry } }) =>
-      ok({ wallets, events: eventTypes, defaultCountry }),
+      ok({ wallets, events: eventTypes, operations, defaultCountry }),
     ),
     route(
       "POST /_mock/wait",

@@ -27,7 +27,6 @@ const kinds = {
 };
 
 const phaseTitles = { before: "Before processing", "after-commit": "After the commit" };
-const operations = ["issueCard", "getCard", "listOperations", "getConsent", "setConsent"];
 const whole = (form) => ({ type: "number", inputmode: "numeric", ...form });
 
 const kindFields = {
@@ -56,10 +55,10 @@ export const faultsPage = {
       get("settings"),
       get("webhooks/endpoints"),
     ]);
-    return { faults: faults.items, events: settings.events, endpoints: endpoints.items };
+    return { ...settings, faults: faults.items, endpoints: endpoints.items };
   },
 
-  show({ faults, events, endpoints }, { kind = "status" }) {
+  show({ faults, operations, events, endpoints }, { kind = "status" }) {
     return [
       heading(
         "Faults",
@@ -69,7 +68,7 @@ export const faultsPage = {
       faults.length === 0
         ? empty("No faults", "Add a fault below to test how your website or receiver handles it.")
         : h("ul", { class: "cards", "data-key": "list" }, faults.map(faultCard)),
-      addForm(kind, events, endpoints),
+      addForm(kind, { operations, events, endpoints }),
     ];
   },
 
@@ -121,8 +120,9 @@ const readTexts = (values, names) =>
 const readNumbers = (values, names) =>
   Object.fromEntries(Object.entries(readTexts(values, names)).map(([name, value]) => [name, Number(value)]));
 
-function addForm(kind, events, endpoints) {
+function addForm(kind, { operations, events, endpoints }) {
   const { fields, target, phases = ["before", "after-commit"] } = kinds[kind];
+  const methods = [...new Set(Object.values(operations).map(({ method }) => method))].sort();
   const any = (text, values) => [
     ["", text],
     ...values.map((value) => (Array.isArray(value) ? value : [value, value])),
@@ -158,8 +158,8 @@ function addForm(kind, events, endpoints) {
           { class: "grid" },
           target === "requests"
             ? [
-                field("Operation", "operation", { options: any("Any operation", operations) }),
-                field("Method", "method", { options: any("Any method", ["GET", "POST", "PUT"]) }),
+                field("Operation", "operation", { options: any("Any operation", Object.keys(operations)) }),
+                field("Method", "method", { options: any("Any method", methods) }),
                 field("Path (optional)", "path", { placeholder: "/api/v1/passes/*", hint: "* is any text." }),
                 field("Idempotency-Key (optional)", "idempotencyKey"),
               ]

@@ -3,13 +3,9 @@ import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import { expect, it } from "vitest";
 import { nodeReceiver } from "../../src/adapters/node.ts";
-import { describeAdapter, listening, send } from "../adapter-contract.ts";
+import { listening, send } from "../adapter-contract.ts";
 import { overHttp2 } from "../http2-request.ts";
 import { balanceChanged, secret, signedDelivery } from "../signed-delivery.ts";
-
-describeAdapter("node:http", {
-  start: async (options) => listening(createServer(nodeReceiver(options))),
-});
 
 it("responds over HTTP/2", async () => {
   const receive = nodeReceiver({ secret, handler: () => {}, maxBodyBytes: 1000 });

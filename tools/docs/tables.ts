@@ -1,0 +1,80 @@
+/** Tables and lists of the pages that follow from the code or from the OpenAPI document. `npm run snippets` updates them. */
+import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { exitCodeDescriptions, exitCodes } from "../../packages/cli/src/command-error.ts";
+import { retryableStatuses } from "../../packages/issuing-client/src/retry.ts";
+import manifest from "../../packages/webhook-verify/package.json" with { type: "json" };
+import { readEntries } from "../release/build.ts";
+
+type Read = (file: string) => string;
+
+const toTable = (head: readonly string[], rows: readonly (readonly string[])[]) => {
+  const lines = [head, ...rows].map((cells) => `| ${cells.join(" | ")} |`.replaceAll("|  |", "| |"));
+  lines.splice(1, 0, `|${"---|".repeat(head.length)}`);
+  return `\n${lines.join("\n")}\n\n`;
+};
+
+interface Schema {
+  $ref?: string;
+  description?: string;
+  required?: readonly string[];
+  properties?: Readonly<Record<string, Schema>>;
+}
+
+const schemas: Readonly<Record<string, Schema>> = openapi.components.schemas;
+const resolve = (schema: Schema) => schemas[schema.$ref?.split("/").at(-1) ?? ""] ?? schema;
+
+/** `tier`, or `operation: { id, type }` for an object, as code. */
+function formatMember(name: string, { properties }: Schema): string {
+  return `\`${name}${properties === undefined ? "" : `: { ${Object.keys(properties).join(", ")} }`}\``;
+}
+
+function eventRows(): string[][] {
+  return Object.entries(openapi.webhooks).map(([type, { post }]) => {
+    const { properties = {} } = resolve(post.requestBody.content["application/json"].schema);
+    const { required = [], properties: members } = resolve(properties["data"] ?? {});
+    if (members === undefined) return [`\`${type}\``, "", "not specified"];
+    const format = (isRequired: boolean) =>
+      Object.entries(members)
+        .filter(([name]) => required.includes(name) === isRequired)
+        .map(([name, member]) => formatMember(name, member))
+        .join(", ");
+    return [`\`${type}\``, format(true), format(false)];
+  });
+}
+
+/** The adapters of webhook-verify: what the first line of each says after "Receives deliveries in". */
+function adapterRows(read: Read): string[][] {
+  const entries = Object.entries(readEntries(manifest.exports)).filter(([name]) => name !== "index");
+  return entries.map(([name, source]) => {
+    const file = `packages/webhook-verify/${source}`;
+    const [, frameworks] = /^\/\*\* Receives deliveries in (.*?)\. \*\//.exec(read(file)) ?? [];
+    if (frameworks === undefined)
+      throw new Error(`The first line of ${file} must be: /** Receives deliveries in FRAMEWORK. */`);
+    return [`\`${manifest.name}/${name}\``, frameworks];
+  });
+}
+
+const parts: Readonly<Record<string, (read: Read) => string>> = {
+  adapters: (read) => toTable(["entry point", "for deliveries in"], adapterRows(read)),
+  events: () => toTable(["event", "`data`: checked", "optional, of type `unknown`"], eventRows()),
+  "exit-codes": () =>
+    toTable(
+      ["exit code", "meaning"],
+      Object.entries(exitCodes).map(([name, code]) => [
+        String(code),
+        exitCodeDescriptions[name as keyof typeof exitCodes],
+      ]),
+    ),
+  "retryable-statuses": () => `${retryableStatuses.join(", ")} and 5xx`,
+};
+
+const marked = /(<!-- generated: ([\w-]+) -->\n?)[\s\S]*?(<!-- \/generated -->)/g;
+
+/** Returns the page with its generated parts as they follow from the sources now. @throws for an unknown part. */
+export function updateTables(page: string, read: Read): string {
+  return page.replace(marked, (_whole, start: string, name: string, end: string) => {
+    const make = parts[name];
+    if (make === undefined) throw new Error(`tools/docs/tables.ts has no part "${name}".`);
+    return start + make(read) + end;
+  });
+}
