@@ -92,7 +92,7 @@ const problem =
     json(
       {
         title: serviceText,
-        detail: `${email} ${serviceText}`,
+        detail: `${email} ${serviceText}.`, // not blank: a blank detail gives another message
         instance: email,
         type: serviceText,
         errors: [serviceText, email, `/customer/${email}`, `/fieldValues/${name}`].map((pointer) => ({
