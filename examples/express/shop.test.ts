@@ -95,7 +95,7 @@ it.each([
   { phone: "", email: "anna@example.com" },
   { phone: "", email: "" },
 ])(
-  "issues a card to two people whose forms have phone $phone and e-mail $email",
+  "issues a card to two people whose forms have phone $phone and email $email",
   async ({ phone, email }) => {
     const { signUp, read } = await open();
     const ben = { name: "Ben", phone: phone && "600100201", email: email && "ben@example.com" };

@@ -125,7 +125,7 @@ it.each([
   { phone: "", email: "anna@example.com" },
   { phone: "", email: "" },
 ])(
-  "issues a card to two people whose forms have phone $phone and e-mail $email",
+  "issues a card to two people whose forms have phone $phone and email $email",
   async ({ phone, email }) => {
     const { signUp } = await openShop(await openMock());
     const anna = await signUp({ name: "Anna", phone, email });

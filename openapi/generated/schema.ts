@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Issue a card; finds or creates the customer
-         * Finds the customer by phone, then by e-mail, or creates one; issues a card from the template; records the privacy consent and, if given, the marketing consent. A repeated request with the same `Idempotency-Key` within 24 hours returns the same card with 201 and creates nothing. After a 5xx or a lost response, repeat the request with the same key.
+         * Finds the customer by phone, then by email, or creates one; issues a card from the template; records the privacy consent and, if given, the marketing consent. A repeated request with the same `Idempotency-Key` within 24 hours returns the same card with 201 and creates nothing. After a 5xx or a lost response, repeat the request with the same key.
          */
         post: operations["issueCard"];
         delete?: never;
@@ -523,7 +523,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** A required value is missing, or a phone or e-mail is malformed. `detail` may be shown to the user. */
+        /** A required value is missing, or a phone or email is malformed. `detail` may be shown to the user. */
         Invalid: {
             headers: {
                 [name: string]: unknown;

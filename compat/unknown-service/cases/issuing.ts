@@ -144,7 +144,7 @@ export const issuingCases: CaseTable = {
   },
   "customer-match": {
     "a customer for each card": cards((card) => ({ customerId: `cus_of_${card["id"]}` })),
-    "e-mail addresses are compared letter by letter": customers(({ email }) =>
+    "email addresses are compared letter by letter": customers(({ email }) =>
       typeof email === "string" ? { email: `x-${email}` } : {},
     ),
     "409 for a customer who is known": refuse("issueCard", 409, "signUpUnderAnotherKey", isSecondCard),
@@ -161,7 +161,7 @@ export const issuingCases: CaseTable = {
     "the newest sign-up overwrites the customer": bodyMembers("getConsent", {
       customer: { id: "cus_1", name: "Overwritten", phone: "+48600000000" },
     }),
-    "a blank e-mail stays blank": customers(({ phone }) => (phone === undefined ? {} : { email: undefined })),
+    "a blank email stays blank": customers(({ phone }) => (phone === undefined ? {} : { email: undefined })),
   },
   "marketing-at-issue": {
     "no event for consent given at sign-up": several("consent.changed", (event) =>

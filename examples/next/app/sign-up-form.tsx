@@ -56,7 +56,7 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
       </div>
       <div className="field">
         <label htmlFor="email">
-          E-mail address <span className="version">optional</span>
+          Email address <span className="version">optional</span>
         </label>
         <input {...text("email")} type="email" autoComplete="email" maxLength={200} />
         {showError("email")}

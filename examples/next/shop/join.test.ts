@@ -49,7 +49,7 @@ it.each([
   { phone: "", email: "anna@example.com" },
   { phone: "", email: "" },
 ])(
-  "issues a card to two people whose forms have phone $phone and e-mail $email",
+  "issues a card to two people whose forms have phone $phone and email $email",
   async ({ phone, email }) => {
     await join(createForm({ phone, email }));
     await join(createForm({ name: "Ben", phone: phone && "600 100 201", email: email && "ben@example.com" }));

@@ -35,7 +35,7 @@ const resubmitWindowMs = 60_000;
  * Saves a member together with the card that is owed, so that a crash does not lose it. A form that is submitted twice creates
  * one member.
  * @param formId identifies the submitted page.
- * @returns undefined when another member has that e-mail address.
+ * @returns undefined when another member has that email address.
  */
 export async function saveMember(draft: Draft, formId: string, nowMs: number): Promise<Member | undefined> {
   const box = await outbox();

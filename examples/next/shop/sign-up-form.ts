@@ -21,7 +21,7 @@ export function readForm(form: FormData): FormState & { draft: Draft; formId: st
   const { name = "", phone = "", email = "", privacy = "", news = "", formId = "" } = values;
   const errors: FormState["errors"] = {};
   if (name === "") errors.name = "Please enter your name.";
-  if (email !== "" && !/^[^\s@]+@[^\s@]+$/.test(email)) errors.email = "This is not an e-mail address.";
+  if (email !== "" && !/^[^\s@]+@[^\s@]+$/.test(email)) errors.email = "This is not an email address.";
   if (privacy !== consentVersions.privacy) errors.privacy = "Please read and accept the privacy notice.";
   if (!/^[\da-f-]{36}$/.test(formId)) errors.form = "Please load this page again.";
   const newsVersion = news === consentVersions.news ? news : null;

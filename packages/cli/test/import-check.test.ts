@@ -41,7 +41,7 @@ describe("import check", () => {
       "2:1        userId has an invisible character: remove it",
     ],
     [
-      "an e-mail with an invisible character",
+      "an email with an invisible character",
       "7,,a\u200b@example.com,,",
       "2:4        email has an invisible character: remove it",
     ],
@@ -69,8 +69,8 @@ describe("import check", () => {
       "2:3        phone has 11 digits or more, and neither + nor 0 before them",
     ],
     ["a phone with letters", "1,call me,,,", "2:3        phone is not a phone number"],
-    ["an e-mail without a domain", "1,,anna@example,,", "2:4        email is not an e-mail address"],
-    ["two e-mails", "1,,anna@example.com;b@example.com,,", "2:4        email is not an e-mail address"],
+    ["an email without a domain", "1,,anna@example,,", "2:4        email is not an email address"],
+    ["two emails", "1,,anna@example.com;b@example.com,,", "2:4        email is not an email address"],
     ["an error value", "1,#NAME?,,,", "2:3        phone is an error value of a spreadsheet"],
     [
       "a text for an absent value",
@@ -91,7 +91,7 @@ describe("import check", () => {
     [
       "a row without contacts",
       "1,,,Anna,",
-      "2:1        warning: the row has no phone and no e-mail to find the customer by",
+      "2:1        warning: the row has no phone and no email to find the customer by",
     ],
   ])("reports %s", async (_, row, line) => {
     const { exitCode, lines } = await check([row]);
@@ -109,7 +109,7 @@ describe("import check", () => {
       [
         "2:22       marketing must be yes, true or 1, or no, false, 0 or empty",
         "3:3        phone is not a phone number",
-        "3:8        email is not an e-mail address",
+        "3:8        email is not an email address",
         "members.csv: 3 rows, 1 valid, 3 problems, 0 warnings",
         "  unclear-consent  1",
         "  invalid-phone    1",
@@ -366,7 +366,7 @@ describe("mapping", () => {
       "1:2        userId must be a text, not a number",
       "1:28       phone must be a text, not a number",
       "2:2        userId must be a text, not a boolean",
-      "2:1        warning: the row has no phone and no e-mail to find the customer by",
+      "2:1        warning: the row has no phone and no email to find the customer by",
       "3:1        the row is not a JSON object",
       '1:1        no record has the member "mail", which is mapped',
     ]);

@@ -122,8 +122,8 @@ describe("issueCard", () => {
 
   it.each([
     ["phone", { phone: "", email: "anna@example.com" }],
-    ["e-mail", { phone: "+48600100200", email: "" }],
-    ["phone and e-mail", { phone: "", email: " " }],
+    ["email", { phone: "+48600100200", email: "" }],
+    ["phone and email", { phone: "", email: " " }],
   ])("issues a card for a form whose %s is empty", async (_name, contact) => {
     const { client, service } = openWebsite();
     const customer = { ...contact, name: "Anna", consents };

@@ -31,10 +31,10 @@ describe("a 422", () => {
       "The phone number is not valid.",
     ],
     [
-      "the e-mail is malformed",
+      "the email is malformed",
       signUp({ email: "anna@" }),
       "/customer/email",
-      "The e-mail address is not valid.",
+      "The email address is not valid.",
     ],
   ];
 
@@ -78,10 +78,10 @@ describe("a 422", () => {
       '"customer.phone" must be of type string.',
     ],
     [
-      "the e-mail is null",
+      "the email is null",
       signUp({ email: null }),
       "/customer/email",
-      "The e-mail address is not valid.",
+      "The email address is not valid.",
       '"customer.email" must be of type string.',
     ],
     [
@@ -133,7 +133,7 @@ describe("a 422", () => {
     const before = service.snapshot();
     const { body } = await issue(signUp({ phone: "1", email: "x" }, {}));
     expect(body.detail).toBe(
-      'Please fill in "First name". The phone number is not valid. The e-mail address is not valid.',
+      'Please fill in "First name". The phone number is not valid. The email address is not valid.',
     );
     expect(service.snapshot()).toEqual(before);
   });

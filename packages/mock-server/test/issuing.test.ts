@@ -80,7 +80,7 @@ describe("the customer", () => {
     expect(await issueForCustomer(issue, { phone: "+4930901820" })).toBe(anna);
   });
 
-  it("is found by e-mail, in any case", async () => {
+  it("is found by email, in any case", async () => {
     const { issue } = openShop();
     const anna = await issueForCustomer(issue, { email: "Anna@Example.com" });
     expect(await issueForCustomer(issue, { email: "anna@example.COM" })).toBe(anna);
@@ -93,7 +93,7 @@ describe("the customer", () => {
     ["用户@例子.广告", "用户@例子.广告"],
     ["ŁUKASZ@zażółć.example", "łukasz@ZAŻÓŁĆ.example"],
     ["jose\u0301@example.com", "JOS\u00c9@example.com"],
-  ])("is found by the e-mail %s as %s", async (first, again) => {
+  ])("is found by the email %s as %s", async (first, again) => {
     const { issue } = openShop();
     const anna = await issueForCustomer(issue, { email: first });
     expect(await issueForCustomer(issue, { email: again })).toBe(anna);
@@ -117,12 +117,12 @@ describe("the customer", () => {
     "a@bücher:80.example",
     `a@${"ü".repeat(64)}.example`,
     `${"ü".repeat(255)}@example.com`,
-  ])("is not identified by the malformed e-mail %j", async (email) => {
+  ])("is not identified by the malformed email %j", async (email) => {
     const { status, body } = await openShop().issue(signUp({ email }));
-    expect([status, body.detail]).toEqual([422, "The e-mail address is not valid."]);
+    expect([status, body.detail]).toEqual([422, "The email address is not valid."]);
   });
 
-  it("is found by phone and e-mail with surrounding spaces, and stored without them", async () => {
+  it("is found by phone and email with surrounding spaces, and stored without them", async () => {
     const { service, call, issue } = openShop();
     const { body } = await issue({
       fieldValues: { firstName: "  Anna ", note: "\ttwo words\n", points: 1 },
@@ -147,13 +147,13 @@ describe("the customer", () => {
     expect(await issueForCustomer(issue, { phone: "600100200" })).toBe(body.customerId);
   });
 
-  it("is found by e-mail when no phone matches", async () => {
+  it("is found by email when no phone matches", async () => {
     const { issue } = openShop();
     const anna = await issueForCustomer(issue, { email: "anna@example.com" });
     expect(await issueForCustomer(issue, { phone: "+48600100200", email: "anna@example.com" })).toBe(anna);
   });
 
-  it("is the one matched by phone when the e-mail matches another one", async () => {
+  it("is the one matched by phone when the email matches another one", async () => {
     const { issue } = openShop();
     const byPhone = await issueForCustomer(issue, { phone: "+48600100200" });
     const byEmail = await issueForCustomer(issue, { email: "anna@example.com" });
@@ -175,7 +175,7 @@ describe("the customer", () => {
     });
   });
 
-  it("is always a new one without phone and e-mail", async () => {
+  it("is always a new one without phone and email", async () => {
     const { issue } = openShop();
     expect(await issueForCustomer(issue, {})).not.toBe(await issueForCustomer(issue, {}));
   });

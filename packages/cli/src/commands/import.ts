@@ -121,7 +121,7 @@ function addSourceOptions(command: Command): Command {
       ]),
     )
     .option("--no-damage-check", "do not look for damage by spreadsheets")
-    .option("--allow-same-person", "issue cards to users that share a phone or e-mail")
+    .option("--allow-same-person", "issue cards to users that share a phone or email")
     .option("--limit <rows>", "only the first rows", parseWhole(1));
 }
 

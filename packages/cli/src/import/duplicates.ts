@@ -1,4 +1,4 @@
-/** Duplicates in a file: rows with the user id, the phone or the e-mail of another row. */
+/** Duplicates in a file: rows with the user id, the phone or the email of another row. */
 import { hash, randomBytes } from "node:crypto";
 import { normalizeContacts } from "@loyalty-cards/internal/contacts";
 import {
@@ -13,7 +13,7 @@ const contactTargets = ["phone", "email"] as const;
 type ContactTarget = (typeof contactTargets)[number];
 
 /**
- * Stores the first line of each user, phone and e-mail in a temporary file, which SQLite removes, so that the use of memory does not grow
+ * Stores the first line of each user, phone and email in a temporary file, which SQLite removes, so that the use of memory does not grow
  * with the list. The file contains hashes with a key that only this process knows.
  */
 export class Duplicates {
@@ -68,7 +68,7 @@ export class Duplicates {
   }
 }
 
-/** Reads the phones and e-mails of a file, except those of rejected rows. The rows of a retry are compared with them. */
+/** Reads the phones and emails of a file, except those of rejected rows. The rows of a retry are compared with them. */
 export async function readContacts(
   source: RecordSource,
   rejected: RecordSource,

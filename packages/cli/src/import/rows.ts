@@ -40,7 +40,7 @@ export interface ReadRow {
 export interface RowOptions {
   /** Whether values are checked for what spreadsheets do to them. */
   checkDamage: boolean;
-  /** Whether two users with one phone or e-mail each get a card. */
+  /** Whether two users with one phone or email each get a card. */
   allowSamePerson: boolean;
   /** The other rows of the file from which these rows were rejected. */
   rest?: { name: string; contacts: Duplicates } | undefined;
@@ -48,7 +48,7 @@ export interface RowOptions {
 
 type Report = (code: ProblemCode, message: string, target?: Target, severity?: Problem["severity"]) => void;
 
-const noContact = "has no phone and no e-mail to find the customer by";
+const noContact = "has no phone and no email to find the customer by";
 const unclearAnswer = "must be yes, true or 1, or no, false, 0 or empty";
 
 /** Codes of rejected rows that are not sent again before a person has cleared them: another attempt could issue a second card. */

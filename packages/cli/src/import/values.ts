@@ -54,7 +54,7 @@ export function findDamage(text: string): ValueProblem | undefined {
   return undefined;
 }
 
-/** Finds an invisible character other than a space, with which two different ids or e-mails look the same. */
+/** Finds an invisible character other than a space, with which two different ids or emails look the same. */
 export const findInvisible = (text: string): ValueProblem | undefined =>
   /[\p{Cc}\p{Cf}]/u.test(text)
     ? { code: "invisible", message: "has an invisible character: remove it" }
@@ -96,7 +96,7 @@ export function findEmailProblem(text: string): ValueProblem | undefined {
   const invisible = findInvisible(text);
   if (invisible !== undefined) return invisible;
   if (text.length <= 254 && /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/.test(text)) return undefined;
-  return { code: "invalid-email", message: "is not an e-mail address" };
+  return { code: "invalid-email", message: "is not an email address" };
 }
 
 /** The values of a column with yes or no. Everything else is an error, because a wrong guess would be a consent that was not given. */

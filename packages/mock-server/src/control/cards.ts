@@ -106,7 +106,7 @@ export const customerRoutes = [
   }),
 ];
 
-/** Whether the id, name, phone or e-mail of a customer contains the search text. */
+/** Whether the id, name, phone or email of a customer contains the search text. */
 export function matchesCustomer({ id, name, phone, email }: Customer, searchText: string): boolean {
   const words = searchText.trim().toLowerCase();
   if (words === "") return true;

@@ -36,7 +36,7 @@ export interface CheckReceiverOptions {
   /**
    * An address that returns what the handler stores for a card, so that effects are checked too: `GET {probe}?card=ID` returns
    * `{ "balance": 120, "effects": 1 }`, and `{}` or 404 for an unknown card. `effects` counts what must happen once per event, for
-   * example e-mails sent or rows of a history; leave it out when the handler only stores the balance.
+   * example emails sent or rows of a history; leave it out when the handler only stores the balance.
    * @example
    * ```ts
    * import express from "express";

@@ -1,4 +1,4 @@
-/** Customers: found by phone, then by e-mail, or created (spec 4.1.5); and their marketing consent (spec 4.4, 4.5). */
+/** Customers: found by phone, then by email, or created (spec 4.1.5); and their marketing consent (spec 4.4, 4.5). */
 
 import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/min/es6";
 import type { Country, Domain, DomainContext } from "./context.ts";
@@ -44,7 +44,7 @@ export function readContact(
   if (given.email !== undefined) {
     const email = given.email.trim();
     if (normalizeEmail(email) === undefined) {
-      errors.push({ pointer: "/customer/email", detail: "The e-mail address is not valid." });
+      errors.push({ pointer: "/customer/email", detail: "The email address is not valid." });
     } else contact.email = email;
   }
   const name = given.name?.trim() ?? "";
@@ -52,7 +52,7 @@ export function readContact(
   return errors.length === 0 ? contact : errors;
 }
 
-/** Fills members that an existing customer does not have. Never overwrites, and never adds a phone or e-mail of another customer. */
+/** Fills members that an existing customer does not have. Never overwrites, and never adds a phone or email of another customer. */
 export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Contact): Customer {
   const { state, generateId, notifyChange } = domain;
   const { phone, email, name } = contact;

@@ -73,7 +73,7 @@ function toPointer({ instancePath, keyword, params }: ValidationError): string {
 /** The first match applies. */
 const sentences: readonly [RegExp, string][] = [
   [/^\/customer\/phone$/, "The phone number is not valid."],
-  [/^\/customer\/email$/, "The e-mail address is not valid."],
+  [/^\/customer\/email$/, "The email address is not valid."],
   [/^\/customer\/name$/, "The name is not valid."],
   [/^\/customer\/consents\/marketing|^\/marketing$/, "Please choose whether you want news and offers."],
   [/^\/customer\/consents/, "Please accept the privacy policy."],

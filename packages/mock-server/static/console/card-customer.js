@@ -18,7 +18,7 @@ export function customerPanel({ customer }, others) {
     facts(
       ["Name", name ?? "–"],
       ["Phone", phone ?? "–"],
-      ["E-mail", email ?? "–"],
+      ["Email", email ?? "–"],
       ["Privacy text", privacyVersion ?? "–"],
       [
         "News and offers",

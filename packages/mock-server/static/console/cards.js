@@ -38,7 +38,7 @@ export const cardsPage = {
           name: "query",
           type: "search",
           "data-filter": "query",
-          placeholder: "Name, phone, e-mail, card or customer id",
+          placeholder: "Name, phone, email, card or customer id",
           autocomplete: "off",
         }),
       ),
@@ -113,7 +113,7 @@ function issueForm(templates, state) {
             }),
           ),
         field("Phone (optional)", "customer/phone", { type: "tel", hint: "Identifies the customer." }),
-        field("E-mail (optional)", "customer/email", {
+        field("Email (optional)", "customer/email", {
           type: "email",
           hint: "Identifies the customer when no customer has the phone number.",
         }),
@@ -128,7 +128,7 @@ function cardList({ items, total }, templates, { query }) {
   if (total === 0 && query) {
     return empty(
       `No card matches “${query}”`,
-      "Search for a part of a name, a phone number, an e-mail address or an id.",
+      "Search for a part of a name, a phone number, an email address or an id.",
     );
   }
   if (total === 0) {
