@@ -17,7 +17,7 @@ export const exitCodeDescriptions: Readonly<Record<keyof typeof exitCodes, strin
   failed: "finished with rejected rows, or a check failed",
   usage: "invalid usage or file; nothing was sent",
   stopped: "stopped; the same command resumes",
-  keyRefused: "the service refused the API key",
+  keyRefused: "the service rejected the API key",
   interrupted: "interrupted with Ctrl-C",
 };
 
@@ -34,7 +34,7 @@ export class CommandError extends Error {
   }
 }
 
-/** What the system refused, for example to write a file or to open a port. @returns undefined for another error. */
+/** What the system rejected, for example to write a file or to open a port. @returns undefined for another error. */
 export function describeSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };
@@ -42,6 +42,6 @@ export function describeSystemError(error: unknown): string | undefined {
   const subject = path === undefined ? "A file" : basename(path);
   if (syscall === "listen")
     return `Port ${port} cannot be opened (${code}): use --port with another one; --port 0 takes a free one.`;
-  const [, reason = "refused by the system"] = /^\w+: (.+?), /.exec(message) ?? [];
+  const [, reason = "rejected by the system"] = /^\w+: (.+?), /.exec(message) ?? [];
   return `${subject} cannot be ${syscall === "write" ? "written" : "used"}: ${reason} (${code}).`;
 }

@@ -55,7 +55,7 @@ export interface RunningService {
   signingSecret: string | undefined;
 }
 
-/** @throws {CommandError} for a port in use, and for options and files that the service refuses. */
+/** @throws {CommandError} for a port in use, and for options and files that the service rejects. */
 export async function startService(
   { print, environment, terminal }: Context,
   { port, seed, data, forward, events, timeFactor }: ServiceOptions,

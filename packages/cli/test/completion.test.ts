@@ -119,7 +119,7 @@ describe("capabilities", () => {
       options: [{ name: "--set", takesValue: true, choices: ["yes", "no"] }, { name: "--version" }],
     });
     expect(globalOptions).toContainEqual(expect.objectContaining({ name: "--json", takesValue: false }));
-    expect(exitCodes).toContainEqual({ code: 4, description: "the service refused the API key" });
+    expect(exitCodes).toContainEqual({ code: 4, description: "the service rejected the API key" });
     expect(environment).toContainEqual({ name: "LOYALTY_API_KEY", description: "API key" });
     expect(commands.map(({ name }: { name: string }) => name)).not.toContain("complete");
   });

@@ -90,7 +90,7 @@ it("prints a help that fits 80 columns and names the variables and exit codes", 
   const { stdout } = await runCommand(["--help"]);
   expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
   expect(stdout).toContain("LOYALTY_API_KEY_COMMAND");
-  expect(stdout).toMatch(/ 4 +the service refused the API key/);
+  expect(stdout).toMatch(/ 4 +the service rejected the API key/);
   expect(program.options.filter(takesSecret)).toEqual([]);
 });
 

@@ -74,7 +74,7 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
   } catch (error) {
     print.status(undefined);
     if (abort.signal.aborted) return exitCodes.interrupted;
-    if (error instanceof TypeError) throw new CommandError(error.message); // an option that the doctor refuses
+    if (error instanceof TypeError) throw new CommandError(error.message); // an option that the doctor rejects
     throw error;
   } finally {
     remove();

@@ -61,7 +61,7 @@ function readRecording(file: string): Recording & { name: string } {
   try {
     value = JSON.parse(text) ?? {};
   } catch {
-    // refused below
+    // rejected below
   }
   const { receivedAt, headers, bodyBase64, rejected } = value;
   const isValid =

@@ -112,7 +112,7 @@ async function listen(
       requestTimeout: requestTimeoutMs,
       headersTimeout: Math.min(requestTimeoutMs, 10_000),
       connectionsCheckingInterval: Math.min(requestTimeoutMs, 5_000),
-      requireHostHeader: false, // refused by fromNode, with problem details
+      requireHostHeader: false, // rejected by fromNode, with problem details
     },
     (incoming, outgoing) => {
       if (core !== undefined) void respond(core, dataFile, report, incoming, outgoing);
