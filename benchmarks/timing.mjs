@@ -60,7 +60,7 @@ async function measured(run) {
   return times.map((values, kind) => values.subarray(0, counts[kind]));
 }
 
-/** Without the slowest tenth, which was interrupted; the same bound for both classes. */
+/** Welch's t-test without the slowest tenth, whose runs were interrupted. Both classes have the same bound. */
 function welch([first, second]) {
   const all = Float64Array.from([...first, ...second]).sort();
   const bound = all[Math.floor(all.length * 0.9)];

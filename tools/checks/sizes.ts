@@ -14,7 +14,7 @@ import { published, root } from "../published.ts";
 import { pack } from "../release/pack.ts";
 
 type Figure = "tarball" | "bytes" | "files" | "built-in modules" | "dependencies" | "instantiations";
-/** By what is measured, such as "import @loyalty-cards/issuing-client". */
+/** The figures by the name of what is measured, such as "import @loyalty-cards/issuing-client". */
 export type Sizes = Record<string, Partial<Record<Figure, number>>>;
 
 const tolerances: Partial<Record<Figure, number>> = { tarball: 0.02, bytes: 0.02, instantiations: 0.05 };

@@ -145,7 +145,7 @@ function drawCharts({ subject, ...rest }: Benchmark, top: number): { parts: stri
     const positive = values.filter((value) => value > 0);
     const isWide = Math.max(...positive) / Math.min(...positive) > 50;
     const isLog = compare === "ratio" || (compare === "none" && isWide);
-    // The floor and some room beside it, so that small differences look small.
+    // The scale always includes 0.5 to 2, so that small differences look small.
     const around = compare === "ratio" ? [0.5, 1, 2] : [];
     scales.set(key + compare, createScale([...positive, ...around], isLog));
   }

@@ -45,7 +45,7 @@ export const sessions: readonly Session[] = [
     name: "dev",
     title: "loyalty-cards dev: what to paste, and a line for each request and webhook",
     command: "npx loyalty-cards dev --forward http://localhost:3000/webhooks",
-    // The secret is new, as for a user who starts it; so this receiver accepts every delivery.
+    // `dev` creates a new secret at each start, so this receiver does not verify.
     run: () => withReceiver(acceptAll, runDev),
   },
   {

@@ -25,7 +25,7 @@ export function runProcess(
     /** The processes that the command had started when it received the signal. */
     let descendants: number[] = [];
     const pass = (signal: NodeJS.Signals) => {
-      // The terminal sends Ctrl-C to the command too; many programs exit at once on the second signal.
+      // The terminal has sent Ctrl-C to the command already; a second signal would end many programs at once.
       if (signal === "SIGINT" && process.stdin.isTTY) return;
       descendants = child.pid === undefined ? [] : findDescendants(child.pid);
       child.kill(signal);

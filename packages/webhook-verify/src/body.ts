@@ -56,7 +56,7 @@ export function decodeBase64(text: string, maxBytes: number): Uint8Array {
   }
 }
 
-/** Adds a chunk of a body. @throws {RawBodyError} `too-large`, or `already-consumed` for text: the stream has an encoding. */
+/** Adds a chunk of a body. @throws {RawBodyError} `too-large`; `already-consumed` for a string: somebody called `setEncoding`, so the bytes are lost. */
 export function addChunk(buffer: BoundedBuffer, chunk: unknown): void {
   if (!ArrayBuffer.isView(chunk)) throw new RawBodyError("already-consumed");
   if (!buffer.add(toBytes(chunk) as Uint8Array)) throw new RawBodyError("too-large");

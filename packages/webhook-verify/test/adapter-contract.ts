@@ -86,7 +86,7 @@ function sendHalf(url: string, headers: Record<string, string>): Promise<{ statu
 const toExpectedResponse = (verdict: string) =>
   ({ valid: "204 verified", "invalid-payload": "400 invalid-payload" })[verdict] ?? `401 ${verdict}`;
 
-/** Vectors that one receiver can check: the clock is a function, but the secrets and the tolerance are fixed. */
+/** Groups the vectors by secrets and tolerance, which are fixed for each receiver. The clock can change for each vector. */
 function groupVectorsByReceiver(): (typeof signatureVectors)[] {
   const groups = new Map<string, Vector[]>();
   for (const vector of signatureVectors) {

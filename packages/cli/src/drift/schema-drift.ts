@@ -47,8 +47,8 @@ export class SchemaComparison {
   }
 
   /**
-   * The schema of the contract, changed only where the service differs. Parts that the service does not describe (limits,
-   * known values, properties of an object without `properties`) are unchanged.
+   * Returns the schema of the contract with the differences of the service applied. What the service leaves out (limits, known values,
+   * properties of an object without `properties`) stays as in the contract.
    */
   schema(own: Schema, served: unknown, place: Place): Schema {
     return this.#work.nested(() => this.#schema(own, served, place));

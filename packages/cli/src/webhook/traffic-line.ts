@@ -6,7 +6,7 @@ import { formatTime, style, Text, text } from "../printable.ts";
 type RequestTraffic = Extract<TrafficEvent, { kind: "request" }>;
 type DeliveryTraffic = Extract<TrafficEvent, { kind: "delivery" }>;
 
-/** Below the subject of the line. */
+/** Indents continuation lines to the column of the subject. */
 const indentation = " ".repeat(24);
 
 /** `12:31:07  201    12 ms  ← POST /templates/tpl_mock/passes  card_8sT2kq`, `12:31:08  204     3 ms  → balance.changed  evt_0mm…`. */

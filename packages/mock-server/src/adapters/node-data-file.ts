@@ -112,7 +112,7 @@ function splitLines(bytes: Buffer): Buffer[] {
     lines.push(bytes.subarray(at, end));
     at = end + 1;
   }
-  return lines.length === 0 && bytes.length > 0 ? [bytes] : lines; // one line without an end: reported as another format
+  return lines.length === 0 && bytes.length > 0 ? [bytes] : lines; // without a line end: one line, which is rejected later as another format
 }
 
 function parseLine(line: Buffer): unknown {

@@ -35,7 +35,7 @@ export function storeEvent(
 ): void {
   recentEvents.push(event);
   notifyChange({ type: "event", id: event.id, action: "created" });
-  if (recentEvents.length >= 2 * maxRecentEvents) recentEvents.splice(0, maxRecentEvents); // rarely, so that it is cheap
+  if (recentEvents.length >= 2 * maxRecentEvents) recentEvents.splice(0, maxRecentEvents); // at twice the limit, so that it seldom copies
 }
 
 /** Creates the delivery of an event to one endpoint. Injected faults duplicate it or hold it back. */

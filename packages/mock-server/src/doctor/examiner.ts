@@ -119,8 +119,9 @@ export function createExaminer(options: ExaminerOptions) {
   }
 
   /**
-   * Waits as long as a further effect can take, and returns it. With an inbox, an effect can appear after the response; effects seen
-   * so far say how long after.
+   * Waits as long as another effect could take to appear. It waits longer when earlier effects appeared after the response, as with an
+   * inbox.
+   * @returns a description of the effect; undefined when there is none.
    */
   async function findChange(
     { cardId: card, expected }: Balance,

@@ -94,7 +94,7 @@ export function apiRoutes(sandboxes: Sandboxes, baseUrl: string): Route[] {
   ];
 }
 
-/** @param inFlight sandbox and key of the requests that are being processed: of each key, the first request. */
+/** @param inFlight sandbox and key of each request that is being processed, so that a second one with the same key is noticed. */
 function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<string>): Route {
   const { method, path, hasBody } = operations[operationId];
   return {

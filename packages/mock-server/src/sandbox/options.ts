@@ -19,7 +19,7 @@ export interface MockServiceOptions {
   baseUrl?: string;
   /** Default: real time. Pass `manualClock()` to move time by hand. */
   clock?: Clock;
-  /** Delivers webhooks in process instead of over HTTP; `t` is then the time of the service's clock. */
+  /** Delivers webhooks by calling this function, not over HTTP. The `t` of a signature is then the time of the service's clock. */
   deliver?: Deliver;
   /** The country of local phone numbers, as an ISO 3166 code. Default `PL`. */
   defaultCountry?: Country;

@@ -105,7 +105,7 @@ export function createStore(database: SqliteDatabase) {
       }
       return { leased, exhausted };
     },
-    /** These five return false when the lease has expired and another worker has the event. */
+    /** The functions that take a `LeasedEvent` return false when its lease has expired and another worker has the event. */
     renew: ({ id, lease }: LeasedEvent, untilMs: number) => isChanged(renew.run(untilMs, id, lease)),
     done: ({ id, lease }: LeasedEvent, nowMs: number) => isChanged(done.run(nowMs, id, lease)),
     retry: ({ id, lease }: LeasedEvent, dueAtMs: number, failure: string) =>
