@@ -82,7 +82,7 @@ export function defaultTransport(): Transport {
   return isNode() && getBuiltinModule("node:http") !== undefined ? nodeTransport() : fetchTransport();
 }
 
-/** What tells runtimes apart. */
+/** What distinguishes the runtimes. */
 export interface RuntimeGlobals {
   process?: { versions?: { node?: unknown; bun?: unknown } };
   navigator?: { userAgent?: unknown };

@@ -45,7 +45,7 @@ export interface ReceiverOptions extends HandlingOptions, ReporterOptions {
   };
 }
 
-/** What an adapter tells the receiver: its name for messages, and what differs in its framework. */
+/** What the receiver needs to know of its adapter: its name for messages, and what differs in its framework. */
 export interface ReceiverKind {
   name: string;
   /** For the log: what to change when something else has read the body. */
