@@ -45,7 +45,7 @@ it("stores the newest balance when deliveries are duplicated", async ({ shop }) 
   service.faults.add({ kind: "duplicate", match: { event: "balance.changed" } });
   service.cards.purchase(cardId, { points: 5 });
   service.cards.purchase(cardId, { points: 7 });
-  await service.clock.runUntilIdle(); // a duplicate that arrives first is retried
+  await service.clock.runUntilIdle(); // also the retry of a duplicate that got 503
   expect(service.webhooks.deliveries({ state: "delivered" })).toHaveLength(4);
   expect(balances.get(cardId)).toBe(12);
 });
