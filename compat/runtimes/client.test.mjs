@@ -6,8 +6,9 @@ import { createServer as createTlsServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { faults } from "./faults.mjs";
-import { freePort, otherTransports, runtimes } from "./runtimes.mjs";
+import { otherTransports, runtimes } from "./runtimes.mjs";
 
 const manifest = new URL("../../packages/issuing-client/package.json", import.meta.url);
 const userAgent = `loyalty-cards/${JSON.parse(readFileSync(manifest, "utf8")).version}`;

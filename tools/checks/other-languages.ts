@@ -14,6 +14,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
+import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { root } from "../published.ts";
 
 const examples = join(root, "examples/other-languages");
@@ -100,13 +101,6 @@ async function takePort(): Promise<{ port: number; server: Server }> {
   return { port: (server.address() as AddressInfo).port, server };
 }
 
-async function findFreePort(): Promise<number> {
-  const { port, server } = await takePort();
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 /** Resolves when something listens on the port. */
 async function waitForPort(port: number, child: ChildProcess): Promise<void> {
   for (let attempt = 0; attempt < 400; attempt += 1) {
@@ -190,7 +184,7 @@ async function checkLimits({ endsBody }: Language, port: number): Promise<void> 
  * @throws unless the receiver accepts exactly the signed events, and limits what it reads.
  */
 async function checkReceiver(language: Language, folder: string): Promise<void> {
-  const port = await findFreePort();
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}/webhooks/loyalty`;
   const mock = await startMockServer({
     endpoints: [{ url, events: ["balance.changed"], secret: "whsec_new" }],
