@@ -5,6 +5,12 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
+/** A user's own npm settings, not those of this repository. */
+export const userEnvironment: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
+  NEXT_TELEMETRY_DISABLED: "1",
+};
+
 /** The members of a package.json that the scripts read. */
 export interface Manifest {
   name: string;

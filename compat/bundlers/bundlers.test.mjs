@@ -79,3 +79,22 @@ describe.each(Object.entries(bundlers))("a bundle of %s", (_name, bundle) => {
     expect(code.length).toBeLessThan(4_000); // nothing but the links
   });
 });
+
+it.each([
+  ["workerd", "worker", "browser"],
+  ["edge-light", "worker", "browser"],
+  ["bun", "browser"],
+  ["deno", "browser"],
+])("a bundle for %s creates a client", async (...conditions) => {
+  const { outputFiles } = await esbuild({
+    stdin: { contents: 'export * from "@loyalty-cards/issuing-client";', resolveDir: import.meta.dirname },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "neutral",
+    conditions,
+  });
+  const code = Buffer.from(outputFiles[0].contents).toString("base64");
+  const { createIssuingClient } = await import(`data:text/javascript;base64,${code}`);
+  createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "key" });
+});

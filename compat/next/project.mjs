@@ -4,14 +4,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { userEnvironment } from "../../tools/published.ts";
 import { pack } from "../../tools/release/pack.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** A user's own npm settings, not those of this repository. */
-export const env = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
-  NEXT_TELEMETRY_DISABLED: "1",
-};
 const notCopied = new Set(["node_modules", ".next", "next-env.d.ts"]);
 
 /** Installs an example that has its own lock file; with a source, the files of that folder with the packages of the example. */
@@ -34,7 +30,12 @@ export function installExample(name, source = here(`../../examples/${name}`)) {
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
   const run = (command, args, more = {}) => {
     try {
-      execFileSync(command, args, { cwd: folder, env: { ...env, ...more }, encoding: "utf8", stdio: "pipe" });
+      execFileSync(command, args, {
+        cwd: folder,
+        env: { ...userEnvironment, ...more },
+        encoding: "utf8",
+        stdio: "pipe",
+      });
     } catch (error) {
       throw new Error(`${command} ${args.join(" ")} failed:\n${error.stdout}${error.stderr}`);
     }
@@ -61,7 +62,7 @@ async function startNext(folder, port, settings) {
   const next = join(folder, "node_modules/next/dist/bin/next");
   const child = spawn(process.execPath, [next, "start", "-H", "127.0.0.1", "-p", String(port)], {
     cwd: folder,
-    env: { ...env, ...settings },
+    env: { ...userEnvironment, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
   for (const stream of [child.stdout, child.stderr]) {

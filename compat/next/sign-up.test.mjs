@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { startMockServer } from "../../packages/mock-server/dist/node.js";
+import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { axe, openBrowser, openPage, readQrCode } from "../browser.mjs";
-import { freePort } from "../runtimes/runtimes.mjs";
 import { installProject } from "./project.mjs";
 
 const anna = { name: "Anna Kowalska", phone: "600 100 200", email: "anna@example.com" };

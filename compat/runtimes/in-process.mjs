@@ -1,16 +1,13 @@
-/** Node, Deno and Bun: runs the fault matrix or the signature vectors on the built package, and prints the results as JSON. */
+/** Node, Deno and Bun: runs the setup in a file on the built packages, and prints the results as JSON. */
 import { readFileSync } from "node:fs";
 import { createIssuingClient, fetchTransport } from "../../packages/issuing-client/dist/index.js";
 import { fetchReceiver } from "../../packages/webhook-verify/dist/fetch.js";
 import { verifyWebhook, verifyWebhookSync } from "../../packages/webhook-verify/dist/index.js";
-import { runFaultMatrix } from "./fault-matrix.mjs";
-import { verifyVectors } from "./signature-vectors.mjs";
+import { runSetup } from "./setup.mjs";
 
-const { undici, useFetch, vectors, ...setup } = JSON.parse(readFileSync(globalThis.process.argv[2], "utf8"));
-const results =
-  vectors === undefined
-    ? await runFaultMatrix({ createIssuingClient: await withTransport(), ...setup })
-    : await verifyVectors({ verifyWebhook, verifyWebhookSync, fetchReceiver, vectors });
+const { undici, useFetch, ...setup } = JSON.parse(readFileSync(globalThis.process.argv[2], "utf8"));
+const verifier = { verifyWebhook, verifyWebhookSync, fetchReceiver };
+const results = await runSetup(setup, { createIssuingClient: await withTransport(), ...verifier });
 console.log(JSON.stringify(results));
 globalThis.process.exit(0);
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { createIssuingClient } from "../../packages/issuing-client/dist/index.js";
-import { freePort } from "./runtimes.mjs";
+import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const document = here("../../openapi/openapi.yaml");

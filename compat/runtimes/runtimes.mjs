@@ -1,11 +1,11 @@
 /** The runtimes: how each one runs the programs of this folder. */
 import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const binary = (path) => here(`../node_modules/${path}`);
@@ -116,13 +116,4 @@ const config :Workerd.Config = (
       }),
     remove: () => rmSync(folder, { recursive: true }),
   };
-}
-
-/** A free port below those that systems choose from for `listen(0)` and connections, so that nothing else gets it meanwhile. */
-export function freePort() {
-  return new Promise((resolve) => {
-    const port = 11_000 + Math.floor(Math.random() * 20_000);
-    const server = createServer().listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
-    server.once("error", () => resolve(freePort()));
-  });
 }

@@ -1,7 +1,6 @@
 /** The signature vectors, with the built verifier on every runtime and in a browser. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
 import { openBrowser } from "../browser.mjs";
@@ -21,10 +20,16 @@ it.each(Object.entries({ ...runtimes, Chromium: inBrowser }))(
   },
 );
 
+const program = `
+import { verifyWebhook, verifyWebhookSync } from "@loyalty-cards/webhook-verify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { verifyVectors } from "./setup.mjs";
+globalThis.verifyVectors = (vectors) => verifyVectors({ verifyWebhook, verifyWebhookSync, fetchReceiver, vectors });`;
+
 /** Loads the bundle into a page on loopback, which counts as a secure origin: `crypto.subtle` is there. */
 async function inBrowser() {
   const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("page.mjs", import.meta.url))],
+    stdin: { contents: program, resolveDir: import.meta.dirname },
     bundle: true,
     write: false,
     format: "iife",

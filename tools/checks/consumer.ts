@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { published, root } from "../published.ts";
+import { published, root, userEnvironment } from "../published.ts";
 import { pack } from "../release/pack.ts";
 
 export interface Consumer {
@@ -22,12 +22,15 @@ export interface Consumer {
 /** Creates the project with the programs of `tools/checks/consumer`. @param node the binary that runs npm. */
 export function openConsumer(node = process.execPath): Consumer {
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-consumer-"));
-  /** A user's own npm settings, not those of this repository. */
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
   const npm = process.env.npm_execpath;
   if (npm === undefined) throw new Error("Run this with npm run: it installs with the same npm.");
   const run = (command: string, ...args: string[]) =>
-    execFileSync(command, args, { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+    execFileSync(command, args, {
+      cwd: folder,
+      env: userEnvironment,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
   cpSync(join(root, "tools/checks/consumer"), folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   return {

@@ -10,8 +10,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { readRegion } from "../docs/snippets.ts";
-import { root } from "../published.ts";
-import { type Framework, followGuide, packForGuide, userEnvironment } from "./first-minute.ts";
+import { root, userEnvironment } from "../published.ts";
+import { type Framework, followGuide, packForGuide } from "./first-minute.ts";
 
 const commands = readFileSync(join(root, "examples/getting-started/commands.sh"), "utf8");
 const temporary = mkdtempSync(join(tmpdir(), "loyalty-cards-copied-"));

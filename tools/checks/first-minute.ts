@@ -11,16 +11,10 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
-import { root } from "../published.ts";
+import { root, userEnvironment } from "../published.ts";
 
 export const frameworks = ["express", "fastify", "next"] as const;
 export type Framework = (typeof frameworks)[number];
-
-/** A user's own npm settings, not those of this repository. */
-export const userEnvironment: NodeJS.ProcessEnv = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
-  NEXT_TELEMETRY_DISABLED: "1",
-};
 
 type Step = { file: string; content: string } | { commands: string };
 

@@ -1,8 +1,9 @@
 /**
  * Runs the verifiers of examples/other-languages: each against every signature vector, and its receiver against deliveries of
- * the mock service, large and slow requests, and a port that is taken. An interpreter that is not installed fails on Linux; with `--installed`, and on other systems, it is
- * reported as skipped.
+ * the mock service, large and slow requests, and a port that is taken. An interpreter that is not installed fails on Linux; with
+ * `--installed`, and on other systems, it is reported as skipped.
  */
+import { deepEqual } from "node:assert/strict";
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -11,9 +12,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
+import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { root } from "../published.ts";
 
 const examples = join(root, "examples/other-languages");
@@ -93,32 +94,11 @@ interface Vector {
   reason?: string;
 }
 
-/** @returns a sentence for each vector with another verdict or reason than expected. */
-export function findDisagreements(vectors: readonly Vector[], output: string): string[] {
-  const lines = output.trimEnd().split(/\r?\n/);
-  const found = vectors.flatMap(({ name, verdict, reason = "-" }, index) => {
-    const expected = `${verdict}\t${reason}\t${name}`;
-    const line = lines[index] ?? "nothing";
-    return line === expected
-      ? []
-      : [`"${name}" must be ${verdict} (${reason}); printed: ${line.replaceAll("\t", " ")}`];
-  });
-  if (lines.length !== vectors.length) found.push(`${lines.length} lines for ${vectors.length} vectors`);
-  return found;
-}
-
 /** Takes a free port. */
 async function takePort(): Promise<{ port: number; server: Server }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   return { port: (server.address() as AddressInfo).port, server };
-}
-
-async function findFreePort(): Promise<number> {
-  const { port, server } = await takePort();
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Resolves when something listens on the port. */
@@ -204,7 +184,7 @@ async function checkLimits({ endsBody }: Language, port: number): Promise<void> 
  * @throws unless the receiver accepts exactly the signed events, and limits what it reads.
  */
 async function checkReceiver(language: Language, folder: string): Promise<void> {
-  const port = await findFreePort();
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}/webhooks/loyalty`;
   const mock = await startMockServer({
     endpoints: [{ url, events: ["balance.changed"], secret: "whsec_new" }],
@@ -266,8 +246,9 @@ async function check(language: Language, vectors: readonly Vector[]): Promise<st
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-verifier-"));
   try {
     if (language.build !== undefined) runProgram(language.build(folder), language.folder);
-    const disagreements = findDisagreements(vectors, runProgram(language.vectors(folder), language.folder));
-    if (disagreements.length > 0) throw new Error(disagreements.join("\n  "));
+    const output = runProgram(language.vectors(folder), language.folder);
+    const expected = vectors.map(({ name, verdict, reason = "-" }) => `${verdict}\t${reason}\t${name}`);
+    deepEqual(output.trimEnd().split(/\r?\n/), expected);
     await checkTakenPort(language, folder);
     await checkReceiver(language, folder);
     const [program = ""] = Object.keys(language.programs);
@@ -277,27 +258,25 @@ async function check(language: Language, vectors: readonly Vector[]): Promise<st
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const maySkip = process.argv.includes("--installed") || process.platform !== "linux";
-  const { vectors } = JSON.parse(readFileSync(signatures, "utf8")) as { vectors: Vector[] };
-  for (const language of languages) {
-    const missing = Object.entries(language.programs).filter(([program]) => !isInstalled(program));
-    if (missing.length > 0) {
-      const names = missing
-        .map(([program, debian]) => `${program} is not installed (Debian: ${debian})`)
-        .join(", ");
-      console.log(
-        maySkip ? `– ${language.name.padEnd(8)}skipped: ${names}` : `✗ ${language.name.padEnd(8)}${names}`,
-      );
-      if (!maySkip) process.exitCode = 1;
-      continue;
-    }
-    try {
-      const version = await check(language, vectors);
-      console.log(`✓ ${language.name.padEnd(8)}${vectors.length} vectors and a receiver, ${version}`);
-    } catch (error) {
-      console.log(`✗ ${language.name.padEnd(8)}${error instanceof Error ? error.message : error}`);
-      process.exitCode = 1;
-    }
+const maySkip = process.argv.includes("--installed") || process.platform !== "linux";
+const { vectors } = JSON.parse(readFileSync(signatures, "utf8")) as { vectors: Vector[] };
+for (const language of languages) {
+  const missing = Object.entries(language.programs).filter(([program]) => !isInstalled(program));
+  if (missing.length > 0) {
+    const names = missing
+      .map(([program, debian]) => `${program} is not installed (Debian: ${debian})`)
+      .join(", ");
+    console.log(
+      maySkip ? `– ${language.name.padEnd(8)}skipped: ${names}` : `✗ ${language.name.padEnd(8)}${names}`,
+    );
+    if (!maySkip) process.exitCode = 1;
+    continue;
+  }
+  try {
+    const version = await check(language, vectors);
+    console.log(`✓ ${language.name.padEnd(8)}${vectors.length} vectors and a receiver, ${version}`);
+  } catch (error) {
+    console.log(`✗ ${language.name.padEnd(8)}${error instanceof Error ? error.message : error}`);
+    process.exitCode = 1;
   }
 }

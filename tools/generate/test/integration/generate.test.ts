@@ -360,13 +360,28 @@ const eventTypes = Object.keys(openapi.webhooks);
 const without = (list: string[], name: string) => list.splice(list.indexOf(name), 1);
 
 type Expected = `${Difference["severity"]} ${keyof typeof driftRules} ${string}`;
+interface Patch {
+  when: string;
+  /** A JSON Merge Patch. */
+  change: object;
+  reports: Expected | Expected[];
+}
+const patches: Patch[] = parse(readFileSync(new URL("contract-changes.yaml", import.meta.url), "utf8"));
+
+/** Applies a JSON Merge Patch (RFC 7396). */
+function patch(target: AnyDocument, change: object): void {
+  for (const [key, value] of Object.entries(change)) {
+    if (value === null) delete target[key];
+    else if (typeof value !== "object" || Array.isArray(value)) target[key] = value;
+    else {
+      target[key] ??= {};
+      patch(target[key], value);
+    }
+  }
+}
+
+/** Changes of lists, and changes of every operation or event; contract-changes.yaml has the others. */
 const changes: [title: string, change: (document: AnyDocument) => void, ...expected: Expected[]][] = [
-  [
-    "an operation is removed",
-    (d) => delete d.paths["/passes/{id}/consent"].put,
-    "breaking operation-removed setConsent",
-  ],
-  ["an event is removed", (d) => delete d.webhooks["tier.changed"], "breaking event-removed tier.changed"],
   [
     "a response property is removed",
     (d) => {
@@ -374,11 +389,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
       without(schemas(d).Card.required, "customerId");
     },
     "breaking property-removed Card.customerId",
-  ],
-  [
-    "an optional response property is removed",
-    (d) => delete schemas(d).Operation.properties.balance,
-    "compatible optional-property-removed Operation.balance",
   ],
   [
     "a response property becomes optional",
@@ -391,76 +401,9 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "compatible property-required Operation.change",
   ],
   [
-    "a response property is added",
-    (d) => Object.assign(schemas(d).Card.properties, { expiresAt: { type: "string" } }),
-    "compatible property-added Card.expiresAt",
-  ],
-  [
-    "the type of a response property changes",
-    (d) => Object.assign(schemas(d).Card.properties.loyaltyBalance, { type: "string" }),
-    "breaking type-changed Card.loyaltyBalance",
-  ],
-  [
-    "a response property may be null",
-    (d) => Object.assign(schemas(d).Card.properties.publicUrl, { type: ["string", "null"] }),
-    "breaking type-widened Card.publicUrl",
-  ],
-  [
     "a response property may no longer be null",
     (d) => Object.assign(schemas(d).Card.properties.loyaltyTier, { type: "string" }),
     "compatible type-narrowed Card.loyaltyTier",
-  ],
-  [
-    "a property of an event changes its type",
-    (d) =>
-      Object.assign(schemas(d).BalanceChangedEvent.properties.data.properties.balance, { type: "string" }),
-    "breaking type-changed BalanceChangedEvent.data.balance",
-  ],
-  [
-    "a property of an event without a type gets a type",
-    (d) => Object.assign(schemas(d).WalletChange.properties.wallet, { type: "string" }),
-    "compatible type-narrowed WalletChange.wallet",
-  ],
-  [
-    "the items of a list change",
-    (d) =>
-      Object.assign(schemas(d).ConsentChangedEvent.properties.data.properties.passIds.items, {
-        type: "integer",
-      }),
-    "breaking type-changed ConsentChangedEvent.data.passIds[]",
-  ],
-  [
-    "a response property has alternatives",
-    (d) =>
-      Object.assign(schemas(d).ConsentState.properties, {
-        customer: { oneOf: [{ type: "string" }, { $ref: "#/components/schemas/Customer" }] },
-      }),
-    "breaking composition-changed ConsentState.customer",
-  ],
-  [
-    "an open set gets another value",
-    (d) =>
-      Object.assign(schemas(d).Card.properties.status, {
-        "x-extensible-enum": undefined,
-        enum: ["active", "blocked"],
-      }),
-    "compatible known-values-changed Card.status",
-  ],
-  [
-    "a response property is limited to some values",
-    (d) => Object.assign(schemas(d).Problem.properties.title, { enum: ["a", "b"] }),
-    "compatible values-removed Problem.title",
-  ],
-  [
-    "a response property has another format",
-    (d) => Object.assign(schemas(d).Operation.properties.createdAt, { format: "date" }),
-    "breaking format-changed Operation.createdAt",
-  ],
-  [
-    "a response property gets a limit",
-    (d) => Object.assign(schemas(d).Card.properties.id, { maxLength: 36, format: "uuid" }),
-    "compatible limit-tightened Card.id",
-    "compatible format-added Card.id",
   ],
   [
     "a required request property is added",
@@ -471,11 +414,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "breaking required-property-added Customer.birthday",
   ],
   [
-    "an optional request property is added",
-    (d) => Object.assign(schemas(d).Customer.properties, { locale: { type: "string" } }),
-    "compatible property-added Customer.locale",
-  ],
-  [
     "a request property becomes required",
     (d) => schemas(d).Customer.required.push("phone"),
     "breaking property-required Customer.phone",
@@ -484,47 +422,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "a request property that the client always sends becomes required",
     (d) => schemas(d).IssueCardRequest.required.push("fieldValues"),
     "compatible always-sent-required IssueCardRequest.fieldValues",
-  ],
-  [
-    "a request property becomes optional",
-    (d) =>
-      without(schemas(d).ConsentChange.required, "marketing") && delete schemas(d).ConsentChange.required,
-    "compatible property-optional ConsentChange.marketing",
-  ],
-  [
-    "a request property is removed",
-    (d) => delete schemas(d).Customer.properties.name,
-    "breaking optional-property-removed Customer.name",
-  ],
-  [
-    "the type of a request property changes",
-    (d) => Object.assign(schemas(d).ConsentChange.properties.marketing, { type: "string" }),
-    "breaking type-changed ConsentChange.marketing",
-  ],
-  [
-    "a request property accepts more types",
-    (d) => Object.assign(schemas(d).Customer.properties.phone, { type: ["string", "null"] }),
-    "compatible type-widened Customer.phone",
-  ],
-  [
-    "a request property accepts fewer values",
-    (d) => Object.assign(schemas(d).ConsentChange.properties.version, { enum: ["1", "2"] }),
-    "breaking values-removed ConsentChange.version",
-  ],
-  [
-    "a request property gets a limit",
-    (d) => Object.assign(schemas(d).Customer.properties.name, { maxLength: 40 }),
-    "breaking limit-tightened Customer.name",
-  ],
-  [
-    "a limit of a parameter is loosened",
-    (d) => Object.assign(d.components.parameters.IdempotencyKey.schema, { maxLength: 1000 }),
-    "compatible limit-loosened issueCard › Idempotency-Key",
-  ],
-  [
-    "a path parameter changes its type",
-    (d) => Object.assign(d.components.parameters.TemplateId.schema, { type: "integer" }),
-    "breaking type-changed issueCard › templateId",
   ],
   [
     "a required parameter is added",
@@ -548,45 +445,9 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "compatible parameter-added getCard › X-Trace",
   ],
   [
-    "a parameter becomes required",
-    (d) => Object.assign(d.components.parameters.Limit, { required: true }),
-    "breaking parameter-required listOperations › limit",
-  ],
-  [
-    "the idempotency key becomes required",
-    (d) => Object.assign(d.components.parameters.IdempotencyKey, { required: true }),
-    "compatible always-sent-required issueCard › Idempotency-Key",
-  ],
-  [
     "the idempotency key is removed",
     (d) => operation(d, "/templates/{templateId}/passes", "post").parameters.pop(),
     "breaking parameter-removed issueCard › Idempotency-Key",
-  ],
-  [
-    "a request body is removed",
-    (d) => delete operation(d, "/passes/{id}/consent", "put").requestBody,
-    "breaking request-body-removed setConsent › request body",
-  ],
-  [
-    "a request body is added",
-    (d) =>
-      Object.assign(operation(d, "/passes/{id}"), {
-        requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } },
-      }),
-    "breaking request-body-added getCard › request body",
-  ],
-  [
-    "a request is no longer JSON",
-    (d) => {
-      const { requestBody } = operation(d, "/passes/{id}/consent", "put");
-      requestBody.content = { "application/x-www-form-urlencoded": requestBody.content["application/json"] };
-    },
-    "breaking media-type-changed setConsent › request body",
-  ],
-  [
-    "a response body is removed",
-    (d) => delete operation(d, "/passes/{id}").responses["200"].content,
-    "breaking response-body-removed getCard › 200",
   ],
   [
     "the status of success changes",
@@ -596,23 +457,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
       delete responses["201"];
     },
     "compatible success-status-changed issueCard › 201",
-  ],
-  [
-    "the response of setConsent has no body",
-    (d) => {
-      const { responses } = operation(d, "/passes/{id}/consent", "put");
-      responses["204"] = { description: "Changed." };
-      delete responses["200"];
-    },
-    "compatible success-status-changed setConsent › 200",
-  ],
-  [
-    "an error status is added",
-    (d) =>
-      Object.assign(operation(d, "/passes/{id}").responses, {
-        "403": { $ref: "#/components/responses/Unauthorized" },
-      }),
-    "compatible status-added getCard › 403",
   ],
   [
     "the authentication changes",
@@ -636,14 +480,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "OAuth 2 replaces one of the two keys",
     (d) => Object.assign(d.components.securitySchemes.websiteKey, { type: "openIdConnect" }),
     ...operationIds.map((name) => `breaking authentication-changed ${name}` as const),
-  ],
-  [
-    "the key is a query parameter of one operation",
-    (d) => {
-      d.components.securitySchemes.key = { type: "apiKey", in: "query", name: "key" };
-      operation(d, "/passes/{id}").security = [{ key: [] }];
-    },
-    "breaking authentication-changed getCard",
   ],
   [
     "another version is in the paths",
@@ -711,28 +547,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     ),
   ],
   [
-    "the idempotency key is a UUID",
-    (d) => Object.assign(d.components.parameters.IdempotencyKey.schema, { format: "uuid" }),
-    "breaking format-added issueCard › Idempotency-Key",
-  ],
-  [
-    "the idempotency key has a pattern, a shorter limit and fixed values",
-    (d) =>
-      Object.assign(d.components.parameters.IdempotencyKey.schema, {
-        pattern: "^[0-9]+$",
-        maxLength: 36,
-        enum: ["a"],
-      }),
-    "breaking limit-tightened issueCard › Idempotency-Key",
-    "breaking limit-tightened issueCard › Idempotency-Key",
-    "breaking values-removed issueCard › Idempotency-Key",
-  ],
-  [
-    "a request property has a format",
-    (d) => Object.assign(schemas(d).Consents.properties.privacy.properties.version, { format: "date" }),
-    "breaking format-added Consents.privacy.version",
-  ],
-  [
     "ids and emails have a format that the client's values have",
     (d) => {
       Object.assign(d.components.parameters.CardId.schema, { format: "uuid" });
@@ -752,11 +566,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "breaking limit-tightened Customer.name",
   ],
   [
-    "a request has a constraint that is not analyzed",
-    (d) => Object.assign(schemas(d).Customer, { dependentRequired: { phone: ["email"] } }),
-    "breaking limit-tightened Customer",
-  ],
-  [
     "a required request property has no schema",
     (d) => schemas(d).IssueCardRequest.required.push("locale"),
     "breaking required-property-added IssueCardRequest.locale",
@@ -767,67 +576,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
       schemas(d).Customer = { type: "object", required: ["phone", "consents"] };
     },
     "breaking property-required Customer.phone",
-  ],
-  [
-    "the field values of a request are limited to known keys",
-    (d) => {
-      const fieldValues = {
-        type: "object",
-        properties: { name: { type: "string" } },
-        additionalProperties: false,
-      };
-      schemas(d).IssueCardRequest.properties.fieldValues = fieldValues;
-    },
-    "breaking optional-property-removed FieldValues.*",
-    "compatible property-added FieldValues.name",
-  ],
-  [
-    "a request property is read-only",
-    (d) => Object.assign(schemas(d).Customer.properties.phone, { readOnly: true }),
-    "breaking optional-property-removed Customer.phone",
-  ],
-  [
-    "a request is JSON of another media type",
-    (d) => {
-      const { requestBody } = operation(d, "/passes/{id}/consent", "put");
-      requestBody.content = { "application/merge-patch+json": requestBody.content["application/json"] };
-    },
-    "breaking media-type-changed setConsent › request body",
-  ],
-  [
-    "a response is not JSON",
-    (d) => {
-      const response = operation(d, "/passes/{id}").responses["200"];
-      response.content = { "application/xml": response.content["application/json"] };
-    },
-    "breaking media-type-changed getCard › 200",
-  ],
-  [
-    "an event is not JSON",
-    (d) => {
-      const { requestBody } = d.webhooks.ping.post;
-      requestBody.content = { "application/x-www-form-urlencoded": requestBody.content["application/json"] };
-    },
-    "breaking media-type-changed ping",
-  ],
-  [
-    "the status of invalid values is 400 instead of 422",
-    (d) => {
-      const { responses } = operation(d, "/templates/{templateId}/passes", "post");
-      responses["400"] = responses["422"];
-      delete responses["422"];
-    },
-    "breaking status-removed issueCard › 422",
-  ],
-  [
-    "a success is a redirect",
-    (d) => {
-      const { responses } = operation(d, "/passes/{id}");
-      responses["303"] = { description: "See other." };
-      delete responses["200"];
-    },
-    "breaking status-removed getCard › 200",
-    "compatible status-added getCard › 303",
   ],
   [
     "a card has alternatives",
@@ -863,14 +611,6 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "breaking event-removed card.added",
   ],
   [
-    "the list of operations has no wrapper",
-    (d) =>
-      Object.assign(schemas(d), {
-        OperationList: { type: "array", items: { $ref: "#/components/schemas/Operation" } },
-      }),
-    "compatible list-wrapper-changed OperationList",
-  ],
-  [
     "the list of operations has another wrapper",
     (d) =>
       Object.assign(schemas(d), {
@@ -896,6 +636,11 @@ const changes: [title: string, change: (document: AnyDocument) => void, ...expec
     "breaking property-removed OperationList.items",
     "compatible required-property-added OperationList.history",
   ],
+  ...patches.map(({ when, change, reports }): (typeof changes)[number] => [
+    when,
+    (document) => patch(document, change),
+    ...[reports].flat(),
+  ]),
 ];
 
 describe("compareContracts", () => {
