@@ -24,7 +24,7 @@ it("counts calls and retries", async () => {
   const loyalty = watchedClient({ baseUrl, apiKey: apiKeys.website, fetch }, meter);
   await expect(loyalty.getCard("card_of_nobody")).rejects.toMatchObject({ code: "not-found" });
   expect(added).toEqual([
-    ["loyalty.retries", 1, { operation: "getCard", reason: "503" }],
+    ["loyalty.retries", 1, { operation: "getCard", "error.type": "503" }],
     ["loyalty.calls", 1, { operation: "getCard", end: "404" }],
   ]);
 });

@@ -16,7 +16,8 @@ export function watchedClient(options: IssuingClientOptions, meter: Meter): Issu
     ...options,
     onEvent(event) {
       const { operation } = event;
-      if (event.type === "retry") retries.add(1, { operation, reason: String(event.reason) });
+      if (event.type === "retry")
+        retries.add(1, { operation, "error.type": String(event.status ?? event.code) });
       if (event.type === "response") calls.add(1, { operation, end: String(event.status) });
       if (event.type === "failure") calls.add(1, { operation, end: event.code });
     },

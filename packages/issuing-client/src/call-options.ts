@@ -16,7 +16,10 @@ export interface LimitOptions {
 export interface CallOptions extends LimitOptions {
   /** Aborts the call, which then rejects with `signal.reason`. */
   signal?: AbortSignal | undefined;
-  /** Extra headers. `authorization`, `idempotency-key` and `content-*` cannot be overridden; a `user-agent` is appended to the client's. */
+  /**
+   * Extra headers. A `user-agent` is appended to the client's. `authorization`, `accept` and, in `issueCard`, `idempotency-key` are
+   * replaced by the client's. `content-*`, `expect`, `host`, `proxy-*` and headers of the connection, such as `te`, throw.
+   */
   headers?: Record<string, string> | undefined;
   /** Called with every response, including errors. */
   onResponse?: ((meta: ResponseMeta) => void) | undefined;

@@ -15,9 +15,6 @@ import {
 /** The method that was called; `api` for every call through `client.api`. */
 export type OperationName = OperationId | "api";
 
-/** The status of a response, or the code of a failure without a response. */
-export type RetryReason = number | IssuingErrorCode;
-
 type CallEnd =
   /** The call ended with a response: a success, or an error of the service. */
   | { type: "response"; status: number }
@@ -29,8 +26,8 @@ type CallEnd =
 type CallEvent =
   /** A request is sent next, synchronously after the event. `attempt` counts from 1. */
   | { type: "attempt"; attempt: number; method: string }
-  /** An attempt failed, and is retried after `delayMs`. */
-  | { type: "retry"; attempt: number; reason: RetryReason; delayMs: number }
+  /** An attempt failed, and is retried after `delayMs`. It has the `status` of the response, or the `code` of a failure without one. */
+  | { type: "retry"; attempt: number; status?: number; code?: IssuingErrorCode; delayMs: number }
   /**
    * The values of these fields on the card differ from those sent. The card may belong to an earlier request with the same key, even to
    * another person. The call succeeds all the same, because the service may change values. Emitted by `issueCard` before `response`.

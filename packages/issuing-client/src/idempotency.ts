@@ -77,16 +77,16 @@ function toKeyText(input: IdempotencyKeyInput): string {
 }
 
 /**
- * Returns the keySuffix or the namespace; `""` when it is not set.
+ * Returns the keySuffix or the namespace; `""` when it is not set. An empty namespace is none, because an environment variable can be empty.
  * @throws {IssuingError} `configuration` when it is present but undefined, blank or not a string: the key could be another person's.
  */
 export function parseKeyPart<Name extends string>(name: Name, options: { [Key in Name]?: unknown }): string {
   if (!(name in options)) return "";
   const value = options[name];
-  if (value === "") return "";
+  if (value === "" && name !== "keySuffix") return "";
   if (typeof value === "string" && value.trim() !== "" && value.isWellFormed()) return value;
   throw configurationError(
-    `${name} is present but ${value === undefined ? "undefined" : "not text"}: set a string that is not blank, or leave it out.`,
+    `${name} is present but ${value === undefined ? "undefined" : "blank or not text"}: set a string that is not blank, or leave it out.`,
   );
 }
 
@@ -132,33 +132,29 @@ export function resolveIdempotencyKey(
   options: { userId?: UserId; idempotencyKey?: string; keySuffix?: string; firstAttemptAt?: unknown },
   namespace: string,
 ): string | Promise<string> {
-  for (const name of ["idempotencyKey", "keySuffix", "firstAttemptAt"] as const) {
+  for (const name of ["idempotencyKey", "firstAttemptAt"] as const) {
     if (name in options && options[name] === undefined) {
       throw configurationError(`${name} is present but undefined: set it before this call, or leave it out.`);
     }
   }
   const { idempotencyKey, keySuffix } = options;
   const hasUserId = "userId" in options;
+  const hasKeySuffix = "keySuffix" in options;
   if (idempotencyKey !== undefined && hasUserId) {
     throw configurationError(
       "Set userId or idempotencyKey, not both: the key is derived from the user's id.",
     );
   }
-  if (keySuffix !== undefined && !hasUserId)
+  if (hasKeySuffix && !hasUserId)
     throw configurationError(
       "keySuffix needs userId: it is part of the key that is derived from the user's id.",
     );
-  if (keySuffix === "")
-    throw configurationError("keySuffix is empty: set a string that is not blank, or leave it out.");
   if (idempotencyKey !== undefined) return parseIdempotencyKey(idempotencyKey);
   if (hasUserId) {
-    const userId = options.userId as UserId; // deriveIdempotencyKey rejects undefined
-    return deriveIdempotencyKey({
-      templateId,
-      userId,
-      namespace,
-      ...(keySuffix !== undefined && { keySuffix }),
-    });
+    // deriveIdempotencyKey rejects undefined.
+    const userId = options.userId as UserId;
+    const suffix = hasKeySuffix && { keySuffix: keySuffix as string };
+    return deriveIdempotencyKey({ templateId, userId, namespace, ...suffix });
   }
   throw configurationError(
     "issueCard needs userId or idempotencyKey: pass { userId: user.id }, the id of your own user. Without one of them a repeated call would issue another card.",

@@ -4,7 +4,6 @@ import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { configurationError } from "./errors.ts";
 import {
-  fetchTransport,
   type Transport,
   type TransportResponse,
   toHeaders,
@@ -75,26 +74,6 @@ export function nodeTransport({ agent }: NodeTransportOptions = {}): Transport {
     request.end(body);
     return { response, abort: () => request.destroy() };
   };
-}
-
-/** Creates the default transport: node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
-export function defaultTransport(): Transport {
-  return isNode() && getBuiltinModule("node:http") !== undefined ? nodeTransport() : fetchTransport();
-}
-
-/** What distinguishes the runtimes. */
-export interface RuntimeGlobals {
-  process?: { versions?: { node?: unknown; bun?: unknown } };
-  navigator?: { userAgent?: unknown };
-  Deno?: unknown;
-  EdgeRuntime?: unknown;
-}
-
-function isNode(globals: RuntimeGlobals = globalThis as RuntimeGlobals): boolean {
-  const { process, Deno, EdgeRuntime, navigator } = globals;
-  const { node, bun } = process?.versions ?? {};
-  const isOther = [bun, Deno, EdgeRuntime].some((mark) => mark !== undefined);
-  return node !== undefined && !isOther && navigator?.userAgent !== "Cloudflare-Workers";
 }
 
 class NodeResponse implements TransportResponse {

@@ -1,4 +1,5 @@
 /** Options of the client: defaults, environment variables, validation, and the check that it does not run in a browser. */
+import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
 import type { ClientEvent } from "./call.ts";
@@ -6,7 +7,7 @@ import { type CallLimits, type LimitOptions, parseLimits } from "./call-options.
 import { type Clock, systemClock } from "./clock.ts";
 import { configurationError } from "./errors.ts";
 import { parseKeyPart } from "./idempotency.ts";
-import { defaultTransport, type RuntimeGlobals } from "./node-transport.ts";
+import { nodeTransport } from "./node-transport.ts";
 import { type Fetch, fetchTransport, type Transport } from "./transport.ts";
 
 /** Options of `createIssuingClient`. */
@@ -87,9 +88,11 @@ export function parseOptions(options: IssuingClientOptions): Settings {
   };
 }
 
-/** Returns the transport of the options, or the default of the runtime. */
+/** Returns the transport of the options, or the default: node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
 export function selectTransport({ fetch, transport }: IssuingClientOptions): Transport {
-  return transport ?? (fetch === undefined ? defaultTransport() : fetchTransport(fetch));
+  if (transport !== undefined) return transport;
+  const isNode = getRuntime(globalThis as Globals) === "node" && getBuiltinModule("node:http") !== undefined;
+  return fetch === undefined && isNode ? nodeTransport() : fetchTransport(fetch);
 }
 
 /** Returns the option or the environment variable, without validating it. */
@@ -190,16 +193,28 @@ export function readEnvironment(
 export const browserMessage =
   "@loyalty-cards/issuing-client holds an API key and must not run in a browser. Call it on your server (a route handler, a server action, an API route), and let the page call that.";
 
-interface Globals extends RuntimeGlobals {
+/** What distinguishes the runtimes. */
+interface Globals {
+  process?: { versions?: { node?: unknown; bun?: unknown } };
+  navigator?: { userAgent?: unknown };
+  Deno?: unknown;
+  EdgeRuntime?: unknown;
   document?: unknown;
   /** Present in web workers, and in some server runtimes. */
   WorkerNavigator?: unknown;
 }
 
-/** @throws {IssuingError} `configuration` in a page or a web worker. jsdom has a document as well, but runs on Node.js. */
+/** Returns "node" for Node.js only, although others have `process` too. jsdom has a document, but runs on Node.js. */
+function getRuntime(globals: Globals): "node" | "other-server" | "browser" {
+  const { process, navigator, Deno, EdgeRuntime, document, WorkerNavigator } = globals;
+  const { node, bun } = process?.versions ?? {};
+  const isOther = [bun, Deno, EdgeRuntime].some((mark) => mark !== undefined);
+  if (isOther || navigator?.userAgent === "Cloudflare-Workers") return "other-server";
+  if (node !== undefined) return "node";
+  return document === undefined && WorkerNavigator === undefined ? "other-server" : "browser";
+}
+
+/** @throws {IssuingError} `configuration` in a page or a web worker. */
 export function requireServer(globals: Globals = globalThis as Globals): void {
-  const { document, process, WorkerNavigator, navigator, Deno, EdgeRuntime } = globals;
-  const isServer = [process?.versions?.node, Deno, EdgeRuntime].some((mark) => mark !== undefined);
-  if (isServer || navigator?.userAgent === "Cloudflare-Workers") return;
-  if (document !== undefined || WorkerNavigator !== undefined) throw configurationError(browserMessage);
+  if (getRuntime(globals) === "browser") throw configurationError(browserMessage);
 }

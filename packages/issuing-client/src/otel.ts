@@ -51,7 +51,7 @@ export function withOpenTelemetry(
     const span = spans.get(callId);
     if (span === undefined) return;
     if (event.type === "retry") {
-      span.addEvent("retry", { "error.type": String(event.reason), delay_ms: event.delayMs });
+      span.addEvent("retry", { "error.type": String(event.status ?? event.code), delay_ms: event.delayMs });
     } else if (event.type !== "deprecation" && event.type !== "fields-differ") {
       spans.delete(callId);
       if (event.attempts > 1) span.setAttribute("http.request.resend_count", event.attempts - 1);

@@ -112,8 +112,8 @@ export async function sendWithRetries(
     const canRetry = canRepeat && hasRetries && delayMs < call.remainingMs();
     if (!canRetry || !budget.take()) return result;
 
-    const reason = isFailure(result) ? result.code : result.status;
-    call.notify({ type: "retry", attempt: number, reason, delayMs });
+    const failure = isFailure(result) ? { code: result.code } : { status: result.status };
+    call.notify({ type: "retry", attempt: number, ...failure, delayMs });
     await sleep(clock, delayMs, signal);
     if (call.isOver()) return result; // the timer fired late
   }

@@ -190,7 +190,7 @@ it.each([
       timeoutMs: 1_000,
       deadlineMs: 8_000,
       onEvent(event) {
-        if (event.type === "retry" && event.reason === 409) conflicts.count += 1;
+        if (event.type === "retry" && event.status === 409) conflicts.count += 1;
       },
     });
     const join = async (user: number) => {

@@ -13,9 +13,9 @@ describe("onEvent", () => {
     const ofThisCall = { callId: events[0]?.callId, operation: "issueCard" };
     expect(events).toEqual([
       { ...ofThisCall, type: "attempt", attempt: 1, method: "POST" },
-      { ...ofThisCall, type: "retry", attempt: 1, reason: 503, delayMs: 0 },
+      { ...ofThisCall, type: "retry", attempt: 1, status: 503, delayMs: 0 },
       { ...ofThisCall, type: "attempt", attempt: 2, method: "POST" },
-      { ...ofThisCall, type: "retry", attempt: 2, reason: "network", delayMs: 0 },
+      { ...ofThisCall, type: "retry", attempt: 2, code: "network", delayMs: 0 },
       { ...ofThisCall, type: "attempt", attempt: 3, method: "POST" },
       { ...ofThisCall, type: "response", attempts: 3, status: 201, durationMs: 0 },
     ]);

@@ -123,6 +123,7 @@ describe("deriveIdempotencyKey", () => {
     ["keySuffix", { templateId, userId: 1, keySuffix: 7 }],
     ["keySuffix", { templateId, userId: 1, keySuffix: "\ud800" }],
     ["keySuffix", { templateId, userId: 1, keySuffix: " " }],
+    ["keySuffix", { templateId, userId: 1, keySuffix: "" }],
     ["keySuffix", { templateId, userId: 1, keySuffix: null }],
     ["keySuffix", { templateId, userId: 1, keySuffix: undefined }],
     ["namespace", { templateId, userId: 1, namespace: 7 }],

@@ -59,7 +59,12 @@ describe("issueCard", () => {
     const { client, requests } = scripted([json(card, 201)]);
     await client.issueCard("tpl a/b", signUp, {
       userId: 1,
-      headers: { "x-shop": "praga", authorization: "Basic x", "Idempotency-Key": "mine" },
+      headers: {
+        "x-shop": "praga",
+        authorization: "Basic x",
+        "Idempotency-Key": "mine",
+        Accept: "text/html",
+      },
     });
     const [request] = requests;
     expect([request?.method, request?.url]).toEqual([

@@ -34,7 +34,8 @@ export function parseNewEntry(
   if ((request === undefined) === (cardId === undefined))
     throw invalid("An entry needs request, or cardId for a user who has a card already, and not both.");
   if (request === undefined) {
-    requireId("cardId", cardId);
+    if (typeof cardId !== "string" || cardId.trim() === "") throw invalid("cardId must be an id.");
+    requireStorable("cardId", cardId);
     return { ...deriveKey(steps, readTemplateId(template), userId), cardId };
   }
   const { keySuffix, firstAttemptAt } = input as OwedCard;
@@ -55,10 +56,10 @@ export function deriveKey(
   keySuffix = "",
 ) {
   const derived = steps.deriveKey({ templateId, userId });
-  requireId("userId", derived.userId);
-  requireId("template", templateId);
-  if (keySuffix !== "") requireId("keySuffix", keySuffix);
   const withSuffix = keySuffix === "" ? derived : steps.deriveKey({ templateId, userId, keySuffix });
+  requireStorable("userId", derived.userId);
+  requireStorable("template", templateId);
+  requireStorable("keySuffix", keySuffix);
   const keyHash = hashText(derived.idempotencyKey);
   return {
     template: templateId,
@@ -73,7 +74,6 @@ export function readTemplateId(template: unknown): string {
   const id = typeof template === "string" ? template : (template as { id?: unknown } | null | undefined)?.id;
   if (typeof id !== "string" || id.trim() === "")
     throw invalid("template must be the id of a template, or a template of defineTemplate.");
-  requireId("template", id);
   return id;
 }
 
@@ -81,8 +81,7 @@ export function readTemplateId(template: unknown): string {
 export const isStorable = (text: string, maxLength: number): boolean =>
   text.length <= maxLength && text.isWellFormed() && !text.includes("\0");
 
-function requireId(name: string, id: unknown): void {
-  if (typeof id !== "string" || id.trim() === "") throw invalid(`${name} must be an id.`);
+function requireStorable(name: string, id: string): void {
   if (!isStorable(id, 255))
     throw invalid(`${name} must be well-formed text of at most 255 characters, without NUL.`);
 }

@@ -45,22 +45,22 @@ export function* resolveEntry(
   user: UserRef,
   { cardId }: Resolution,
   isDelivering: boolean,
-): Operation<{ row: EntryRow; result: IssuedResult | "waiting" }> {
+): Operation<{ row: EntryRow; result: IssuedResult | "waiting"; callbackInMs: number }> {
   const row = yield* requireEntry(user);
   if (row.state !== "unknown")
     throw invalid(`resolve is for entries that are unknown; this one is ${row.state}.`);
-  if (cardId !== undefined)
-    return {
-      row,
-      result: (yield* recordCards(recorder, [{ entry: row, cardId }], isDelivering))[0] ?? "issued",
-    };
+  if (cardId !== undefined) {
+    const card = { entry: row, cardId };
+    const { results, callbackInMs } = yield* recordCards(recorder, [card], isDelivering);
+    return { row, result: results[0] ?? "issued", callbackInMs };
+  }
   if (row.body === undefined)
     throw invalid(
       "The form of this entry was erased after the retention: use correct with a new form, then resolve.",
     );
   // After a 409 that does not end, a request with the old key would get another 409.
   yield* applyCorrection(recorder, row, row.errorCode === "conflict", yield* getNow());
-  return { row, result: "waiting" };
+  return { row, result: "waiting", callbackInMs: 0 };
 }
 
 /** Makes an entry due now. A form that was rejected is sent again, because the template may have changed. */

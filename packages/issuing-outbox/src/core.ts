@@ -170,14 +170,14 @@ export function createCore<Transaction>(
       const write = (isDelivering: boolean) =>
         database.write(resolveEntry(recorder, user, resolution, isDelivering), true);
       let failure: CallbackError | undefined;
-      const { row, result } = await write(true).catch((error: unknown) => {
+      const { row, result, callbackInMs } = await write(true).catch((error: unknown) => {
         if (!(error instanceof CallbackError)) throw error;
         failure = error;
         return write(false);
       });
       if (result === "another-card")
         throw invalid(`The card ${row.cardId} is already recorded for this user, so nothing was changed.`);
-      if (failure !== undefined) sender.reportUndelivered(row, failure);
+      if (failure !== undefined) sender.reportUndelivered(row, failure, callbackInMs);
       loops.poll();
       return readEntry(user);
     },

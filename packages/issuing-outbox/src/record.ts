@@ -44,21 +44,27 @@ export interface IssuedCard {
   publicUrl?: string;
 }
 
+export interface RecordedCards {
+  /** A result for each card. */
+  results: IssuedResult[];
+  /** When the callbacks are due; 0 when they run in the transaction, and when there are none. */
+  callbackInMs: number;
+}
+
 /**
  * Records cards, even those of entries whose lease was lost meanwhile.
  * @param isDelivering whether the callbacks run in this transaction. If not, they are due later.
- * @returns a result for each card.
  */
 export function* recordCards(
   recorder: Recorder,
   cards: readonly IssuedCard[],
   isDelivering: boolean,
-): Operation<IssuedResult[]> {
+): Operation<RecordedCards> {
   const { onIssued } = recorder;
   const nowMs = yield* getNow();
   const isDelivered = onIssued === undefined || isDelivering;
   const values = [Number(isDelivered), isDelivered ? null : work.callback];
-  const dueAtMs = nowMs + (isDelivered ? 0 : getBackoffMs(1, recorder.random));
+  const callbackInMs = isDelivered ? 0 : getBackoffMs(1, recorder.random);
   const update = (rows: readonly IssuedCard[], condition: string) =>
     query(
       `WITH issued (id, lease, card_id, public_url) AS (VALUES ${formatRows(issuedTypes, rows.length, 4)})
@@ -66,7 +72,7 @@ export function* recordCards(
          is_delivered = $1::text::integer, work = $2::text::integer, due_at = $3::text::bigint, deliveries = 1, lease = NULL,
          blocked_by = NULL, error_code = NULL, ended_at = $4::text::bigint
        FROM issued WHERE ${table}.id = issued.id AND ${table}.card_id IS NULL ${condition} RETURNING ${table}.id, ${table}.card_id`,
-      ...[...values, dueAtMs, nowMs],
+      ...[...values, nowMs + callbackInMs, nowMs],
       ...rows.flatMap(({ entry, cardId, publicUrl = null }) => [
         entry.id,
         entry.lease ?? "",
@@ -104,19 +110,25 @@ export function* recordCards(
       `DELETE FROM issuing_outbox_requests WHERE id IN (${formatList("bigint", issued.length, 1)})`,
       ...issued.map(({ entry }) => entry.id),
     );
-  if (onIssued === undefined || !isDelivering) return results;
+  if (onIssued === undefined || !isDelivering) return { results, callbackInMs };
   for (const { entry, cardId, publicUrl } of issued) {
     const delivered = { ...entry, state: "issued", isDelivered: true, errorCode: undefined } as const;
     const issuedEntry = toEntry({ ...delivered, cardId, publicUrl });
     yield* callBack((transaction) => onIssued(issuedEntry, transaction));
   }
-  return results;
+  return { results, callbackInMs };
 }
 
 const table = "issuing_outbox_entries";
 const issuedTypes = ["bigint", "text", "text", "text"];
 
-export type FailureResult = "recorded" | "corrected" | "lease-lost";
+interface RecordedFailure {
+  result: "recorded" | "corrected" | "lease-lost";
+  /** When the request is sent again. */
+  retryInMs?: number;
+  /** When `onRejected` is due; 0 when it runs in the transaction, and when there is none. */
+  callbackInMs?: number;
+}
 
 /** Records that an attempt did not issue the card. A correction that waited for the response is applied. */
 export function* recordFailure(
@@ -124,7 +136,7 @@ export function* recordFailure(
   leased: LeasedEntry,
   verdict: Exclude<Verdict, { type: "issued" }>,
   isDelivering: boolean,
-): Operation<{ result: FailureResult; retryInMs?: number }> {
+): Operation<RecordedFailure> {
   const row = yield* selectEntry(leased.id);
   const nowMs = yield* getNow();
   yield* unlockContacts([leased], nowMs);
@@ -135,14 +147,9 @@ export function* recordFailure(
   }
   if (verdict.type === "rejected") {
     if (row.nextBody === undefined) {
-      yield* recordRejection(
-        recorder,
-        { ...row, ...timesBefore(leased) },
-        verdict.error,
-        isDelivering,
-        nowMs,
-      );
-      return { result: "recorded" };
+      const rejected = { ...row, ...timesBefore(leased) };
+      const callbackInMs = yield* recordRejection(recorder, rejected, verdict.error, isDelivering, nowMs);
+      return { result: "recorded", callbackInMs };
     }
     if (!isStillRunning(leased, nowMs)) {
       yield* applyCorrection(recorder, row, verdict.code === "validation", nowMs);
@@ -198,21 +205,23 @@ function* endEntry(id: number, state: "rejected" | "unknown", code: string, nowM
 /** Removes NUL from text of the service, because no database stores it. */
 const toStorable = (text: string) => text.replaceAll("\0", "");
 
+/** @returns when `onRejected` is due, in milliseconds from now. */
 function* recordRejection(
   recorder: Recorder,
   row: EntryRow,
   error: OutboxEntryError,
   isDelivering: boolean,
   nowMs: number,
-): Operation<void> {
+): Operation<number> {
   const { onRejected } = recorder;
   const isDelivered = onRejected === undefined || isDelivering;
+  const callbackInMs = isDelivered ? 0 : getBackoffMs(1, recorder.random);
   yield* endEntry(row.id, "rejected", error.code, nowMs);
   yield* query(
     `UPDATE issuing_outbox_entries SET is_delivered = $1::text::integer, work = $2::text::integer, due_at = $3::text::bigint,
        deliveries = 1, first_attempt_at = $4::text::bigint, last_attempt_at = $5::text::bigint WHERE id = $6::text::bigint`,
     ...[Number(isDelivered), isDelivered ? null : work.callback],
-    nowMs + (isDelivered ? 0 : getBackoffMs(1, recorder.random)),
+    nowMs + callbackInMs,
     ...[row.firstAttemptAtMs ?? null, row.lastAttemptAtMs ?? null, row.id],
   );
   yield* query(
@@ -220,7 +229,7 @@ function* recordRejection(
      WHERE id = $4::text::bigint`,
     ...[toStorable(error.message), toStorable(error.userMessage), JSON.stringify(error.fields), row.id],
   );
-  if (onRejected === undefined || !isDelivering) return;
+  if (onRejected === undefined || !isDelivering) return callbackInMs;
   const { code, message, userMessage, fields } = error;
   const entry = toEntry({
     ...row,
@@ -232,6 +241,7 @@ function* recordRejection(
     fields,
   });
   yield* callBack((transaction) => onRejected(entry, transaction));
+  return callbackInMs;
 }
 
 /** Undoes the lease of entries that were not sent. A correction that was made meanwhile is applied. */

@@ -172,7 +172,7 @@ export class Sender {
     const entry = toRef(leased);
     this.#own.end();
     const card = { entry: leased, cardId, ...(publicUrl !== undefined && { publicUrl }) };
-    const { result, error } = (await this.#writer.recordCard(card)) ?? {};
+    const { result, error, callbackInMs = 0 } = (await this.#writer.recordCard(card)) ?? {};
     switch (result) {
       case "another-card":
         return this.#report({ outcome: "another-card", entry, cardId });
@@ -187,7 +187,7 @@ export class Sender {
           lagMs: Math.max(0, leasedAtMs - addedAtMs),
         });
     }
-    if (error !== undefined) this.reportUndelivered(leased, error);
+    if (error !== undefined) this.reportUndelivered(leased, error, callbackInMs);
   }
 
   async #recordFailure(
@@ -202,11 +202,12 @@ export class Sender {
     const { isPauseKnown } = this.#writer;
     if (isProcessed(verdict)) this.#own.end();
     const record = function* (this: Sender, isDelivering: boolean) {
-      const { result, retryInMs = 0 } = yield* recordFailure(this.#recorder, leased, verdict, isDelivering);
+      const recorded = yield* recordFailure(this.#recorder, leased, verdict, isDelivering);
+      const { result, retryInMs = 0, callbackInMs = 0 } = recorded;
       const ended =
         isPauseKnown && isProcessed(verdict) ? yield* endPauses(pause ? "" : leased.template) : [];
       const paused = pause && (yield* pauseScope(pause, random));
-      return { result, retryInMs, paused, ended };
+      return { result, retryInMs, callbackInMs, paused, ended };
     };
     const hasCallback = verdict.type === "rejected" && this.#recorder.onRejected !== undefined;
     const { value, error: callbackError } = await this.#writer.write(record.bind(this), hasCallback);
@@ -230,7 +231,7 @@ export class Sender {
     } else if (value.retryInMs === 0) {
       this.#report({ outcome: "rejected", entry, code: verdict.code, attempts, error: verdict.error });
     }
-    if (callbackError !== undefined) this.reportUndelivered(leased, callbackError);
+    if (callbackError !== undefined) this.reportUndelivered(leased, callbackError, value.callbackInMs);
   }
 
   /** Returns the pause that a failure begins. An outage begins only when no response has arrived since the request was sent. */
@@ -262,9 +263,10 @@ export class Sender {
     return { end: "delivered" };
   }
 
-  reportUndelivered(leased: EntryRef, failure: unknown): void {
+  /** Reports a callback that failed when it was called for the first time. */
+  reportUndelivered(leased: EntryRef, failure: unknown, retryInMs: number): void {
     const error = failure instanceof CallbackError ? failure.cause : failure;
-    this.#report({ outcome: "not-delivered", entry: toRef(leased), deliveries: 1, error, retryInMs: 1_000 });
+    this.#report({ outcome: "not-delivered", entry: toRef(leased), deliveries: 1, error, retryInMs });
   }
 }
 

@@ -37,10 +37,10 @@ export function judge(end: AttemptEnd, entry: LeasedEntry, nowMs: number): Verdi
     const { id: cardId, publicUrl } = end.card;
     if (isStorable(cardId, 255) && isStorable(publicUrl, 2_000)) return { type: "issued", cardId, publicUrl };
     const error = new Error("The service returned a card whose id or address cannot be stored.");
-    return wait(error, "invalid-response", true, undefined, true);
+    return wait(error, { code: "invalid-response", isReceived: true, isProcessed: true });
   }
   const { error, status } = end;
-  if (!isIssuingError(error)) return wait(error, "aborted", true);
+  if (!isIssuingError(error)) return wait(error, { code: "aborted", isReceived: true });
   const { code, outcome, cardId, retryAfterMs } = error;
   if (cardId !== undefined && isStorable(cardId, 255)) return { type: "issued", cardId };
   const isReceived = outcome === "unknown";
@@ -48,30 +48,38 @@ export function judge(end: AttemptEnd, entry: LeasedEntry, nowMs: number): Verdi
     case "validation":
       return { type: "rejected", code, error };
     case "not-found":
-      return wait(error, code, false, "template-not-found");
+      return wait(error, { code, isReceived: false, pause: "template-not-found" });
     case "unauthorized":
     case "forbidden":
     case "configuration":
-      return wait(error, code, false, "unauthorized");
+      return wait(error, { code, isReceived: false, pause: "unauthorized" });
     case "idempotency-expired":
       return { type: "unknown", code, error };
     case "idempotency-mismatch":
-      return wait(error, code, false); // a call of the program itself is running with this key
+      return wait(error, { code, isReceived: false }); // a call of the program itself is running with this key
     case "conflict":
       if (!error.retryable) return { type: "rejected", code, error };
-      return isStillRunning(entry, nowMs) ? wait(error, code, false) : { type: "unknown", code, error };
+      return isStillRunning(entry, nowMs)
+        ? wait(error, { code, isReceived: false })
+        : { type: "unknown", code, error };
     case "invalid-response":
       // After a 202 without a card the service is available, and issues the card later.
-      return wait(error, code, true, status === 202 ? undefined : "outage", status === 202);
+      return status === 202
+        ? wait(error, { code, isReceived: true, isProcessed: true })
+        : wait(error, { code, isReceived: true, pause: "outage" });
     case "rate-limited":
-      return wait(error, code, false, retryAfterMs === undefined ? undefined : "rate-limited");
+      return wait(error, {
+        code,
+        isReceived: false,
+        pause: retryAfterMs === undefined ? undefined : "rate-limited",
+      });
     default:
       if (error.retryable || isReceived || outcome === "not-sent")
-        return wait(error, code, isReceived, "outage");
+        return wait(error, { code, isReceived, pause: "outage" });
       // An earlier attempt may have issued the card, so this response does not end the entry.
       return entry.firstAttemptAtMs === undefined
         ? { type: "rejected", code, error }
-        : wait(error, code, false);
+        : wait(error, { code, isReceived: false });
   }
 }
 
@@ -83,15 +91,19 @@ const isIssuingError = (error: unknown): error is IssuingError =>
 export const isStillRunning = ({ lastAttemptAtMs }: LeasedEntry, nowMs: number): boolean =>
   lastAttemptAtMs !== undefined && nowMs - lastAttemptAtMs < maxRunningMs;
 
-function wait(
-  error: unknown,
-  code: string,
-  isReceived: boolean,
-  pause?: PauseReason,
-  isProcessed = (error as { status?: number }).status !== undefined &&
-    (pause === undefined || pause === "template-not-found"),
-): Verdict {
+type Waiting = Extract<Verdict, { type: "waiting" }>;
+
+interface WaitOptions extends Pick<Waiting, "code" | "isReceived"> {
+  pause?: PauseReason | undefined;
+  /** Default: true after an error response that begins no pause of everything. */
+  isProcessed?: boolean;
+}
+
+function wait(error: unknown, options: WaitOptions): Waiting {
   const { status, retryAfterMs } = error as { status?: number; retryAfterMs?: number };
+  const { code, isReceived, pause } = options;
+  const isPausedForAll = pause !== undefined && pause !== "template-not-found";
+  const { isProcessed = status !== undefined && !isPausedForAll } = options;
   const isInternalError = status === 500;
   return { type: "waiting", code, error, isReceived, pause, retryAfterMs, isInternalError, isProcessed };
 }

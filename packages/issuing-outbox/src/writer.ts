@@ -11,8 +11,9 @@ const maxWritingMs = 60_000;
 
 export interface RecordedCard {
   result: IssuedResult | undefined;
-  /** The error of the callback, which is called again later. */
+  /** The error of the callback, which is called again after `callbackInMs`. */
   error?: unknown;
+  callbackInMs: number;
 }
 
 /** Cards that are recorded in one transaction. */
@@ -95,17 +96,17 @@ export class Writer {
         hasCallback,
       );
       this.#reportEnded(value.ended);
-      return { result: value.results[0], error };
+      return { result: value.results[0], error, callbackInMs: value.callbackInMs };
     };
     const recordWithout = (error: unknown) => async (card: IssuedCard) => {
       const { value } = await this.write(() => this.#recordCards([card], false), false);
       this.#reportEnded(value.ended);
-      return { result: value.results[0], error };
+      return { result: value.results[0], error, callbackInMs: value.callbackInMs };
     };
     const recorded = this.#database.write(this.#recordCards(cards, true), hasCallback).then(
-      ({ results, ended }) => {
+      ({ results, callbackInMs, ended }) => {
         this.#reportEnded(ended);
-        return results.map((result) => Promise.resolve({ result }));
+        return results.map((result) => Promise.resolve({ result, callbackInMs }));
       },
       (error: unknown) => {
         this.#closeBatch(cards);
@@ -131,10 +132,10 @@ export class Writer {
 
   *#recordCards(cards: IssuedCard[], isDelivering: boolean) {
     this.#closeBatch(cards);
-    const results = yield* recordCards(this.#recorder, cards, isDelivering);
+    const recorded = yield* recordCards(this.#recorder, cards, isDelivering);
     const ended: Scope[] = [];
     const templates = this.isPauseKnown ? new Set(cards.map(({ entry }) => entry.template)) : [];
     for (const template of templates) ended.push(...(yield* endPauses(template)));
-    return { results, ended };
+    return { ...recorded, ended };
   }
 }

@@ -27,6 +27,28 @@ it("records the card without a callback that throws, and repeats the callback un
   expect(names().at(-1)).toBe("delivered");
 });
 
+it("reports when a callback that failed is due", async () => {
+  const fail = () => {
+    throw new Error("The callback fails.");
+  };
+  const { outbox, run, weather, clock, signUp, database, outcomes } = openVirtualShop({
+    onIssued: fail,
+    onRejected: fail,
+  });
+  const getDueInMs = (userId: string) => {
+    const select = database.prepare("SELECT due_at FROM issuing_outbox_entries WHERE user_id = ?");
+    return Number((select.get(userId) as { due_at: number }).due_at) - clock.now();
+  };
+  await run(signUp("1"));
+  await run(outbox.issue(1));
+  expect(outcomes.at(-1)).toMatchObject({ outcome: "not-delivered", retryInMs: getDueInMs("1") });
+  await run(signUp("2"));
+  weather.push(422);
+  await run(outbox.issue(2));
+  expect(outcomes.at(-1)).toMatchObject({ outcome: "not-delivered", retryInMs: getDueInMs("2") });
+  expect(getDueInMs("2")).toBe(875); // 1 000 ms with half of the jitter
+});
+
 it("records the cards of a list when the callback of one throws, and delivers each of the others once", async () => {
   const delivered: string[] = [];
   const { outbox, run, database, names } = openVirtualShop({
@@ -189,7 +211,7 @@ it("issues 1,000 cards when the service responds 409 while it works for three se
 
 it("reports onIssued that throws in resolve, and repeats it", async () => {
   let calls = 0;
-  const { outbox, run, weather, clock, signUp, names } = openVirtualShop({
+  const { outbox, run, weather, clock, signUp, outcomes } = openVirtualShop({
     onIssued: () => {
       if (++calls === 1) throw new Error("The disk is full.");
     },
@@ -200,7 +222,7 @@ it("reports onIssued that throws in resolve, and repeats it", async () => {
   await clock.pass(24 * 60 * minute);
   await run(outbox.drain());
   expect(await run(outbox.resolve(1, { cardId: "card_found" }))).toMatchObject({ isDelivered: false });
-  expect(names()).toContain("not-delivered");
+  expect(outcomes.at(-1)).toMatchObject({ outcome: "not-delivered", retryInMs: 875 });
   expect(await run(outbox.drain())).toMatchObject({ undelivered: 0 });
   expect(calls).toBe(2);
 });
