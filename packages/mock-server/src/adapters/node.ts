@@ -31,8 +31,8 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
   /** A file that stores all data. An existing file takes precedence over all templates and endpoints of the options. Each change is written before the response is sent. */
   data?: string;
   /**
-   * Called for each API request and each delivery attempt, and for each failed request for a page or the control API. `line` is for a
-   * log; `event` has the same as data. They contain no bodies, queries, keys or secrets. Default: not called.
+   * Called for each API request and each delivery attempt, and for each failed request for a page or the control API. `line` is text for
+   * a log; `event` has the same content as an object. They contain no bodies, queries, keys or secrets. Default: not called.
    * @example
    * ```ts
    * import { startMockServer } from "@loyalty-cards/mock-server/node";
@@ -41,7 +41,7 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
    * ```
    */
   onTraffic?: (line: string, event: TrafficEvent) => void;
-  /** What only tests set. */
+  /** Internal: set by tests only. */
   testing?: MockServiceOptions["testing"] & {
     /** The time limit for receiving a request, in milliseconds. Default 30 000. */
     requestTimeoutMs?: number;
@@ -120,7 +120,7 @@ async function listen(
   );
   rejectUnparsed(server);
   await new Promise<void>((resolve, reject) => {
-    // Stays after the start: an error when a connection is accepted must not end the process.
+    // The listener is not removed: a later error, while accepting a connection, must not end the process.
     server.on("error", (error) => reject(describePortInUse(error)));
     server.listen(port, host, resolve);
   });
@@ -133,7 +133,7 @@ async function listen(
       ...serviceOptions,
       ...(saved && { ...saved.seed, clock: createFirstClock(saved) }),
       baseUrl: url,
-      // A server that listens on another address does so on purpose; its host names are not known here.
+      // On other addresses every host name is allowed, because the names of this machine in its network are unknown.
       allowedHosts: isLoopback(toHostname(host)) ? "loopback" : "any",
     });
     core = getCore(service);
@@ -166,7 +166,7 @@ function describePortInUse(error: NodeJS.ErrnoException & { port?: number }): Er
   return Object.assign(new Error(message, { cause: error }), { code });
 }
 
-/** The host in links: an address that means all interfaces cannot be used. */
+/** The host in links. `0.0.0.0` and `::` mean all interfaces, so links use loopback instead. */
 function toReachableHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : toHostname(host);
 }

@@ -2,12 +2,12 @@
 import type { Balance, Examiner } from "./examiner.ts";
 import { type EffectState, probeAdvice } from "./probe.ts";
 
-/** What a check of effects found: the verdict, and what the receiver did, in words. */
+/** The result of a check of effects: the verdict, and what the receiver did, in words. */
 export interface Examination {
-  /** `warn`: could not be decided. */
+  /** `warn`: the check has no result. */
   verdict: "pass" | "fail" | "warn";
   observed: string;
-  /** Instead of the advice of the check. */
+  /** Replaces the advice of the check. */
   advice?: string;
 }
 
@@ -94,7 +94,7 @@ export const effectChecks = defineEffectChecks({
     advice:
       "Claim the id of the event in one step (INSERT … ON CONFLICT DO NOTHING, or dedupe.begin) before the effect: between a SELECT and an INSERT the other delivery passes too.",
     async examine({ createCard, createBalance, deliver, findMissing, findChange }) {
-      // In the first round most deliveries wait for their connection, so that they may arrive one after the other.
+      // Three rounds: the first one opens the connections, so its deliveries may arrive one after the other.
       for (let round = 1; round <= 3; round += 1) {
         const balance = await createBalance(createCard());
         const ids = [1, 2, 3, 4, 5].map((number) => `dlv_${number}_${balance.event.id}`);

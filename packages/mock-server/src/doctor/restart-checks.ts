@@ -1,11 +1,11 @@
-/** The checks with a receiver that is killed: accepted deliveries have their effect all the same, and only once. */
+/** The checks that kill the receiver: accepted deliveries must still have their effect, and only once. */
 import { defineEffectChecks, type Examination, failed, passed } from "./effect-checks.ts";
 import { type Balance, type Examiner, isSuccess } from "./examiner.ts";
 
 /** Events in flight at a kill: some of them have a response and no effect yet, or an effect and no response. */
 const inFlight = 10;
 
-/** A kill proves most when it falls where the receiver works. */
+/** When to kill the receiver: while it processes events. */
 const moments = ["after the first response", "before the response", "between response and effect"] as const;
 
 export const restartChecks = defineEffectChecks({
@@ -64,7 +64,7 @@ async function killDuring(
   moment: (typeof moments)[number],
 ): Promise<Examination | undefined> {
   const effectMs = examiner.getEffectMs();
-  if (moment === "between response and effect" && effectMs === 0) return undefined; // there is no such time
+  if (moment === "between response and effect" && effectMs === 0) return undefined; // the effect precedes the response
   const { createCard, createBalance, createRequest, sendOnce, deliver, hasOwnCards } = examiner;
   const balances: Balance[] = [];
   while (balances.length < (hasOwnCards ? inFlight : 1)) balances.push(await createBalance(createCard()));
@@ -83,7 +83,7 @@ async function killDuring(
   const limitMs = examiner.recoveryTimeoutMs;
   const results = await Promise.all(
     balances.map(async (balance, index) => {
-      // The service delivers again after a minute; the doctor at once.
+      // The service would retry after a minute; the doctor retries at once.
       if (!accepted[index] && !(await deliver(balance.event, {}, limitMs))) return "not accepted";
       return (await examiner.findMissing(balance, limitMs)) === undefined ? "effect" : "missing";
     }),

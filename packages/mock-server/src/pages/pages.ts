@@ -66,7 +66,7 @@ export function findFile(path: string): ServiceResponse | Problem {
   return content === undefined ? new Problem(404, "There is no such file.") : fileResponse(path, content);
 }
 
-/** The address of a page names no sandbox. */
+/** A page's address does not contain the sandbox. */
 function cardAt(sandboxes: Sandboxes, slug: string) {
   for (const { domain } of sandboxes.list()) {
     const card = domain.state.cards.get(domain.state.cardIdBySlug.get(slug) ?? "");

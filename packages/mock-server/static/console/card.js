@@ -113,7 +113,7 @@ export const cardPage = {
   },
 };
 
-/** The form has one field for what the service calls points or change. */
+/** The form has one field, `amount`; the service calls it `points` or `change`. */
 function asErrorOfAmount(error) {
   for (const invalid of error.errors ?? []) invalid.pointer = "/amount";
   throw error;

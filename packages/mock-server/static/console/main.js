@@ -33,7 +33,7 @@ const pages = {
   keys: keysPage,
 };
 
-/** The entry of the navigation that is marked on the page of one item. */
+/** The navigation entry to highlight on a page that has no entry of its own. */
 const parents = { card: "cards", delivery: "deliveries" };
 
 const main = getElement("main");
@@ -49,7 +49,7 @@ async function openPage() {
   await refresh();
 }
 
-/** An address that is not valid percent-encoding names nothing. */
+/** Returns an empty string for invalid percent-encoding, so that the first page opens. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -93,7 +93,7 @@ async function refresh() {
   }
 }
 
-/** Undefined when the service does not respond and the page has content already: a form may be half filled in. */
+/** Returns undefined when the service does not respond and the page has content, so that a half-filled form is not replaced. */
 async function loadContent({ page, state, isFresh }) {
   try {
     return page.show(await page.load(state), state);
