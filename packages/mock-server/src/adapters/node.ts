@@ -1,8 +1,11 @@
 /** Node adapter: the service on a port of this machine. */
+
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { scaledClock } from "../domain/clock.ts";
+import { isObject } from "../domain/input.ts";
 import { Problem } from "../domain/problem.ts";
 import { hasNoResponse } from "../http/injected-fault.ts";
 import { cancelBody, problemResponse } from "../http/response.ts";
@@ -11,7 +14,6 @@ import { createFirstClock, restoreSandboxes } from "../sandbox/saved-state.ts";
 import { createMockService, getCore, type MockService, type ServiceCore } from "../service.ts";
 import { type DataFile, type LockedDataFile, lockAndReadDataFile } from "./node-data-file.ts";
 import { discardBody, fromNode, rejectUnparsed, writeResponse } from "./node-http.ts";
-import { readSeed, type Seed } from "./node-seed.ts";
 import { formatTraffic, listenToDeliveries, type TrafficEvent, toRequestTraffic } from "./node-traffic.ts";
 import { findReferenceResponse } from "./reference-node.ts";
 
@@ -210,4 +212,39 @@ async function respond(
     if (outgoing.headersSent) outgoing.destroy();
     else await writeResponse(problemResponse(new Problem(500, "The mock service failed.")), outgoing);
   }
+}
+
+type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints" | "storeRefusals">;
+
+const seedMembers = ["defaultCountry", "templates", "endpoints", "storeRefusals"];
+
+/**
+ * Reads a seed file. The service validates the templates and endpoints.
+ * @throws {Error} when the file cannot be read or has another structure; the message names the file and the mistake.
+ */
+function readSeed(file: string): Seed {
+  try {
+    return validateSeed(JSON.parse(readFileSync(file, "utf8")));
+  } catch (error) {
+    throw new Error(`--seed ${file} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+function validateSeed(seed: unknown): Seed {
+  if (!isObject(seed)) throw new TypeError("it is not an object.");
+  const unknown = Object.keys(seed).filter((name) => !seedMembers.includes(name));
+  if (unknown.length > 0) throw new TypeError(`"${unknown[0]}" is unknown; use ${seedMembers.join(", ")}.`);
+  for (const [name, list] of Object.entries(seed)) {
+    if (name === "defaultCountry" || name === "storeRefusals") continue; // the service checks them
+    if (!Array.isArray(list) || !list.every(isObject))
+      throw new TypeError(`"${name}" is not a list of objects.`);
+    for (const entry of list) {
+      for (const inner of ["fields", "tiers", "events"]) {
+        const value = entry[inner];
+        if (value !== undefined && !Array.isArray(value))
+          throw new TypeError(`"${inner}" in "${name}" is not a list.`);
+      }
+    }
+  }
+  return seed as Seed;
 }

@@ -2,11 +2,10 @@
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
 import { acceptanceChecks, type Check, describeResponse } from "./checks.ts";
-import { type EffectCheck, type Examination, effectChecks } from "./effect-checks.ts";
+import { type EffectCheck, type Examination, effectChecks, restartChecks } from "./effect-checks.ts";
 import { createExaminer, type Examiner } from "./examiner.ts";
 import { createProbe, ExaminationError } from "./probe.ts";
 import { createOversizedCheck, forgedChecks, malformedChecks, stalledCheck } from "./rejection-checks.ts";
-import { restartChecks } from "./restart-checks.ts";
 import { createDeliveries, createSender, type TestResponse } from "./sender.ts";
 
 /** Which receiver to check, and how. */

@@ -6,8 +6,8 @@ import { emptyResponse, type ServiceResponse } from "../http/response.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { cardPage, notFoundPage, walletButton, walletPage } from "./card-page.ts";
 import { cardView } from "./card-view.ts";
+import { fileResponse, pageResponse } from "./html.ts";
 import { staticFiles } from "./node-static-files.ts";
-import { fileResponse, pageResponse } from "./page-response.ts";
 import { referenceNoticePage } from "./reference-page.ts";
 import { walletPass } from "./wallet-pass.ts";
 
