@@ -2,8 +2,7 @@
 import { createServer } from "node:http";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished } from "vitest";
-import { findLine } from "./line.ts";
-import { openShell } from "./shell.ts";
+import { findLine, openShell } from "./shell.ts";
 
 /** A free port below those that systems choose from for `listen(0)` and connections, so that no other test gets it meanwhile. */
 function freePort(): Promise<number> {

@@ -1,4 +1,6 @@
 /** The shop's members and their cards. */
+
+import { createHash } from "node:crypto";
 import type { IssueCardRequest } from "@loyalty-cards/issuing-client";
 import { inTransaction, outbox } from "./database";
 import { loyalty, templateId } from "./loyalty";
@@ -87,4 +89,9 @@ export async function getCard(memberId: string): Promise<MemberCard | undefined>
 export async function isStuck(memberId: string): Promise<boolean> {
   const entry = await (await outbox()).get(memberId);
   return entry?.state === "rejected" || entry?.state === "unknown";
+}
+
+export async function createStamp(memberId: string): Promise<string> {
+  const shown = [await getCard(memberId), await isStuck(memberId)];
+  return createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, 16);
 }

@@ -1,4 +1,4 @@
-/** The README's inboxes take deliveries of the mock service, over real HTTP and on real engines. */
+/** The README's inboxes take deliveries of the mock service, over real HTTP and on real engines; and each call and delivery is counted once. */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { metrics } from "@opentelemetry/api";
+import { type Meter, metrics } from "@opentelemetry/api";
 import express from "express";
 import PgBoss from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -18,6 +19,7 @@ import { receiveWebhooks as throughBullmq } from "./bullmq.ts";
 import { createApp } from "./one-machine.ts";
 import { openInbox } from "./operations.ts";
 import { receiveWebhooks as throughPgBoss } from "./pg-boss.ts";
+import { watchedClient, watchedReceiver } from "./watching.ts";
 
 /** A card, and a receiver of its events. */
 async function shop() {
@@ -128,4 +130,45 @@ it("shows metrics and a status page", async () => {
   expect((await fetch(url)).status).toBe(401);
   const page = await fetch(url, { headers: { authorization: name } });
   expect([page.status, (await page.text()).includes("Webhook inbox")]).toEqual([200, true]);
+});
+
+/** A meter that records what was added. */
+function recordingMeter() {
+  const added: [name: string, value: number, attributes: unknown][] = [];
+  const instrument = (name: string) => ({
+    add: (value: number, attributes: unknown) => void added.push([name, value, attributes]),
+    record: (value: number) => void added.push([name, value, undefined]),
+  });
+  return { added, meter: { createCounter: instrument, createHistogram: instrument } as unknown as Meter };
+}
+
+it("counts calls and retries", async () => {
+  const service = createMockService();
+  service.faults.add({ phase: "before", kind: "status", status: 503, retryAfterSeconds: 0, times: 1 });
+  const { added, meter } = recordingMeter();
+  const fetch = (input: string | URL | Request, init?: RequestInit) =>
+    service.fetch(new Request(input, init));
+  const { baseUrl, apiKeys } = service;
+  const loyalty = watchedClient({ baseUrl, apiKey: apiKeys.website, fetch }, meter);
+  await expect(loyalty.getCard("card_of_nobody")).rejects.toMatchObject({ code: "not-found" });
+  expect(added).toEqual([
+    ["loyalty.retries", 1, { operation: "getCard", "error.type": "503" }],
+    ["loyalty.calls", 1, { operation: "getCard", end: "404" }],
+  ]);
+});
+
+it("counts deliveries with the reason of a rejection", async () => {
+  const { added, meter } = recordingMeter();
+  const service = createMockService({ deliver: (request) => receive(request) });
+  const url = "https://shop.test/webhooks";
+  const { id, secret } = service.webhooks.createEndpoint({ url, events: ["ping"] });
+  const receive = watchedReceiver(secret, { put: async () => "stored" }, meter);
+  service.webhooks.sendTest(id);
+  await service.idle();
+  await receive(new Request(url, { method: "POST", body: "{}" }));
+  expect(added).toEqual([
+    ["loyalty.deliveries", 1, { outcome: "stored" }],
+    ["loyalty.clock_skew", expect.any(Number), undefined],
+    ["loyalty.deliveries", 1, { outcome: "rejected", reason: "missing-signature" }],
+  ]);
 });

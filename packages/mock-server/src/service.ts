@@ -137,7 +137,7 @@ export interface MockService {
   };
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
-  /** Resolves with the items that match; what happened before the call counts. @throws {WaitTimeoutError} */
+  /** Resolves with the items that match, also when they matched before the call. @throws {WaitTimeoutError} */
   waitFor<Condition extends WaitCondition>(
     condition: Condition,
     options?: WaitOptions,
@@ -164,7 +164,7 @@ const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
  * Creates the whole service in this process: its API, its card pages, its webhooks and a clock that you can move. `startMockServer` of
  * `/node` puts it on a port, `mockHandlers` of `/msw` behind MSW.
  * @param options templates, endpoints, clock and limits. Default: one template, no endpoint, the clock of the machine.
- * @throws {TypeError} for an option that makes no sense; the message names it.
+ * @throws {TypeError} for an invalid option; the message names it.
  * @example
  * ```ts
  * import { createMockService } from "@loyalty-cards/mock-server";

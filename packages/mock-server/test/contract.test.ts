@@ -2,8 +2,16 @@
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { expect, it } from "vitest";
 import { createMockService } from "../src/index.ts";
-import { expectDescribedEvent, expectDescribedEvents, expectDescribedResponse } from "./contract.ts";
-import { caller, openShop, receiveEveryEvent, signUp, template } from "./shop.ts";
+import {
+  caller,
+  expectDescribedEvent,
+  expectDescribedEvents,
+  expectDescribedResponse,
+  openShop,
+  receiveEveryEvent,
+  signUp,
+  template,
+} from "./shop.ts";
 
 it("emits events of every type as the document describes", async () => {
   const types = (await receiveEveryEvent()).map(({ type }) => type); // validated when they are received

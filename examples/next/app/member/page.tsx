@@ -1,15 +1,16 @@
 /** A member's page. It is rendered from the shop's own database, so it also works while the service is down. */
+
+import { isIssuingError, type Operation } from "@loyalty-cards/issuing-client";
+import { qrCodeSvg, walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
 import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import { Suspense } from "react";
 import { loyalty } from "../../shop/loyalty";
-import { getCard, isStuck, type MemberCard } from "../../shop/members";
+import { createStamp, getCard, isStuck, type MemberCard } from "../../shop/members";
 import { currentMember } from "../../shop/session";
-import { createStamp } from "../../shop/stamp";
+import { Mark } from "../mark";
 import { signOut } from "./actions";
-import { History } from "./history";
 import { Live } from "./live";
-import { CardToCome, LoyaltyCard } from "./loyalty-card";
 import { NewsConsent } from "./news-consent";
 
 export const metadata: Metadata = { title: "My card" };
@@ -58,4 +59,104 @@ async function wantsNews({ id, wantsNews }: MemberCard): Promise<boolean> {
     .getConsent(id, { deadlineMs: 2_000 })
     .then(({ marketingConsent }) => marketingConsent === true)
     .catch(() => false);
+}
+
+function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
+  const code = qrCodeSvg(card, { label: "QR code of the card" });
+  return (
+    <section className="holder" aria-label="Your card">
+      <div className="card">
+        <div className="card-top">
+          <span className="card-brand">
+            <Mark /> Harbour Club
+          </span>
+          <output className="level" key={card.tier} aria-label="Level">
+            {card.tier ?? "Welcome aboard"}
+          </output>
+        </div>
+        <div className="card-middle">
+          <output className="balance" aria-label="Points">
+            <span className="number" key={card.balance}>
+              {new Intl.NumberFormat("en-GB").format(card.balance)}
+            </span>
+            <span className="unit">{card.balance === 1 ? "point" : "points"}</span>
+          </output>
+          <a className="code" href={card.publicUrl} aria-label="Open the card’s page">
+            {/* biome-ignore lint/security/noDangerouslySetInnerHtml: generated on the server from a validated address */}
+            <span dangerouslySetInnerHTML={{ __html: code }} />
+          </a>
+        </div>
+        <p className="holder-name">{name}</p>
+      </div>
+      {/* biome-ignore lint/security/noDangerouslySetInnerHtml: the helper escapes what it inserts */}
+      <div className="wallets" dangerouslySetInnerHTML={{ __html: walletButtonsHtml(card) }} />
+    </section>
+  );
+}
+
+/** Shown to a member without a card: it is issued later, or a person must act. */
+function CardToCome({ isStuck }: { isStuck: boolean }) {
+  return (
+    <section className="holder" aria-label="Your card">
+      <div className="card to-come">
+        <div className="card-top">
+          <span className="card-brand">
+            <Mark /> Harbour Club
+          </span>
+        </div>
+        <div role="status">
+          <p className="balance">{isStuck ? "Your card needs our help" : "Your card is on its way"}</p>
+          <p>
+            {isStuck
+              ? "You are already a member, but your card could not be issued. Please ask at the counter."
+              : "You are already a member. Your card will appear on this page; you do not have to wait."}
+          </p>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+const names: Record<string, string> = {
+  purchase: "Purchase",
+  redemption: "Reward taken",
+  reward: "Gift from us",
+  correction: "Correction",
+  cancellation: "Cancelled",
+};
+
+const points = new Intl.NumberFormat("en-GB");
+const days = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
+
+async function History({ cardId }: { cardId: string }) {
+  const operations = await recentOperations(cardId);
+  if (operations === undefined)
+    return <p className="quiet">Your history cannot be shown right now. Your points are safe.</p>;
+  if (operations.length === 0) return <p className="quiet">Nothing yet. Your first cup will be here.</p>;
+  return (
+    <ol className="history">
+      {operations.map(({ id, type, change, createdAt }) => (
+        <li key={id}>
+          <span className="what">{names[type] ?? type}</span>
+          {createdAt !== undefined && <time dateTime={createdAt}>{days.format(new Date(createdAt))}</time>}
+          {change !== undefined && (
+            <span className={change < 0 ? "change spent" : "change"}>
+              {change < 0 ? "−" : "+"}
+              {points.format(Math.abs(change))}
+            </span>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+async function recentOperations(cardId: string): Promise<Operation[] | undefined> {
+  try {
+    return await loyalty().listOperations(cardId, { limit: 10 }, { deadlineMs: 3_000 });
+  } catch (error) {
+    if (!isIssuingError(error)) throw error;
+    console.error(error);
+    return undefined;
+  }
 }

@@ -112,7 +112,7 @@ function splitLines(bytes: Buffer): Buffer[] {
     lines.push(bytes.subarray(at, end));
     at = end + 1;
   }
-  return lines.length === 0 && bytes.length > 0 ? [bytes] : lines; // without a line end: one line, which is rejected later as another format
+  return lines.length === 0 && bytes.length > 0 ? [bytes] : lines; // no line end: the whole file is one line, which is rejected later as an unknown format
 }
 
 function parseLine(line: Buffer): unknown {
@@ -132,7 +132,7 @@ export interface DataFile {
 
 /**
  * Writes the changes of each task in a microtask, so that they are in the file before a response or a webhook reports
- * them. Rewrites the file at the start, so that a folder that cannot be written is found then.
+ * them. Rewrites the file at the start, so that a folder without write permission is reported at once.
  */
 function openDataFile(
   file: string,
@@ -180,9 +180,9 @@ function openDataFile(
     grownBytes += bytes.length;
   }
 
-  /** Writes a temporary file, syncs it, and renames it: a reader sees the old file or the new one. Replaces no file of others. */
+  /** Writes a temporary file, syncs it, and renames it: a reader sees the old file or the new one. Throws when another program has replaced the file. */
   function rewrite(): void {
-    const created = openSync(temporaryFile, "wx", 0o600); // "x" follows no link
+    const created = openSync(temporaryFile, "wx", 0o600); // "x" does not follow symbolic links
     try {
       let length = 0;
       for (const text of inChunks(createRecords())) {

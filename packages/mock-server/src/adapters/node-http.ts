@@ -39,7 +39,7 @@ function toProblem(code: string | undefined): Problem {
   return new Problem(400, "The request is not valid HTTP/1.1.");
 }
 
-/** Writes the response to the socket. Reads what still arrives, because a reset would discard the response. */
+/** Writes the response to the socket, then reads the rest of the request: a reset would discard the response. */
 function reject(socket: Duplex, problem: Problem): void {
   const { status, headers, body } = problemResponse(problem);
   const lines = Object.entries({
@@ -185,7 +185,7 @@ export async function writeResponse(response: ServiceResponse, outgoing: ServerR
   outgoing.end(body ?? undefined);
 }
 
-/** Writes to the socket, because Node's own response would be complete. */
+/** Writes half of the response to the socket itself, because Node always completes a response. */
 function writeHalf(
   { status, headers, body }: ServiceResponse,
   fault: "truncate" | "malformed",

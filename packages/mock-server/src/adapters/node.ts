@@ -1,8 +1,11 @@
 /** Node adapter: the service on a port of this machine. */
+
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { scaledClock } from "../domain/clock.ts";
+import { isObject } from "../domain/input.ts";
 import { Problem } from "../domain/problem.ts";
 import { hasNoResponse } from "../http/injected-fault.ts";
 import { cancelBody, problemResponse } from "../http/response.ts";
@@ -11,7 +14,6 @@ import { createFirstClock, restoreSandboxes } from "../sandbox/saved-state.ts";
 import { createMockService, getCore, type MockService, type ServiceCore } from "../service.ts";
 import { type DataFile, type LockedDataFile, lockAndReadDataFile } from "./node-data-file.ts";
 import { discardBody, fromNode, rejectUnparsed, writeResponse } from "./node-http.ts";
-import { readSeed, type Seed } from "./node-seed.ts";
 import { formatTraffic, listenToDeliveries, type TrafficEvent, toRequestTraffic } from "./node-traffic.ts";
 import { findReferenceResponse } from "./reference-node.ts";
 
@@ -31,8 +33,8 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
   /** A file that stores all data. An existing file takes precedence over all templates and endpoints of the options. Each change is written before the response is sent. */
   data?: string;
   /**
-   * Called for each API request and each delivery attempt, and for each failed request for a page or the control API. `line` is for a
-   * log; `event` has the same as data. They contain no bodies, queries, keys or secrets. Default: not called.
+   * Called for each API request and each delivery attempt, and for each failed request for a page or the control API. `line` is text for
+   * a log; `event` has the same content as an object. They contain no bodies, queries, keys or secrets. Default: not called.
    * @example
    * ```ts
    * import { startMockServer } from "@loyalty-cards/mock-server/node";
@@ -41,7 +43,7 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
    * ```
    */
   onTraffic?: (line: string, event: TrafficEvent) => void;
-  /** What only tests set. */
+  /** Internal: set by tests only. */
   testing?: MockServiceOptions["testing"] & {
     /** The time limit for receiving a request, in milliseconds. Default 30 000. */
     requestTimeoutMs?: number;
@@ -120,7 +122,7 @@ async function listen(
   );
   rejectUnparsed(server);
   await new Promise<void>((resolve, reject) => {
-    // Stays after the start: an error when a connection is accepted must not end the process.
+    // The listener is not removed: a later error, while accepting a connection, must not end the process.
     server.on("error", (error) => reject(describePortInUse(error)));
     server.listen(port, host, resolve);
   });
@@ -133,7 +135,7 @@ async function listen(
       ...serviceOptions,
       ...(saved && { ...saved.seed, clock: createFirstClock(saved) }),
       baseUrl: url,
-      // A server that listens on another address does so on purpose; its host names are not known here.
+      // On other addresses every host name is allowed, because the names of this machine in its network are unknown.
       allowedHosts: isLoopback(toHostname(host)) ? "loopback" : "any",
     });
     core = getCore(service);
@@ -166,7 +168,7 @@ function describePortInUse(error: NodeJS.ErrnoException & { port?: number }): Er
   return Object.assign(new Error(message, { cause: error }), { code });
 }
 
-/** The host in links: an address that means all interfaces cannot be used. */
+/** The host in links. `0.0.0.0` and `::` mean all interfaces, so links use loopback instead. */
 function toReachableHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : toHostname(host);
 }
@@ -210,4 +212,39 @@ async function respond(
     if (outgoing.headersSent) outgoing.destroy();
     else await writeResponse(problemResponse(new Problem(500, "The mock service failed.")), outgoing);
   }
+}
+
+type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints" | "storeRefusals">;
+
+const seedMembers = ["defaultCountry", "templates", "endpoints", "storeRefusals"];
+
+/**
+ * Reads a seed file. The service validates the templates and endpoints.
+ * @throws {Error} when the file cannot be read or has another structure; the message names the file and the mistake.
+ */
+function readSeed(file: string): Seed {
+  try {
+    return validateSeed(JSON.parse(readFileSync(file, "utf8")));
+  } catch (error) {
+    throw new Error(`--seed ${file} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+function validateSeed(seed: unknown): Seed {
+  if (!isObject(seed)) throw new TypeError("it is not an object.");
+  const unknown = Object.keys(seed).filter((name) => !seedMembers.includes(name));
+  if (unknown.length > 0) throw new TypeError(`"${unknown[0]}" is unknown; use ${seedMembers.join(", ")}.`);
+  for (const [name, list] of Object.entries(seed)) {
+    if (name === "defaultCountry" || name === "storeRefusals") continue; // the service checks them
+    if (!Array.isArray(list) || !list.every(isObject))
+      throw new TypeError(`"${name}" is not a list of objects.`);
+    for (const entry of list) {
+      for (const inner of ["fields", "tiers", "events"]) {
+        const value = entry[inner];
+        if (value !== undefined && !Array.isArray(value))
+          throw new TypeError(`"${inner}" in "${name}" is not a list.`);
+      }
+    }
+  }
+  return seed as Seed;
 }

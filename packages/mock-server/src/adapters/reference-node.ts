@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import type { ServiceRequest } from "../http/request.ts";
 import type { ServiceResponse } from "../http/response.ts";
-import { fileResponse, pageResponse } from "../pages/page-response.ts";
+import { fileResponse, pageResponse } from "../pages/html.ts";
 import { referencePage } from "../pages/reference-page.ts";
 import type { MockService } from "../service.ts";
 

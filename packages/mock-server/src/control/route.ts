@@ -21,7 +21,7 @@ interface ControlCall<Body> {
   request: ServiceRequest;
 }
 
-/** Nothing is a 204. */
+/** `undefined` becomes a 204. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing
 type ControlResult = ServiceResponse | Problem | void;
 

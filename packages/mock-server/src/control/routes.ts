@@ -1,15 +1,25 @@
-/** The control API under `/_mock`, and its routes for API keys, templates, injected faults and warnings. */
-
-import { ApiKeyInput, FaultInput, TemplateInput } from "@loyalty-cards/openapi/control-validators";
+/** The control API under `/_mock`, and its routes for API keys, templates, injected faults, warnings and the clock. */
+import {
+  AdvanceInput,
+  ApiKeyInput,
+  ClockSetting,
+  FaultInput,
+  TemplateInput,
+} from "@loyalty-cards/openapi/control-validators";
+import type { AttemptRecord } from "../delivery/deliveries.ts";
 import { createApiKey, revokeApiKey } from "../domain/api-keys.ts";
+import { type Duration, toMilliseconds } from "../domain/clock.ts";
+import { InputError } from "../domain/input.ts";
+import { Problem } from "../domain/problem.ts";
 import { archiveTemplate, createTemplate } from "../domain/templates.ts";
 import { clearFaults, removeFault, storeFault } from "../faults/rules.ts";
 import { withGuard } from "../http/guard.ts";
 import type { Route } from "../http/router.ts";
 import type { Settings } from "../sandbox/options.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
+import type { ServiceClock } from "../sandbox/service-clock.ts";
 import { cardRoutes, customerRoutes } from "./cards.ts";
-import { clockRoutes } from "./clock.ts";
 import { created, ok, paginate, route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -47,3 +57,55 @@ const otherRoutes = [
     paginate([...domain.state.warnings.values()].reverse(), query, (warning) => warning),
   ),
 ];
+
+const clockRoutes = [
+  route("GET /_mock/clock", ({ sandbox }) => ok(toClockView(sandbox))),
+  route(
+    "PUT /_mock/clock",
+    ({ sandbox, body }) => {
+      sandbox.clock.set(body);
+      return ok(toClockView(sandbox));
+    },
+    ClockSetting,
+  ),
+  route(
+    "POST /_mock/clock/advance",
+    ({ sandbox, body }) => {
+      const durationMs = parseDuration(body.duration);
+      return moveClock(sandbox, (clock) => clock.advance(durationMs));
+    },
+    AdvanceInput,
+  ),
+  route("POST /_mock/clock/advance-to-next-delivery", ({ sandbox }) =>
+    moveClock(sandbox, (clock) => clock.advanceToNextDelivery()),
+  ),
+  route("POST /_mock/clock/run-until-idle", ({ sandbox }) =>
+    moveClock(sandbox, (clock) => clock.runUntilIdle()),
+  ),
+];
+
+function parseDuration(duration: string | number): number {
+  try {
+    return toMilliseconds(duration as Duration);
+  } catch (error) {
+    throw new InputError([{ pointer: "/duration", detail: (error as Error).message }]);
+  }
+}
+
+async function moveClock(sandbox: Sandbox, move: (clock: ServiceClock) => Promise<AttemptRecord[]>) {
+  if (sandbox.clock.setting().mode === "system") {
+    const advice = 'PUT /_mock/clock with { "mode": "manual" } or { "mode": "scaled" } first.';
+    return new Problem(409, `The machine's clock cannot be moved; ${advice}`);
+  }
+  const attempts = await move(sandbox.clock);
+  return ok({ ...toClockView(sandbox), attempts });
+}
+
+function toClockView({ clock }: Sandbox) {
+  const nextMs = clock.nextAttemptAt();
+  return {
+    now: new Date(clock.now()).toISOString(),
+    ...clock.setting(),
+    ...(nextMs !== undefined && { nextAttemptAt: new Date(nextMs).toISOString() }),
+  };
+}

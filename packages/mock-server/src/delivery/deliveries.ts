@@ -8,7 +8,7 @@ export interface Attempt {
   at: string;
   /** The time in the signature; ISO 8601, whole seconds. */
   signedAt: string;
-  /** Which clock that is. Over HTTP it is real time, so that the tolerance of a real receiver holds when the service's clock is moved. */
+  /** The clock of `signedAt`. Over HTTP it is real time: a moved service clock would exceed the tolerance of a real receiver. */
   signedWith: "service" | "machine";
   /** The status of the response. */
   status?: number;
@@ -30,11 +30,11 @@ export interface Delivery {
   nextAttemptAt?: string;
   /** The exact text that is sent and signed each time. */
   body: string;
-  /** Failures since it was sent or resent. */
+  /** Failed attempts since the delivery was created or resent. */
   failures: number;
-  /** Waits until another event was sent to the endpoint, at most until `nextAttemptAt`. */
+  /** The first attempt waits until another event was sent to the endpoint, at most until `nextAttemptAt`. */
   isHeldBack?: true;
-  /** Resent while an attempt was in progress: another attempt follows in any case. */
+  /** The delivery was resent during an attempt: another attempt follows, whatever the result of that one. */
   isResent?: true;
 }
 

@@ -14,7 +14,7 @@ import type { EndpointStore } from "./endpoints.ts";
 
 export type DispatchStore = DeliveryStore & EndpointStore & FaultStore;
 
-/** Returns where a movement of the clock ends, from the time of the next attempt; undefined: the clock does not move. */
+/** Returns the time to move the clock to; undefined when it must not move. @param nextMs when the next attempt is due. */
 export type GetEnd = (nextMs: number | undefined) => number | undefined;
 
 export interface Dispatcher {
@@ -95,7 +95,7 @@ export function createDispatcher(
         if (domain.state === state) schedule(delivery);
       });
     inProgress.set(delivery, attempt);
-    attempt.catch(() => {}); // idle() rejects with it; a custom clock can throw
+    attempt.catch(() => {}); // no unhandled rejection: idle() reports the error, e.g. of a custom clock
   }
 
   async function makeAttempt(delivery: Delivery, state: DispatchStore): Promise<void> {

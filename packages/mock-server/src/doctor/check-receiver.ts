@@ -2,11 +2,10 @@
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
 import { acceptanceChecks, type Check, describeResponse } from "./checks.ts";
-import { type EffectCheck, type Examination, effectChecks } from "./effect-checks.ts";
+import { type EffectCheck, type Examination, effectChecks, restartChecks } from "./effect-checks.ts";
 import { createExaminer, type Examiner } from "./examiner.ts";
 import { createProbe, ExaminationError } from "./probe.ts";
 import { createOversizedCheck, forgedChecks, malformedChecks, stalledCheck } from "./rejection-checks.ts";
-import { restartChecks } from "./restart-checks.ts";
 import { createDeliveries, createSender, type TestResponse } from "./sender.ts";
 
 /** Which receiver to check, and how. */
@@ -63,7 +62,7 @@ export interface CheckReceiverOptions {
   signal?: AbortSignal;
   /** Called with each finding when its check has ended. */
   onFinding?: (finding: Finding) => void;
-  /** What only tests set. */
+  /** Internal: set by tests only. */
   testing?: {
     /** The current time in milliseconds. Default `Date.now`. */
     now?: () => number;
@@ -93,7 +92,7 @@ export interface Finding {
   clause: string;
   /** What was sent, in words. */
   sent: string;
-  /** What the receiver did, in words. Of the response it contains the status only. */
+  /** What the receiver did, in words. Contains the status of the response, never its body. */
   observed: string;
   /** What to change. Absent for `pass`. */
   advice?: string;
@@ -108,7 +107,7 @@ export interface ReceiverReport {
 
 /**
  * Sends about sixty deliveries, most of them pings, and two `balance.changed` of `cardId`: do not run it against production data.
- * With `probe` it also sends about thirty `balance.changed` and checks what the handler stores; with `restart` it kills the receiver meanwhile.
+ * With `probe` it also sends about thirty `balance.changed` and checks what the handler stores; with `restart` it kills the receiver during the run.
  * @throws {TypeError} for an invalid address or secret. Rejects with `signal.reason` when aborted.
  * @example
  * ```ts

@@ -6,7 +6,7 @@ export interface Check {
   clause: string;
   /** What is sent, in words. */
   sends: string;
-  /** What is wrong with a response, in words; undefined when nothing is. */
+  /** Describes what is wrong with a response; undefined when it is correct. */
   evaluate: (response: TestResponse) => string | undefined;
   /** The specification allows it, but it may lose deliveries or exhaust memory. */
   isAdvisory?: true;

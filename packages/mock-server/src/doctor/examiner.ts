@@ -16,7 +16,7 @@ export interface ExaminerOptions {
   signal: AbortSignal | undefined;
 }
 
-/** A `balance.changed` event, and the state of its card when it has had its effect once. */
+/** A `balance.changed` event, and the state of its card before the event and after one effect of it. */
 export interface Balance {
   cardId: string;
   createdAtMs: number;
@@ -35,7 +35,7 @@ export interface Variation {
 export type Examiner = ReturnType<typeof createExaminer>;
 
 const retryPauseMs = 250;
-/** The shortest time in which a second effect can appear. */
+/** How long to watch for a second effect, at least. */
 const shortestSettleMs = 1_000;
 
 export function createExaminer(options: ExaminerOptions) {
@@ -44,9 +44,9 @@ export function createExaminer(options: ExaminerOptions) {
   let cardCount = 0;
   let balanceCount = 0;
   let newestMs = deliveries.now();
-  /** Of first deliveries. */
+  /** The response times of accepted first deliveries. */
   const responseTimesMs: number[] = [];
-  /** From the response until the effect was seen; 0 when it was there at once. */
+  /** The times from the response to the effect; 0 when the first read saw the effect. */
   const effectTimesMs: number[] = [];
 
   /** A card that no other check uses, unless the caller set the card. */
@@ -55,13 +55,16 @@ export function createExaminer(options: ExaminerOptions) {
     return cardId ?? `card_doctor_${runId}_${cardCount}`;
   }
 
-  /** Later than every event before. Whole tens of milliseconds apart, so that other events fit between. */
+  /** At least 10 ms later than every earlier event, so that an event can be created between two others. */
   function getNextTime(): number {
     newestMs = Math.max(newestMs + 10, deliveries.now());
     return newestMs;
   }
 
-  /** A new event for the card, by default newer than all before. Its balance differs from the stored one, and from the stored one plus `change`. */
+  /**
+   * Creates an event for the card, by default newer than all earlier ones. Its balance is neither the stored balance nor the stored
+   * balance plus `change`, so a handler that adds `change` is noticed.
+   */
   async function createBalance(card: string, createdAtMs = getNextTime()): Promise<Balance> {
     const before = await probe.read(card);
     const { balance = 0, effects = 0 } = before;
@@ -85,7 +88,7 @@ export function createExaminer(options: ExaminerOptions) {
     return { ...request, headers: { ...request.headers, "service-delivery": deliveryId } };
   };
 
-  /** Delivers an event as the service does, again after a 5xx or no response, within the limit. Returns whether it was accepted. */
+  /** Delivers an event, and retries after a 5xx or no response until the limit. Returns whether it was accepted. */
   async function deliver(
     event: Record<string, unknown>,
     variation?: Variation,
@@ -104,7 +107,7 @@ export function createExaminer(options: ExaminerOptions) {
     }
   }
 
-  /** Waits until the event has had its effect. @returns what is stored instead when the limit has passed. */
+  /** Waits until the event has had its effect. @returns undefined then; a description of the stored state after the limit. */
   async function findMissing(event: Balance, limitMs = effectTimeoutMs): Promise<string | undefined> {
     const { cardId: card, expected } = event;
     const startedMs = performance.now();

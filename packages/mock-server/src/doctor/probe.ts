@@ -2,7 +2,7 @@
 export interface EffectState {
   /** The stored balance of the card; absent when there is none. */
   balance?: number;
-  /** How often the handler did for this card what must happen once per event; absent when the probe does not count it. */
+  /** The number of effects for this card that must happen once per event; absent when the probe does not count them. */
   effects?: number;
 }
 

@@ -59,7 +59,7 @@ export function createDeliveries(options: DeliveryOptions) {
     return (await signWebhook({ rawBody: body, secret: key, timestamp })).split("v1=")[1] as string;
   }
 
-  /** A delivery with any signature header; without one for undefined. */
+  /** A delivery with this signature header, or without one when `signature` is undefined. */
   const withSignature = (signature: string | undefined, body = JSON.stringify(event())): TestRequest => ({
     headers: createHeaders(body, signature),
     body,

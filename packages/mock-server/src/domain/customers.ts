@@ -83,7 +83,7 @@ export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Con
   return customer;
 }
 
-/** Most customers have one card, and `push` reserves room for 17. */
+/** Most customers have one card; `push` would allocate an array for 17. */
 export function addCardId(customer: Customer, cardId: string): void {
   if (customer.cardIds.length === 0) customer.cardIds = [cardId];
   else customer.cardIds.push(cardId);

@@ -1,4 +1,4 @@
-/** Idempotency keys: stores what each one led to for 24 hours (spec 8). */
+/** Idempotency keys: stores the card or the refusal of each key for 24 hours (spec 8). */
 import type { CardStore, StoredCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { type FieldError, Problem } from "./problem.ts";
@@ -72,7 +72,7 @@ export function storeRefusal(
   }
 }
 
-/** Independent of the order of members. For one in four billion pairs of contents the hashes are equal and a warning is missing. */
+/** Ignores the order of members. One in four billion pairs of different contents has equal hashes; then a warning is missing. */
 export const hashContent = (templateId: string, body: unknown): number =>
   hashText(templateId, hashValue(body));
 

@@ -12,7 +12,7 @@ const pool = new Uint8Array(4_096);
 let used = pool.length;
 
 export const generateRandomId: GenerateId = (prefix) => {
-  // One flat string: with += the engine keeps a tree of parts, for millions of ids.
+  // Not with +=, for which V8 would keep a tree of parts for each of millions of ids.
   const codes = toCharCodes(`${prefix}_`);
   const end = codes.length + length;
   while (codes.length < end) {

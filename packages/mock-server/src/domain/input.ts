@@ -18,7 +18,7 @@ export function validateInput<Value>(validator: ControlValidator<Value>, value: 
   if (validator(value)) return value;
   const errors = new Map<string, FieldError>();
   for (const error of validator.errors ?? []) {
-    if (error.keyword === "discriminator") continue; // the enum of the same member reports it
+    if (error.keyword === "discriminator") continue; // the `enum` of the same member reports the error too
     const pointer = toPointer(error);
     const name = pointer.slice(1).replaceAll("/", ".");
     const detail = `${name === "" ? "The body" : `"${name}"`} ${formatRule(error)}.`;
@@ -33,7 +33,7 @@ function toPointer({ instancePath, keyword, params }: ControlValidationError): s
   return instancePath;
 }
 
-/** The members of a schema that a rule is formatted from. */
+/** The members of a schema that the text of a rule mentions. */
 interface RuleSchema {
   type?: string;
   enum?: readonly string[];

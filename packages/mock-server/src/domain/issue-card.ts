@@ -65,7 +65,7 @@ function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): 
   }
   const { customer: given } = body;
   const fieldValues = trimValues(body.fieldValues ?? {});
-  warnAboutUnknownFields(domain, template, fieldValues); // also of a 422: the misspelt field may be a required one
+  warnAboutUnknownFields(domain, template, fieldValues); // before validation: a misspelt required field is also a 422
   const contact = readContact(given, domain);
   const errors = [...validateFieldValues(template, fieldValues), ...(Array.isArray(contact) ? contact : [])];
   if (errors.length > 0 || Array.isArray(contact)) return Problem.invalid(errors);
@@ -81,7 +81,7 @@ function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): 
   return card;
 }
 
-/** The field values of a body that is not validated, because the response is a stored one. */
+/** The field values of a body that is not validated, because the stored response is repeated. */
 function readFieldValues(body: unknown): FieldValues | undefined {
   const values = (body as { fieldValues?: unknown } | null | undefined)?.fieldValues;
   return typeof values === "object" && values !== null ? trimValues(values as FieldValues) : undefined;

@@ -57,7 +57,7 @@ function addWarning(
   log(`warning: ${warning.message}`);
 }
 
-/** What a request repeated its idempotency key with. `fieldValues` is undefined when the body has none. */
+/** A request that repeats an idempotency key. `fieldValues` is undefined when the body has none. */
 export interface Replay {
   templateId: string;
   idempotencyKey: string;

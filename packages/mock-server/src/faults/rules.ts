@@ -5,8 +5,8 @@ import { type Domain, type EventType, NotFoundError } from "../domain/context.ts
 import { validateInput } from "../domain/input.ts";
 
 /**
- * A rule that injects a failure: for webhook deliveries; or, with `phase`, for requests to the API, before the operation runs or
- * after its commit.
+ * A rule that injects a failure into webhook deliveries. With `phase` it injects one into requests to the API, before the operation
+ * runs or after its commit.
  */
 export type FaultInput = components["schemas"]["FaultInput"];
 

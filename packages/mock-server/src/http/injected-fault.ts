@@ -14,7 +14,7 @@ export function delayRequest(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** @param response what the service would respond; by default a 500, because the operation did not run. */
+/** @param response the service's own response. Default: a 500, for an operation that did not run. */
 export function applyFault(
   fault: Exclude<RequestFault, { kind: "latency" }>,
   response: ServiceResponse = problemResponse(injectedProblem(500)),

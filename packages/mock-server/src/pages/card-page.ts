@@ -37,7 +37,7 @@ ${action}
   );
 }
 
-/** @param up leads from the address of the page to the address of the service. */
+/** @param up the relative path from the page to the service, for example `../`. */
 export const notFoundPage = (up: string): Markup =>
   customerPage(
     "Card not found",

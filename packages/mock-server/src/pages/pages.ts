@@ -6,8 +6,8 @@ import { emptyResponse, type ServiceResponse } from "../http/response.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { cardPage, notFoundPage, walletButton, walletPage } from "./card-page.ts";
 import { cardView } from "./card-view.ts";
+import { fileResponse, pageResponse } from "./html.ts";
 import { staticFiles } from "./node-static-files.ts";
-import { fileResponse, pageResponse } from "./page-response.ts";
 import { referenceNoticePage } from "./reference-page.ts";
 import { walletPass } from "./wallet-pass.ts";
 
@@ -66,7 +66,7 @@ export function findFile(path: string): ServiceResponse | Problem {
   return content === undefined ? new Problem(404, "There is no such file.") : fileResponse(path, content);
 }
 
-/** The address of a page names no sandbox. */
+/** A page's address does not contain the sandbox. */
 function cardAt(sandboxes: Sandboxes, slug: string) {
   for (const { domain } of sandboxes.list()) {
     const card = domain.state.cards.get(domain.state.cardIdBySlug.get(slug) ?? "");

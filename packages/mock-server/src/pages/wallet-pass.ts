@@ -23,7 +23,7 @@ export async function walletPass(view: CardView, nowMs: number): Promise<Uint8Ar
   return zipSync({ ...files, "manifest.json": manifest }, { mtime: zipDate(nowMs) });
 }
 
-/** ZIP archives have dates from 1980 to 2099; a clock outside them is written as the nearest. */
+/** ZIP archives have dates from 1980 to 2099; earlier and later dates are limited to them. */
 const zipDate = (nowMs: number): number =>
   Math.min(Math.max(nowMs, Date.UTC(1980, 0, 2)), Date.UTC(2099, 11, 30));
 

@@ -49,7 +49,7 @@ export interface MockServiceOptions {
    * makes tests of slow receivers faster.
    */
   deliveryTimeoutMs?: number;
-  /** What only tests set. */
+  /** Internal: set by tests only. */
   testing?: {
     /** Generates ids that begin with the prefix; the prefix of an event id makes it sort. Default: random ids. */
     generateId?: GenerateId;

@@ -35,7 +35,7 @@ interface Item {
 /** Identity and clock of a sandbox, part of each record. */
 interface SandboxHeader extends SandboxIdentity {
   clock: { mode: ClockMode; factor?: number; nowMs: number; machineMs: number };
-  /** Also when a reset deleted the event. */
+  /** Stays the same when a reset deletes the event. */
   newestEventId?: string | undefined;
 }
 
@@ -152,7 +152,7 @@ function findItem(state: State, name: StoreName, id: string): Item | undefined {
   return state[name].get(id);
 }
 
-/** Leaves out the cards of a customer: the cards contain it, and the list would make each record longer. */
+/** Omits the card ids of a customer: each card contains its customer's id, and the list would make records longer. */
 const toSavedItem = (name: StoreName, item: Item): Item =>
   name === "customers" ? ({ ...item, cardIds: undefined } as Item) : item;
 

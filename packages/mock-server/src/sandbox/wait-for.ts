@@ -7,7 +7,7 @@ import type { EventType } from "../domain/context.ts";
 import { InputError, isDeeperThan, isObject, validateInput } from "../domain/input.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** All members that are present must be equal, inside `data` too. What happened before the call counts. */
+/** All members that are present must be equal, inside `data` too. Also matches what happened before the call. */
 export type WaitCondition =
   | { event: { type?: EventType; id?: string; data?: Record<string, unknown> }; count?: number }
   | { delivery: Partial<Pick<Delivery, "id" | "eventId" | "type" | "endpointId" | "state">>; count?: number }
@@ -136,7 +136,7 @@ function isSubset(pattern: unknown, value: unknown): boolean {
   );
 }
 
-/** What the message of a timeout contains. */
+/** The newest events and deliveries, for the message of a timeout. */
 function formatRecent({ domain: { state } }: Sandbox): string {
   const events = state.recentEvents.slice(-10).map(({ type }) => type);
   const deliveries = [...state.deliveries.values()].slice(-10).map(({ type, state }) => `${type} ${state}`);

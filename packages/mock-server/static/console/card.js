@@ -1,11 +1,21 @@
 /** One card: its balance, customer and history, and everything that a shop can do with it. */
-import { get, post, put, remove } from "./api.js";
-import { changeConsent, customerPanel } from "./card-customer.js";
-import { historyTable } from "./card-history.js";
+import { callAsWebsite, get, getSandbox, post, put, remove } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, signed, walletTitle } from "./format.js";
-import { button, copyable, facts, field, form, heading, pager, pageSize, panel } from "./parts.js";
+import {
+  button,
+  copyable,
+  empty,
+  facts,
+  field,
+  form,
+  heading,
+  pager,
+  pageSize,
+  panel,
+  table,
+} from "./parts.js";
 import { timeElement } from "./service-clock.js";
 
 const kinds = [
@@ -113,7 +123,7 @@ export const cardPage = {
   },
 };
 
-/** The form has one field for what the service calls points or change. */
+/** The form has one field, `amount`; the service calls it `points` or `change`. */
 function asErrorOfAmount(error) {
   for (const invalid of error.errors ?? []) invalid.pointer = "/amount";
   throw error;
@@ -179,3 +189,72 @@ const recordPanel = ({ kind = "purchase" }) =>
       ),
     ]),
   );
+
+/** Uses the public API: the control API has no consents. */
+async function changeConsent(id, marketing) {
+  const { apiKeys } = await getSandbox();
+  await callAsWebsite("PUT", `passes/${encodeURIComponent(id)}/consent`, apiKeys.website, { marketing });
+  showToast(marketing ? "Consent given." : "Consent withdrawn.");
+}
+
+function customerPanel({ customer }, others) {
+  const { id, name, phone, email, marketingConsent, privacyVersion } = customer;
+  return panel(
+    "Customer",
+    facts(
+      ["Name", name ?? "–"],
+      ["Phone", phone ?? "–"],
+      ["Email", email ?? "–"],
+      ["Privacy text", privacyVersion ?? "–"],
+      [
+        "News and offers",
+        h(
+          "span",
+          { class: "choice" },
+          h("span", {}, marketingConsent ? "Given" : "Not given"),
+          marketingConsent
+            ? button("Withdraw", "withdraw-consent", { kind: "small", "data-key": "withdraw" })
+            : button("Give", "give-consent", { kind: "small", "data-key": "give" }),
+        ),
+      ],
+      ["Customer id", copyable(id, "the customer's id")],
+      others.length > 0 && [
+        "Other cards",
+        others.map((other) =>
+          h("a", { class: "line", href: `#/card/${encodeURIComponent(other.id)}` }, other.id),
+        ),
+      ],
+    ),
+  );
+}
+
+const typeNames = {
+  purchase: "Purchase",
+  redemption: "Redemption",
+  reward: "Reward",
+  correction: "Correction",
+  cancellation: "Cancellation",
+};
+
+function historyTable({ items, total }) {
+  if (total === 0)
+    return empty("No operations yet", "Record a purchase above. The service then sends balance.changed.");
+  return table(
+    "History, newest first",
+    [["Time"], ["Operation"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
+    items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
+      id,
+      timeElement(createdAt),
+      [typeNames[type] ?? type, isCancelled && h("span", { class: "pill quiet" }, "Cancelled")],
+      signed(change),
+      numberText(balance),
+      !isCancelled &&
+        type !== "cancellation" &&
+        button("Cancel", "cancel-operation", {
+          id,
+          kind: "small",
+          "aria-label": `Cancel the ${(typeNames[type] ?? type).toLowerCase()} of ${signed(change)}`,
+        }),
+    ]),
+  );
+}

@@ -15,7 +15,7 @@ export const confirmAction = (question, consequence, label) =>
     ),
   ).then((value) => value === "yes");
 
-/** A secret: on the page only as long as the dialog is open. */
+/** Shows a secret, which is on the page only while the dialog is open. */
 export const showSecret = (title, text, explanation) =>
   openDialog(
     h("h2", {}, title),

@@ -18,21 +18,21 @@ export function h(name, attributes = {}, ...children) {
     if (value === undefined || value === null || value === false) continue;
     element.setAttribute(attribute, value === true ? "" : String(value));
   }
-  element.append(...toNodes(children)); // texts stay texts: nothing is ever parsed as HTML
+  element.append(...toNodes(children)); // strings become text nodes: nothing is parsed as HTML
   return element;
 }
 
 /**
- * An element of the page that is always there.
+ * Returns an element that every page has.
  * @param {string} id
  */
 export const getElement = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /**
- * The element that an event happened in.
+ * Returns the nearest element around the target of an event that matches the selector.
  * @param {Event} event
  * @param {string} selector
- * @returns {any} an element of the kind that the selector says, or null
+ * @returns {any} the element, or null
  */
 export const findTarget = ({ target }, selector) => /** @type {Element} */ (target).closest(selector);
 
@@ -76,7 +76,7 @@ function morphChildren(target, wanted) {
 
 const areAlike = (a, b) => a.nodeName === b.nodeName && a.dataset?.key === b.dataset?.key;
 
-/** Attributes that the user or an error response has set; an update of the page leaves them. */
+/** Attributes set by the user or by an error response; an update of the page does not remove them. */
 const keptAttributes = new Set(["open", "aria-invalid", "aria-busy"]);
 
 function morph(element, wanted) {

@@ -1,18 +1,14 @@
-/** Opens the page that the address names, and keeps it up to date. */
-
+/** Opens the page that the address names, and updates it when the service reports changes. */
 import { handleActions } from "./actions.js";
-import { RequestError } from "./api.js";
+import { controlUrl, get, RequestError, sandboxId } from "./api.js";
 import { cardPage } from "./card.js";
 import { cardsPage } from "./cards.js";
 import { clockPage, showClockBar } from "./clock.js";
-import { deliveriesPage } from "./deliveries.js";
-import { deliveryPage } from "./delivery.js";
-import { getElement, h, patch } from "./dom.js";
+import { deliveriesPage, deliveryPage } from "./deliveries.js";
+import { findTarget, getElement, h, patch } from "./dom.js";
 import { faultsPage } from "./faults.js";
 import { keysPage } from "./keys.js";
-import { listen } from "./live.js";
 import { heading } from "./parts.js";
-import { showSandboxes } from "./sandboxes.js";
 import { tick } from "./service-clock.js";
 import { startPage } from "./start.js";
 import { templatesPage } from "./templates.js";
@@ -33,7 +29,7 @@ const pages = {
   keys: keysPage,
 };
 
-/** The entry of the navigation that is marked on the page of one item. */
+/** The navigation entry to highlight on a page that has no entry of its own. */
 const parents = { card: "cards", delivery: "deliveries" };
 
 const main = getElement("main");
@@ -49,7 +45,7 @@ async function openPage() {
   await refresh();
 }
 
-/** An address that is not valid percent-encoding names nothing. */
+/** Returns an empty string for invalid percent-encoding, so that the first page opens. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -93,7 +89,7 @@ async function refresh() {
   }
 }
 
-/** Undefined when the service does not respond and the page has content already: a form may be half filled in. */
+/** Returns undefined when the service does not respond and the page has content, so that a half-filled form is not replaced. */
 async function loadContent({ page, state, isFresh }) {
   try {
     return page.show(await page.load(state), state);
@@ -139,6 +135,58 @@ function look() {
   if (concerns(["warning"])) void showWarningCount();
   if (concerns(visit.page.concerns)) void refresh();
 }
+
+const types = [
+  "apiKey",
+  "template",
+  "customer",
+  "card",
+  "operation",
+  "endpoint",
+  "delivery",
+  "clock",
+  "fault",
+  "warning",
+];
+const pauseMs = 2000;
+
+/**
+ * Receives the changes of the service as server-sent events, and connects again after a disconnect.
+ * @param onChange is called with the type of what changed, or undefined when anything may have changed.
+ * @param onConnection is called with whether the service is connected.
+ */
+function listen(onChange, onConnection) {
+  const source = new EventSource(controlUrl("events"));
+  for (const type of types) source.addEventListener(type, () => onChange(type));
+  source.addEventListener("reset", () => onChange(undefined));
+  source.addEventListener("hello", () => {
+    onConnection(true);
+    onChange(undefined); // changes before the connection are not sent
+  });
+  source.addEventListener("error", () => {
+    onConnection(false);
+    if (source.readyState !== EventSource.CLOSED) return;
+    setTimeout(() => listen(onChange, onConnection), pauseMs);
+  });
+}
+
+/** Shows the choice of sandboxes when there are several. */
+async function showSandboxes() {
+  const { items } = await get("sandboxes").catch(() => ({ items: [] })); // the page shows the error
+  if (items.length < 2) return;
+  const options = items.map(({ id }) =>
+    h("option", { value: id, selected: id === (sandboxId ?? "default") }, id),
+  );
+  patch(
+    getElement("sandbox"),
+    h("label", {}, h("span", {}, "Sandbox"), h("select", { "data-sandbox": true }, options)),
+  );
+}
+
+document.addEventListener("change", (event) => {
+  const choice = findTarget(event, "[data-sandbox]");
+  if (choice !== null) location.search = `?sandbox=${encodeURIComponent(choice.value)}`;
+});
 
 addEventListener("hashchange", () => {
   void openPage();

@@ -1,4 +1,4 @@
-/** The service's time on this page: read when it changes, and counted on in between. */
+/** The service's time on this page: read when the clock changes, computed in the browser in between. */
 import { get } from "./api.js";
 import { h } from "./dom.js";
 import { dateTimeText, durationText, fullTimeText, timeText } from "./format.js";

@@ -147,7 +147,7 @@ function formatEnvironment({ baseUrl, apiKeys, templateId }, secret) {
     .join("");
 }
 
-/** A seeded secret may be any text; `#`, spaces and `$` have a meaning in .env files. */
+/** Quotes values with `#`, `$` or spaces, which have a meaning in .env files. A seeded secret can be any text. */
 function quoted(value) {
   if (/^[\w.:/-]+$/.test(value)) return value;
   const mark = ["'", '"', "`"].find((candidate) => !value.includes(candidate)) ?? "'";

@@ -117,7 +117,7 @@ function appendRow(pressed, row) {
 }
 
 /**
- * A number makes the names of inputs in rows unique; `data-part` says which part of the row an input is.
+ * The row number makes the names of inputs unique; `data-part` names the member that an input edits.
  * @param {{ key?: string, type?: string, label?: string }} field
  */
 function fieldRow({ key, type = "text", label } = {}) {

@@ -1,7 +1,7 @@
 /** An event stream that notifies a member's open page of changes; the page then reloads its data. */
 import { listen } from "../../../shop/changes";
+import { createStamp } from "../../../shop/members";
 import { currentMember } from "../../../shop/session";
-import { createStamp } from "../../../shop/stamp";
 
 const heartbeatMs = 20_000; // proxies close idle connections
 
