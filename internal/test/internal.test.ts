@@ -153,7 +153,7 @@ describe("describeError", () => {
     const error = createError("PrismaError", "ada@example.com", [internalFrame], { code: "P1001", cause });
     expect(describeError(error)).toBe("PrismaError P1001 at src/database.ts:4:2 (cause: Error ETIMEDOUT)");
     Object.assign(cause, { cause: error });
-    expect(describeError(error)).toContain("(cause: Error ETIMEDOUT)"); // a circle ends
+    expect(describeError(error)).toContain("(cause: Error ETIMEDOUT)"); // although the causes form a circle
   });
 
   it.each(["+48600100200", "600100200", "ada@example.com", "two words", "", null, { a: 1 }])(

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { type Part, Text } from "./printable.ts";
 
-/** They are stable: scripts depend on them. */
+/** The exit codes of the command. They are stable, because scripts depend on them. */
 export const exitCodes = {
   complete: 0,
   failed: 1,
@@ -34,7 +34,7 @@ export class CommandError extends Error {
   }
 }
 
-/** What the system rejected, for example to write a file or to open a port. @returns undefined for another error. */
+/** Describes an error of the operating system, such as a file that cannot be written. @returns undefined for other errors. */
 export function describeSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };

@@ -70,7 +70,7 @@ function runKeyCommand(command: string): string {
     const [key = ""] = output.split(/\r?\n/);
     if (key !== "") return key;
   } catch {
-    // Its message can quote the output.
+    // The message of this error can quote the output, so it is not printed.
     throw new CommandError("LOYALTY_API_KEY_COMMAND failed: run it by hand to see why.");
   }
   throw new CommandError(
@@ -113,7 +113,7 @@ export function describeMismatch(option: string | undefined, sources: Sources): 
   return `LOYALTY_URL is set ${describe("LOYALTY_URL")}, and ${keyName} ${describe(keyName)}`;
 }
 
-/** What to do about such a mismatch. */
+/** What to do about a mismatch that `describeMismatch` describes. */
 export const mismatchAdvice = "Set both in the environment or both in .env, or use --base-url.";
 
 /** `LOYALTY_IDEMPOTENCY_NAMESPACE`; `""` when it is not set, as in the client. @throws {CommandError} when it is blank. */

@@ -8,7 +8,7 @@ export interface Check {
   /** What was found. */
   detail: string;
   fix?: string;
-  /** Of the command when this check failed; default 1. */
+  /** The exit code of the command when this check failed; default 1. */
   exitCode?: number;
 }
 

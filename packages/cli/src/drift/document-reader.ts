@@ -55,7 +55,7 @@ export async function fetchDocument(
 
 const getMessage = (error: Error) => (error.cause instanceof Error ? error.cause.message : error.message);
 
-/** `fetch` decompresses the body, so the chunks are counted as they come: the header with the length is that of the compressed body. */
+/** `fetch` decompresses the body, so the bytes are counted as they arrive: `content-length` is the length of the compressed body. */
 async function readBytes(response: Response, address: string): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;

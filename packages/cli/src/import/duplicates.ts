@@ -23,7 +23,7 @@ export class Duplicates {
   readonly #key = randomBytes(32).toString("base64url");
 
   constructor() {
-    this.#database.exec("PRAGMA temp_store = FILE"); // libsql would keep it in memory
+    this.#database.exec("PRAGMA temp_store = FILE"); // libsql would keep the table in memory
     this.#database.exec("PRAGMA temp.journal_mode = OFF");
     this.#database.exec(
       "CREATE TEMP TABLE lines (hash TEXT PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID",

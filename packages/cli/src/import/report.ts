@@ -40,7 +40,7 @@ export async function confirm(
     if (issued === 0) print.error("Stopped, because none of the first rows was issued.");
     return issued > 0;
   }
-  // Without a terminal the import has not started.
+  // `ask` is present: without a terminal the import is rejected before it starts.
   return (await ask?.(`Look at these cards in the service. Issue the other ${formatNumber(left)}?`)) ?? false;
 }
 
