@@ -37,7 +37,11 @@ export function runProcess(
     };
     child.once("error", ({ code, message }: NodeJS.ErrnoException) => {
       stopForwarding();
-      reject(new CommandError(`The command cannot be run: ${message}.`, code === "ENOENT" ? 127 : 126));
+      reject(
+        new CommandError(`The command cannot be run: ${message}.`, {
+          exitCode: code === "ENOENT" ? 127 : 126,
+        }),
+      );
     });
     child.once("exit", (code, signal) => {
       stopForwarding();

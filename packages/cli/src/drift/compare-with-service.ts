@@ -19,7 +19,7 @@ export async function compareWithService(baseUrl: string, timeoutMs: number) {
     });
     return compareContracts(contract, served);
   } catch (error) {
-    if (error instanceof UnusableDocumentError) throw new CommandError(error.message);
+    if (error instanceof UnusableDocumentError) throw new CommandError(error.problem, { fix: error.advice });
     throw error;
   }
 }

@@ -85,12 +85,13 @@ export function printResult(
 
 /** Converts an error to one with an exit code. After rows were sent, the message says that the same command resumes. */
 export function toCommandError(error: unknown, outbox: string, hasSent: boolean): unknown {
-  if (error instanceof CommandError) return hasSent ? new CommandError(error.text, exitCodes.stopped) : error;
+  if (error instanceof CommandError)
+    return hasSent ? new CommandError(error.text, { exitCode: exitCodes.stopped }) : error;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const isSqlite = typeof code === "string" && code.includes("SQLITE");
   const problem = isSqlite ? `${outbox} cannot be used: ${message}.` : describeSystemError(error);
   if (problem === undefined) return error;
   if (!hasSent) return new CommandError(problem);
   const advice = "Correct this, and run the same command again: no row gets a second card.";
-  return new CommandError(`${problem} ${advice}`, exitCodes.stopped);
+  return new CommandError(`${problem} ${advice}`, { exitCode: exitCodes.stopped });
 }
