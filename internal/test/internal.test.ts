@@ -23,7 +23,7 @@ describe("BoundedBuffer", () => {
       expect([...buffer.bytes()]).toEqual([1, 1, 2, 2, 3, 3]);
     }
   });
-  it("accepts a body of exactly the limit and refuses one byte more", () => {
+  it("accepts a body of exactly the limit and rejects one byte more", () => {
     const buffer = new BoundedBuffer(4);
     expect([buffer.add(bytes(3)), buffer.add(bytes(1)), buffer.add(bytes(1))]).toEqual([true, true, false]);
     expect(buffer.bytes()).toHaveLength(4);
