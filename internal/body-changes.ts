@@ -1,9 +1,9 @@
-/** Explains a signature that does not match by what editors, terminals and JSON parsers do to a body. */
+/** Finds out why a signature does not match: editors, terminals and JSON parsers change a body in known ways. */
 
 interface BodyChange {
   /** What happened to the body, as a sentence for people. */
   explanation: string;
-  /** Undoes it; undefined when that is not possible. */
+  /** Returns the body before this change, or undefined when the change cannot be undone. */
   undo: (text: string) => string | undefined;
 }
 
@@ -52,7 +52,7 @@ function formatJson(text: string, indentation?: number): string | undefined {
 
 /**
  * Explains a mismatch.
- * @param matches whether the signature matches another body.
+ * @param matches returns whether the signature matches this other body.
  * @returns undefined when no known change explains it: the secret or the body is wrong.
  */
 export async function explainMismatch(

@@ -12,7 +12,7 @@ export class BoundedBuffer {
   #buffer: Uint8Array = empty;
   #length = 0;
 
-  /** @param expectedBytes what the sender announced, if it did: the first allocation of a longer body. */
+  /** @param expectedBytes the length that the sender announced: the buffer grows beyond it only when more bytes arrive. */
   constructor(maxBytes: number, expectedBytes = maxBytes) {
     this.#maxBytes = maxBytes;
     this.#expectedBytes = Math.min(expectedBytes, maxBytes);
@@ -32,7 +32,7 @@ export class BoundedBuffer {
     return true;
   }
 
-  /** Returns the body: the buffer itself when it is full, because a view takes as long as parsing an event. */
+  /** Returns the body. A full buffer is returned as it is, because creating a view takes as long as parsing an event. */
   bytes(): Uint8Array {
     return this.#length === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.#length);
   }
@@ -59,7 +59,7 @@ export async function readBounded(
   return buffer.bytes();
 }
 
-/** A web stream of bytes: the types of `ReadableStream` differ between libraries. */
+/** A web stream of bytes. The type is structural, because libraries declare different types of `ReadableStream`. */
 export interface ByteStream {
   getReader(): { read(): Promise<{ done: boolean; value?: unknown }>; cancel(): Promise<void> };
   cancel(): Promise<void>;
@@ -72,7 +72,7 @@ export function toChunks(stream: Pick<ByteStream, "getReader">): AsyncIterable<U
     [Symbol.asyncIterator]: () => ({
       next: () => reader.read() as Promise<IteratorResult<Uint8Array>>,
       return: () => {
-        reader.cancel().catch(() => {}); // not awaited: a source may never settle it
+        reader.cancel().catch(() => {}); // not awaited: with some sources this promise never settles
         return Promise.resolve({ done: true, value: undefined });
       },
     }),

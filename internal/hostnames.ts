@@ -1,4 +1,4 @@
-/** Which host names and addresses belong to this machine or to a private network. */
+/** Recognizes the host names and addresses of this machine and of private networks. */
 
 /** Whether a host name or address is this machine. @param hostname as in `URL.hostname`. */
 export function isLoopback(hostname: string): boolean {

@@ -3,7 +3,7 @@
 /** `Symbol.for`, because the ESM and the CommonJS build are separate modules. */
 export const issuingSteps = Symbol.for("@loyalty-cards/issuing-client/steps");
 
-/** Marks the errors of the client, also of another installed copy of it. */
+/** Marks the errors of the client, including those of another installed copy of it. */
 export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
 
 /** The `userMessage` of an error whose own text must not be shown to the user. */
@@ -38,7 +38,7 @@ export interface IssuingSteps<Card> {
   /** The client's default of `deadlineMs`. */
   readonly deadlineMs: number;
   /**
-   * Validates template and request, and returns what `issueCard` would send. A promise only when the template's schema returns one.
+   * Validates template and request, and returns what `issueCard` would send. Returns a promise only when the template's schema does.
    * @throws {IssuingError} `configuration` or `validation`.
    */
   prepare(

@@ -11,7 +11,7 @@ export function requireKnownOptions(owner: string, options: object, names: reado
   );
 }
 
-/** Returns the candidate of which at most two fifths of the letters and digits differ. Two that are swapped, as in `nmae`, count once. */
+/** Returns the most similar candidate, if at most two fifths of its letters and digits differ. Two swapped letters, as in `nmae`, count as one. */
 export function findNearestName(text: string, candidates: readonly string[]): string | undefined {
   const simple = (value: string) =>
     value

@@ -32,7 +32,7 @@ export interface FileLock {
 const attempts = 10;
 const heartbeatMs = 1_000;
 const silenceMs = 4_000;
-/** The process id, its start, the machine, and a random part; `.tmp` follows for the temporary file of an entry. */
+/** The name of an entry: process id, start of the process, machine, and a random part. Its temporary file has the suffix `.tmp`. */
 const entryName = /^\d+_\d*_[\w.-]+_[0-9a-f]{8}(\.tmp)?$/;
 /** 0 on Windows, which has no such flag. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
@@ -41,17 +41,17 @@ export const isOthers = ({ uid }: { uid: bigint }) =>
   process.geteuid !== undefined && uid !== BigInt(process.geteuid());
 
 /**
- * Writes its own entry, then looks for others: when two processes start at the same time, at least one sees the
- * other. Entries of processes that have ended are removed, so that nothing must be cleaned up after SIGKILL.
- * @param advice what to do, for the message of the error.
- * @throws {Error} that names the process that has the lock, or a path beside the file that is not of this lock.
+ * Locks a file. A process writes its own entry first and then looks for others, so when two processes start at the same time, at
+ * least one sees the other. Entries of processes that have ended are removed, so nothing must be cleaned up after SIGKILL.
+ * @param advice what the user can do, for the error message.
+ * @throws {Error} that names the process that has the lock, or a path beside the file that does not belong to this lock.
  */
 export async function lockFile(file: string, advice: string): Promise<FileLock> {
   const folder = `${file}.lock`;
   const own = `${getProcessId()}_${randomUUID().slice(0, 8)}`;
   const path = join(folder, own);
   const since = new Date().toISOString();
-  /** The descriptor of the own entry, until it is released. */
+  /** The descriptor of this process's entry, until the lock is released. */
   let entry: number | undefined;
   const release = () => {
     if (entry === undefined) return;
@@ -121,7 +121,7 @@ function createEntry(folder: string, path: string): number | undefined {
       throw notOurs(folder, "can be written by other users");
   }
   try {
-    return openSync(path, "wx", 0o600); // "x" follows no link
+    return openSync(path, "wx", 0o600); // "x" does not follow symbolic links
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     return undefined;

@@ -91,9 +91,9 @@ function listCauses(error: Error): Error[] {
   return chain;
 }
 
-/** Returns the name and the code of an error. A network error also has what failed, such as `connect`, but never the address. */
+/** Returns the name and the code of an error. For a network error it includes the system call that failed, such as `connect`, but never the address. */
 function formatNameAndCode(error: Error): string {
-  const { errors } = error as { errors?: unknown }; // of an AggregateError: one for each address of a host name
+  const { errors } = error as { errors?: unknown }; // an AggregateError has one error for each address of a host name
   const { code, syscall } = {
     ...pickCode(Array.isArray(errors) ? errors[0] : undefined),
     ...pickCode(error),

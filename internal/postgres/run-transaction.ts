@@ -65,7 +65,7 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
       reject(error);
     };
   });
-  lost.catch(() => {}); // a connection that is lost outside of `work` fails the query there
+  lost.catch(() => {}); // handled: when the connection is lost before or after `work`, the query that runs then rejects
   // With a callback, because a new connection can be cut in the packet that completes it, before a promise continues.
   const client = await new Promise<Client>((resolve, reject) =>
     pool.connect((error, connected) => {
@@ -103,7 +103,7 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
  * reads the types ends the process too.
  * @param work - gets what `sql.begin` passes to its callback. Await every query.
  * @returns what `work` resolved with, after `COMMIT`.
- * @throws what `work` threw or rejected with, also when the rollback fails; else why the transaction failed.
+ * @throws what `work` threw or rejected with, also when the rollback fails; otherwise the error of the transaction.
  * @throws {Error} when `COMMIT` got no response: whether it took effect is unknown. Call again; `markProcessed` finds out.
  * @example
  * ```ts
@@ -130,9 +130,9 @@ export async function withPostgresJsTransaction<Transaction extends PostgresJsTr
   const checkOpen = () => {
     if (ended !== undefined) throw ended;
   };
-  /** What postgres.js writes to a closed socket ends the process, so on a lost connection it must not go on to COMMIT or ROLLBACK. */
+  /** A write of postgres.js to a closed socket ends the process, so COMMIT and ROLLBACK must not be sent on a lost connection. */
   const proceed = (next: () => void) =>
-    // In a timer: a close that has begun is known by then, and no other one is handled before this function writes.
+    // In a timer, because Node.js reports a closed socket before it runs timers, and reports no other one before `next` has written.
     setTimeout(() => {
       if (ended === undefined) next();
     }, 0);

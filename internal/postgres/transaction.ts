@@ -43,7 +43,7 @@ export type PostgresClient =
   | Pick<DrizzleTransaction, "execute">
   | Pick<KyselyTransaction, "executeQuery">;
 
-/** Each `$1` must be followed by `::text`: a client that does not know the type could send another. */
+/** Each `$1` must be followed by `::text`: a client that does not know the type of a parameter could send another type. */
 export async function queryRows(
   client: PostgresClient,
   text: string,
@@ -66,8 +66,8 @@ export async function queryRows(
 }
 
 /**
- * @param purpose `writes the effect of the event`: what else is written in the transaction, for the message.
- * @param consequence what happens outside of it, for the message.
+ * @param purpose what the transaction does, for the error message, such as `writes the effect of the event`.
+ * @param consequence what would happen outside of a transaction, for the error message.
  * @throws {TypeError} for a pool, a database or an idle client, where these can be recognized.
  */
 export function requireTransaction(
@@ -105,7 +105,7 @@ function compileForKysely(sql: string, parameters: readonly (string | null)[]): 
   return { sql, parameters, query, queryId: { queryId: "loyalty-cards" } } as never;
 }
 
-/** Without importing Drizzle only text can be executed: values are encoded as hexadecimal digits, which cannot end a literal. */
+/** Parameters need an import of Drizzle, so the values become part of the SQL text: as hexadecimal digits, which cannot end a literal. */
 function inlineForDrizzle(text: string, values: readonly (string | null)[]): string {
   return text.replace(/\$(\d+)::text/g, (_whole, number: string) => {
     const value = values[Number(number) - 1] ?? null;

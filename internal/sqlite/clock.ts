@@ -9,7 +9,7 @@ export interface DatabaseClock {
 }
 
 /**
- * When the computer's clock is set back, new entries are due all the same, and pauses and leases do not become longer.
+ * Because of this, setting the computer's clock back neither delays new entries nor extends pauses and leases.
  * @param table has a row with `id` 1, and the latest recorded time in `latest_at`.
  */
 export function createDatabaseClock(

@@ -17,7 +17,7 @@ export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement;
 }
 
-/** A database that one inbox or outbox has opened, and closes. */
+/** A database that an inbox or outbox opens and closes itself. */
 export interface OpenSqliteDatabase extends SqliteDatabase {
   close(): unknown;
 }

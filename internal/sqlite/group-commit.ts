@@ -3,14 +3,14 @@ import { withSafeMessage } from "../reporting.ts";
 import { isBusy, rollBack, type SqliteDatabase } from "./database-node.ts";
 
 export interface CommitOptions {
-  /** Removes the work from the queue while it has not begun. */
+  /** When it is aborted, work that has not begun is removed from the queue. */
   signal?: AbortSignal;
   /** An error of this work rolls back only this work. Work of a single statement does not need this. */
   isIsolated?: boolean;
 }
 
 export interface GroupCommit {
-  /** Runs `work` in the next transaction. Resolves when the transaction is on the disk; rejects when nothing of the work is. */
+  /** Runs `work` in the next transaction. Resolves when the transaction is on the disk; rejects when nothing was written. */
   commit<Result>(work: () => Result, options?: CommitOptions): Promise<Result>;
   /** Writes the queued work now, and rejects later calls. */
   close(): void;
@@ -42,7 +42,7 @@ const blockingWaitMs = 50;
 const retryDelayMs = 10;
 const maxWaitMs = 5_000;
 
-/** @param owner `inbox`: what is closed, in the error of later calls. @param onBegin runs at the start of each transaction. */
+/** @param owner the name in the error of calls after `close`, such as `inbox`. @param onBegin runs at the start of each transaction. */
 export function createGroupCommit(owner: string, database: SqliteDatabase, onBegin: () => void): GroupCommit {
   database.exec(`PRAGMA busy_timeout = ${blockingWaitMs}`);
   const beginTransaction = database.prepare("BEGIN IMMEDIATE");
@@ -95,7 +95,7 @@ export function createGroupCommit(owner: string, database: SqliteDatabase, onBeg
     return "written";
   }
 
-  /** @returns what settles the caller's promise after the commit. @throws when the whole transaction must be rolled back. */
+  /** @returns a function that settles the caller's promise; it is called after the commit. @throws when the whole transaction must be rolled back. */
   function run(entry: Entry): () => void {
     const { work, isIsolated, resolve, reject } = entry;
     if (!isIsolated) {

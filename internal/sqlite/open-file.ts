@@ -10,7 +10,7 @@ import {
 
 /** The tables of a package in a file, which may contain others. */
 export interface DatabaseSchema {
-  /** What to update when the tables are of a newer version. */
+  /** The package to update when the tables are of a newer version, for the error message. */
   packageName: string;
   /** The table in which the version of the tables is stored. */
   versionTable: string;
@@ -24,7 +24,7 @@ export interface DatabaseSchema {
 const startTimeoutMs = 5_000;
 
 /**
- * @param caller `sqliteInbox`: the public function, for the message.
+ * @param caller the public function, for the error message, such as `sqliteInbox`.
  * @throws when the file cannot be used, or its tables are of a newer version.
  */
 export function openFile(

@@ -23,7 +23,7 @@ describe("BoundedBuffer", () => {
       expect([...buffer.bytes()]).toEqual([1, 1, 2, 2, 3, 3]);
     }
   });
-  it("accepts a body of exactly the limit and refuses one byte more", () => {
+  it("accepts a body of exactly the limit and rejects one byte more", () => {
     const buffer = new BoundedBuffer(4);
     expect([buffer.add(bytes(3)), buffer.add(bytes(1)), buffer.add(bytes(1))]).toEqual([true, true, false]);
     expect(buffer.bytes()).toHaveLength(4);
@@ -153,7 +153,7 @@ describe("describeError", () => {
     const error = createError("PrismaError", "ada@example.com", [internalFrame], { code: "P1001", cause });
     expect(describeError(error)).toBe("PrismaError P1001 at src/database.ts:4:2 (cause: Error ETIMEDOUT)");
     Object.assign(cause, { cause: error });
-    expect(describeError(error)).toContain("(cause: Error ETIMEDOUT)"); // a circle ends
+    expect(describeError(error)).toContain("(cause: Error ETIMEDOUT)"); // although the causes form a circle
   });
 
   it.each(["+48600100200", "600100200", "ada@example.com", "two words", "", null, { a: 1 }])(

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** @param argument settings, passed as JSON; its port is where the program listens. The program prints a line when it does. */
+/** @param argument settings, which the program gets as JSON. It must listen on `port`, and print a line when it does. */
 export function createRestartedProcess(
   program: string,
   argument: { port: number; [setting: string]: unknown },
@@ -15,7 +15,7 @@ export function createRestartedProcess(
   let refusedStarts = 0;
   let output = "";
 
-  /** @returns whether it listens. It exits, as expected, when Redis or PostgreSQL is unavailable at its start. */
+  /** @returns whether the program listens. It exits when Redis or PostgreSQL is unavailable at its start, as expected. */
   function attemptStart(): Promise<boolean> {
     const started = spawn(process.execPath, [program, JSON.stringify(argument)], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -36,7 +36,7 @@ export function createRestartedProcess(
         const hadStarted = isListening;
         isListening = false;
         if (!hadStarted || isEnding) return;
-        crashes += 1; // no other failure may crash it
+        crashes += 1; // after its start no failure may end it
         console.error(`a process exited with ${code}: ${output}`);
       });
     });

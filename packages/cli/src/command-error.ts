@@ -1,8 +1,8 @@
 /** Exit codes, and errors that end a command with one of them. */
 import { basename } from "node:path";
-import { type Part, Text } from "./printable.ts";
+import { type Part, Text, text } from "./printable.ts";
 
-/** They are stable: scripts depend on them. */
+/** The exit codes of the command. They are stable, because scripts depend on them. */
 export const exitCodes = {
   complete: 0,
   failed: 1,
@@ -26,15 +26,25 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly text: Text;
   readonly exitCode: number;
+  /** What is wrong, without the fix. */
+  readonly problem: string;
+  readonly fix: string | undefined;
 
-  constructor(message: Part, exitCode: number = exitCodes.usage) {
+  /** @param options `fix` is a sentence that follows the problem in the message. */
+  constructor(
+    problem: Part,
+    { exitCode = exitCodes.usage, fix }: { exitCode?: number; fix?: string | undefined } = {},
+  ) {
+    const message = fix === undefined ? Text.from(problem) : text`${problem}. ${fix}`;
     super(String(message));
-    this.text = Text.from(message);
+    this.text = message;
     this.exitCode = exitCode;
+    this.problem = String(problem);
+    this.fix = fix;
   }
 }
 
-/** What the system rejected, for example to write a file or to open a port. @returns undefined for another error. */
+/** Describes an error of the operating system, such as a file that cannot be written. @returns undefined for other errors. */
 export function describeSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };

@@ -1,4 +1,4 @@
-/** Runs another command as a process: its exit code, and the signals that it and its descendants receive. */
+/** Runs another command as a process: passes signals to it and its descendants, and returns its exit code. */
 import { execFileSync, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
@@ -20,7 +20,7 @@ export function runProcess(
     const child = spawn(command, args, {
       stdio: "inherit",
       env: { ...process.env, ...variables },
-      shell: process.platform === "win32", // npm and npx are scripts there
+      shell: process.platform === "win32", // on Windows npm and npx are scripts, which need a shell
     });
     /** The processes that the command had started when it received the signal. */
     let descendants: number[] = [];
@@ -37,11 +37,15 @@ export function runProcess(
     };
     child.once("error", ({ code, message }: NodeJS.ErrnoException) => {
       stopForwarding();
-      reject(new CommandError(`The command cannot be run: ${message}.`, code === "ENOENT" ? 127 : 126));
+      reject(
+        new CommandError(`The command cannot be run: ${message}.`, {
+          exitCode: code === "ENOENT" ? 127 : 126,
+        }),
+      );
     });
     child.once("exit", (code, signal) => {
       stopForwarding();
-      for (const id of descendants) terminate(id); // npm does not end them
+      for (const id of descendants) terminate(id); // npm does not end the processes that it started
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
     });
   });

@@ -19,7 +19,7 @@ export interface GlobalOptions {
 
 /** What the action of a command receives. */
 export interface Context {
-  /** Without the streams of the output, which only the printer writes to. */
+  /** The terminal without its output streams: only the printer writes to them. */
   terminal: Omit<Terminal, "stdout" | "stderr">;
   print: Printer;
   environment: Environment;

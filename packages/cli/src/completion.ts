@@ -12,7 +12,7 @@ export interface Candidates {
 export function findCandidates(program: Command, words: readonly string[]): Candidates {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? "";
-  if (before.includes("--")) return { words: [], hasFiles: true }; // the command line of another program
+  if (before.includes("--")) return { words: [], hasFiles: true }; // what follows `--` is the command line of another program
   let command = program;
   let pending: Option | undefined;
   let position = 0;

@@ -53,11 +53,16 @@ export function readApiKey(sources: Sources): string {
   const { LOYALTY_API_KEY: key, LOYALTY_API_KEY_COMMAND: command } = mergeSources(sources);
   if (key) return key;
   if (command) return runKeyCommand(command);
-  throw new CommandError(
-    sources.hasCommandInFile
-      ? "LOYALTY_API_KEY_COMMAND in .env is not run, because a file in the working folder must not run commands: set it in the environment, for example with export LOYALTY_API_KEY_COMMAND=… in the profile of your shell."
-      : "There is no API key: set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND in the environment to a command that prints it.",
-  );
+  if (sources.hasCommandInFile)
+    throw new CommandError(
+      "LOYALTY_API_KEY_COMMAND in .env is not run, because a file in the working folder must not run commands",
+      {
+        fix: "Set it in the environment, for example with export LOYALTY_API_KEY_COMMAND=… in the profile of your shell.",
+      },
+    );
+  throw new CommandError("There is no API key", {
+    fix: "Set LOYALTY_API_KEY in the environment or in .env, or LOYALTY_API_KEY_COMMAND in the environment to a command that prints it.",
+  });
 }
 
 function runKeyCommand(command: string): string {
@@ -70,21 +75,21 @@ function runKeyCommand(command: string): string {
     const [key = ""] = output.split(/\r?\n/);
     if (key !== "") return key;
   } catch {
-    // Its message can quote the output.
-    throw new CommandError("LOYALTY_API_KEY_COMMAND failed: run it by hand to see why.");
+    // The message of this error can quote the output, so it is not printed.
+    throw new CommandError("LOYALTY_API_KEY_COMMAND failed", { fix: "Run it by hand to see why." });
   }
-  throw new CommandError(
-    "LOYALTY_API_KEY_COMMAND printed nothing: it must print the API key on its first line.",
-  );
+  throw new CommandError("LOYALTY_API_KEY_COMMAND printed nothing", {
+    fix: "It must print the API key on its first line.",
+  });
 }
 
 /** `--base-url`, or `LOYALTY_URL`. @throws {CommandError} when neither is set. */
 export function readBaseUrl(option: string | undefined, environment: Environment): string {
   const baseUrl = option ?? environment.LOYALTY_URL;
   if (baseUrl) return baseUrl;
-  throw new CommandError(
-    "There is no address: use --base-url, or set LOYALTY_URL in the environment or in .env. For a service on this machine run `loyalty-cards dev`.",
-  );
+  throw new CommandError("There is no address", {
+    fix: "Use --base-url, or set LOYALTY_URL in the environment or in .env. For a service on this machine run `loyalty-cards dev`.",
+  });
 }
 
 /** `--template`, or `LOYALTY_TEMPLATE_ID`. @throws {CommandError} when neither is set. */
@@ -113,14 +118,14 @@ export function describeMismatch(option: string | undefined, sources: Sources): 
   return `LOYALTY_URL is set ${describe("LOYALTY_URL")}, and ${keyName} ${describe(keyName)}`;
 }
 
-/** What to do about such a mismatch. */
+/** What to do about a mismatch that `describeMismatch` describes. */
 export const mismatchAdvice = "Set both in the environment or both in .env, or use --base-url.";
 
 /** `LOYALTY_IDEMPOTENCY_NAMESPACE`; `""` when it is not set, as in the client. @throws {CommandError} when it is blank. */
 export function readNamespace(environment: Environment): string {
   const namespace = environment.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "";
   if (namespace === "" || namespace.trim() !== "") return namespace;
-  throw new CommandError("LOYALTY_IDEMPOTENCY_NAMESPACE is blank: set a text, or remove it.");
+  throw new CommandError("LOYALTY_IDEMPOTENCY_NAMESPACE is blank", { fix: "Set a text, or remove it." });
 }
 
 export interface ClientSettings {

@@ -13,7 +13,7 @@ const optionsByPointer: Readonly<Record<string, string>> = {
   "/version": "--version",
 };
 
-/** The message has no text of the service, except why it rejected what was typed. */
+/** Formats an error. Of the text of the service it contains only the reasons of a 422. */
 export function formatError(error: IssuingError): Text {
   const { code } = error;
   const { text, link } = splitMessage(error);

@@ -21,7 +21,7 @@ import type { Terminal } from "./terminal.ts";
 /** Adds commands to the tree. Libraries that a command needs are loaded when it runs. */
 type AddCommands = (program: Command, cli: Cli) => void;
 
-/** In the order of the help. */
+/** The commands by the headings of the help, in its order. */
 const commands: Readonly<Record<string, readonly AddCommands[]>> = {
   "Cards:": [addCardCommands, addImportCommands],
   "Development and webhooks:": [addDevCommand, addExecCommand, addTriggerCommand, addWebhookCommands],
@@ -91,7 +91,7 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
   return program;
 }
 
-/** The message quotes what was typed; its only line break of commander is before a suggestion. */
+/** Formats a message of commander. It quotes arguments, so only the line break before a suggestion is kept. */
 function formatUsageError(message: string): Text {
   const [, problem = message, suggestion] =
     /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?\n$/s.exec(message) ?? [];
@@ -101,8 +101,8 @@ function formatUsageError(message: string): Text {
 
 async function readError(error: unknown): Promise<{ message: Part; exitCode: number }> {
   if (error instanceof CommandError) return { message: error.text, exitCode: error.exitCode };
-  const refused = describeSystemError(error);
-  if (refused !== undefined) return { message: refused, exitCode: exitCodes.usage };
+  const systemError = describeSystemError(error);
+  if (systemError !== undefined) return { message: systemError, exitCode: exitCodes.usage };
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
   if (!isIssuingError(error)) return describeDefect(error);
   const { formatError, toExitCode } = await import("./error-message.ts");

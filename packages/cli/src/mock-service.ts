@@ -63,7 +63,7 @@ export async function startService(
 ): Promise<RunningService> {
   const { startMockServer } = await import("@loyalty-cards/mock-server/node");
   if (events !== undefined && forward === undefined) throw new CommandError("--events needs --forward.");
-  // The secret of .env, if there is one: then it stays the same when the service starts again.
+  // A secret in .env stays the same when the service starts again.
   const secret = environment[defaultSecretVariable];
   const types = (events ?? knownTypes) as EventTypes;
   let server: MockServer | undefined;
@@ -88,7 +88,7 @@ export async function startService(
   }
 }
 
-/** Finds the endpoint, with the secret that it has. A data file may have it from an earlier start, or may have been created without it. */
+/** Finds or creates the endpoint of `--forward`, and returns its secret. A data file can contain the endpoint from an earlier start. */
 async function findForwarded(
   { url: baseUrl, service }: MockServer,
   url: string,

@@ -28,7 +28,7 @@ export class Printer {
 
   /** The width of the terminal; 80 when the output is a file or a pipe. */
   get columns(): number {
-    return this.#terminal.stderr.columns || 80; // a terminal without a size has 0
+    return this.#terminal.stderr.columns || 80; // a terminal without a size has 0 columns
   }
 
   /** The width of data; unlimited when it goes to a file or a pipe. */
@@ -47,12 +47,12 @@ export class Printer {
     this.#write(this.#terminal.stdout, text`${this.isJson ? formatJson(value) : format()}\n`);
   }
 
-  /** A message for people; not with `--quiet`. */
+  /** Prints a message for people, except with `--quiet`. */
   info(message: Part): void {
     if (!this.#isQuiet) this.error(message);
   }
 
-  /** Also with `--quiet`. */
+  /** Prints an error, also with `--quiet`. */
   error(message: Part): void {
     this.#write(this.#terminal.stderr, text`${message}\n`);
   }

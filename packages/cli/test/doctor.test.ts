@@ -473,7 +473,7 @@ describe("drift", () => {
     const { code, stderr } = await runCommand(["drift", "--from", "https://shop:hidden@cards.example.com"]);
     expect([code, stderr]).toEqual([
       2,
-      "loyalty-cards: The base URL contains a user name or a password: remove it.\n",
+      "loyalty-cards: The base URL contains a user name or a password. Remove it.\n",
     ]);
   });
 

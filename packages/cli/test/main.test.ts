@@ -81,14 +81,14 @@ describe("the configuration", () => {
     expect(await run("echo lk_secret; exit 1")).toEqual({
       code: 2,
       stdout: "",
-      stderr: "loyalty-cards: LOYALTY_API_KEY_COMMAND failed: run it by hand to see why.\n",
+      stderr: "loyalty-cards: LOYALTY_API_KEY_COMMAND failed. Run it by hand to see why.\n",
     });
     expect((await run("true")).stderr).toContain("printed nothing");
   });
 
   it.each([
-    ["LOYALTY_URL", /There is no address: use --base-url/],
-    ["LOYALTY_API_KEY", /There is no API key: set LOYALTY_API_KEY/],
+    ["LOYALTY_URL", /There is no address\. Use --base-url/],
+    ["LOYALTY_API_KEY", /There is no API key\. Set LOYALTY_API_KEY/],
   ])("exits with 2 and says what to set without %s", async (name, message) => {
     const { env } = await openMock();
     const result = await runCommand(["card", "card_none"], { env: { ...env, [name]: "" } });

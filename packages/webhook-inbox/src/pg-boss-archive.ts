@@ -33,8 +33,8 @@ export async function checkArchive(rows: Rows, { archiveSeconds, deleteAfter }: 
 }
 
 /**
- * pg-boss 10 moves ended jobs to its archive, by default after twelve hours, and deletes them there after seven days. The
- * archive here moves dead letters back to the jobs, without a `completed_on`, so that they are not archived again.
+ * pg-boss 10 moves ended jobs to its archive, by default after twelve hours, and deletes them there after seven days. This
+ * moves dead letters back to the jobs, without a `completed_on`, so that they are not archived again.
  */
 export function createArchive(rows: Rows, schema: string, queue: string) {
   const columns =

@@ -2,7 +2,7 @@
 import type { PgBoss } from "./pg-boss-insert.ts";
 import type { Report } from "./reports.ts";
 
-/** Node.js ends a process in which nothing listens for the errors of pg-boss, such as a connection that was closed. */
+/** Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the process. */
 export function listenForErrors(boss: PgBoss, report: Report): void {
   if (boss.listenerCount?.("error") !== 0) return;
   boss.on?.("error", (error) => report({ outcome: "unavailable", error }));
@@ -42,7 +42,7 @@ export async function guardJobEnds(boss: PgBoss, queue: string, report: Report):
   };
 }
 
-/** Reads a statement that only pg-boss knows, from what it passes to a `db` that runs nothing. */
+/** Reads the text of a statement of pg-boss: calls its method with a `db` that stores the text and runs nothing. */
 async function readStatement(end: PgBoss["complete"], queue: string): Promise<string> {
   let statement = "";
   const db = {

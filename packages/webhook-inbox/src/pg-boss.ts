@@ -41,8 +41,8 @@ export interface PgBossInbox extends Inbox, InspectableInbox {}
 /**
  * Checks the queue, and returns an inbox. `boss` must have been started. Call it also in a process that only calls `boss.work`: it
  * keeps pg-boss 10 from ending the process when PostgreSQL restarts; your own `boss.complete` and `boss.fail` for the queue then
- * resolve with `affected: 0`. Its own errors are reported as `unavailable` if `boss` has no
- * `error` listener.
+ * resolve with `affected: 0`. The `error` events of `boss` are reported as `unavailable` if it
+ * has no listener for them.
  * @throws {TypeError} for a retention shorter than the service's retries, for a queue that could merge two events, and for a
  * pg-boss 10 that deletes dead letters within a day of archiving them.
  * @throws when pg-boss cannot be reached, or does not have the queue.
@@ -212,7 +212,7 @@ function getSchema(
 /** The namespace of our UUIDs (RFC 9562, section 6.6): arbitrary, but it must never change. */
 const namespace = Buffer.from("6f1c1c2e5d0b4a579c391d5f6a0e8b42", "hex");
 
-/** The version 5 UUID of an event id: the same for every duplicate. Not with WebCrypto, which takes as long as the insert. */
+/** The version 5 UUID of an event id: the same for every duplicate. Uses node:crypto, because WebCrypto takes as long as the insert. */
 export function toUuid({ id }: { id: string }): string {
   const digest = createHash("sha1").update(namespace).update(id, "utf8").digest().subarray(0, 16);
   digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x50, 6);

@@ -38,9 +38,9 @@ export interface ReportOptions {
   logErrorMessages?: boolean;
 }
 
-/** The state of an inbox. `health()` never rejects: an unreachable inbox is a value too. */
+/** The state of an inbox. `health()` never rejects: an unreachable inbox has `isReachable: false`. */
 export interface InboxHealth {
-  /** The database or queue responded. How many or how old events may be is for the caller to decide. */
+  /** The database or queue responded. The caller decides how many events may wait, and for how long. */
   isReachable: boolean;
   /** Events that wait for their handler, or for the next attempt. */
   waiting: number;
@@ -80,7 +80,7 @@ export interface InspectableInbox {
   replay(eventId: string): Promise<boolean>;
 }
 
-/** Reads the health of an engine, whose error becomes a health that is not reachable. Never rejects. */
+/** Reads the health of an engine. Never rejects: an error becomes `isReachable: false`. */
 export async function readHealth(
   options: ReportOptions,
   read: () => Promise<{ waiting: number; dead: number; oldestWaitingMs: number | undefined }>,

@@ -34,8 +34,8 @@ export function toBytes(value: unknown): Uint8Array | undefined {
 }
 
 /**
- * Returns the body as bytes or text, without a copy. Replaces half surrogate pairs in text, which UTF-8 cannot express: so the text
- * that is parsed is the text whose UTF-8 is signed.
+ * Returns the body as bytes or text, without a copy. UTF-8 cannot encode half of a surrogate pair, so it is
+ * replaced in text: the text that is parsed is then the text that was signed.
  * @throws {TypeError} for a parsed body: the received bytes cannot be restored from it.
  */
 export function toBody(rawBody: RawBody): Uint8Array | string {

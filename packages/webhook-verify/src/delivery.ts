@@ -68,7 +68,7 @@ export type HandlingResult =
   | { outcome: "failed"; error: unknown };
 
 /**
- * Stores the event and calls `handler`, once per event where the options say so. Never throws or rejects. Returns a promise only when
+ * Stores the event and calls `handler`; with `dedupe`, once per event. Never throws or rejects. Returns a promise only when
  * there is something to wait for.
  */
 export function handleOnce(

@@ -3,8 +3,8 @@ import { type KnownEvents, requiredData } from "@loyalty-cards/openapi/events";
 
 /*
  * The types of the events and the table of the members that a handler needs are generated from openapi.yaml. What a handler needs is
- * checked and has a type. The other members of `data` are optional and `unknown`: the service may omit or change them, and an event
- * is not withheld from its handler for them.
+ * checked and has a type. The other members of `data` are optional and `unknown`: the service may omit or change them, and the
+ * handler still gets the event.
  */
 export type { KnownEvents } from "@loyalty-cards/openapi/events";
 
@@ -58,7 +58,7 @@ const listOfStrings: Check = (value, path, unexpected) => {
   }
 };
 
-/** By the names that the table has for types. 1e999 is JSON, and becomes Infinity, which is no balance. */
+/** The checks by the type names of the table. `number` rejects Infinity, which JSON.parse returns for 1e999. */
 const checks = { string: check(isString), number: check(Number.isFinite), "string[]": listOfStrings };
 
 function toDataCheck(members: Readonly<Record<string, keyof typeof checks>>): Check {
@@ -86,7 +86,7 @@ export const isKnownType = (type: string): type is KnownEventType => dataChecks.
 const noDifferences: readonly string[] = [];
 
 /**
- * Where the `data` of an event of a known type lacks what a handler needs, as JSON Pointers such as `/data/balance`.
+ * Returns the JSON Pointers, such as `/data/balance`, of the members of `data` that a handler needs and that are missing or invalid.
  * Empty for an unknown type.
  */
 export function findUnexpectedData({ type, data }: WebhookEvent): readonly string[] {
@@ -116,7 +116,7 @@ export function isKnownEvent(event: WebhookEvent): event is KnownEvent {
 
 const utf8 = new TextDecoder(undefined, { fatal: true });
 
-/** Parses a verified body. Returns a string when it is not an event: why, without text of the body. */
+/** Parses a verified body. @returns a string when the body is not an event: the reason, without text of the body. */
 export function parseEvent(body: Uint8Array | string): WebhookEvent | string {
   let value: unknown;
   try {

@@ -118,7 +118,7 @@ function requireFunctions(options: ReceiverOptions): void {
   }
 }
 
-/** Here undefined is an error: it is an import or a property that does not exist, and the events would be lost. */
+/** Options that must not be undefined: a misspelt import or property is undefined, and the events would be lost. */
 const lostWithout = ["handler", "afterResponse"];
 
 /** Whether an option handles the events. Without one they would be lost after the response. */

@@ -156,7 +156,7 @@ export function createReceiverOf(
     return respondToEvent(reception, result.event, delivery, handled);
   }
 
-  /** Logs unexpected data, and returns a function for the facts: they are needed only when there is a listener. */
+  /** Logs unexpected data. @returns a function that creates the facts, which only a listener needs. */
   function collectFacts({ request }: Reception, { event, key, skewSeconds }: Verified): () => VerifiedFacts {
     const { id, type } = event;
     const unexpectedData = findUnexpectedData(event);

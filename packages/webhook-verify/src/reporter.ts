@@ -21,8 +21,8 @@ export interface VerifiedFacts {
   /** The unsigned `Service-Event` header names another type than the body. */
   eventTypeMismatch: boolean;
   /**
-   * Where the `data` of a known type lacks what a handler needs, as JSON Pointers such as `/data/balance`, without values. Absent
-   * when nothing is missing. The event is delivered and stored all the same; `isKnownEvent` is false for it.
+   * The JSON Pointers, such as `/data/balance`, of the members of `data` that a handler needs and that are missing or invalid. Absent
+   * when there are none. The event is delivered and stored all the same; `isKnownEvent` is false for it.
    */
   unexpectedData?: readonly string[];
 }
@@ -160,7 +160,7 @@ export function createReporter(options: ReporterOptions, monotonicMs: () => numb
         write(`the outcome could not be reported (${describeError(error, options)}).`);
       }
     },
-    /** Logs each `invalid-payload`; the other reasons only without `onOutcome`, where a wrong secret would go unnoticed. */
+    /** Logs each `invalid-payload`. Logs the other reasons only without `onOutcome`: otherwise nothing would report a wrong secret. */
     logRejection(rejected: Rejected): void {
       const { reason, detail } = rejected;
       if (reason === "invalid-payload") {

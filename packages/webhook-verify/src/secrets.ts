@@ -2,7 +2,7 @@
 import { describeError } from "@loyalty-cards/internal/reporting";
 import { toBytes } from "./body.ts";
 
-/** The signing secret as the console shows it, or with an id and an end, for a rotation. */
+/** The signing secret as the console shows it. For a rotation it can have an id and an expiry. */
 export type Secret = string | Uint8Array | NamedSecret;
 
 interface NamedSecret {

@@ -16,7 +16,7 @@ interface Value {
 }
 
 interface CommandDescription {
-  /** With the names of the commands above it, such as `webhook verify`. */
+  /** The name with those of its parent commands, such as `webhook verify`. */
   name: string;
   description: string;
   usage: string;
@@ -65,7 +65,7 @@ function describeCommand(
     description: command.description(),
     usage: [...names, command.usage()].join(" "),
     arguments: command.registeredArguments.map(describeArgument),
-    // With those that it takes from its parent, such as --map of `import check`.
+    // Includes the options of its parent that it uses, such as --map of `import check`.
     options: [
       ...help.visibleOptions(command).filter(({ long }) => long !== "--help"),
       ...help.visibleGlobalOptions(command).filter((option) => !program.options.includes(option)),

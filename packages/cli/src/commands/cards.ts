@@ -21,7 +21,7 @@ interface IssueOptions {
   name?: string;
   field?: string[];
   privacy: string;
-  /** True when it has no value. */
+  /** True for `--marketing` without a value. */
   marketing?: string | true;
   dryRun?: boolean;
 }
@@ -64,7 +64,7 @@ function addIssue(program: Command, cli: Cli): void {
   });
 }
 
-/** No error: a service may also normalize what was sent. */
+/** This is not an error, because the service may have normalized the values of this request. */
 const describeEarlierRequest = (fields: readonly string[]) =>
   `This is the card of an earlier request, unless the service changes values: it has other values for ${fields.join(", ")} than those sent. Is --user-id the id of another person?`;
 
@@ -90,11 +90,11 @@ function parseField(text: string): [string, FieldValues[string]] {
   // A larger number would be sent with other digits.
   const isExact = Math.abs(number) <= Number.MAX_SAFE_INTEGER;
   if (operator === ":=" && value.trim() !== "" && isExact) return [key, number];
-  // Without the text, which can be personal data.
+  // The message does not quote the text, which can be personal data.
   throw new CommandError("--field must be key=text or key:=number, such as name=Anna or visits:=3.");
 }
 
-/** Prints what the client would send: the request is created by the client, and stops before the socket. */
+/** Prints the request that the client would send. Its `fetch` stores the request and sends nothing. */
 async function printRequest(
   { createClient, print }: Context,
   templateId: string,

@@ -111,7 +111,7 @@ function printReady(
   }
 }
 
-/** For .env and shells. */
+/** Quotes a value for `.env` files and shells when it needs quotes. */
 const quoteVariable = (value: string) => (/^[\w.:/-]*$/.test(value) ? value : `"${value}"`);
 
 /** A request to paste into another terminal. It needs nothing but curl, so that it works in an empty folder. */

@@ -27,7 +27,7 @@ export function addExecCommand(program: Command, cli: Cli): void {
     "loyalty-cards exec --seed shop.json --quiet -- npx playwright test",
   );
   setAction<ServiceOptions>(cli, exec, (context, options, command: string[]) => {
-    // Without dashes an option of the command could be taken for one of exec.
+    // Without `--`, an option of the command could be read as an option of exec.
     const dashes = cli.args.indexOf("--");
     const isSeparated = dashes >= 0 && cli.args.length - dashes - 1 === command.length;
     if (!isSeparated) throw new CommandError(needsDashes);
@@ -37,7 +37,7 @@ export function addExecCommand(program: Command, cli: Cli): void {
 
 async function runExec(context: Context, options: ServiceOptions, command: string[]): Promise<number> {
   const { print, environment } = context;
-  // On stderr also with --json: stdout belongs to the command.
+  // The traffic goes to stderr, also with --json, because the command writes to stdout.
   const { server, signingSecret } = await startService(context, options, (event) =>
     print.info(formatTraffic(print.columns, event, Date.now())),
   );

@@ -31,7 +31,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     "loyalty-cards import retry-rejected members.csv --template tpl_coffee ...",
   );
   command.addHelpText("after", notes);
-  command.allowExcessArguments(); // such as those of a misspelt subcommand
+  command.allowExcessArguments(); // a misspelt subcommand is read as the file, and its file as an excess argument
   setAction<ImportOptions>(cli, command, async (context, options, file: string) => {
     if (command.args.length > 1) throw await createExcessError(command);
     const { importFile } = await import("../import/import.ts");

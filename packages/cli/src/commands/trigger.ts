@@ -1,4 +1,4 @@
-/** `trigger`: sends signed example events to a receiver, with the troubles that it has to survive. */
+/** `trigger`: sends signed example events to a receiver, including duplicates, a wrong order, expired and wrong signatures. */
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { addExamples, type Cli, type Context, collect, parseWhole, setAction } from "../command.ts";
@@ -60,7 +60,7 @@ export function addReceiverOptions(command: Command): Command {
 
 interface Planned {
   event: ExampleEvent;
-  /** Stays the same for a duplicate, as for a retry. */
+  /** A duplicate has the same id, as a retry of the service has. */
   deliveryId: string;
   notes: string[];
 }

@@ -48,7 +48,7 @@ export async function checkService(context: Context, templateId: string | undefi
   try {
     client = await context.createClient({ apiKey });
   } catch (error) {
-    results["API key"] = toFailure(error); // such as a character that a header cannot contain
+    results["API key"] = toFailure(error); // the key is invalid, for example has a character that a header cannot contain
     return complete("there is no valid API key");
   }
   const accepted = await toResult(() => checkKeyIsAccepted(client, baseUrl, timeoutMs));

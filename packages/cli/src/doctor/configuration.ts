@@ -7,7 +7,7 @@ export async function checkAddress(context: Context): Promise<[Result, string | 
   const { environment, globals, terminal } = context;
   try {
     const baseUrl = readBaseUrl(globals.baseUrl, environment);
-    await context.createClient({ apiKey: "checked-separately" }); // validates it
+    await context.createClient({ apiKey: "checked-separately" }); // validates the address
     const source = globals.baseUrl === undefined ? describeSource("LOYALTY_URL", terminal.env) : "--base-url";
     return [passed(`${baseUrl} (${source})`), baseUrl.replace(/\/+$/, "")];
   } catch (error) {

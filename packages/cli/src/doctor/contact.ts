@@ -61,7 +61,7 @@ function describeNoResponse(code: string, baseUrl: string): Result {
   return failed(`does not respond (${code})`, fix);
 }
 
-/** @returns what shows that another server is at the address; undefined when nothing does. */
+/** Recognizes the response of another server. @returns undefined when the response can be that of the service. */
 export function findOtherServer({ status, headers, url, hasProblem }: Received): Result | undefined {
   if (status >= 300 && status < 400) {
     const { origin } = new URL(url);
@@ -81,7 +81,7 @@ export function findOtherServer({ status, headers, url, hasProblem }: Received):
   ); // spec 7
 }
 
-/** The code of a request of `send` that failed; undefined for another error. */
+/** The code of a failed `fetch`; undefined for an error of another kind. */
 export function getFetchFailure(error: unknown): string | undefined {
   const { name, cause } = error as { name?: string; cause?: { code?: string } };
   return cause?.code ?? (name === "TimeoutError" ? name : undefined);
@@ -96,7 +96,7 @@ interface Received {
   hasProblem: boolean;
 }
 
-/** A connection that was closed is tried again: the service may have restarted. */
+/** A request is sent again when its connection was closed: the service may have restarted. */
 const maxAttempts = 3;
 const maxProblemBytes = 65_536;
 

@@ -1,6 +1,7 @@
 /** What one check of `doctor` found, and how to fix it. */
 import { isIssuingError } from "@loyalty-cards/issuing-client";
 import { CommandError } from "../command-error.ts";
+import { splitMessage } from "../error-message.ts";
 
 export interface Check {
   name: string;
@@ -8,7 +9,7 @@ export interface Check {
   /** What was found. */
   detail: string;
   fix?: string;
-  /** Of the command when this check failed; default 1. */
+  /** The exit code of the command when this check failed; default 1. */
   exitCode?: number;
 }
 
@@ -19,9 +20,10 @@ export const warning = (detail: string, fix: string): Result => ({ status: "warn
 export const failed = (detail: string, fix: string): Result => ({ status: "failed", detail, fix });
 export const skipped = (detail: string): Result => ({ status: "skipped", detail });
 
-/** Splits a message of ours, which is "what is wrong: what to do" or two sentences, into detail and fix. */
+/** Converts an error of the command or the client. The fix for an error of the client is the link to its page. */
 export function toFailure(error: unknown): Result {
-  if (!(error instanceof CommandError) && !isIssuingError(error)) throw error;
-  const [, detail = error.message, fix = ""] = /^(.+?[^.:])[.:] (.+)$/s.exec(error.message) ?? [];
-  return failed(detail, fix.charAt(0).toUpperCase() + fix.slice(1));
+  if (error instanceof CommandError) return failed(error.problem, error.fix ?? "");
+  if (!isIssuingError(error)) throw error;
+  const { text, link = "" } = splitMessage(error);
+  return failed(text, link);
 }

@@ -1,4 +1,4 @@
-/** Adopts schemas of the service in the contract: their keywords in the form of version 3.1, and the components that they refer to. */
+/** Copies schemas of the service into the contract: converts their keywords to OpenAPI 3.1, and adds the components that they refer to. */
 import { getProperty, isRecord, type Json, mapProperties, nameIn, recordIn } from "./document.ts";
 import {
   type ApiDocument,
@@ -61,7 +61,7 @@ export function adoptedSchema(schema: unknown): Schema {
 /**
  * The service's schema with the documentation of the contract.
  *
- * @param said in the form of `flattened`: a component that refers to the service's component of the same name would refer to itself
+ * @param said the service's schema as `flattened` returns it. With its reference kept, the component of that name would refer to itself
  */
 export const replacedSchema = (own: Schema, said: Schema): Schema => {
   const { "x-extensible-enum": _, ...documentation } = getDocumentation(own);

@@ -5,7 +5,7 @@ import type { ApiDocument } from "./schema-form.ts";
 
 interface Authentication {
   security: unknown;
-  /** By name. */
+  /** The security schemes by name. */
   schemes: Json;
 }
 
@@ -21,7 +21,7 @@ export function compareAuthentication(
   // A requirement without a scheme, or none at all: the operation needs no authentication, or does not describe it.
   if (after.length === 0 || after.some(({ text }) => text === "")) return undefined;
   const isAccepted = after.some(({ text }) => before.some((one) => one.text === text));
-  // The keys have names: a Website key that is sent in another way is a change, also when a Full key is not.
+  // Schemes are compared by name too: a change of the Website key counts, even when the Full key is sent as before.
   const isRedefined = after.some(({ name, text }) =>
     before.some((one) => one.name === name && one.text !== text),
   );

@@ -1,4 +1,4 @@
-/** Compares the contract of this command with the document that a service serves. What it needs is loaded when it is called. */
+/** Compares the contract of this command with the document that a service serves. Loads the modules that it needs when it is called. */
 import { CommandError } from "../command-error.ts";
 
 /** Compares the document that the service serves. @throws {CommandError} when it serves none. */
@@ -14,12 +14,12 @@ export async function compareWithService(baseUrl: string, timeoutMs: number) {
   try {
     const served = await read().catch((error: Error) => {
       const isClosed = error.cause instanceof Error && error.cause.name !== "TimeoutError";
-      if (isClosed) return read(); // by a service that restarts or limits its connections
+      if (isClosed) return read(); // services close connections when they restart or have too many
       throw error;
     });
     return compareContracts(contract, served);
   } catch (error) {
-    if (error instanceof UnusableDocumentError) throw new CommandError(error.message);
+    if (error instanceof UnusableDocumentError) throw new CommandError(error.problem, { fix: error.advice });
     throw error;
   }
 }

@@ -31,7 +31,9 @@ export async function fetchDocument(
     throw new UnusableDocumentError("--from takes the base URL of a service, https://…; this is not a URL.");
   }
   if (new URL(baseUrl).username !== "" || new URL(baseUrl).password !== "") {
-    throw new UnusableDocumentError("The base URL contains a user name or a password: remove it.");
+    throw new UnusableDocumentError("The base URL contains a user name or a password", {
+      advice: "Remove it.",
+    });
   }
   const address = `${baseUrl.replace(/\/+$/, "")}/api/docs/json`;
   let bytes: Uint8Array;
@@ -39,9 +41,9 @@ export async function fetchDocument(
     const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) });
     if (!response.ok) {
       await response.body?.cancel();
-      throw new UnusableDocumentError(
-        `${address} responded ${response.status}. Pass the baseUrl of the client, without /api/v1.`,
-      );
+      throw new UnusableDocumentError(`${address} responded ${response.status}`, {
+        advice: "Pass the baseUrl of the client, without /api/v1.",
+      });
     }
     bytes = await readBytes(response, address);
   } catch (error) {
@@ -55,7 +57,7 @@ export async function fetchDocument(
 
 const getMessage = (error: Error) => (error.cause instanceof Error ? error.cause.message : error.message);
 
-/** `fetch` decompresses the body, so the chunks are counted as they come: the header with the length is that of the compressed body. */
+/** `fetch` decompresses the body, so the bytes are counted as they arrive: `content-length` is the length of the compressed body. */
 async function readBytes(response: Response, address: string): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -5,6 +5,16 @@ export type Json = Readonly<Record<string, unknown>>;
 /** The document cannot be read, or is not a document of this service. Nothing has been compared or written. */
 export class UnusableDocumentError extends Error {
   override readonly name = "UnusableDocumentError";
+  /** What is wrong, without the advice. */
+  readonly problem: string;
+  readonly advice: string | undefined;
+
+  /** @param options `advice` is a sentence that follows the problem in the message. */
+  constructor(problem: string, { advice, ...options }: ErrorOptions & { advice?: string } = {}) {
+    super(advice === undefined ? problem : `${problem}. ${advice}`, options);
+    this.problem = problem;
+    this.advice = advice;
+  }
 }
 
 export const isRecord = (value: unknown): value is Json =>

@@ -5,7 +5,7 @@ import type { Place } from "./drift-rules.ts";
 import type { Comparison, SchemaComparison } from "./schema-drift.ts";
 import type { Schema } from "./schema-form.ts";
 
-/** The content of the contract, with the schema of the service. @param schema of the service's JSON */
+/** Returns the content of the contract, with its schema updated. @param schema the service's schema of the JSON body */
 export function compareContent(
   own: Json,
   served: Json,
@@ -52,7 +52,7 @@ export function jsonSchemaIn(node: Json): unknown {
 const isPlainJson = (mediaType: string) =>
   /^(application\/json|application\/\*|\*\/\*)$/i.test(withoutParameters(mediaType));
 
-/** Also `application/problem+json`. */
+/** Any JSON media type, such as `application/problem+json`. */
 const isJson = (mediaType: string) =>
   isPlainJson(mediaType) || /^application\/[^/]+\+json$/i.test(withoutParameters(mediaType));
 

@@ -10,8 +10,8 @@ import type { Comparison, SchemaComparison } from "./schema-drift.ts";
 import { compareWebhooks } from "./webhook-drift.ts";
 
 /**
- * The error statuses that the specification names ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). The contract keeps others
- * when a document omits them.
+ * The error statuses that the specification names ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). A missing
+ * one is a difference; other error statuses stay in the contract when a document omits them.
  */
 const specifiedErrors: Readonly<Record<string, readonly string[]>> = { issueCard: ["404", "422"] };
 
@@ -177,7 +177,7 @@ export class OperationComparison {
   }
 }
 
-/** Whether a status that the service does not describe is missing, although it describes others of its kind. */
+/** Whether the omission of a status is a difference: the service describes other responses of this kind. */
 function isExpected(operation: string, status: string, served: readonly string[]): boolean {
   if (isSuccess(status)) return served.length > 0 && !served.includes("default");
   const isSpecified =

@@ -17,12 +17,12 @@ const methods = ["get", "put", "post", "delete", "options", "head", "patch", "tr
 /** An operation of the served document. */
 export interface Match extends ServedParameters {
   operation: Json;
-  /** The path of its address before that of the contract, such as `/api/v2`; undefined when it is the one of the contract. */
+  /** The base path of the operation, such as `/api/v2`; undefined when the contract has the same base path. */
   otherBasePath: string | undefined;
 }
 
 export interface Matches {
-  /** By method and path of the contract. */
+  /** The operations, by their method and path in the contract. */
   matches: ReadonlyMap<string, Match>;
   /** The method and path of every other operation. */
   others: readonly string[];
@@ -83,7 +83,7 @@ export function matchOperations({ contract, served, work }: Comparison): Matches
   };
 }
 
-/** One prefix for all operations: `/customers/{id}/passes/{id}` is not `/passes/{id}`. The one where the client sends its requests is preferred. */
+/** Chooses one prefix for all operations, because `/customers/{id}/passes/{id}` is not `/passes/{id}`. Prefers the addresses of the client's requests. */
 function choosePrefix(candidates: readonly Candidate[]): string | undefined {
   const counts = new Map<string, { same: number; all: number }>();
   for (const { prefix, otherBasePath } of candidates) {

@@ -158,7 +158,7 @@ export class SchemaComparison {
     return withoutUndefined({ ...base, ...changes });
   }
 
-  /** Compares the items of a list, and the properties of an object that have no name in the schema. */
+  /** Compares `items` and `additionalProperties`. */
   #parts(flat: Schema, said: Schema, place: Place): Json {
     const changes: Record<string, unknown> = {};
     for (const keyword of ["items", "additionalProperties"]) {

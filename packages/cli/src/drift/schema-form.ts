@@ -158,7 +158,7 @@ export function withNumericLimits(schema: Schema): Schema {
 const isPlainType = (schema: Schema) =>
   schema["type"] !== undefined && Object.keys(schema).every((key) => key === "type" || isDocumentation(key));
 
-/** In the form of version 3.1. */
+/** Adds null to the accepted values, as OpenAPI 3.1 writes it. */
 export function withNull(schema: Schema): Schema {
   const { type, enum: values } = schema;
   return {

@@ -52,7 +52,7 @@ function compareEnums(flat: Schema, said: Schema, place: Place, report: Report):
     return { enum: allowed };
   }
   const removed = before.filter((value) => !includes(allowed, value));
-  // The type of an event can be described once for all events.
+  // A service can describe `type` once, with the types of all events.
   if (flat["const"] !== undefined && removed.length === 0) return {};
   const added = allowed.filter((value) => !includes(before, value));
   if (added.length > 0) report("values-added", place, `${listed(added)} added to the possible values`);

@@ -75,7 +75,7 @@ function eventsIn(comparison: Comparison, key: string, item: Json, own: Json): S
   return alternatives.map(({ type, schema }) => ({ type, schema, body, headers }));
 }
 
-/** What a webhook requires as its security is a header of the delivery. */
+/** The headers of a delivery that the `security` of its webhook requires. */
 function securityHeaders({ served }: Comparison, operation: Json): Json[] {
   const schemes = recordIn(recordIn(served.root, "components"), "securitySchemes");
   return listIn(operation, "security")
@@ -150,7 +150,7 @@ function compareSignature(
   const [sample] = samples;
   if (sample === undefined || samples.some((text) => text.includes(label))) return own;
   report("signature-changed", place, `${name} has no ${label}=…, but is like ${sample}`);
-  if (getProperty(header["schema"], "pattern") !== undefined) return own; // adopted with the schema
+  if (getProperty(header["schema"], "pattern") !== undefined) return own; // the new pattern is already in the contract, with the schema
   return schemas.component("parameters", own, place, (component) => ({ ...component, example: sample }));
 }
 

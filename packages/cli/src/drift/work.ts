@@ -22,7 +22,8 @@ export class Work {
     this.#steps += steps;
     if (this.#steps > workLimits.maxSteps) {
       throw new UnusableDocumentError(
-        `The document needs more than ${workLimits.maxSteps.toLocaleString("en")} steps of comparison: its schemas are too large, or refer to each other too often.`,
+        `The document needs more than ${workLimits.maxSteps.toLocaleString("en")} steps of comparison`,
+        { advice: "Its schemas are too large, or refer to each other too often." },
       );
     }
   }

@@ -1,6 +1,5 @@
 /** Duplicates in a file: rows with the user id, the phone or the email of another row. */
 import { hash, randomBytes } from "node:crypto";
-import { normalizeContacts } from "@loyalty-cards/internal/contacts";
 import {
   type OpenSqliteDatabase,
   openSqlite,
@@ -23,7 +22,7 @@ export class Duplicates {
   readonly #key = randomBytes(32).toString("base64url");
 
   constructor() {
-    this.#database.exec("PRAGMA temp_store = FILE"); // libsql would keep it in memory
+    this.#database.exec("PRAGMA temp_store = FILE"); // libsql would keep the table in memory
     this.#database.exec("PRAGMA temp.journal_mode = OFF");
     this.#database.exec(
       "CREATE TEMP TABLE lines (hash TEXT PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID",
@@ -84,5 +83,24 @@ export async function readContacts(
       if (typeof value === "string") contacts.addContact(target, value, line);
     }
   }
+  return contacts;
+}
+
+/** The contact members of a request that identify a customer ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). */
+interface Contacts {
+  phone?: string | null | undefined;
+  email?: string | null | undefined;
+}
+
+/**
+ * Returns the phone and the email of a customer in a form that is equal for different spellings: the digits of the phone with `+` for `00`,
+ * the email in lower case. No country code is added: `600 100 200` and `+48 600 100 200` count as two people.
+ */
+function normalizeContacts({ phone, email }: Contacts): string[] {
+  const digits = (phone ?? "").replace(/\(0\)/g, "").replace(/[^\d+]/g, "");
+  const contacts: string[] = [];
+  if (/\d/.test(digits)) contacts.push(`phone ${digits.replace(/^00/, "+")}`);
+  const address = (email ?? "").trim().toLowerCase();
+  if (address !== "") contacts.push(`email ${address}`);
   return contacts;
 }

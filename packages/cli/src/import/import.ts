@@ -272,7 +272,7 @@ async function check(
   { onProblem, onRow }: CheckOptions,
 ): Promise<CheckResult> {
   const unused = findUnusedColumns(records, mapping);
-  // A file whose header is data was rejected before, so these are names.
+  // These are names and not personal data: a file without a header was rejected before.
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
   const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson, rest });
   let rows = 0;

@@ -77,7 +77,7 @@ export class OutboxFile {
           if (name === "issued" || name === "rejected" || name === "unknown") this.counts[name]++;
           options.onOutcome(outcome);
         },
-        log: () => {}, // the progress and the result of the import show the same
+        log: () => {}, // the import reports the same in its progress and its result
       });
     } catch (error) {
       const { message, cause } = error as Error;
@@ -105,7 +105,7 @@ export class OutboxFile {
         `is of a run with another ${difference}. Use what that run used, or another file with --outbox.`,
       );
     });
-    await this.outbox.resume(); // a file that was moved is paused
+    await this.outbox.resume(); // an outbox is paused after its file was moved
   }
 
   #createError(problem: string): CommandError {

@@ -40,7 +40,7 @@ export async function confirm(
     if (issued === 0) print.error("Stopped, because none of the first rows was issued.");
     return issued > 0;
   }
-  // Without a terminal the import has not started.
+  // `ask` is present: without a terminal the import is rejected before it starts.
   return (await ask?.(`Look at these cards in the service. Issue the other ${formatNumber(left)}?`)) ?? false;
 }
 
@@ -85,12 +85,13 @@ export function printResult(
 
 /** Converts an error to one with an exit code. After rows were sent, the message says that the same command resumes. */
 export function toCommandError(error: unknown, outbox: string, hasSent: boolean): unknown {
-  if (error instanceof CommandError) return hasSent ? new CommandError(error.text, exitCodes.stopped) : error;
+  if (error instanceof CommandError)
+    return hasSent ? new CommandError(error.text, { exitCode: exitCodes.stopped }) : error;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const isSqlite = typeof code === "string" && code.includes("SQLITE");
   const problem = isSqlite ? `${outbox} cannot be used: ${message}.` : describeSystemError(error);
   if (problem === undefined) return error;
   if (!hasSent) return new CommandError(problem);
   const advice = "Correct this, and run the same command again: no row gets a second card.";
-  return new CommandError(`${problem} ${advice}`, exitCodes.stopped);
+  return new CommandError(`${problem} ${advice}`, { exitCode: exitCodes.stopped });
 }

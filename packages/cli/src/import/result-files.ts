@@ -170,7 +170,7 @@ export class ResultFiles {
 const createConflict = (file: string) =>
   new CommandError(
     `${file} was written by another program while the import ran, and was left as it is. Move it away, and run the same command again: no row gets a second card.`,
-    exitCodes.stopped,
+    { exitCode: exitCodes.stopped },
   );
 
 /** Writes all bytes: when a disk becomes full, one call writes only the first bytes, without an error. */

@@ -201,7 +201,7 @@ export class RowReader {
     return answer === true ? { marketing: version === undefined ? {} : { version } } : {};
   }
 
-  /** @returns undefined for a value that is not an answer; false for an empty value. */
+  /** @returns undefined for a value that is neither yes nor no; false for an empty value. */
   #readAnswer(record: SourceRecord, target: Target): boolean | undefined {
     const value = this.#readValue(record, target) ?? "";
     return value === "" ? false : parseAnswer(String(value));
@@ -218,7 +218,7 @@ export class RowReader {
         continue;
       }
       const text = this.#readText(record, target, report)?.trim();
-      if (text === undefined || text === "") continue; // the service says whether the field is required
+      if (text === undefined || text === "") continue; // the service rejects the row if the field is required
       const number = this.#mapping.numberFields.has(key) ? parseNumber(text) : text;
       if (number === undefined)
         report("invalid-number", "is not a number such as 12 or 12.5, of at most 15 digits", target);

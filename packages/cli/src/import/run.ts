@@ -81,7 +81,7 @@ export class ImportRun {
   /** @throws {CommandError} for a file that another run uses, and for files that are not of this import. */
   async open(): Promise<void> {
     const { client, template, source, files, isRetry } = this.#options;
-    if (!existsSync(files.outbox)) this.#results.check([], isRetry); // before it is created
+    if (!existsSync(files.outbox)) this.#results.check([], isRetry); // before the outbox is created
     this.#opened = new OutboxFile({
       ...{ client, template, source, path: files.outbox },
       onOutcome: (outcome) => this.#onOutcome(outcome),
@@ -255,7 +255,7 @@ export class ImportRun {
     const interrupted = new Promise<boolean>((resolve) => {
       removeListener = terminal.onInterrupt(() => {
         this.#stop("interrupted");
-        terminal.stdin.unref?.(); // the question still waits for its line
+        terminal.stdin.unref?.(); // the read for the question is still waiting
         print.info("");
         resolve(false);
       });

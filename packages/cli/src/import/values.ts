@@ -109,7 +109,7 @@ const answers: Readonly<Record<string, boolean>> = {
   "0": false,
 };
 
-/** @returns undefined for a text that is not an answer. */
+/** @returns undefined for a text that is neither yes nor no. */
 export const parseAnswer = (text: string): boolean | undefined => answers[text.trim().toLowerCase()];
 
 /** Whether a number has all of its digits: larger numbers are rounded when JSON is parsed. */

@@ -39,7 +39,7 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
   if (restart !== undefined && probe === undefined) throw new CommandError("--restart needs --probe.");
 
   const abort = new AbortController();
-  setMaxListeners(0, abort.signal); // deliveries in flight; Node.js would warn of a leak
+  setMaxListeners(0, abort.signal); // each delivery in flight adds a listener, and Node.js would warn of a leak
   const remove = terminal.onInterrupt(() => abort.abort());
   let receiver: ReceiverProcess | undefined;
   let count = 0;
@@ -74,7 +74,7 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
   } catch (error) {
     print.status(undefined);
     if (abort.signal.aborted) return exitCodes.interrupted;
-    if (error instanceof TypeError) throw new CommandError(error.message); // an option that the doctor rejects
+    if (error instanceof TypeError) throw new CommandError(error.message); // `checkReceiver` throws it for an invalid option
     throw error;
   } finally {
     remove();
@@ -85,7 +85,7 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
 const marks = { pass: ["green", "✓"], fail: ["red", "✗"], warn: ["yellow", "!"] } as const;
 const nameWidth = 22;
 
-/** The check, what the receiver did, and below it what was sent and what to change. */
+/** Formats the check and what the receiver did, and on the next lines what was sent and what to change. */
 function formatFinding(columns: number, finding: Finding): Text {
   const { check, verdict, clause, sent, observed, advice } = finding;
   const [color, mark] = marks[verdict];

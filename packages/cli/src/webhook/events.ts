@@ -13,7 +13,7 @@ export interface ExampleOptions {
   id: string;
   atMs: number;
   cardId: string;
-  /** 0 for the oldest event of a series: the balance grows with it. */
+  /** The position in a series, 0 for the oldest event. A later event has a larger balance. */
   index: number;
 }
 
@@ -32,7 +32,7 @@ export function createExample(type: string, { id, atMs, cardId, index }: Example
 }
 
 /**
- * Applies `path=value`: `data.balance=7`, `data.passIds.0=card_1`. The value is JSON, or text where it is not.
+ * Applies `path=value`: `data.balance=7`, `data.passIds.0=card_1`. A value that is not JSON is text.
  * @throws {CommandError} for a change without `=`, and for a path through a value that has no members.
  */
 export function setMember(event: ExampleEvent, change: string): void {
@@ -56,7 +56,7 @@ export function setMember(event: ExampleEvent, change: string): void {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
-/** Not an assignment, which would replace the prototype for `__proto__`. */
+/** Sets a member. An assignment to `__proto__` would replace the prototype instead. */
 function define(parent: object, name: string, value: unknown): void {
   Object.defineProperty(parent, name, { value, writable: true, enumerable: true, configurable: true });
 }

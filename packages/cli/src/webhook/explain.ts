@@ -12,7 +12,7 @@ import {
 
 export interface CapturedDelivery {
   body: Uint8Array;
-  /** The value of the header, also with its name before it. */
+  /** The value of the header, with or without its name before it. */
   signature: string | undefined;
   secret: string;
   /** The time to compare `t` with. */

@@ -42,7 +42,7 @@ export async function runListen(context: Context, options: ListenOptions): Promi
     print.data(toJson(delivery, file), () => formatDelivery(delivery));
     const advice = findAdvice(delivery, to);
     if (advice === undefined || print.isJson || advised.has(advice)) return;
-    advised.add(advice); // once is enough
+    advised.add(advice); // each advice is printed once
     print.info(style("yellow", Text.from(advice).wrap(print.columns, " ".repeat(24))));
   }
 

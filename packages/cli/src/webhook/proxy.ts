@@ -9,7 +9,7 @@ export interface ProxyOptions {
   to: URL;
   secret: string;
   port: number;
-  /** How long the receiver may take. */
+  /** The time limit of the receiver's response. */
   timeoutMs: number;
   toleranceSeconds: number;
   /** Forwards deliveries that fail verification too. By default they get 401, because anyone can send to a tunnel. */
@@ -63,7 +63,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
       if (isAccepted) running += 1;
       const closed = new Promise<void>((resolve) => response.once("close", resolve));
       const handled = respond(options, request, response, isAccepted).catch(() => response.destroy());
-      // Closing the connection frees nothing while the receiver has the delivery.
+      // A request counts until the receiver has responded too: closing the connection early does not free its memory.
       void Promise.all([closed, handled]).then(() => {
         busy.delete(socket);
         if (isAccepted) running -= 1;
@@ -71,7 +71,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     },
   );
   server.maxConnections = maxConnections;
-  server.setTimeout(options.timeoutMs + requestTimeoutMs); // of a client that does not read its response
+  server.setTimeout(options.timeoutMs + requestTimeoutMs); // closes connections whose client does not read the response
   await new Promise<void>((resolve, reject) => {
     server.on("error", reject); // stays: an error of a later connection must not end the process
     server.listen(options.port, "127.0.0.1", resolve);
@@ -97,24 +97,24 @@ async function respond(
     headers: toPairs(request.rawHeaders),
     body: new Uint8Array(),
   };
-  const refuse = (status: number, rejected: string, headers: OutgoingHttpHeaders = {}) => {
+  const reject = (status: number, rejected: string, headers: OutgoingHttpHeaders = {}) => {
     options.onDelivery({ ...received, rejected, status });
     response.writeHead(status, headers).end();
   };
   if (!isAccepted) {
     request.resume();
-    return refuse(503, "too-many-requests", { connection: "close" });
+    return reject(503, "too-many-requests", { connection: "close" });
   }
   if (request.method !== "POST") {
     request.resume();
-    return refuse(405, "method", { allow: "POST" });
+    return reject(405, "method", { allow: "POST" });
   }
   const body = await readBody(request);
-  if (body === undefined) return refuse(413, "too-large", { connection: "close" });
+  if (body === undefined) return reject(413, "too-large", { connection: "close" });
   received.body = body;
 
   const verdict = await verify(options, request, body);
-  if ("rejected" in verdict && !options.forwardsRejected) return refuse(401, verdict.rejected);
+  if ("rejected" in verdict && !options.forwardsRejected) return reject(401, verdict.rejected);
   const { to: url, timeoutMs } = options;
   const result = await sendDelivery({ url, headers: toForwarded(received.headers), body, timeoutMs });
   const status = "status" in result ? result.status : result.error === "timeout" ? 504 : 502;

@@ -12,9 +12,9 @@ export interface ReceiverProcess {
 }
 
 export interface StartOptions {
-  /** For the shell. */
+  /** The command line, which a shell runs. */
   command: string;
-  /** It is started when something listens there. */
+  /** The address of the receiver, which has started when something listens there. */
   url: URL;
   cwd: string;
   signal: AbortSignal;

@@ -9,7 +9,7 @@ export const defaultSecretVariable = "LOYALTY_SIGNING_SECRET";
 export function readSecret(environment: Environment, name: string = defaultSecretVariable): string {
   const secret = environment[name] ?? "";
   if (secret.trim() === "") {
-    // Not the name of the option, which can be the secret itself by mistake.
+    // The message does not quote the name: the user may have passed the secret itself by mistake.
     if (name !== defaultSecretVariable)
       throw new CommandError(
         "There is no signing secret: the variable that --secret-env names is not set in the environment or in .env.",

@@ -15,7 +15,7 @@ export interface Recording {
   rejected?: string | undefined;
 }
 
-/** Not with `recursive`, which never returns for a folder in /proc with Node.js 20. */
+/** Does not use `recursive`, which never returns for a folder in /proc with Node.js 20. */
 function createFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   const parent = dirname(folder);
@@ -43,7 +43,7 @@ export function createRecorder(folder: string): (recording: Recording) => string
   };
 }
 
-/** The recordings of a file, or of a folder in the order of their arrival. @throws {CommandError} for what `listen --record` did not write. */
+/** The recordings of a file, or of a folder in the order of their arrival. @throws {CommandError} for a file that `listen --record` did not write. */
 export function readRecordings(path: string): (Recording & { name: string })[] {
   try {
     if (!statSync(path).isDirectory()) return [readRecording(path)];

@@ -50,13 +50,13 @@ export async function runReplay(context: Context, options: ReplayOptions, path: 
   const url = readReceiverUrl(options.to, environment);
   const secret = options.originalSignature ? undefined : readSecret(environment, options.secretEnv);
   const recordings = readRecordings(resolve(terminal.cwd, path));
-  let [count, refused, exitCode]: [number, number, number] = [0, 0, exitCodes.complete];
+  let [count, notSent, exitCode]: [number, number, number] = [0, 0, exitCodes.complete];
   for (const recording of recordings) {
     const { name, body, rejected } = recording;
     // Anyone can send to a tunnel: a new signature would make a forged delivery a valid one.
     if (rejected !== undefined && !options.includeRejected) {
       context.print.error(`${name} is not sent: \`webhook listen\` rejected it (${rejected}).`);
-      refused += 1;
+      notSent += 1;
       continue;
     }
     const { type, id } = readEnvelope(body, name);
@@ -73,14 +73,14 @@ export async function runReplay(context: Context, options: ReplayOptions, path: 
     const rejection = isExpired ? "stale" : undefined;
     if ((await send(context, { url, headers, body, type, id, rejection })) !== 0) exitCode = exitCodes.failed;
   }
-  if (count === 0 && refused > 0)
+  if (count === 0 && notSent > 0)
     throw new CommandError("Nothing was sent: use --include-rejected to send rejected deliveries too.");
   if (count === 0)
     throw new CommandError(`"${path}" has no recorded delivery${options.event ? " of this type" : ""}.`);
   return exitCode;
 }
 
-/** Whether the receiver has to reject the timestamp; also one that is not a number. */
+/** Whether the receiver has to reject the timestamp. True for NaN. */
 const isStale = (timestamp: number) => !(Math.abs(Date.now() / 1000 - timestamp) <= toleranceSeconds);
 
 interface Prepared {

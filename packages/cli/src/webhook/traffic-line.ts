@@ -22,7 +22,7 @@ export function formatTraffic(columns: number, event: TrafficEvent, atMs: number
   return Text.join([...columnsBefore, subject], "  ");
 }
 
-/** A longer path is another kind of request. */
+/** A longer path is not one of the service, and is cut. */
 const maxPathLength = 100;
 
 function formatRequest({ method, path = "(unreadable address)", fault, cardId }: RequestTraffic): Text {

@@ -82,7 +82,7 @@ export async function readBody({ stdin, cwd }: Context["terminal"], file: string
   }
 }
 
-/** Unix seconds or ISO 8601, in milliseconds. @throws {CommandError} for other text. */
+/** Converts Unix seconds or ISO 8601 to milliseconds. @throws {CommandError} for other text. */
 export function parseAt(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   // Date.parse also takes texts that mean something else: "-5" is a month.

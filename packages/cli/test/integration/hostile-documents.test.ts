@@ -127,7 +127,7 @@ function addChain(schemas: AnyDocument, count: number, contain: (next: object) =
 
 describe("compareContracts", () => {
   const tooManySteps =
-    "The document needs more than 500,000 steps of comparison: its schemas are too large, or refer to each other too often.";
+    "The document needs more than 500,000 steps of comparison. Its schemas are too large, or refer to each other too often.";
 
   it("needs a hundredth of the permitted steps for the contract itself", () => {
     const { steps, message } = compare(() => {});

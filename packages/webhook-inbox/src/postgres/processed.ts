@@ -8,7 +8,7 @@ import {
 import { type OrderedEvent, parseCreatedAt } from "../event.ts";
 
 /**
- * The tables of both. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it;
+ * The tables of `markProcessed` and `isNewest`. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it;
  * the lock serializes processes that start together.
  */
 export const tables = `DO $$
@@ -86,8 +86,8 @@ export async function markProcessed(
 
 /**
  * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
- * Of two events of one millisecond the one with the greater id is the newer, in whichever order they arrive: correct where ids
- * sort by creation, arbitrary where they are random ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1) promises neither). Read
+ * When two events have the same `createdAt`, the one with the greater id is the newer, in whichever order they arrive. That is correct
+ * if ids sort by creation, and arbitrary if they are random ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1) promises neither). Read
  * the card with `getCard` where that matters.
  * @throws {TypeError} for a client that is not in a transaction, and for a `createdAt` that is not a date.
  * @example

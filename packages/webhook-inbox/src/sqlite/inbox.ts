@@ -34,7 +34,7 @@ export interface SqliteInboxOptions extends ReportOptions {
   /** Set by tests only. */
   testing?: {
     clock?: {
-      /** The current time in milliseconds. Default `Date.now`. Events, pauses and leases do not wait for it when it is set back. */
+      /** The current time in milliseconds. Default `Date.now`. Setting it back does not delay events, pauses and leases. */
       now(): number;
     };
     /** Random numbers from 0 up to 1, for the jitter of retries. Default `Math.random`. */

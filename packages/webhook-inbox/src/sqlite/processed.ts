@@ -62,8 +62,8 @@ export function markProcessed(database: SqliteDatabase, event: Pick<OrderedEvent
 
 /**
  * Records an event as the newest of its key. @returns false when a newer event of the key was recorded before.
- * Of two events of one millisecond the one with the greater id is the newer, in whichever order they arrive: correct where ids
- * sort by creation, arbitrary where they are random ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1) promises neither). Read
+ * When two events have the same `createdAt`, the one with the greater id is the newer, in whichever order they arrive. That is correct
+ * if ids sort by creation, and arbitrary if they are random ([spec 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1) promises neither). Read
  * the card with `getCard` where that matters.
  * @example
  * ```ts

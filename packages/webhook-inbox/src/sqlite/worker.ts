@@ -12,7 +12,7 @@ import type { Report } from "../reports.ts";
 import type { LeasedEvent, Store } from "./store.ts";
 import { retryDelayMs, type SqliteWorkerOptions, validateWorkerOptions } from "./worker-options.ts";
 
-/** One attempt at one event. It is a receiver's delivery too, so a handler made by `onEvents` fits. */
+/** One attempt at one event. It extends the `Delivery` of a receiver, so a handler of `onEvents` can be used. */
 export interface SqliteDelivery extends Delivery {
   /** 1 for the first attempt. */
   attempt: number;

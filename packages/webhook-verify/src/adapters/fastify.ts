@@ -58,7 +58,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
     const request = raw as NodeRequest;
     // A preParsing hook may have replaced the stream of the body; the request itself is read then.
     const stream = isStream(payload) && payload !== raw ? payload : undefined;
-    stream?.on("error", () => {}); // it may fail when it is not read any more, and would end the process
+    stream?.on("error", () => {}); // without a listener, an error after the last read would end the process
     receiveFrom(receive, request, { stream }).then((result) => {
       const { raw: response } = reply;
       const headers = allow === undefined ? result.headers : { ...result.headers, allow };
@@ -82,7 +82,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   // In the scope of this plugin only: the bytes stay in the stream until the receiver reads them.
   app.removeAllContentTypeParsers();
   app.addHook("onRequest", ({ raw }, _reply, done) => {
-    // The content type does not matter, even a malformed one. Not deleted, because that would slow down every lookup.
+    // The receiver accepts any content type, even a malformed one. `delete` would slow down every later lookup.
     raw.headers["content-type"] = undefined;
     done();
   });

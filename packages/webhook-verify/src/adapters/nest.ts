@@ -23,7 +23,7 @@ const fix =
  * ```
  */
 export function nestReceiver(options: ReceiverOptions): (
-  request: IncomingMessage | { raw: IncomingMessage }, // a wrapper in a controller on Fastify
+  request: IncomingMessage | { raw: IncomingMessage }, // a controller on Fastify passes Fastify's wrapper
   response: ServerResponse | { raw: ServerResponse; hijack(): unknown },
 ) => Promise<void> {
   const { handle } = nodeHandler({ name: "nestReceiver", fix }, options);

@@ -43,7 +43,7 @@ export function nextRoute(options: NextRouteOptions): (request: Request) => Prom
       if (after === undefined) void runAfter(task);
       else after(task);
     } catch (error) {
-      void runAfter(task); // the event is accepted, so the task runs even when the platform refuses to schedule it
+      void runAfter(task); // the event is accepted, so the task runs even when the platform rejects it
       throw error;
     }
   });

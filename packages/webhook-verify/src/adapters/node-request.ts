@@ -189,7 +189,7 @@ function collectFromEvents(
     request
       .on("data", add)
       .on("end", () => {
-        request.off("close", unreadable); // it follows now, and creating an error is expensive
+        request.off("close", unreadable); // `close` follows `end`, and creating an error is expensive
         resolve(buffer.bytes());
       })
       .on("error", unreadable)
