@@ -1,0 +1,5 @@
+export interface Patch {
+  file: string;
+  find: string;
+  replace: string;
+}

@@ -1,0 +1,110 @@
+/**
+ * Process images: a program and the packages that it imports, as one function. Each call of the function is a new process: its
+ * modules have their own state, and its globals (time, timers, randomness, network, console) are those of the simulation.
+ */
+import { readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { resolve } from "node:path";
+import { build, type Plugin } from "esbuild";
+import type { Patch } from "./faults.ts";
+
+export const root = resolve(import.meta.dirname, "../..");
+
+/** The globals of a process; every other one is that of this process. */
+export const globalNames = [
+  "globalThis",
+  "process",
+  "console",
+  "Date",
+  "Math",
+  "performance",
+  "crypto",
+  "fetch",
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+  "clearTimeout",
+  "clearInterval",
+  "clearImmediate",
+  "require",
+] as const;
+
+export type ProcessGlobals = Record<(typeof globalNames)[number], unknown>;
+export type Image = (globals: ProcessGlobals) => Promise<void>;
+
+/** The programs of the simulation. The shops are the examples, unchanged. */
+const programs = {
+  express: "examples/express/main.ts",
+  fastify: "examples/getting-started/shop-fastify.ts",
+  service: "compat/simulation/programs/service.ts",
+  bookkeeper: "compat/simulation/programs/bookkeeper.ts",
+};
+
+export type ProgramName = keyof typeof programs;
+export type Images = Record<ProgramName, Image>;
+
+export interface ImageOptions {
+  /** Use `dist/` of each package instead of its sources. */
+  isBuilt?: boolean;
+  /** A planted fault: text of a source file that is replaced. */
+  patch?: Patch | undefined;
+}
+
+export async function buildImages(options: ImageOptions = {}): Promise<Images> {
+  const names = Object.keys(programs) as ProgramName[];
+  const images = await Promise.all(
+    names.map(async (name) => [name, await buildImage(name, options)] as const),
+  );
+  return Object.fromEntries(images) as Images;
+}
+
+async function buildImage(name: ProgramName, { isBuilt = false, patch }: ImageOptions): Promise<Image> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [programs[name]],
+    bundle: true,
+    write: false,
+    format: "esm", // top-level await stays, as the body of an async function
+    platform: "node",
+    target: "node20",
+    conditions: isBuilt ? [] : ["@loyalty-cards/source"],
+    define: { "import.meta.url": '"file:///simulation/program.mjs"' },
+    plugins: [external, ...(patch ? [plant(patch)] : [])],
+    logLevel: "error",
+  });
+  const code = outputFiles[0]?.text ?? "";
+  const AsyncFunction = (async () => {}).constructor as new (
+    ...parts: string[]
+  ) => (...values: unknown[]) => Promise<void>;
+  const run = new AsyncFunction(
+    ...globalNames,
+    `"use strict";\n${code}\n//# sourceURL=simulation/${name}.mjs`,
+  );
+  return (globals) => run(...globalNames.map((global) => globals[global]));
+}
+
+/** Frameworks, databases and modules of Node.js are not part of an image: `require` of the process returns them. */
+const external: Plugin = {
+  name: "external",
+  setup({ onResolve, onLoad }) {
+    const names = [...builtinModules, "express", "fastify", "libsql"];
+    const filter = new RegExp(`^(node:.*|${names.map((name) => name.replaceAll(/\W/g, "\\$&")).join("|")})$`);
+    onResolve({ filter }, ({ path, namespace }) =>
+      namespace === "external" ? { path, external: true } : { path, namespace: "external" },
+    );
+    onLoad({ filter: /.*/, namespace: "external" }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+const plant = ({ file, find, replace }: Patch): Plugin => ({
+  name: "plant",
+  setup({ onLoad }) {
+    onLoad({ filter: new RegExp(`${file.replaceAll(/\W/g, "\\$&")}$`) }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      if (text.split(find).length !== 2) throw new Error(`${file} must contain this text once: ${find}`);
+      return { contents: text.replace(find, () => replace), loader: "ts" };
+    });
+  },
+});

@@ -1,0 +1,34 @@
+/** A program that counts: each balance change must be booked exactly once, in the transaction that ends the event. */
+import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import type { Listener } from "../process.ts";
+
+const { simulation } = globalThis as unknown as {
+  simulation: { listen(port: number, listener: Listener): void };
+};
+
+const inbox = sqliteInbox({ file: process.env.BOOKS_FILE ?? "" });
+await inbox.write((database) =>
+  database.exec("CREATE TABLE IF NOT EXISTS bookings (event TEXT, card TEXT, change REAL)"),
+);
+inbox.work(
+  onEvents({
+    async "balance.changed"(event, delivery) {
+      const { passId, change } = event.data;
+      // Another program, which sometimes fails.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
+      if (Math.random() < 0.1) throw new Error("The accounts are closed.");
+      delivery.write((database) => {
+        database.prepare("INSERT INTO bookings VALUES (?, ?, ?)").run(event.id, passId, Number(change));
+      });
+    },
+    otherTypes: () => {},
+  }),
+);
+const receive = fetchReceiver({ secret: () => process.env.SECRET ?? "", inbox });
+
+simulation.listen(3500, async ({ method, url, headers, body }) => {
+  const response = await receive(new Request(url, { method, headers, body }));
+  return { status: response.status, headers: {}, body: "" };
+});
