@@ -56,12 +56,17 @@ export const checks: Readonly<Record<string, Check>> = {
       if (!users.some(({ email }) => email === form.email))
         lost.push(`visitor ${visitor} got ${status} and is not saved`);
     }
-    for (const { id, card } of users) {
+    for (const { id, card, name } of users) {
       const entry = entries.get(id);
       if (entry === undefined) lost.push(`user ${id} is saved and owed no card`);
       else if (entry.state === "issued" && card !== entry.card_id)
         lost.push(`the card of user ${id} is not stored with the user`);
       else if (entry.state === "waiting") lost.push(`user ${id} still waits`);
+      else if (
+        entry.state === "rejected" &&
+        [...evidence.issued.values()].some((issued) => issued.name === name)
+      )
+        lost.push(`user ${id} is listed as rejected and has a card`);
     }
     return lost;
   },

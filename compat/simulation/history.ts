@@ -32,7 +32,7 @@ export interface History {
 export type Action = { atMs: number } & (
   | { type: "sign-up"; visitor: number; phone: PhoneKind }
   | { type: "correct"; visitor: number; phone: PhoneKind }
-  | { type: "purchase" | "redeem"; visitor: number; points: number }
+  | { type: "purchase" | "two purchases" | "redeem"; visitor: number; points: number }
   | { type: "kill"; process: number; effects: number }
   | { type: "power failure" }
   | { type: "freeze"; process: number; ms: number }
@@ -40,6 +40,8 @@ export type Action = { atMs: number } & (
   | { type: "disk full" | "file locked"; ms: number }
   | { type: "service down"; ms: number }
   | { type: "machines sleep"; ms: number }
+  /** The machines sleep twice, and no response of the service arrives before and between. */
+  | { type: "two nights"; ms: number }
   | { type: "new secret" }
   | { type: "resend"; index: number }
   | { type: "replay"; index: number }
@@ -64,6 +66,7 @@ export const alternatives = [
   "stored refusals", // a 404 or 422 is repeated for 24 hours
   "409 in flight", // for a request whose key is being processed
   "423 in flight",
+  "fickle 422", // the same form is rejected now and accepted later
   "400 for 422",
   "200 for 201",
   "410 for 404",
@@ -102,6 +105,7 @@ export function drawHistory(seed: number): History {
     phone: random.pick(["first", "second", "wrong"]),
   }));
   add(random.integer(0, 6), () => ({ type: "purchase", visitor: visitor(), points: random.integer(1, 200) }));
+  add(upTo(2), () => ({ type: "two purchases", visitor: visitor(), points: random.integer(1, 50) }));
   add(upTo(2), () => ({ type: "redeem", visitor: visitor(), points: random.integer(1, 20) }));
   add(upTo(4), () => ({ type: "kill", process: process(), effects: random.integer(0, 120) }));
   add(upTo(2, 0.2), () => ({ type: "power failure" }));
@@ -114,7 +118,11 @@ export function drawHistory(seed: number): History {
   add(upTo(2, 0.3), () => ({ type: "resend", index: random.integer(0, 9) }));
   add(upTo(2, 0.3), () => ({ type: "replay", index: random.integer(0, 9) }));
   add(upTo(2, 0.3), () => ({ type: "forge", kind: random.pick(forgeries) }));
-  if (isLong) add(1, () => ({ type: "machines sleep", ms: random.integer(1, 30) * hour }));
+  if (isLong)
+    add(1, () => ({
+      type: random.pick(["machines sleep", "two nights", "two nights"]),
+      ms: random.integer(1, 30) * hour,
+    }));
   return {
     seed,
     shop: random.chance(0.7) ? "express" : "fastify",
@@ -233,8 +241,8 @@ async function play(history: History, images: Images, folder: string): Promise<E
     ALTERNATIVES: history.alternatives.join(),
   });
   await world.runUntil(1);
-  const service = (evidence.service = serviceProcess.handles["service"] as MockService);
-  evidence.issued = serviceProcess.handles["issued"] as Evidence["issued"];
+  const { service, issued } = serviceProcess.handles as unknown as Pick<Evidence, "service" | "issued">;
+  Object.assign(evidence, { service, issued });
   network.apiKey = service.apiKeys.website;
   network.onDelivery = (message) => captured.push(message);
 
@@ -254,20 +262,20 @@ async function play(history: History, images: Images, folder: string): Promise<E
       () => startShop(index),
     );
   };
-  let books: Process | undefined;
-  const startBooks = () => {
-    books = start(
-      "books",
+  const books: Process[] = [];
+  const startBooks = (index: number) => {
+    books[index] = start(
+      `books ${index + 1}`,
       booksMachine,
       "bookkeeper",
       { SECRET: secrets[1] as string, BOOKS_FILE: booksFile },
-      startBooks,
+      () => startBooks(index),
     );
   };
   for (let index = 0; index < history.processes; index++) startShop(index);
-  startBooks();
+  for (const index of [0, 1]) startBooks(index);
 
-  const killable = (index: number) => [...shops, books as Process][index % (shops.length + 1)] as Process;
+  const killable = (index: number) => [...shops, ...books][index % (shops.length + books.length)] as Process;
   const userIds = new Map<number, string>();
 
   async function visit(visitor: number, phone: PhoneKind, isCorrection: boolean): Promise<void> {
@@ -349,11 +357,15 @@ async function play(history: History, images: Images, folder: string): Promise<E
         void visit(action.visitor, action.phone, type === "correct");
         break;
       case "purchase":
+      case "two purchases":
       case "redeem": {
         const card = findCard(action.visitor);
         if (card === undefined) break;
         try {
-          service.cards[type](card, { points: action.points });
+          if (type === "two purchases") {
+            service.cards.purchase(card, { points: action.points });
+            world.after(300, () => service.cards.purchase(card, { points: action.points }));
+          } else service.cards[type](card, { points: action.points });
         } catch {} // more points than the card has
         break;
       }
@@ -378,9 +390,17 @@ async function play(history: History, images: Images, folder: string): Promise<E
       case "service down":
         during(action.ms, (isOn) => (serviceProcess.handles["isDown"] = isOn));
         break;
+      case "two nights":
+        network.isResponseLost = true;
+        world.after(20_000, () => act({ ...action, type: "machines sleep" }));
+        world.after(action.ms + 50_000, () => act({ ...action, type: "machines sleep" }));
+        world.after(action.ms + 60_000, () => {
+          network.isResponseLost = false;
+        });
+        break;
       case "machines sleep":
         awakeAtMs = world.nowMs + action.ms;
-        for (const process of [...shops, ...(books ? [books] : [])]) process.freeze(action.ms);
+        for (const process of [...shops, ...books]) process.freeze(action.ms);
         break;
       case "new secret": {
         const [endpoint] = service.endpoints;
@@ -434,12 +454,11 @@ async function play(history: History, images: Images, folder: string): Promise<E
   network.badness = 0;
   serviceProcess.handles["isDown"] = false;
   Object.assign(shopMachine, { clockErrorMs: 0, isDiskFull: false, isFileLocked: false });
-  for (const process of [...shops, ...(books ? [books] : [])])
-    process.effectsToLive = Number.POSITIVE_INFINITY;
-  const sleepMs = Math.max(...[...network.processes].map(({ frozenMs }) => frozenMs));
-  await world.runUntil(world.nowMs + sleepMs);
+  for (const process of [...shops, ...books]) process.effectsToLive = Number.POSITIVE_INFINITY;
+  const frozenMs = Math.max(...[...network.processes].map(({ frozenMs }) => frozenMs));
+  await world.runUntil(world.nowMs + frozenMs);
   for (let round = 0; round < 400 && !evidence.isSettled; round++) {
-    await world.runUntil(world.nowMs + 3_000);
+    await world.runUntil(Math.max(world.nowMs + 3_000, awakeAtMs));
     const dueMs = findNextDue(service, shopFile, booksFile, world.nowMs);
     evidence.isSettled = dueMs === undefined && shops.every(({ isAlive }) => isAlive);
     // Nothing happens until then, except that the processes look for work each second: they are stopped meanwhile.

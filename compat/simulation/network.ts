@@ -29,6 +29,8 @@ type Trouble = (typeof troubles)[number];
 export class Network {
   /** The probability of a trouble for each message. */
   badness = 0;
+  /** Whether every response of the service is lost. */
+  isResponseLost = false;
   readonly processes = new Set<Process>();
   /** Requests that arrived at another address than that of the service. */
   readonly strays: string[] = [];
@@ -125,7 +127,7 @@ export class Network {
         receiverNow.receive(Number(port) === shopPort ? findPort(receiverNow) : Number(port), message).then(
           (reply) => {
             reset();
-            if (trouble === "response lost") {
+            if (trouble === "response lost" || (this.isResponseLost && Number(port) === servicePort)) {
               if (random.chance(0.5)) world.after(random.integer(1, 40), () => fail("ECONNRESET"));
               return;
             }

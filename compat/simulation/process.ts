@@ -195,9 +195,10 @@ export class Process {
     // Web Crypto responds from threads, at any time: here the same results come in the same turn.
     const webCrypto = {
       randomUUID,
-      getRandomValues: <Bytes extends Uint8Array>(bytes: Bytes) => (
-        bytes.set(randomBytes(bytes.length)), bytes
-      ),
+      getRandomValues(bytes: Uint8Array) {
+        bytes.set(randomBytes(bytes.length));
+        return bytes;
+      },
       subtle: {
         digest: async (name: string, bytes: Uint8Array) =>
           toArrayBuffer(crypto.createHash(name.replace("-", "")).update(bytes).digest()),

@@ -1,33 +1,90 @@
-/** `npm run simulate -- --seed N --histories M`: runs histories of the whole system, and prints the first that breaks a guarantee. */
+/**
+ * `npm run simulate -- --seed N --histories M`: runs histories of the whole system. A history that breaks a guarantee is shrunk,
+ * printed as a timeline, and written to `compat/simulation/regressions/`, where a test runs it from then on.
+ * `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after another, `--digest` prints a digest of each trace.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { drawHistory, runHistory } from "./history.ts";
-import { buildImages } from "./image.ts";
+import { plantedFaults } from "./faults.ts";
+import { drawHistory, type Run, runHistory } from "./history.ts";
+import { buildImages, type Images } from "./image.ts";
+import { shrink } from "./shrink.ts";
 import { countImmediates } from "./world.ts";
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
-    seed: { type: "string", default: "1" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 1e9)) },
     histories: { type: "string", default: "200" },
     built: { type: "boolean", default: false },
-    trace: { type: "boolean", default: false },
+    digest: { type: "boolean", default: false },
+    faults: { type: "boolean", default: false },
   },
 });
-countImmediates();
-const images = await buildImages({ isBuilt: values.built });
-const first = Number(values.seed);
-const startedMs = performance.now();
-let bad = 0;
-for (let seed = first; seed < first + Number(values.histories); seed++) {
-  const t = performance.now();
-  const run = await runHistory(drawHistory(seed), images);
-  if (performance.now() - t > 600) console.log(seed, "slow", performance.now() - t);
-  if (values.trace) console.log(run.world.trace.join("\n"), run.world.digest());
-  if (run.violations.length > 0) {
-    bad++;
-    console.log(seed, run.violations.map((v) => `${v.guarantee}: ${v.message}`).slice(0, 3));
-  }
+const seed = Number(values.seed);
+const histories = Number(values.histories);
+if (![seed, histories].every(Number.isSafeInteger)) {
+  console.error("--seed and --histories take whole numbers.");
+  process.exit(2);
 }
-const s = (performance.now() - startedMs) / 1000;
-console.log(
-  `${values.histories} histories, ${bad} bad, ${s.toFixed(1)} s, ${(Number(values.histories) / s).toFixed(1)} per second`,
-);
+countImmediates();
+if (values.faults) await findFaults();
+else await simulate();
+
+async function simulate(): Promise<void> {
+  const images = await buildImages({ isBuilt: values.built });
+  console.log(`seed ${seed}, ${histories} histories, Node ${process.versions.node}`);
+  const startedMs = performance.now();
+  const { failing } = await findFailure(images, (run) => {
+    if (values.digest) console.log(run.history.seed, run.world.digest());
+  });
+  const seconds = (performance.now() - startedMs) / 1000;
+  if (failing === undefined) {
+    console.log(
+      `${histories} histories kept every guarantee: ${(histories / seconds).toFixed(1)} per second.`,
+    );
+    return;
+  }
+  const { history, world, violations } = await shrink(failing, images);
+  console.log(
+    `Seed ${history.seed} breaks a guarantee of docs/guarantees.md. The shortest history that does:\n`,
+  );
+  console.log(JSON.stringify({ ...history, actions: undefined }));
+  console.log(world.trace.join("\n"));
+  for (const { guarantee, message } of violations) console.log(`${guarantee}: ${message}`);
+  const folder = join(import.meta.dirname, "regressions");
+  const file = join(folder, `${violations[0]?.guarantee}-${history.seed}.json`.toLowerCase());
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `${JSON.stringify(history, null, 2)}\n`);
+  console.log(`\nThe history is in ${file}: a test runs it.`);
+  process.exitCode = 1;
+}
+
+async function findFailure(
+  images: Images,
+  onRun?: (run: Run) => void,
+): Promise<{ failing?: Run; runs: number }> {
+  for (let index = 0; index < histories; index++) {
+    const run = await runHistory(drawHistory(seed + index), images);
+    onRun?.(run);
+    if (run.violations.length > 0) return { failing: run, runs: index + 1 };
+  }
+  return { runs: histories };
+}
+
+async function findFaults(): Promise<void> {
+  const chosen = plantedFaults.filter(({ name }) => positionals.every((part) => name.includes(part)));
+  let found = 0;
+  for (const fault of chosen) {
+    const { failing, runs } = await findFailure(await buildImages({ patch: fault }));
+    const named = [...new Set(failing?.violations.map(({ guarantee }) => guarantee))];
+    const isNamed = named.some((guarantee) => fault.guarantees.includes(guarantee));
+    if (isNamed) found++;
+    const result =
+      failing === undefined ? "not found" : `${named.join(", ")}${isNamed ? "" : ", not its own"}`;
+    console.log(`${fault.name.padEnd(64)} ${String(runs).padStart(6)}  ${result}`);
+  }
+  console.log(`${found} of ${chosen.length} found within ${histories} histories, from seed ${seed}.`);
+  if (found < chosen.length) process.exitCode = 1;
+}

@@ -18,7 +18,7 @@ inbox.work(
       const { passId, change } = event.data;
       // Another program, which sometimes fails.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
-      if (Math.random() < 0.1) throw new Error("The accounts are closed.");
+      if (Math.random() < 0.1) throw new Error("No account for anna@example.com."); // foreign errors can quote people
       delivery.write((database) => {
         database.prepare("INSERT INTO bookings VALUES (?, ?, ?)").run(event.id, passId, Number(change));
       });
