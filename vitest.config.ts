@@ -37,7 +37,11 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "integration",
-          include: ["{internal,tools/*,packages/*}/test/integration/**/*.test.ts", "examples/**/*.test.ts"],
+          include: [
+            "{internal,tools/*,packages/*}/test/integration/**/*.test.ts",
+            "examples/**/*.test.ts",
+            "compat/golden/*.test.ts",
+          ],
           exclude: ["**/node_modules/**", slow, "examples/workers/**"], // it has its own packages
           ...timeouts,
         },
