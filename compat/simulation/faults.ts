@@ -1,4 +1,5 @@
 /** Planted faults: defects that the histories must find. Each replaces a text that stands once in its file. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files.
 
 export interface Patch {
   file: string;
@@ -144,5 +145,92 @@ export const plantedFaults: readonly PlantedFault[] = [
     file: `${verify}/verify.ts`,
     find: 'if (skewSeconds > toleranceSeconds) return { reason: "stale", skewSeconds };',
     replace: "",
+  },
+  {
+    name: "a request of a killed process is never sent again",
+    guarantees: ["G2", "G12"],
+    file: `${outbox}/lease.ts`,
+    find: "SET lease = NULL, due_at = $1::text::bigint WHERE ${isLeased} = $2::text`",
+    replace: "SET lease = NULL, work = NULL, due_at = $1::text::bigint WHERE ${isLeased} = $2::text`",
+  },
+  // Chosen by somebody who had not read the simulation.
+  {
+    name: "the start of a process forgets when a request was first sent",
+    guarantees: ["G1"],
+    file: "packages/issuing-outbox/src/lease.ts",
+    find: "SET lease = NULL, due_at = $1::text::bigint WHERE ${isLeased}",
+    replace: "SET lease = NULL, first_attempt_at = NULL, due_at = $1::text::bigint WHERE ${isLeased}",
+  },
+  {
+    name: "a correction after a rejection is stored and never sent",
+    guarantees: ["G2", "G12"],
+    file: "packages/issuing-outbox/src/correction.ts",
+    find: "SET state = 'waiting', work = ${work.resend}, due_at = $1::text::bigint",
+    replace: "SET state = 'waiting', due_at = $1::text::bigint",
+  },
+  {
+    name: "the user and the owed card are saved in two transactions",
+    guarantees: ["G2", "G10"],
+    file: "examples/express/sign-up.ts",
+    find: "      if (changes) outbox.add(database, { userId, template, request: toRequest(form) });\n      return changes;\n    });\n",
+    replace:
+      "      return changes;\n    });\n    if (isNew) {\n      const request = toRequest(form);\n      await outbox.write((database) => outbox.add(database, { userId, template, request }));\n    }\n",
+  },
+  {
+    name: "a commit waits for the next checkpoint",
+    guarantees: ["G2", "G3", "G4"],
+    file: "internal/sqlite/open-file.ts",
+    find: "PRAGMA synchronous = FULL",
+    replace: "PRAGMA synchronous = NORMAL",
+  },
+  {
+    name: "the newest balance keeps the time of the first",
+    guarantees: ["G4"],
+    file: "packages/webhook-inbox/src/sqlite/processed.ts",
+    find: "SET created_at = excluded.created_at, event_id = excluded.event_id",
+    replace: "SET event_id = excluded.event_id",
+  },
+  {
+    name: "a delivery is fresh for an hour",
+    guarantees: ["G5"],
+    file: "packages/webhook-verify/src/verify.ts",
+    find: "parseTolerance(toleranceSeconds = 300)",
+    replace: "parseTolerance(toleranceSeconds = 3600)",
+  },
+  {
+    name: "deadlines follow the clock of the machine",
+    guarantees: ["G6"],
+    file: "packages/issuing-client/src/clock.ts",
+    find: "monotonicMs: () => performance.now(),",
+    replace: "monotonicMs: () => Date.now(),",
+  },
+  {
+    name: "the reason of a rejection is logged",
+    guarantees: ["G8"],
+    file: "packages/issuing-outbox/src/report.ts",
+    find: '    case "not-delivered":\n      return `',
+    replace:
+      '    case "rejected":\n      return `the service rejected a form: ${toPrintable(outcome.error.userMessage)}`;\n    case "not-delivered":\n      return `',
+  },
+  {
+    name: "two people without an email are one user",
+    guarantees: ["G9", "G2", "G10"],
+    file: "examples/getting-started/loyalty.ts",
+    find: "VALUES (?, ?, NULLIF(?, ''))",
+    replace: "VALUES (?, ?, ?)",
+  },
+  {
+    name: "any text is the address of a card",
+    guarantees: ["G10"],
+    file: "packages/issuing-client/src/cards.ts",
+    find: "  publicUrl: isHttpUrl,",
+    replace: "  publicUrl: isString,",
+  },
+  {
+    name: "time stands still while the clock is set back",
+    guarantees: ["G12", "G2"],
+    file: "internal/sqlite/clock.ts",
+    find: "return { latestMs, nowMs: clockMs + correctionMs };",
+    replace: "return { latestMs, nowMs: Math.max(clockMs, latestMs) };",
   },
 ];

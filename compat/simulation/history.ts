@@ -10,7 +10,7 @@ import type { Images } from "./image.ts";
 import { bookkeeperPort, Network, servicePort, shopPort } from "./network.ts";
 import { type Machine, type Message, Process, type Reply, resetProcessIds } from "./process.ts";
 import { createRandom, type Random } from "./random.ts";
-import { startMs, World } from "./world.ts";
+import { frameworkLines, startMs, World } from "./world.ts";
 
 const hour = 3_600_000;
 
@@ -46,6 +46,7 @@ export type Action = { atMs: number } & (
   | { type: "resend"; index: number }
   | { type: "replay"; index: number }
   | { type: "forge"; kind: ForgeryKind }
+  | { type: "garbage"; body: string }
 );
 
 /** `wrong`: the service rejects it. The others are different numbers of one person. */
@@ -59,6 +60,15 @@ const forgeries = [
   "future",
   "not signed for this shop",
 ] as const;
+/** What a program that is not a form may send to the sign-up. */
+const garbage = [
+  '{"name":Visitor 1',
+  '{"name":{"toString":1},"email":[1]}',
+  "[]",
+  "null",
+  '"Visitor 1"',
+  "a=1",
+];
 type ForgeryKind = (typeof forgeries)[number];
 
 /** What a service may do instead of what the mock service does. Each belongs to a row of docs/assumptions.md. */
@@ -72,6 +82,8 @@ export const alternatives = [
   "410 for 404",
   "403 for 404",
   "plain errors", // without problem details
+  "quoted forms", // the detail of a 422 repeats what it rejects
+  "relative addresses", // `publicUrl` without its origin
 ];
 
 export function drawHistory(seed: number): History {
@@ -118,6 +130,7 @@ export function drawHistory(seed: number): History {
   add(upTo(2, 0.3), () => ({ type: "resend", index: random.integer(0, 9) }));
   add(upTo(2, 0.3), () => ({ type: "replay", index: random.integer(0, 9) }));
   add(upTo(2, 0.3), () => ({ type: "forge", kind: random.pick(forgeries) }));
+  add(upTo(1, 0.3), () => ({ type: "garbage", body: random.pick(garbage) }));
   if (isLong)
     add(1, () => ({
       type: random.pick(["machines sleep", "two nights", "two nights"]),
@@ -281,9 +294,12 @@ async function play(history: History, images: Images, folder: string): Promise<E
   async function visit(visitor: number, phone: PhoneKind, isCorrection: boolean): Promise<void> {
     const form = {
       name: `Visitor ${visitor} of ${seed}`,
-      email: `visitor${visitor}@example.com`,
+      email: visitor >= 3 ? "" : `visitor${visitor}@example.com`, // not everybody has one
+
       phone: toPhone(visitor, phone),
     };
+    const isKnown = evidence.visits.some((visit) => visit.visitor === visitor);
+    if (form.email === "" && isKnown && !isCorrection) return; // the shop would take a second form for another person
     const userId = userIds.get(visitor);
     if (isCorrection && (userId === undefined || history.shop === "fastify")) return;
     const path = isCorrection ? `/users/${userId}` : "/sign-up";
@@ -422,6 +438,12 @@ async function play(history: History, images: Images, folder: string): Promise<E
       }
       case "forge":
         void forge(action.kind, random);
+        break;
+      case "garbage": {
+        const headers = { "content-type": "application/json" };
+        const url = `http://localhost:${shopPort}/sign-up`;
+        void deliver({ method: "POST", url, headers, body: action.body });
+      }
     }
   }
 
@@ -469,6 +491,7 @@ async function play(history: History, images: Images, folder: string): Promise<E
     }
   }
   isOver = true;
+  evidence.lines.push(...frameworkLines.splice(0));
   for (const process of [...network.processes]) {
     process.end("ends with the history");
   }

@@ -319,7 +319,7 @@ export class Process {
   /** Express itself, whose `listen` opens a port of the simulated network. */
   #createExpress() {
     const app = express();
-    app.set("env", "test"); // it does not print the errors of a process that was killed
+    app.set("env", "production");
     app.listen = ((port: number, onListening?: () => void) => {
       this.listeners.set(port, (message) => inject(app, message));
       onListening?.();

@@ -10,7 +10,7 @@ import { plantedFaults } from "./faults.ts";
 import { drawHistory, type Run, runHistory } from "./history.ts";
 import { buildImages, type Images } from "./image.ts";
 import { shrink } from "./shrink.ts";
-import { countImmediates } from "./world.ts";
+import { watchFrameworks } from "./world.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,7 +28,7 @@ if (![seed, histories].every(Number.isSafeInteger)) {
   console.error("--seed and --histories take whole numbers.");
   process.exit(2);
 }
-countImmediates();
+watchFrameworks();
 if (values.faults) await findFaults();
 else await simulate();
 

@@ -73,8 +73,12 @@ export class World {
 const { setImmediate: realSetImmediate } = globalThis;
 let pendingImmediates = 0;
 
-/** Counts the immediates of frameworks, which are not part of an image: a turn has ended when none is left. */
-export function countImmediates(): void {
+/** What frameworks have written: they are not part of an image. */
+export const frameworkLines: string[] = [];
+
+/** Catches what frameworks write, and counts their immediates: a turn has ended when none is left. */
+export function watchFrameworks(): void {
+  console.error = (...values: unknown[]) => void frameworkLines.push(values.map(String).join(" "));
   globalThis.setImmediate = ((run: (...values: unknown[]) => void, ...values: unknown[]) => {
     pendingImmediates++;
     return realSetImmediate(() => {

@@ -3,7 +3,7 @@
 // sign-up.ts
 import type { IssueCardRequest, IssuingClient } from "@loyalty-cards/issuing-client";
 import { type OutboxEntry, type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import express, { type Express, type Response } from "express";
+import express, { type ErrorRequestHandler, type Express, type Response } from "express";
 
 type Form = Record<"name" | "email" | "phone", string>;
 
@@ -25,6 +25,11 @@ export async function openOutbox(client: IssuingClient, file: string): Promise<S
 
 export function addSignUp(app: Express, client: IssuingClient, outbox: SqliteOutbox, template: string): void {
   app.use(express.json());
+  // Express itself would log a body that is not JSON, and so a part of somebody's form.
+  app.use(((error, _request, response, next) =>
+    error.type === "entity.parse.failed"
+      ? response.status(400).json({ message: "The form is not JSON." })
+      : next(error)) satisfies ErrorRequestHandler);
 
   app.post("/sign-up", async (request, response) => {
     const form = readForm(request.body);
@@ -63,8 +68,8 @@ export function addSignUp(app: Express, client: IssuingClient, outbox: SqliteOut
   }
 }
 
-function readForm(body: Partial<Form> = {}): Form {
-  const read = (name: keyof Form) => `${body[name] ?? ""}`.trim();
+function readForm(body: Partial<Form> | undefined): Form {
+  const read = (name: keyof Form) => `${typeof body?.[name] === "string" ? body[name] : ""}`.trim();
   return { name: read("name"), email: read("email"), phone: read("phone") };
 }
 

@@ -34,7 +34,7 @@ async function open() {
   await outbox.write((database) =>
     database.exec(`
       CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, cardId TEXT);
-      CREATE TABLE IF NOT EXISTS balances (cardId TEXT PRIMARY KEY, balance REAL)`),
+      CREATE TABLE IF NOT EXISTS balances (cardId TEXT PRIMARY KEY, balance REAL, at TEXT)`),
   );
   outbox.work();
   return { client, outbox };
@@ -73,16 +73,21 @@ export async function listUsers() {
   return outbox.write((database) => database.prepare(list).all());
 }
 
+/** An older event can arrive later: then the newer balance stays. */
+const saveBalance = `
+  INSERT INTO balances VALUES (?, ?, ?) ON CONFLICT DO UPDATE
+  SET balance = excluded.balance, at = excluded.at WHERE excluded.at >= balances.at`;
+
 export const webhooks = {
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",
   dedupe: memoryDedupe(),
   handler: onEvents({
-    async "balance.changed"({ data }) {
-      // The event can arrive before the card's id is stored,
-      // and an older event can arrive later.
+    // The event can arrive before the card's id is stored.
+    async "balance.changed"({ data, createdAt }) {
       const { outbox } = await openShop();
-      const save = "INSERT OR REPLACE INTO balances VALUES (?, ?)";
-      await outbox.write((database) => database.prepare(save).run(data.passId, data.balance));
+      await outbox.write((database) =>
+        database.prepare(saveBalance).run(data.passId, data.balance, createdAt),
+      );
     },
     otherTypes: () => {}, // types that this shop does not use
   }),

@@ -57,6 +57,10 @@ function change(reply: Reply): Reply {
   if (status === 201 && chosen.has("200 for 201")) status = 200;
   if (status === 404 && chosen.has("410 for 404")) status = 410;
   if (status === 404 && chosen.has("403 for 404")) status = 403;
+  if (status === 201 && chosen.has("relative addresses"))
+    body = JSON.stringify({ ...JSON.parse(body), publicUrl: new URL(JSON.parse(body).publicUrl).pathname });
+  if (status === 422 && chosen.has("quoted forms"))
+    body = JSON.stringify({ ...JSON.parse(body), detail: `Visitor 1 with 12 is not valid.` });
   if (status >= 400 && chosen.has("plain errors")) {
     headers = { "content-type": "text/plain" };
     body = "error";
