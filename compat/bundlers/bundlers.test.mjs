@@ -58,6 +58,7 @@ describe.each(Object.entries(bundlers))("a bundle of %s", (_name, bundle) => {
   const client = 'from "@loyalty-cards/issuing-client"';
   const use = 'globalThis.loyalty = createIssuingClient({ baseUrl: "https://cards.test", apiKey: "k" });';
 
+  // G22
   it.each([
     ["is used", `import { createIssuingClient } ${client}; ${use}`],
     ["is used through a namespace", `import * as sdk ${client}; globalThis.error = sdk.IssuingError;`],

@@ -2,6 +2,7 @@
  * A larger sample of the cases; `npm run compat -- unknown-service` runs all of them. `UNKNOWN_SERVICE_SEED` repeats a run,
  * `UNKNOWN_SERVICE_ONLY` runs the services with this in their name.
  */
+// G16
 import { expect, it } from "vitest";
 import { useReceivers } from "./receivers.ts";
 import { chooseServices, runAll, seed } from "./run.ts";

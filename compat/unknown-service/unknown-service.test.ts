@@ -21,6 +21,7 @@ it("has at least 300 cases, each with a unique name", () => {
   expect(cases.length).toBeGreaterThanOrEqual(300);
 });
 
+// G16
 it(`survives 12 services (UNKNOWN_SERVICE_SEED=${seed})`, { timeout: 60_000 }, async () => {
   expect(await runAll(chooseServices(10, 12), openReceivers)).toEqual([]);
 });

@@ -50,7 +50,7 @@ export function createGuideSidebar(): Item[] {
     {
       text: "About",
       items: [
-        ...["specification", "assumptions", "glossary", "measurements", "benchmarks"].map(
+        ...["guarantees", "specification", "assumptions", "glossary", "measurements", "benchmarks"].map(
           (page) => `docs/${page}.md`,
         ),
         "benchmarks/README.md",

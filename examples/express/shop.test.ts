@@ -74,6 +74,7 @@ it("signs up and stores the balance of the events", async () => {
   await expect.poll(() => read("SELECT card, balance FROM balances")).toMatchObject([{ card, balance: 100 }]);
 });
 
+// G27
 it.each([true, false])(
   "keeps the user after a 422 and issues one card to the corrected form; the service stores refusals: %s",
   async (storeRefusals) => {
@@ -107,6 +108,7 @@ it("responds 409 to an address that is taken", async () => {
   expect([(await signUp()).status, (await signUp()).status]).toEqual([201, 409]);
 });
 
+// G10
 it("signs up while the service fails and issues one card later, although the response to it is lost", async () => {
   const { signUp, read, mock, service } = await open();
   service.templates.archive(service.templateId);
@@ -136,6 +138,7 @@ it("has the balance of an event that arrives before the card's id is stored", as
     .toEqual([{ name: "Anna", balance: 120 }]);
 });
 
+// G9
 it("issues separate cards to people who join after the database was lost", async () => {
   const before = await open();
   await before.signUp();

@@ -32,6 +32,7 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
   const rotation = createSchema();
   const command = createSchema();
 
+  // G18
   it("processes each event once while the secret is replaced and a process is killed", async () => {
     const { service, endpointAt, buy } = await openService();
     const pool = fleet.pool(2);

@@ -48,6 +48,7 @@ describe.skipIf(!(await hasPostgres()))("the sign-up", () => {
     expect(await readCard(body)).toBe(null);
   });
 
+  // G10
   it("signs people up in both processes while the service fails, and issues one card to each later", async () => {
     // The worst failure: cards are issued, and the responses are errors.
     const { id } = mock.service.faults.add({ phase: "after-commit", kind: "status", status: 503 });

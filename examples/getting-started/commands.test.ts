@@ -111,6 +111,7 @@ async function openMock(options: { storeRefusals?: boolean } = {}) {
   return mock;
 }
 
+// G9
 it("issues separate cards to people who join after a restart of the shop", async () => {
   const mock = await openMock();
   const { body: anna } = await (await openShop(mock)).signUp({ name: "Anna", phone: "600100200" });

@@ -38,6 +38,7 @@ it("stores the balance hours later, when the database was down", async ({ shop }
 });
 // #endregion
 
+// G4
 // #region order
 it("stores the newest balance when deliveries are duplicated", async ({ shop }) => {
   const { service, balances } = shop;

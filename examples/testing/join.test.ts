@@ -28,6 +28,7 @@ it("issues a card to a member without a phone number", async ({ shop }) => {
 });
 // #endregion
 
+// G1, G10
 // #region faults
 it("issues one card when the first response is lost", async ({ shop }) => {
   const { service, outbox, templateId } = shop;

@@ -115,6 +115,7 @@ it("responds 503 to a balance that is not a number, and accepts a type that it d
   expect(await deliver({ ...event, id: "evt_later", type: "card.renamed" })).toBe(204);
 });
 
+// G4
 it("stores the newest balance when events arrive concurrently and out of order", async () => {
   const events = Array.from({ length: 20 }, (_, second) =>
     createEvent(`evt_o${second}`, "card_order", second, second),

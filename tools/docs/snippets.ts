@@ -92,7 +92,7 @@ export const readFromRoot = (file: string) => readFileSync(join(root, file), "ut
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const page of listPages()) {
     const before = readFromRoot(page);
-    const after = updateTables(updateSnippets(before, readFromRoot), readFromRoot);
+    const after = await updateTables(updateSnippets(before, readFromRoot), readFromRoot);
     if (after === before) continue;
     writeFileSync(join(root, page), after);
     console.log(`updated ${page}`);

@@ -54,8 +54,10 @@ function adapterRows(read: Read): string[][] {
   });
 }
 
-const parts: Readonly<Record<string, (read: Read) => string>> = {
+const parts: Readonly<Record<string, (read: Read) => string | Promise<string>>> = {
   adapters: (read) => toTable(["entry point", "for deliveries in"], adapterRows(read)),
+  // Imported here, because most programs that read pages do not need the client.
+  calls: async () => toTable(...(await (await import("./call-table.ts")).createCallTable())),
   events: () => toTable(["event", "`data`: checked", "optional, of type `unknown`"], eventRows()),
   "exit-codes": () =>
     toTable(
@@ -71,10 +73,15 @@ const parts: Readonly<Record<string, (read: Read) => string>> = {
 const marked = /(<!-- generated: ([\w-]+) -->\n?)[\s\S]*?(<!-- \/generated -->)/g;
 
 /** Returns the page with its generated parts as they follow from the sources now. @throws for an unknown part. */
-export function updateTables(page: string, read: Read): string {
-  return page.replace(marked, (_whole, start: string, name: string, end: string) => {
+export async function updateTables(page: string, read: Read): Promise<string> {
+  const made = new Map<string, string>();
+  for (const [, , name = ""] of page.matchAll(marked)) {
     const make = parts[name];
     if (make === undefined) throw new Error(`tools/docs/tables.ts has no part "${name}".`);
-    return start + make(read) + end;
-  });
+    made.set(name, await make(read));
+  }
+  return page.replace(
+    marked,
+    (_whole, start: string, name: string, end: string) => start + made.get(name) + end,
+  );
 }

@@ -511,6 +511,7 @@ const listStrings = (value: unknown): string[] =>
     ? Object.entries(value).flatMap(([name, member]) => [name, ...listStrings(member)])
     : [String(value)];
 
+// G21
 it("has a row for each command", () => {
   expect(Object.keys(rows).sort()).toEqual(listPaths(program).sort());
 });

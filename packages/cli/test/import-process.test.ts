@@ -92,6 +92,7 @@ it("ends at once at the second SIGINT, and the next run issues each card once", 
   ]);
 });
 
+// G13
 it("issues each card once after a SIGKILL", async () => {
   const { service, start, countCards, waitForCards, readCards } = await openShop(300);
   service.faults.add({ phase: "before", kind: "latency", delayMs: 60 });

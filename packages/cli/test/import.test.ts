@@ -83,6 +83,7 @@ describe("import", () => {
     });
   });
 
+  // G13
   it("issues no second card when it runs again", async () => {
     const { run, countCards, read, requests } = await openShop({ "members.csv": toCsv(toRows(15)) });
     await run(["import", "members.csv", ...args]);

@@ -157,6 +157,7 @@ describe.each(mixed)("%s", (_name, configure, description) => {
     expect(received.connections).toBe(0);
   });
 
+  // G7
   it.each(["", "n", "no", "yess"])("are refused when the person replies %j", async (reply) => {
     const { url, host, received } = await openCounter();
     const { file, env } = configure(url);

@@ -226,6 +226,7 @@ describe("webhook listen", () => {
     expect(accepted).toHaveLength(1);
   });
 
+  // G21
   it("escapes the control characters of an event", async () => {
     const { url } = await startReceiver();
     const body = '{"id":"evt_\\u001b[31m","type":"pi\\nng","createdAt":"x"}';

@@ -118,6 +118,7 @@ describe("the options of createIssuingClient", () => {
     expect(getRejection(() => createIssuingClient())).toMatch(/LOYALTY_API_KEY/);
   });
 
+  // G22
   it("rejects a browser page and a web worker, but not jsdom on Node.js, Deno, Workers and edge runtimes", () => {
     expect(getRejection(() => requireServer({ document: {} }))).toMatch(/must not run in a browser/);
     requireServer({ document: {}, process: { versions: { node: "20" } } });
@@ -349,6 +350,7 @@ describe("the arguments of a method", () => {
     ["a timeoutMs of 0", (c) => c.getCard("c", { timeoutMs: 0 }), /timeoutMs/],
   ];
 
+  // G20
   it.each(calls)("rejects %s before a request is sent", async (_name, call, message) => {
     const { client, requests } = scripted([]);
     const error = await call(client).then(

@@ -1,4 +1,5 @@
 /** Kills sign-ups at random points and starts them again: each user must have exactly one card. */
+// G1
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

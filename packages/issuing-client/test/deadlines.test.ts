@@ -104,6 +104,7 @@ const randomCase = fc.record({
   lateMs: fc.infiniteStream(fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: ms })),
 });
 
+// G6
 it("ends a call before its deadline with the right outcome and number of attempts, for random responses and delays", async () => {
   await fc.assert(
     fc.asyncProperty(randomCase, async (testCase) => {

@@ -100,6 +100,7 @@ describe("fields-differ", () => {
   };
   const { customer } = signUp;
 
+  // G9
   it("names the fields whose values are those of another request, without the values, before the end", async () => {
     const fieldValues = { name: "Anna", shop: 7, points: 0 };
     const events = await issue(

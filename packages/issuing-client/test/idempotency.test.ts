@@ -17,6 +17,7 @@ const derive = (userId: UserId, others: { keySuffix?: string; namespace?: string
   deriveIdempotencyKey({ templateId, userId, ...others });
 
 describe("deriveIdempotencyKey", () => {
+  // G30
   it("derives the documented key, which must never change", async () => {
     const text = "3:lc18:tpl_club2:420:";
     const expected = `lc1_${createHash("sha256").update(text).digest("base64url")}`;
@@ -188,6 +189,7 @@ describe("the namespace and the keySuffix of a call", () => {
     expect(await readKey({ idempotencyKey: "order-1" }, { idempotencyNamespace: "staging" })).toBe("order-1");
   });
 
+  // G9
   it("issues separate cards to two people with the same user id in two namespaces", async () => {
     const { service, client } = openWebsite({ idempotencyNamespace: "production" });
     const { baseUrl } = service;
@@ -350,6 +352,7 @@ describe("firstAttemptAt", () => {
     },
   );
 
+  // G26
   it("sends no retry in the last minute of the retention", async () => {
     const { client, clock, requests } = scripted([json({}, 503, { "retry-after": "3" }), json(card, 201)]);
     const firstAttemptAt = clock.now() - (day - minute - 2000);

@@ -179,6 +179,7 @@ describe("send", () => {
     expect(requests).toHaveLength(3);
   });
 
+  // G26
   it("sends nothing for a key whose first attempt was 24 hours ago", async () => {
     const { steps, clock, requests } = openSteps();
     const firstAttemptAt = clock.now() - 24 * 3_600_000;

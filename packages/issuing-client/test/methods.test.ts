@@ -17,6 +17,7 @@ describe("issueCard", () => {
     });
   });
 
+  // G1
   it("issues one card per user for repeated sign-ups in several processes", async () => {
     const { client, service } = openWebsite();
     const other = createIssuingClient({ baseUrl: service.baseUrl, apiKey: service.apiKeys.full });

@@ -151,6 +151,7 @@ it("calls the program's own onEvent", async () => {
   expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
 });
 
+// G8
 it("records no secrets and no personal data in spans", async () => {
   const { client, spans } = traced([json({ detail: "phone +48600100200 is taken" }, 409), json(card, 201)]);
   await client.issueCard("tpl_1", signUp, { userId: "anna@example.com" }).catch(() => {});

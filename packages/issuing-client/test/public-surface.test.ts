@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { operations } from "@loyalty-cards/openapi/operations";
 import { expect, it } from "vitest";
 
+// G22
 it("exports the same names to a browser, where the import throws an error with the reason", async () => {
   const source = readFileSync(new URL("../src/browser.ts", import.meta.url), "utf8");
   const names = [...source.matchAll(/^export const (\w+)/gm)].map(([, name]) => name).sort();

@@ -265,6 +265,7 @@ describe("the outcome of a call", () => {
 });
 
 describe("the size of a response", () => {
+  // G14
   it.each([
     [200, "invalid-response", false, 1],
     [404, "not-found", false, 1],

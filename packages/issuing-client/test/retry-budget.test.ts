@@ -28,6 +28,7 @@ async function serve() {
 }
 
 describe("over a real socket", () => {
+  // G29
   it("sends few more than 300 requests for 300 calls during an outage, and gets its retries back after it", async () => {
     const { seen, client } = await serve();
     const startedMs = performance.now();

@@ -308,6 +308,7 @@ async function readOutput(
   return shown.replaceAll(/lc1_[\w-]{43}/g, "lc1_…");
 }
 
+// G8
 describe("secrets and personal data", () => {
   it.each(Object.entries(failingCalls))(
     "do not appear in the client, the error or the events after %s",

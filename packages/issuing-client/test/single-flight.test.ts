@@ -16,6 +16,7 @@ const turns = async () => {
 };
 const byUser = { idempotencyKey: "user-7" };
 
+// G1
 it("sends one request for two concurrent calls, and returns each its own card", async () => {
   const { response, open } = gate();
   const { client, requests } = scripted([response]);

@@ -35,6 +35,7 @@ describe("timeoutMs and deadlineMs", () => {
     }
   });
 
+  // G6
   it("ends the call at its deadline: the last attempt gets the remaining time", async () => {
     const { client, clock, requests } = scripted([hang, hang, hang], { timeoutMs: 400, deadlineMs: 500 });
     const failure = catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));

@@ -4,6 +4,7 @@ import { nextPhone, openVirtualShop, template, toRequest } from "./shop.ts";
 
 const minute = 60_000;
 
+// G2
 it("records the card without a callback that throws, and repeats the callback until it succeeds", async () => {
   let calls = 0;
   const { outbox, run, clock, signUp, requests, names, getCardOf } = openVirtualShop({

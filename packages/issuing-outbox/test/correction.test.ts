@@ -123,6 +123,7 @@ describe("correct", () => {
   });
 });
 
+// G27
 it("1,000 interleavings of a correction and the running job give one card each, with the form that correct has promised", async () => {
   const seed = Number(process.env["OUTBOX_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   const random = createDraw(seed).next;

@@ -2,6 +2,7 @@
  * Kills a bulk run at random moments and starts it again, while one of 50 requests fails in one of 17 ways: each row must get exactly
  * one card. `npm run compat -- crash-bulk ROWS KILLS`; CRASH_SEED=N repeats the random choices.
  */
+// G13
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

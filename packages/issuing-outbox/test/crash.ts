@@ -3,6 +3,7 @@
  * connections are cut. Counts users without a card, second cards, and personal data that is left.
  * `npm run compat -- crash-outbox SIGN_UPS KILLS SHOP…`, for each shop; CRASH_SEED=N repeats the random choices.
  */
+// G1, G2
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -78,6 +78,7 @@ describe("personal data", () => {
     expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
   });
 
+  // G8
   it("is in no outcome, log line or error", async () => {
     const { outbox, signUp, weather, run, outcomes, lines } = openVirtualShop({
       onIssued: () => {
@@ -159,6 +160,7 @@ describe("the file", () => {
     expect(statSync(file).mode & 0o777).toBe(0o644);
   });
 
+  // G25
   it.each([
     [hour, 0, 2],
     [30 * hour, 2, 0],

@@ -54,6 +54,7 @@ it("refuses issue before the transaction is committed, and for a user who was no
   await expect(outbox.issue(1)).rejects.toThrow("call issue after the transaction of add has ended");
 });
 
+// G20
 it("refuses invalid options", () => {
   const client = createNetwork().createClient();
   expect(() => sqliteOutbox({ client, file: ":memory:" })).toThrow("needs a file on a disk");

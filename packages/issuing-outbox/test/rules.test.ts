@@ -47,6 +47,7 @@ describe("the 24 hours of a key", () => {
     expect(entry.firstAttemptAt?.getTime()).toBe(sentAtMs);
   });
 
+  // G2
   it("end as unknown without another request", async () => {
     const { outbox, signUp, weather, requests, run, clock, names, getCardOf } = openVirtualShop();
     await run(signUp("1"));
@@ -78,6 +79,7 @@ describe("the 24 hours of a key", () => {
 });
 
 describe("an outage", () => {
+  // G10, G29
   it("lets all sign-ups of thirty hours succeed, with one entry that is tried", async () => {
     const { outbox, signUp, weather, requests, run, clock, service } = openVirtualShop();
     const kinds = [503, "lost", 500, "refused", 502] as const;
@@ -118,6 +120,7 @@ describe("an outage", () => {
     expect(requests).toHaveLength(2);
   });
 
+  // G12
   it("sends nothing for issue while it lasts, and ends with the first success", async () => {
     const { outbox, signUp, weather, run, clock, requests, names } = openVirtualShop();
     await run(signUp("1"));
@@ -290,6 +293,7 @@ describe("clocks", () => {
     expect(names()).toEqual(["paused", "issued", "resumed", "issued"]);
   });
 
+  // G26
   it("that are set back and forward do not give two cards", async () => {
     const { outbox, signUp, weather, run, clock, requests } = openVirtualShop();
     await run(signUp("1"));
@@ -315,6 +319,7 @@ describe("an outbox of another service", () => {
     expect(() => openShop(network, { file, clientOptions })).toThrow("another idempotencyNamespace");
   });
 
+  // G24
   it("is refused at each lease after another process has migrated the tables", async () => {
     const { outbox, signUp, database, requests } = openShop();
     await signUp("1");

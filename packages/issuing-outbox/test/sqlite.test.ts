@@ -16,6 +16,7 @@ it("issues the card of a sign-up and stores it with the user in one transaction"
   expect(await outbox.count()).toMatchObject({ waiting: 0, issued: 1, undelivered: 0, paused: [] });
 });
 
+// G2
 it("adds neither the user nor the entry when the transaction is rolled back", async () => {
   const { outbox, database } = openShop();
   const failed = outbox.write((own) => {

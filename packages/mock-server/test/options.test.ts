@@ -1,4 +1,5 @@
 /** Invalid options and templates are rejected with an error that names the member; a wrong `deliver` function or clock does not crash the process. */
+// G20
 import { describe, expect, it } from "vitest";
 import { createMockService, type MockServiceOptions, manualClock, type TemplateInput } from "../src/index.ts";
 import { noon, openShop } from "./shop.ts";

@@ -64,6 +64,7 @@ describe("a delivery", () => {
 });
 
 describe("the retry schedule", () => {
+  // G23
   it("retries after 1 min, 5 min, 30 min, 2 h and 6 h, each after the previous failure, and then fails", async () => {
     const { service, purchase } = await shopWithEndpoint(Array(6).fill(500));
     await purchase();

@@ -3,6 +3,7 @@
  * closed, and their Redis is killed. Counts lost events, duplicate effects and wrong balances.
  * `npm run compat -- crash-inbox EVENTS KILLS [sqlite | pg-boss | bullmq …]`
  */
+// G3, G12
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,4 +1,5 @@
 /** The contract suite of the adapters, over a real socket. A new adapter calls describeAdapter. */
+// G5
 
 import type { Server as HttpServer } from "node:http";
 import { request as httpRequest } from "node:http";

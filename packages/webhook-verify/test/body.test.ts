@@ -48,6 +48,7 @@ it.each([0, 1, 50, 99, 1000])("applies the same limit with a content-length of %
   expect(await getReason(collectBody(chunks(101, new Uint8Array(1)), limits))).toBe("too-large");
 });
 
+// G15
 it("allocates at most twice the received bytes, and at most the content-length and the limit", async () => {
   const getBufferSize = async (count: number, expectedBytes: number) =>
     (await collectBody(chunks(count, new Uint8Array(10)), { maxBodyBytes: 100, expectedBytes })).buffer

@@ -140,6 +140,7 @@ it("logs each type without a handler once, and at most 100 types", async () => {
   expect(log).toHaveLength(100);
 });
 
+// G17
 it("ignores and logs a newer type when every known type has a handler, so that the service does not repeat it", async () => {
   const log: string[] = [];
   const { seen, handler } = createHandlers();

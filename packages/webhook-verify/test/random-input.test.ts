@@ -1,4 +1,5 @@
 /** Random headers and bodies: only our errors are thrown, no changed delivery is accepted, and both HMAC engines agree. */
+// G5, G11
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { signWebhookSync, verifyWebhookSync, WebhookVerificationError } from "../src/index.ts";

@@ -75,6 +75,7 @@ describe("accepting an event", () => {
     },
   );
 
+  // G8
   it("logs no text of an error whose message looks like a stack", async () => {
     const error = new Error("duplicate key\n    at +48600100200 (customers:1:1)\n    at more");
     const { receive, log } = createTestReceiver({ handler: () => Promise.reject(error) });

@@ -26,6 +26,7 @@ describe("a rejected delivery", () => {
     ["a body over the limit", 413, "too-large", () => post(signedDelivery(`"${"x".repeat(2000)}"`))],
   ];
 
+  // G5, G15, G19
   it.each(rejections)(
     "responds to %s with %i, and reports %s to onOutcome only",
     async (_name, status, reason, request) => {

@@ -226,6 +226,7 @@ describe("secretMaxAgeSeconds", () => {
     return { clock, store, deliver, log, outcomes };
   }
 
+  // G18
   it("rejects a leaked secret after that time, with no valid delivery in between", async () => {
     const { clock, store, deliver } = createAging();
     expect(await deliver("whsec_old")).toBe(204);

@@ -67,6 +67,7 @@ describe("a valid delivery", () => {
     ]);
   });
 
+  // G17
   it("accepts an event of an unknown type", async () => {
     const seen: string[] = [];
     const { receive } = createTestReceiver({ handler: (event) => void seen.push(event.type) });

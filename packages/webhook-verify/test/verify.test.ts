@@ -61,6 +61,7 @@ function toForms({ rawBody }: Vector): VerifyInput["rawBody"][] {
 describe("the signature vectors", () => {
   it("are at least 200", () => expect(signatureVectors.length).toBeGreaterThanOrEqual(200));
 
+  // G5
   it.each(signatureVectors)("include $name, which is $verdict", async (vector) => {
     for (const rawBody of toForms(vector)) {
       const input = { ...toInput(vector), rawBody };
@@ -187,6 +188,7 @@ describe("the signature header", () => {
   );
 });
 
+// G20
 describe("verifyWebhook throws before it reads the delivery for an option that would disable the check:", () => {
   const { body, headers } = signedDelivery(balanceChanged());
   const input = { rawBody: body, signature: headers["service-signature"], secret };

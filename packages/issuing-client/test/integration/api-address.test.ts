@@ -136,6 +136,7 @@ describe.each([
   ["fetch", ""],
   ["node:http", "/shop"],
 ] as const)("over %s, below %j", (over, path) => {
+  // G7
   it.each(Object.entries(rejectedCalls))("rejects %s before the API key is read", async (_name, call) => {
     const { client, service, evil, countKeyReads } = await open(over, path);
     await expect(call(client, evil.baseUrl, service.baseUrl + path)).rejects.toMatchObject({

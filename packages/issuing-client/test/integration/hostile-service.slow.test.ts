@@ -18,6 +18,7 @@ describe.each([
   ["fetch", ["undici"]],
   ["undici", ["undici"]],
 ])("over %s, with %j loaded before", (over, preloaded) => {
+  // G6, G7, G16
   it(`survives ${responses} responses (HOSTILE_SEED=${seed})`, {
     timeout: 120_000 + responses * 200,
   }, async () => {

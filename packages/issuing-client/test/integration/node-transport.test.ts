@@ -114,6 +114,7 @@ describe("responses", () => {
     expect(acceptEncodings).toEqual(["identity"]);
   });
 
+  // G14
   it("rejects an encoded body whose text is longer than the limit", async () => {
     const body = gzipSync(" ".repeat(5 * 1024 * 1024));
     const { client } = await openHttp(

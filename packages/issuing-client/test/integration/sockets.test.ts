@@ -147,6 +147,7 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
     await expect(issue()).rejects.toMatchObject({ code: "network", outcome: "not-sent", attempts: 3 });
   });
 
+  // G7
   it("does not follow a redirect", async () => {
     const other = await open([]);
     const { issue } = await open([
@@ -225,6 +226,7 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
     expect(keys.length).toBeGreaterThanOrEqual(3);
   });
 
+  // G14
   it("reads an endless error body up to the limit, and closes the connection", async () => {
     const written: number[] = [];
     let closed = 0;

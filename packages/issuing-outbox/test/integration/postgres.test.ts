@@ -219,6 +219,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(requests).toHaveLength(1);
   });
 
+  // G1, G2
   it("distributes entries to several outboxes: each card once, one contact at a time, none left, although connections are cut", async () => {
     const network = createNetwork();
     const running = new Map<string, number>();
@@ -281,6 +282,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(network.requests).toHaveLength(1);
   });
 
+  // G25
   it("refuses a process with another namespace, and a copy waits for a person", async () => {
     const network = createNetwork();
     const first = openShop(network);
@@ -297,6 +299,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(await copy.outbox.issue(1)).toMatchObject({ state: "issued" });
   });
 
+  // G12
   it("goes on as before when a standby server has taken over", async () => {
     const network = createNetwork();
     const { signUp, outbox } = openShop(network);

@@ -77,6 +77,7 @@ it("signs with the service's time in process", async () => {
 });
 
 describe("a delivery attempt", () => {
+  // G23
   it("fails on a redirect, and does not follow it", async () => {
     const paths: (string | undefined)[] = [];
     const url = await listen((request, response) => {

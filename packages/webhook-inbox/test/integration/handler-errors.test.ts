@@ -52,6 +52,7 @@ const ways: Record<string, (handler: Handler, options?: Options) => Promise<stri
 const here = "packages/webhook-inbox/test/integration/handler-errors\\.test\\.ts:\\d+:\\d+";
 
 describe.each(Object.entries(ways))("in %s", (_name, logOf) => {
+  // G8
   it("names the code and the place when a database is down, also one with two addresses", async () => {
     const pool = new pg.Pool({ host: "127.0.0.1", port: 1 });
     const line = await logOf(async () => await pool.query("SELECT 1"));

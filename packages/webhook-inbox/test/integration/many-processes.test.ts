@@ -12,6 +12,7 @@ describe.each<[name: string, make: () => Promise<Engine>, isRunnable: boolean]>(
   ["pg-boss", pgBoss, isAvailable.postgres],
   ["BullMQ", bullmq, isAvailable.postgres && isAvailable.redis],
 ])("on %s", (_name, make, isRunnable) => {
+  // G3
   it.skipIf(!isRunnable)(
     "stores one of 200 duplicates sent to 4 processes, and writes its effect once",
     { timeout: 60_000 },

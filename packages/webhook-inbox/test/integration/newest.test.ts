@@ -63,6 +63,7 @@ async function buyTwice(order: "in order" | "in reverse order", options: Partial
 }
 
 describe.each(["in order", "in reverse order"] as const)("events that arrive %s", (order) => {
+  // G4
   it.each(engines)("keep the newer balance forty times, with %s", async (_name, open) => {
     const inbox = openInbox({ open });
     await inbox.write((database) =>

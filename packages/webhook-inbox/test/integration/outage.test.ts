@@ -1,4 +1,5 @@
 /** An inbox whose disk or database fails under load: it responds 503 meanwhile, loses nothing, and recovers without a restart. */
+// G12
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

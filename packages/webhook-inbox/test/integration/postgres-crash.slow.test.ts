@@ -1,4 +1,5 @@
 /** PostgreSQL is killed and restarted while receivers store and process events: no process ends, and each effect happens once. */
+// G3
 import { setTimeout as pause } from "node:timers/promises";
 import PgBoss from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";

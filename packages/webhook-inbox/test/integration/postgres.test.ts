@@ -59,6 +59,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       expect(await transaction((own) => markProcessed(own, event))).toBe(true);
     });
 
+    // G3
     it("writes the effect once for 20 concurrent duplicates", async () => {
       const event = balanceChanged(`${name} evt_3`);
       const handle = () =>
@@ -131,6 +132,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await expect(asking).rejects.toThrow("The createdAt of event evt_9 is not a date");
   });
 
+  // G4
   it("ends with the newest balance after any permutation, with duplicates, concurrently", async () => {
     await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance int NOT NULL)");
     const { transaction } = overPg(pool);
@@ -170,6 +172,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(rows).toEqual([{ version: 1 }]);
   });
 
+  // G24
   it("rejects tables of a newer version", async () => {
     await pool.query("UPDATE webhook_inbox_schema SET version = 2");
     await expect(ensureTables(pool)).rejects.toThrow(/newer version: update @loyalty-cards\/webhook-inbox/);

@@ -159,6 +159,7 @@ describe.each(engines)("with %s", (name, open) => {
     expect((await openInbox({ file, open }).list()).map(({ id }) => id)).toEqual(["evt_dead"]);
   });
 
+  // G24
   it("rejects tables of a newer version at the start", async () => {
     const file = scratchFile();
     await openInbox({ file, open }).close();

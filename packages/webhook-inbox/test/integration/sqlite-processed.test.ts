@@ -7,6 +7,7 @@ import { ensureTables, isNewest, markProcessed } from "../../src/sqlite/processe
 import { balanceChanged } from "../events.ts";
 import { engines, scratchFile } from "../sqlite-files.ts";
 
+// G3
 it.each(engines)("marks an event once, and not when the transaction fails, with %s", (_name, open) => {
   const database = open(scratchFile());
   onTestFinished(() => void database.close());

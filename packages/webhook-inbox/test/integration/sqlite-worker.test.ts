@@ -71,6 +71,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(most).toBe(3);
   });
 
+  // G3
   it("commits the effect and the state of the event in one transaction", async () => {
     const { inbox, recorded, effects } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
@@ -110,6 +111,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(await late.opened).toThrow("write was called after the handler had ended");
   });
 
+  // G28
   it("dead-letters a poison message, processes the others, and replays it", async () => {
     const { inbox, recorded } = withBalances();
     let isPoisonous = true;
@@ -139,6 +141,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(recorded.of("done")[2]).toMatchObject({ event: { id: "evt_poison" }, attempt: 1 });
   });
 
+  // G12
   it("retries the event of a crashed process, and rolls back its late effect", async () => {
     const { inbox, recorded, file, effects } = withBalances();
     const [begun, goOn] = [latch(), latch()];
@@ -165,6 +168,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(effects()).toMatchObject([{ event_id: "evt_1", attempt: 2 }]);
   });
 
+  // G28
   it("dead-letters an event whose last attempt crashed the process", async () => {
     const { inbox, recorded, file } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
@@ -222,6 +226,7 @@ describe.each(engines)("with %s", (_name, open) => {
     expect(others).toEqual([]);
   });
 
+  // G28
   it("fails a handler that exceeds its timeout, and aborts its signal", async () => {
     const { inbox, recorded } = withBalances();
     await put(inbox, balanceChanged("evt_1"));

@@ -78,6 +78,7 @@ const knownOnly = Object.fromEntries(
 
 function describeTolerance(name: string, open: () => Promise<Opened>): void {
   describe(name, () => {
+    // G17
     it("stores events whose data differs from the contract, and passes them to `unexpectedData`", async () => {
       const { inbox, work, recorded } = await open();
       const { deliver, recorded: received } = receiving(inbox);

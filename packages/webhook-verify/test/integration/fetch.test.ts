@@ -70,6 +70,7 @@ it.each([true, false])(
   },
 );
 
+// G15
 it("responds 413 when content-length is too low, and 400 when the body fails", async () => {
   const { body, headers } = signedDelivery(balanceChanged());
   headers["content-length"] = "5";

@@ -248,6 +248,7 @@ const everyVersion = everyAdapter.flatMap((adapter) =>
 );
 const requestsEach = Math.ceil(requests / everyVersion.length);
 
+// G11
 describe(`${requests} random requests with the seed ${seed}`, () => {
   const figures: Record<string, number> = {};
 

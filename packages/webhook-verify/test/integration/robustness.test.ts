@@ -65,6 +65,7 @@ const getOutcome = (response: Promise<Http2Response>) =>
   );
 
 describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
+  // G11
   it("responds 401 to two signature lines, even when the first is valid", async () => {
     const { deliver, accepted } = await serve(adapter, version);
     const { body, headers } = signedDelivery(balanceChanged());
@@ -256,6 +257,7 @@ function heldBytes(): number {
 describe.each(everyNodeVersion.filter(([, version]) => version === "HTTP/1.1"))(
   "%s over %s",
   (_name, version, adapter) => {
+    // G15
     it("holds only the received bytes of slow bodies, with any content-length", async () => {
       const arrivedBytes = 16_384;
       const connections = 100;

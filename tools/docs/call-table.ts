@@ -1,0 +1,159 @@
+/** The results of a call, as a table: the real client meets each event in each state, without a network. */
+
+import {
+  type CallOptions,
+  type IssueCardOptions,
+  type IssuingError,
+  isIssuingError,
+} from "../../packages/issuing-client/src/index.ts";
+import {
+  card,
+  json,
+  networkError,
+  type Script,
+  scripted,
+  signUp,
+  template,
+} from "../../packages/issuing-client/test/scripted.ts";
+
+interface Event {
+  name: string;
+  /** What the transport does. Absent when the client must not send anything. */
+  response?: Script;
+  options?: CallOptions;
+  /** The caller aborts while the request is sent. */
+  isAborted?: true;
+  /** How long before the call the first attempt with this key was. */
+  firstAttemptMsAgo?: number;
+}
+
+const problem = (status: number) => json({ type: "about:blank", title: "Problem", status }, status);
+const hang = () => new Promise<Response>(() => {});
+const status = (code: number) => ({ name: String(code), response: () => problem(code) });
+/** Longer than three attempts take, so that the last one ends by its own timeout. */
+const longDeadlineMs = 120_000;
+
+const events: readonly Event[] = [
+  { name: "201 with the card", response: () => json(card, 201) },
+  { name: "200 with the card", response: () => json(card) },
+  {
+    name: "201 with the card, one member of which is invalid",
+    response: () => json({ ...card, publicUrl: null }, 201),
+  },
+  { name: "2xx without a card", response: () => json({}, 201) },
+  { name: "2xx with HTML", response: () => new Response("<!doctype html><html></html>") },
+  {
+    name: "a redirect, such as 307",
+    response: () => new Response(null, { status: 307, headers: { location: "https://login.test/" } }),
+  },
+  ...[status(400), status(401), status(403), status(404), status(408), status(409), status(410)],
+  ...[status(422), status(423), status(425), status(429), status(500), status(501), status(503)],
+  { name: "connection refused", response: networkError("ECONNREFUSED") },
+  { name: "connection lost before the response", response: networkError("ECONNRESET") },
+  { name: "no response within `timeoutMs`", response: hang, options: { deadlineMs: longDeadlineMs } },
+  { name: "no response within `deadlineMs`", response: hang, options: { deadlineMs: 5_000 } },
+  { name: "your `signal` aborts", response: hang, isAborted: true },
+  { name: "the first attempt was 24 hours ago", firstAttemptMsAgo: 24 * 3_600_000 },
+];
+
+/** The state of the key when the event happens: whether an earlier attempt with it may have been received. */
+const states = ["first attempt", "after an attempt without a response"] as const;
+
+interface Result {
+  code: string;
+  outcome: string;
+  retryable: string;
+  /** Whether the client itself sends the request again. */
+  retried: string;
+  next: string;
+}
+
+const noError = { code: "–", outcome: "–", retryable: "–" };
+
+/** Runs one call of the real client. Pauses have no length, and the clock passes to the next timer by itself. */
+async function run(event: Event, state: (typeof states)[number]): Promise<Result> {
+  const { response, options, isAborted, firstAttemptMsAgo } = event;
+  const isFirst = state === states[0];
+  const before: Script[] = isFirst ? [] : [networkError("ECONNRESET")];
+  let sent = 0;
+  const caller = new AbortController();
+  const { client, clock } = scripted([], {
+    fetch: async () => {
+      const next = before[sent++] ?? response;
+      if (isAborted && sent > before.length) queueMicrotask(() => caller.abort(new Error("left")));
+      if (next === undefined) throw new Error(`${event.name}: the client sent a request.`);
+      if (next instanceof Error) throw next;
+      return typeof next === "function" ? next(new Request("https://cards.test")) : next;
+    },
+  });
+  const given: IssueCardOptions = {
+    userId: 1,
+    signal: caller.signal,
+    ...options,
+    ...(firstAttemptMsAgo !== undefined && { firstAttemptAt: clock.now() - firstAttemptMsAgo }),
+  };
+  const error: unknown = await clock.runUntilEnd(
+    client.issueCard(template.id, signUp, given).then(
+      () => undefined,
+      (thrown: unknown) => thrown ?? new Error("thrown"),
+    ),
+  );
+  const attempts = sent - before.length;
+  // Three attempts are the default; only a conflict is repeated until the deadline.
+  const retried = attempts > 3 ? "until the deadline" : attempts > 1 ? "yes" : "no";
+  if (error === undefined) return { ...noError, retried, next: "Store `card.id` with the user." };
+  if (!isIssuingError(error))
+    return {
+      ...noError,
+      retried,
+      next: "The call rejects with `signal.reason`. A card may exist: repeat the call later.",
+    };
+  const { code, outcome, retryable } = error;
+  return {
+    code: `\`${code}\``,
+    outcome: `\`${outcome}\``,
+    retryable: retryable ? "yes" : "no",
+    retried,
+    next: describeNext(error),
+  };
+}
+
+/** What the members of an error say to do, in one sentence. */
+function describeNext({ code, outcome, retryable, cardId }: IssuingError): string {
+  if (cardId !== undefined) return "The card exists: store `error.cardId`.";
+  if (code === "validation") return "Show `userMessage`. Send the corrected form with a new `keySuffix`.";
+  if (retryable)
+    return outcome === "unknown"
+      ? "A card may exist: repeat the call with the same `userId`."
+      : "Repeat the call with the same `userId`.";
+  if (code === "idempotency-expired") return "Do not repeat. Find out whether a card exists.";
+  return outcome === "unknown"
+    ? "A card may exist: correct the cause, then repeat the call with the same `userId`."
+    : "Correct the cause. This call issued no card.";
+}
+
+/** The rows of the table. Events with the same results share rows, and so do states. */
+async function createRows(): Promise<string[][]> {
+  const groups = new Map<string, { names: string[]; rows: string[][] }>();
+  for (const event of events) {
+    const rows: string[][] = [];
+    for (const state of event.firstAttemptMsAgo === undefined ? states : [states[1]]) {
+      const { code, outcome, retryable, retried, next } = await run(event, state);
+      const cells = [code, outcome, retryable, retried, next];
+      const [first] = rows;
+      if (first !== undefined && first.slice(1).join() === cells.join()) first[0] = "any";
+      else rows.push([state, ...cells]);
+    }
+    const group = groups.get(rows.join()) ?? { names: [], rows };
+    group.names.push(event.name);
+    groups.set(rows.join(), group);
+  }
+  return [...groups.values()].flatMap(({ names, rows }) => rows.map((row) => [names.join(" · "), ...row]));
+}
+
+/** The head of the table, and its rows. */
+export const createCallTable = async () =>
+  [
+    ["event", "key", "`code`", "`outcome`", "`retryable`", "client retries", "what to do next"],
+    await createRows(),
+  ] as const;
