@@ -40,6 +40,7 @@ export default defineConfig({
           include: [
             "{internal,tools/*,packages/*}/test/integration/**/*.test.ts",
             "examples/**/*.test.ts",
+            "compat/simulation/*.test.ts",
             "compat/golden/*.test.ts",
           ],
           exclude: ["**/node_modules/**", slow, "examples/workers/**"], // it has its own packages

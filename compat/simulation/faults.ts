@@ -233,4 +233,19 @@ export const plantedFaults: readonly PlantedFault[] = [
     find: "return { latestMs, nowMs: clockMs + correctionMs };",
     replace: "return { latestMs, nowMs: Math.max(clockMs, latestMs) };",
   },
+  // Defects that stood in the examples until the simulation was written.
+  {
+    name: "the first shop takes balances in the order of arrival",
+    guarantees: ["G4"],
+    file: "examples/getting-started/loyalty.ts",
+    find: " WHERE excluded.at >= balances.at",
+    replace: "",
+  },
+  {
+    name: "Express logs a form that is not JSON",
+    guarantees: ["G8"],
+    file: "examples/express/sign-up.ts",
+    find: 'error.type === "entity.parse.failed"',
+    replace: "false",
+  },
 ];

@@ -92,8 +92,13 @@ export class Network {
     const name = `${from} #${++this.#sent} ${message.method} :${port}${pathname}`;
     const random = world.random(name);
     const drawn: Trouble | undefined = random.chance(this.badness) ? random.pick(troubles) : undefined;
-    // A page with status 200 in the place of a receiver would acknowledge a delivery that nothing has received.
-    const trouble = drawn === "web page" && Number(port) !== servicePort ? undefined : drawn;
+    // A page with status 200 in the place of a receiver would acknowledge a delivery that nothing has received, and
+    // browsers do not send a form twice: visitors do.
+    const isImpossible =
+      drawn === "web page"
+        ? Number(port) !== servicePort
+        : drawn === "sent twice" && from.startsWith("visitor");
+    const trouble = isImpossible ? undefined : drawn;
     const delayMs = trouble === "slow" ? random.integer(1_000, 20_000) : random.integer(1, 40);
     world.log(from, `#${this.#sent} ${message.method} :${port}${pathname}${trouble ? ` (${trouble})` : ""}`);
     if (from === "service" && Number(port) === shopPort) this.onDelivery(message);

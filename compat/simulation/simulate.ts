@@ -1,13 +1,13 @@
 /**
  * `npm run simulate -- --seed N --histories M`: runs histories of the whole system. A history that breaks a guarantee is shrunk,
  * printed as a timeline, and written to `compat/simulation/regressions/`, where a test runs it from then on.
- * `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after another, `--digest` prints a digest of each trace.
+ * `--history FILE` runs such a file. `--built` uses the built packages, `--faults [NAME]` plants the faults of `faults.ts` one after another, `--digest` prints a digest of each trace.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { plantedFaults } from "./faults.ts";
-import { drawHistory, type Run, runHistory } from "./history.ts";
+import { drawHistory, type History, type Run, runHistory } from "./history.ts";
 import { buildImages, type Images } from "./image.ts";
 import { shrink } from "./shrink.ts";
 import { watchFrameworks } from "./world.ts";
@@ -19,11 +19,14 @@ const { values, positionals } = parseArgs({
     histories: { type: "string", default: "200" },
     built: { type: "boolean", default: false },
     digest: { type: "boolean", default: false },
+    history: { type: "string" },
     faults: { type: "boolean", default: false },
   },
 });
 const seed = Number(values.seed);
-const histories = Number(values.histories);
+/** A history that failed before, instead of drawn ones. */
+const kept = values.history && (JSON.parse(readFileSync(values.history, "utf8")) as History);
+const histories = kept ? 1 : Number(values.histories);
 if (![seed, histories].every(Number.isSafeInteger)) {
   console.error("--seed and --histories take whole numbers.");
   process.exit(2);
@@ -66,7 +69,7 @@ async function findFailure(
   onRun?: (run: Run) => void,
 ): Promise<{ failing?: Run; runs: number }> {
   for (let index = 0; index < histories; index++) {
-    const run = await runHistory(drawHistory(seed + index), images);
+    const run = await runHistory(kept || drawHistory(seed + index), images);
     onRun?.(run);
     if (run.violations.length > 0) return { failing: run, runs: index + 1 };
   }

@@ -1,0 +1,47 @@
+/** The simulation as its command runs it: clean histories, equal traces, kept failures, and planted faults. */
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { plantedFaults } from "./faults.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/** @returns what the command prints. @throws when its exit code is not 0; the message has the timeline. */
+async function simulate(...options: string[]): Promise<string> {
+  const file = "compat/simulation/simulate.ts";
+  const flags = ["--conditions=@loyalty-cards/source", "--import", "tsx", file, ...options];
+  const { stdout } = await promisify(execFile)(process.execPath, flags, { cwd: root, maxBuffer: 1e8 });
+  return stdout;
+}
+
+it("keeps every guarantee in 200 histories", { timeout: 240_000 }, async () => {
+  expect(await simulate("--seed", "1", "--histories", "200")).toContain("200 histories kept every guarantee");
+});
+
+it("gives the same trace for the same seed", { timeout: 120_000 }, async () => {
+  const options = ["--seed", "500", "--histories", "10", "--digest"];
+  const [first, second] = await Promise.all([simulate(...options), simulate(...options)]);
+  const digests = (output: string) => output.match(/^\d+ [0-9a-f]{16}$/gm);
+  expect(digests(first)).toHaveLength(10);
+  expect(digests(second)).toEqual(digests(first));
+});
+
+const folder = join(import.meta.dirname, "regressions");
+const kept = existsSync(folder) ? readdirSync(folder) : [];
+
+it("keeps every guarantee in the histories that broke one", { timeout: 120_000 }, async () => {
+  for (const name of kept)
+    expect(await simulate("--history", join(folder, name))).toContain("1 histories kept every guarantee");
+  expect(kept).not.toEqual([]);
+});
+
+it("finds a planted fault, and names its guarantee", { timeout: 120_000 }, async () => {
+  const output = await simulate("--seed", "1", "--histories", "50", "--faults", "each try of the outbox");
+  expect(output).toContain("1 of 1 found");
+});
+
+it.each(plantedFaults)("can plant: $name", ({ file, find }) => {
+  expect(readFileSync(join(root, file), "utf8").split(find)).toHaveLength(2);
+});
