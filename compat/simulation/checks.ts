@@ -1,6 +1,6 @@
 /** The checks after each history: each is a guarantee of docs/guarantees.md. */
 import { readRows } from "./files.ts";
-import type { Evidence } from "./history.ts";
+import type { Evidence } from "./stage.ts";
 
 export interface Violation {
   /** The number of the guarantee: G1. */

@@ -31,6 +31,8 @@ export class Network {
   badness = 0;
   /** Whether every response of the service is lost. */
   isResponseLost = false;
+  /** Whether the service may get a request twice at once. One that then responds 409 says that it has rejected the request. */
+  canRepeatRequests = true;
   readonly processes = new Set<Process>();
   /** Requests that arrived at another address than that of the service. */
   readonly strays: string[] = [];
@@ -94,10 +96,10 @@ export class Network {
     const drawn: Trouble | undefined = random.chance(this.badness) ? random.pick(troubles) : undefined;
     // A page with status 200 in the place of a receiver would acknowledge a delivery that nothing has received, and
     // browsers do not send a form twice: visitors do.
+    const isToService = Number(port) === servicePort;
     const isImpossible =
-      drawn === "web page"
-        ? Number(port) !== servicePort
-        : drawn === "sent twice" && from.startsWith("visitor");
+      (drawn === "web page" && !isToService) ||
+      (drawn === "sent twice" && (from.startsWith("visitor") || (isToService && !this.canRepeatRequests)));
     const trouble = isImpossible ? undefined : drawn;
     const delayMs = trouble === "slow" ? random.integer(1_000, 20_000) : random.integer(1, 40);
     world.log(from, `#${this.#sent} ${message.method} :${port}${pathname}${trouble ? ` (${trouble})` : ""}`);

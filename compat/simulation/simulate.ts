@@ -7,8 +7,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { plantedFaults } from "./faults.ts";
-import { drawHistory, type History, type Run, runHistory } from "./history.ts";
+import { drawHistory, type History } from "./history.ts";
 import { buildImages, type Images } from "./image.ts";
+import { type Run, runHistory } from "./play.ts";
 import { shrink } from "./shrink.ts";
 import { watchFrameworks } from "./world.ts";
 
