@@ -83,10 +83,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
         "the client over each transport against 20 000 hostile responses, with and without undici (HOSTILE_SEED=N)",
       commands: ["HOSTILE_RESPONSES=20000 npx vitest run --project slow hostile-service"],
     },
-    crash: {
-      description: "kills 200 sign-ups at random points and counts the cards",
-      commands: [script("packages/issuing-client/test/crash.ts")],
-    },
     "crash-outbox": {
       description:
         "kills shops with an outbox 100 times while 1 000 people sign up, each once, on SQLite and PostgreSQL, and counts the cards; add SIGN_UPS KILLS SHOP…",

@@ -50,9 +50,15 @@ export function createGuideSidebar(): Item[] {
     {
       text: "About",
       items: [
-        ...["guarantees", "specification", "assumptions", "glossary", "measurements", "benchmarks"].map(
-          (page) => `docs/${page}.md`,
-        ),
+        ...[
+          "guarantees",
+          "simulation",
+          "specification",
+          "assumptions",
+          "glossary",
+          "measurements",
+          "benchmarks",
+        ].map((page) => `docs/${page}.md`),
         "benchmarks/README.md",
         "docs/architecture.md",
         "CONTRIBUTING.md",
