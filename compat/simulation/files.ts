@@ -32,6 +32,9 @@ export interface Disk {
   onCommit(): void;
 }
 
+/** What was read from a file since the last write. Most of the time programs look whether anything is due. */
+const cachedReads = new Map<string, Map<string, unknown>>();
+
 /** Sizes of the log that a power failure leaves at least, by file. */
 const syncedBytes = new Map<string, number>();
 
@@ -40,6 +43,7 @@ export class SimulatedDatabase {
   readonly #disk: Disk;
   readonly #connection: Connection;
   #isDurable = false;
+  #isInTransaction = false;
   /** Opening a locked file blocks the process, which has no place in virtual time: locks begin later. */
   #isOpen = false;
 
@@ -57,23 +61,41 @@ export class SimulatedDatabase {
 
   prepare(sql: string): Statement {
     const statement = this.#connection.prepare(sql);
+    const toKey = (method: string, values: unknown[]) =>
+      sql.startsWith("SELECT") ? `${method} ${sql} ${values.join("\u0000")}` : undefined;
     return {
       run: (...values) => this.#run(sql, () => statement.run(...values)),
-      get: (...values) => this.#run(sql, () => toPlain(statement.get(...values))),
-      all: (...values) => this.#run(sql, () => statement.all(...values).map(toPlain)),
+      get: (...values) => this.#run(sql, () => toPlain(statement.get(...values)), toKey("get", values)),
+      all: (...values) => this.#run(sql, () => statement.all(...values).map(toPlain), toKey("all", values)),
     };
   }
 
-  #run<Result>(sql: string, run: () => Result): Result {
+  /** Runs a statement. What it read is returned again until something is written to the file, or in a transaction. */
+  #readCached<Result>(key: string | undefined, run: () => Result): Result {
+    if (key === undefined || this.#isInTransaction) return run();
+    const reads = cachedReads.get(this.file);
+    if (reads?.has(key)) return copyRows(reads.get(key) as Result);
+    const result = run();
+    if (reads === undefined) cachedReads.set(this.file, new Map([[key, result]]));
+    else reads.set(key, result);
+    return copyRows(result);
+  }
+
+  /** @param key the statement with its values, if it only reads. */
+  #run<Result>(sql: string, run: () => Result, key?: string): Result {
     this.#disk.step(sql, "before");
     const isCommit = sql === "COMMIT";
     if (sql === "BEGIN IMMEDIATE" && this.#isOpen && this.#disk.isLocked())
       throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY", errcode: 5 });
     if (isCommit && this.#disk.isFull()) {
       this.#connection.exec("ROLLBACK"); // as SQLite does
+      this.#isInTransaction = false;
       throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL", errcode: 13 });
     }
-    const result = run();
+    if (sql.startsWith("BEGIN")) this.#isInTransaction = true;
+    if (key === undefined && !sql.startsWith("PRAGMA")) cachedReads.delete(this.file);
+    const result = this.#readCached(key, run);
+    if (isCommit || sql === "ROLLBACK") this.#isInTransaction = false;
     if (isCommit) {
       this.#isOpen = true;
       if (this.#isDurable) syncedBytes.set(this.file, getSize(`${this.file}-wal`));
@@ -96,6 +118,9 @@ export class SimulatedDatabase {
   }
 }
 
+const copyRows = <Result>(result: Result): Result =>
+  (Array.isArray(result) ? result.map((row) => ({ ...row })) : result && { ...result }) as Result;
+
 /** `_metadata` is added by one of the bindings. */
 const toPlain = (row: unknown) => {
   if (typeof row !== "object" || row === null) return row;
@@ -111,6 +136,7 @@ const getSize = (file: string) => statSync(file, { throwIfNoEntry: false })?.siz
  */
 export function cutPower(file: string, random: Random, closeAll: () => void): void {
   const log = `${file}-wal`;
+  cachedReads.delete(file);
   const copy = `${file}-copy`;
   copyFileSync(file, copy);
   const frames = getSize(log) > 0 ? readFileSync(log) : Buffer.alloc(0);
