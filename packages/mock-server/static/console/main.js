@@ -1,6 +1,6 @@
 /** Opens the page that the address names, and updates it when the service reports changes. */
 import { handleActions } from "./actions.js";
-import { controlUrl, get, RequestError, sandboxId } from "./api.js";
+import { get, RequestError, sandboxId } from "./api.js";
 import { cardPage } from "./card.js";
 import { cardsPage } from "./cards.js";
 import { clockPage, showClockBar } from "./clock.js";
@@ -8,6 +8,7 @@ import { deliveriesPage, deliveryPage } from "./deliveries.js";
 import { findTarget, getElement, h, patch } from "./dom.js";
 import { faultsPage } from "./faults.js";
 import { keysPage } from "./keys.js";
+import { listen } from "./live.js";
 import { heading } from "./parts.js";
 import { tick } from "./service-clock.js";
 import { startPage } from "./start.js";
@@ -134,40 +135,6 @@ function look() {
   if (concerns(["clock", "delivery"])) void showClockBar();
   if (concerns(["warning"])) void showWarningCount();
   if (concerns(visit.page.concerns)) void refresh();
-}
-
-const types = [
-  "apiKey",
-  "template",
-  "customer",
-  "card",
-  "operation",
-  "endpoint",
-  "delivery",
-  "clock",
-  "fault",
-  "warning",
-];
-const pauseMs = 2000;
-
-/**
- * Receives the changes of the service as server-sent events, and connects again after a disconnect.
- * @param onChange is called with the type of what changed, or undefined when anything may have changed.
- * @param onConnection is called with whether the service is connected.
- */
-function listen(onChange, onConnection) {
-  const source = new EventSource(controlUrl("events"));
-  for (const type of types) source.addEventListener(type, () => onChange(type));
-  source.addEventListener("reset", () => onChange(undefined));
-  source.addEventListener("hello", () => {
-    onConnection(true);
-    onChange(undefined); // changes before the connection are not sent
-  });
-  source.addEventListener("error", () => {
-    onConnection(false);
-    if (source.readyState !== EventSource.CLOSED) return;
-    setTimeout(() => listen(onChange, onConnection), pauseMs);
-  });
 }
 
 /** Shows the choice of sandboxes when there are several. */

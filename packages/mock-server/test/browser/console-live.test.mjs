@@ -11,6 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
+/** A headless browser has no tabs in the background. */
+const setHidden = (page, hidden) =>
+  page.evaluate((value) => {
+    Object.defineProperty(document, "hidden", { value, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+
 describe("the console while other programs use the service", () => {
   it("shows changes of other programs at once, without scrolling or losing input", async (test) => {
     const shop = await openShop(test);
@@ -50,6 +57,51 @@ describe("the console while other programs use the service", () => {
     assert.ok(shifted < 0.0001, `shifted by ${shifted}`); // a word in its pill may
     assert.equal(await page.evaluate(() => document.activeElement.localName), "summary");
     cleanly();
+  });
+
+  it("stays live in eight tabs, which share one stream, also after the tab that reads it is hidden or closes", async (test) => {
+    const shop = await openShop(test);
+    const { id } = await shop.issue({ name: "Anna" });
+    const tabs = [];
+    for (let count = 0; count < 8; count += 1) {
+      tabs.push(await openConsole(test, opened.browser, shop, { address: `#/card/${id}` }));
+    }
+    const allShow = async (balance, pages) => {
+      for (const { page } of pages) {
+        await page.locator(`.card-preview-balance::-p-text(${balance})`).wait();
+        await page.locator("#connection::-p-text(Live)").wait();
+      }
+    };
+    const streams = () =>
+      tabs.flatMap(({ seen }) => seen.urls).filter((url) => url.includes("/_mock/events"));
+    await allShow(0, tabs);
+    assert.deepEqual(await Promise.all(tabs.map(({ page }) => page.evaluate(() => document.hidden))), [
+      ...Array(8).fill(false), // a headless browser shows every tab
+    ]);
+    await shop.control("POST", `cards/${id}/purchase`, { points: 111 });
+    await allShow(111, tabs);
+    assert.equal(streams().length, 1);
+
+    const [reader, second, ...others] = tabs;
+    const last = others.at(-1);
+    await last.field("amount", "22");
+    await last.press("Record it");
+    await allShow(133, tabs);
+
+    await setHidden(reader.page, true);
+    await shop.control("POST", `cards/${id}/purchase`, { points: 100 });
+    await allShow(233, [second, ...others]);
+    await second.page.close();
+    await shop.control("POST", `cards/${id}/purchase`, { points: 100 });
+    await allShow(333, others);
+    assert.equal(streams().length, 3);
+    const shown = await reader.page.$eval(".card-preview-balance", ({ textContent }) => textContent);
+    assert.match(shown, /133/); // hidden tabs do nothing
+
+    await setHidden(reader.page, false);
+    await allShow(333, [reader, ...others]);
+    assert.equal(streams().length, 3);
+    last.cleanly();
   });
 
   it("shows one sandbox, and changes to another", async (test) => {

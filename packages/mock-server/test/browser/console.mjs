@@ -8,7 +8,7 @@ import { openPage } from "../../../../compat/browser.mjs";
  */
 export async function openConsole(test, browser, shop, { address = "", ...options } = {}) {
   const { page, seen } = await openPage(browser, shop.baseUrl, options);
-  test.onTestFinished(() => page.close());
+  test.onTestFinished(() => page.isClosed() || page.close());
   await page.evaluateOnNewDocument(() => {
     const [offered, pressed] = [new Set(), new Set()];
     Object.assign(window, { offered, pressed });
