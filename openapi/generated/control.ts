@@ -149,6 +149,24 @@ export interface components {
             readonly path?: string;
             readonly idempotencyKey?: components["schemas"]["Text"];
         };
+        /** A request to the API. It contains no body, query, key or other header. */
+        readonly LoggedRequest: {
+            /** Unique within the sandbox. */
+            readonly id: string;
+            /** The time of the response by the sandbox's clock, ISO 8601. */
+            readonly at: string;
+            readonly method: string;
+            /** Without the query, at most 200 characters. */
+            readonly path: string;
+            /** Absent when an injected fault broke the connection. */
+            readonly status?: number;
+            /** Real time, in milliseconds. */
+            readonly durationMs: number;
+            /** Why the request failed, such as `customer.consents is missing`, `unknown key` or `injected fault`; `replay` when the response repeats a card that was issued under the same idempotency key. It contains no values of the body. */
+            readonly reason?: string;
+            /** The card that was issued or that the path names. */
+            readonly cardId?: string;
+        };
         /** One of event, delivery and card. */
         readonly WaitCondition: {
             readonly event?: components["schemas"]["EventCondition"];

@@ -208,6 +208,36 @@ describe("dev", () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
+  it("ends the line of a request with the reason, and counts a burst, so that the secret stays in the terminal", async () => {
+    const running = start(["dev", "--port", "0", "--forward", "http://127.0.0.1:9/"]);
+    const baseUrl = /LOYALTY_URL=(.*)/.exec(await running.waitFor(/card's publicUrl.*\n\n/s))?.[1] ?? "";
+    const send = (key: string, body: unknown) =>
+      fetch(`${baseUrl}/api/v1/templates/tpl_mock/passes`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${key}`,
+          "content-type": "application/json",
+          "idempotency-key": "a",
+        },
+        body: JSON.stringify(body),
+      });
+    await send("mock_website_key", { customer: { phone: "600100200" } });
+    await send("other", {});
+    for (let count = 0; count < 50; count++)
+      await send("mock_website_key", { customer: { consents: { privacy: { version: "1" } } } });
+    running.interrupt();
+    const { stderr } = await running.exit;
+    const unwrapped = stderr.replaceAll(/\n {24}/g, "  ");
+    expect(unwrapped.split("\n").filter((line) => line.includes("← "))).toEqual([
+      expect.stringMatching(/ 422 +\d+ ms {2}← POST \S+ {2}customer\.consents is missing$/),
+      expect.stringMatching(/ 401 +\d+ ms {2}← POST \S+ {2}unknown key$/),
+      expect.stringMatching(/ 201 +\d+ ms {2}← POST \S+ {2}card_\w+$/),
+      expect.stringMatching(/ 201 +\d+ ms {2}← POST \S+ {2}card_\w+ {2}replay$/),
+      expect.stringMatching(/ 201 +← POST \S+ {2}replay {2}48 more in \d+ s$/),
+    ]);
+    expect(stderr).not.toContain("600100200");
+  });
+
   it("runs the clock faster with --time-factor, so that retries come soon", async () => {
     let failures = 2;
     const url = await listen((request, response) => {

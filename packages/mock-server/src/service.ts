@@ -26,6 +26,7 @@ import { addFault, clearFaults, type Fault, type FaultInput, removeFault } from 
 import { hasNoResponse, rejectLikeFetch } from "./http/injected-fault.ts";
 import { apiRoutes } from "./http/operations.ts";
 import { fromFetch } from "./http/request.ts";
+import { withRequestLog } from "./http/request-log.ts";
 import { toFetchResponse } from "./http/response.ts";
 import { createRouter, type RequestHandler } from "./http/router.ts";
 import { pageRoutes } from "./pages/routes.ts";
@@ -188,11 +189,15 @@ const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
 export function createMockService(options: MockServiceOptions = {}): MockService {
   const settings = { ...parseOptions(options), deliver: options.deliver };
   const sandboxes = createSandboxes(settings);
-  const handle = createRouter(settings.baseUrl, [
-    ...apiRoutes(sandboxes, settings.baseUrl),
-    ...controlRoutes(sandboxes, settings),
-    ...pageRoutes(sandboxes, settings),
-  ]);
+  const handle = withRequestLog(
+    sandboxes,
+    settings.baseUrl,
+    createRouter(settings.baseUrl, [
+      ...apiRoutes(sandboxes, settings.baseUrl),
+      ...controlRoutes(sandboxes, settings),
+      ...pageRoutes(sandboxes, settings),
+    ]),
+  );
 
   async function handleFetch(request: Request): Promise<Response> {
     const response = await handle(fromFetch(request));

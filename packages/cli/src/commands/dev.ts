@@ -14,7 +14,7 @@ import { formatJson, formatTable, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../terminal.ts";
 import { knownTypes } from "../webhook/events.ts";
 import { defaultSecretVariable } from "../webhook/receiver.ts";
-import { formatTraffic } from "../webhook/traffic-line.ts";
+import { createTrafficLog } from "../webhook/traffic-line.ts";
 
 const guidesUrl = "https://github.com/loyalty-cards/loyalty-cards#documentation";
 
@@ -37,8 +37,8 @@ export function addDevCommand(program: Command, cli: Cli): void {
 
 async function runDev(context: Context, options: ServiceOptions): Promise<undefined> {
   const { print, terminal } = context;
-  const show = (event: TrafficEvent) =>
-    print.isJson ? print.data(event, () => "") : print.info(formatTraffic(print.columns, event, Date.now()));
+  const log = createTrafficLog({ columns: print.columns, write: (line) => print.info(line) });
+  const show = (event: TrafficEvent) => (print.isJson ? print.data(event, () => "") : log.add(event));
   /** Deliveries of a data file can start before the ready lines are printed. */
   let early: TrafficEvent[] | undefined = [];
   const running = await startService(context, options, (event) =>
@@ -53,6 +53,7 @@ async function runDev(context: Context, options: ServiceOptions): Promise<undefi
     await stopped;
   } finally {
     await running.server.close();
+    log.end();
   }
   print.info("Stopped.");
   return undefined;

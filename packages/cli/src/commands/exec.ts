@@ -5,7 +5,7 @@ import { CommandError } from "../command-error.ts";
 import { runProcess } from "../command-process.ts";
 import { readNamespace } from "../configuration.ts";
 import { addServiceOptions, type ServiceOptions, startService } from "../mock-service.ts";
-import { formatTraffic } from "../webhook/traffic-line.ts";
+import { createTrafficLog } from "../webhook/traffic-line.ts";
 
 const needsDashes =
   "exec takes its command after two dashes: loyalty-cards exec -- npm test. (`npm exec` removes the first two dashes; use npx instead.)";
@@ -38,9 +38,8 @@ export function addExecCommand(program: Command, cli: Cli): void {
 async function runExec(context: Context, options: ServiceOptions, command: string[]): Promise<number> {
   const { print, environment } = context;
   // The traffic goes to stderr, also with --json, because the command writes to stdout.
-  const { server, signingSecret } = await startService(context, options, (event) =>
-    print.info(formatTraffic(print.columns, event, Date.now())),
-  );
+  const log = createTrafficLog({ columns: print.columns, write: (line) => print.info(line) });
+  const { server, signingSecret } = await startService(context, options, log.add);
   const { url, service } = server;
   try {
     return await runProcess(command, {
@@ -54,5 +53,6 @@ async function runExec(context: Context, options: ServiceOptions, command: strin
     });
   } finally {
     await server.close();
+    log.end();
   }
 }

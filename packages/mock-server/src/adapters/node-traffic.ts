@@ -19,6 +19,8 @@ export type TrafficEvent =
       /** The injected fault that broke the connection. */
       fault?: string;
       durationMs: number;
+      /** Why the request to the API failed, such as `customer.consents is missing` or `unknown key`, or `replay`. It contains no values of the body. */
+      reason?: string;
       /** The card that was issued. */
       cardId?: string;
     }
@@ -51,16 +53,17 @@ export function toRequestTraffic(
   response: ServiceResponse,
   durationMs: number,
 ): RequestTraffic | undefined {
-  const { status, connectionFault } = response;
+  const { status, connectionFault, reason } = response;
   const isApi = path?.startsWith("/api/v1/") ?? true;
   if (!isApi && status < 400) return undefined;
-  const cardId = isApi && status === 201 ? readId(response.body) : undefined;
+  const cardId = status === 201 ? response.cardId : undefined;
   return {
     kind: "request",
     method,
     ...(path !== undefined && { path: path.slice(0, maxPathLength) }),
     ...(connectionFault === undefined ? { status } : { fault: connectionFault }),
     durationMs: Math.round(durationMs),
+    ...(isApi && reason !== undefined && { reason }),
     ...(cardId !== undefined && { cardId }),
   };
 }
@@ -68,9 +71,9 @@ export function toRequestTraffic(
 /** `POST /api/v1/templates/tpl_club/passes 201 12 ms card_8sT2kq`, `--> balance.changed evt_0mm…  <-- 401 http://localhost:3000/webhooks next in 1 min`. */
 export function formatTraffic(event: TrafficEvent): string {
   if (event.kind === "request") {
-    const { method, path = "(unreadable address)", status, fault, durationMs, cardId } = event;
-    const outcome = status ?? `${fault} (injected fault)`;
-    return `${method} ${path} ${outcome} ${durationMs} ms${cardId === undefined ? "" : ` ${cardId}`}`;
+    const { method, path = "(unreadable address)", status = "---", durationMs, cardId, reason } = event;
+    const details = [cardId, reason].filter((detail) => detail !== undefined);
+    return [method, path, status, durationMs, "ms", ...details].join(" ");
   }
   const { type, eventId, status, error, url } = event;
   const next = formatNextAttempt(event);
@@ -82,10 +85,6 @@ function formatNextAttempt({ state, nextAttemptInMs }: DeliveryTraffic): string 
   if (nextAttemptInMs === 0) return "next now";
   if (nextAttemptInMs !== undefined) return `next in ${formatDuration(nextAttemptInMs)}`;
   return state === "failed" ? "failed, no further attempt" : "";
-}
-
-function readId(body: ServiceResponse["body"]): string | undefined {
-  return typeof body === "string" ? JSON.parse(body).id : undefined;
 }
 
 /** Calls the listener after each delivery attempt, in every sandbox. */

@@ -53,6 +53,9 @@ const otherRoutes = [
   route("DELETE /_mock/faults", ({ domain }) => clearFaults(domain)),
   route("DELETE /_mock/faults/*", ({ domain, id }) => removeFault(domain, id)),
 
+  route("GET /_mock/requests", ({ sandbox, query }) =>
+    paginate(sandbox.requests.toReversed(), query, (request) => request),
+  ),
   route("GET /_mock/warnings", ({ domain, query }) =>
     paginate([...domain.state.warnings.values()].reverse(), query, (warning) => warning),
   ),

@@ -48,6 +48,7 @@ export const changeTypes = [
   "fault",
   "refusal",
   "warning",
+  "request",
 ] as const;
 
 export type ChangeType = (typeof changeTypes)[number];

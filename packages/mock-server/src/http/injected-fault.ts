@@ -3,6 +3,9 @@ import { Problem } from "../domain/problem.ts";
 import type { RequestFault } from "../faults/rules.ts";
 import { type ConnectionFault, problemResponse, type ServiceResponse } from "./response.ts";
 
+/** The reason in the request log. */
+export const injectedFault = "injected fault";
+
 /** Waits for the latency of a rule, in real time, or until the client disconnects. */
 export function delayRequest(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -21,20 +24,18 @@ export function applyFault(
 ): ServiceResponse {
   if (fault.kind === "status" || fault.kind === "in-progress") {
     const { status = 409, retryAfterSeconds: seconds } = fault;
-    return problemResponse(
-      injectedProblem(status),
-      seconds === undefined ? {} : { "retry-after": String(seconds) },
-    );
+    const headers = seconds === undefined ? {} : { "retry-after": String(seconds) };
+    return { ...problemResponse(injectedProblem(status), headers), reason: injectedFault };
   }
   if (fault.kind === "html") return gatewayPage(fault.status ?? 502);
-  return { ...response, connectionFault: fault.kind };
+  return { ...response, connectionFault: fault.kind, reason: `${injectedFault}: ${fault.kind}` };
 }
 
 const injectedProblem = (status: number) => new Problem(status, "This error is an injected fault.");
 
 function gatewayPage(status: number): ServiceResponse {
   const body = `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>${status} Bad Gateway</h1></body></html>\n`;
-  return { status, headers: { "content-type": "text/html; charset=utf-8" }, body };
+  return { status, headers: { "content-type": "text/html; charset=utf-8" }, body, reason: injectedFault };
 }
 
 type FaultWithoutResponse = "reset" | "destroy" | "hang";

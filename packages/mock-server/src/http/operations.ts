@@ -18,9 +18,9 @@ import { Problem, toFieldErrors } from "../domain/problem.ts";
 import { type FaultTarget, takeRequestFault } from "../faults/rules.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { State } from "../sandbox/state.ts";
-import { applyFault, delayRequest } from "./injected-fault.ts";
+import { applyFault, delayRequest, injectedFault } from "./injected-fault.ts";
 import { readJson } from "./request.ts";
-import { jsonResponse, type ServiceResponse } from "./response.ts";
+import { jsonResponse, problemResponse, type ServiceResponse } from "./response.ts";
 import type { Route } from "./router.ts";
 
 export interface Call {
@@ -42,8 +42,11 @@ const handlers: Record<OperationId, Handler> = {
       return new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
     }
     const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
+    const isReplay = idempotencyKey !== undefined && findIssuedCard(domain, idempotencyKey) !== undefined;
     const card = issueCard(domain, command);
-    return card instanceof Problem ? card : jsonResponse(201, toCard(domain, card));
+    if (card instanceof Problem) return card;
+    const response = jsonResponse(201, toCard(domain, card));
+    return { ...response, cardId: card.id, ...(isReplay && { reason: "replay" }) };
   },
   getCard: (domain, { id }) => withCard(domain, id, (card) => jsonResponse(200, toCard(domain, card))),
   listOperations: (domain, { id, url }) =>
@@ -101,8 +104,12 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
     method,
     path: `/api/v1${path.replace(/\{\w+\}/, "*")}`,
     async handle({ request, url, params: [id = ""] }) {
-      const found = sandboxes.findByApiKey(parseBearer(request.headers.get("authorization")));
-      if (found === undefined) return new Problem(401, "The API key is missing or unknown.");
+      const key = parseBearer(request.headers.get("authorization"));
+      const found = sandboxes.findByApiKey(key);
+      if (found === undefined) {
+        const problem = new Problem(401, "The API key is missing or unknown.");
+        return { ...problemResponse(problem), reason: key === undefined ? "no API key" : "unknown key" };
+      }
       const { domain } = found.sandbox;
       const idempotencyKey = request.headers.get("idempotency-key") ?? undefined;
       const isKeyUsed = operationId === "issueCard" && idempotencyKey !== undefined;
@@ -138,8 +145,9 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
 
         const after = takeRequestFault(domain, "after-commit", target);
         if (after?.kind === "latency") await delayRequest(after.delayMs, request.signal);
-        else if (after !== undefined) return applyFault(after, response);
-        return response;
+        else if (after !== undefined) return { ...applyFault(after, response), cardId: response.cardId };
+        const isDelayed = before !== undefined || after !== undefined;
+        return isDelayed ? { reason: `${injectedFault}: latency`, ...response } : response;
       } finally {
         if (isFirst) inFlight.delete(flight);
       }

@@ -1,5 +1,6 @@
 /** Responses of the service as plain data. Adapters send them, or convert them to a `Response` of the Fetch API. */
-import { Problem } from "../domain/problem.ts";
+import { toPrintable } from "@loyalty-cards/internal/format";
+import { type FieldError, Problem } from "../domain/problem.ts";
 
 /** How an injected fault breaks the connection that the response is sent on. */
 export type ConnectionFault = "reset" | "destroy" | "truncate" | "malformed" | "hang";
@@ -10,6 +11,10 @@ export interface ServiceResponse {
   headers: Readonly<Record<string, string>>;
   body: string | Uint8Array | ReadableStream<Uint8Array> | null;
   connectionFault?: ConnectionFault;
+  /** For the request log: why the request failed, or `replay`. Not sent. */
+  reason?: string;
+  /** For the request log: the card that was issued or that the path names. Not sent. */
+  cardId?: string | undefined;
 }
 
 /** @throws {Error} for a value that JSON cannot represent: not a TypeError, which would mean invalid input. */
@@ -39,7 +44,23 @@ export function problemResponse(
       ...headers,
     },
     body: JSON.stringify(problem),
+    reason: formatReason(problem),
   };
+}
+
+const maxReasonLength = 200;
+
+/** `customer.consents is missing`: the first error, or else the first sentence of the detail. */
+function formatReason({ detail, errors: [error] }: Problem): string {
+  const sentence = error === undefined ? (detail.split(/\.\s/)[0] ?? "") : formatError(error);
+  return toPrintable(sentence.replace(/\.$/, ""), maxReasonLength);
+}
+
+/** A rule names its member; a sentence for a person does not. */
+function formatError({ pointer, detail, rule }: FieldError): string {
+  const name = pointer.slice(1).replaceAll("/", ".");
+  if (rule === undefined) return `${name}: ${detail}`;
+  return rule.startsWith(`"${name}" `) ? name + rule.slice(name.length + 2) : rule;
 }
 
 export const toServiceResponse = (result: ServiceResponse | Problem): ServiceResponse =>

@@ -1,4 +1,5 @@
 /** One sandbox: isolated state with its own clock, injected faults and deliveries. */
+import type { components } from "@loyalty-cards/openapi/control";
 import type { Deliver, DeliveryTransport } from "../delivery/attempt.ts";
 import { createEvent, type Delivery, restartDelivery } from "../delivery/deliveries.ts";
 import { createDispatcher, type Dispatcher } from "../delivery/dispatcher.ts";
@@ -13,6 +14,9 @@ import type { Settings } from "./options.ts";
 import { createServiceClock, type ServiceClock } from "./service-clock.ts";
 import { createEmptyState, type State } from "./state.ts";
 
+/** A request to the API, as `GET /_mock/requests` returns it. */
+export type LoggedRequest = components["schemas"]["LoggedRequest"];
+
 export interface SandboxIdentity {
   id: string;
   /** The seeded keys. A reset restores them. */
@@ -25,6 +29,8 @@ export interface Sandbox extends SandboxIdentity {
   readonly clock: ServiceClock;
   readonly changes: ChangeNotifier;
   readonly eventIds: EventIds;
+  /** The newest requests to the API, oldest first. Not part of the state: a snapshot and a data file do not contain them. */
+  readonly requests: LoggedRequest[];
   /** Sends a `ping`, as "Send test" in the console does. */
   sendTest(endpointId: string): Delivery;
   /** Starts a delivery again, as "Resend" in the console does. */
@@ -91,6 +97,7 @@ export function createSandbox(identity: SandboxIdentity, settings: SandboxSettin
     return seeded;
   }
   domain.state = seed();
+  const requests: LoggedRequest[] = [];
 
   return {
     ...identity,
@@ -99,6 +106,7 @@ export function createSandbox(identity: SandboxIdentity, settings: SandboxSettin
     clock: createServiceClock(holder, dispatcher, domain),
     changes,
     eventIds,
+    requests,
     sendTest(endpointId) {
       const endpoint = getEndpoint(domain, endpointId);
       const event = createEvent(domain, "ping", {});
@@ -114,7 +122,10 @@ export function createSandbox(identity: SandboxIdentity, settings: SandboxSettin
       dispatcher.schedule(delivery);
       return delivery;
     },
-    reset: () => replace(seed()),
+    reset() {
+      requests.length = 0;
+      replace(seed());
+    },
     snapshot: () => structuredClone(domain.state),
     restore: (state) => replace(structuredClone(state)),
   };

@@ -24,7 +24,7 @@ const storeNames = {
   fault: "faults",
   refusal: "refusals",
   warning: "warnings",
-} as const satisfies Record<Exclude<ChangeType, "clock">, keyof StateItems>;
+} as const satisfies Record<Exclude<ChangeType, "clock" | "request">, keyof StateItems>;
 
 type StoreName = keyof StateItems;
 
@@ -102,6 +102,7 @@ export function createChangeLog(sandboxes: Sandboxes, onChange: () => void): Cha
   /** The changed items of each sandbox; undefined: everything may have changed. */
   const changed = new Map<Sandbox, Map<StoreName, Set<string>> | undefined>();
   sandboxes.subscribe((sandbox, change) => {
+    if (change.type === "request") return; // the request log is not saved
     if (change.type === "reset") changed.set(sandbox, undefined);
     else if (!changed.has(sandbox) || changed.get(sandbox) !== undefined) {
       const stores = changed.get(sandbox) ?? new Map<StoreName, Set<string>>();

@@ -167,7 +167,7 @@ describe("loyalty-cards-mock", () => {
       .map((line) => line.replace(/\b\d+ ms\b/, "N ms"));
     const expected = [
       `POST ${passes} 201 N ms ${card.id}`,
-      `POST ${passes} 422 N ms`,
+      `POST ${passes} 422 N ms customer.phone: The phone number is not valid`,
       "GET /api/v2/cards 404 N ms",
       expect.stringMatching(/^--> balance\.changed evt_\w+ {2}<-- 401 http:\S+\/webhooks next in 1 min$/),
     ];

@@ -1,0 +1,132 @@
+/** The request log: what an app sent, why a request failed, and nothing that the request contained. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { createMockService } from "../src/index.ts";
+import { openControlledShop, signUp, template } from "./shop.ts";
+
+const passes = `/api/v1/templates/${template.id}/passes`;
+
+it("has method, path, status, duration and card of each request, newest first", async () => {
+  const { issue, call, get } = await openControlledShop();
+  const { id } = (await issue()).body;
+  await call("GET", `/api/v1/passes/${id}/operations?limit=3`);
+  const { items, total } = await get("/_mock/requests");
+  expect(total).toBe(2);
+  const common = {
+    id: expect.any(String),
+    at: "2026-03-01T12:00:00.000Z",
+    status: 200,
+    durationMs: expect.any(Number),
+    cardId: id,
+  };
+  expect(items).toEqual([
+    { ...common, method: "GET", path: `/api/v1/passes/${id}/operations` },
+    { ...common, method: "POST", path: passes, status: 201 },
+  ]);
+  expect(new Set(items.map((item: { id: string }) => item.id)).size).toBe(2);
+});
+
+it.each([
+  ["a missing member", { customer: {} }, 422, "customer.consents is missing"],
+  [
+    "an invalid phone number",
+    signUp({ phone: "secret" }),
+    422,
+    "customer.phone: The phone number is not valid",
+  ],
+  ["a missing field", signUp({}, {}), 422, 'fieldValues.firstName: Please fill in "First name"'],
+  [
+    "a value of another type",
+    signUp({}, { firstName: ["secret"] }),
+    422,
+    "fieldValues.firstName must be of type string or number",
+  ],
+  ["a body that is not JSON", "{secret", 400, "The body is not JSON"],
+])("names the reason of %s, without its values", async (_name, body, status, reason) => {
+  const { issue, get } = await openControlledShop();
+  await issue(body);
+  const { items } = await get("/_mock/requests");
+  expect(items).toMatchObject([{ status, reason }]);
+  expect(JSON.stringify(items)).not.toContain("secret");
+});
+
+it("distinguishes an unknown API key from none, and has neither the key nor the query", async () => {
+  const { call, get } = await openControlledShop();
+  await call("GET", "/api/v1/passes/card_1?phone=600100200", { key: "secret_key" });
+  await call("GET", "/api/v1/passes/card_1", { key: null });
+  const { items } = await get("/_mock/requests");
+  expect(items).toMatchObject([
+    { status: 401, reason: "no API key" },
+    { status: 401, reason: "unknown key" },
+  ]);
+  expect(JSON.stringify(items)).not.toMatch(/secret_key|600100200/);
+});
+
+it("has requests to an unknown path and for an unknown card", async () => {
+  const { call, get, service } = await openControlledShop();
+  await call("GET", "/api/v1/passes/card_1");
+  await service.fetch(new Request(`${service.baseUrl}/api/v1/pases/card_1`));
+  expect((await get("/_mock/requests")).items).toMatchObject([
+    { status: 404, path: "/api/v1/pases/card_1", reason: "There is no GET /api/v1/pases/card_1" },
+    { status: 404, reason: "There is no card with this id" },
+  ]);
+});
+
+it("marks a replay, with the card that was returned", async () => {
+  const { issue, get } = await openControlledShop();
+  const { id } = (await issue(signUp(), { "idempotency-key": "a" })).body;
+  await issue(signUp(), { "idempotency-key": "a" });
+  const [replay, first] = (await get("/_mock/requests")).items;
+  expect(replay).toMatchObject({ status: 201, reason: "replay", cardId: id });
+  expect(first).not.toHaveProperty("reason");
+});
+
+it.each([
+  [{ kind: "status", phase: "before", status: 503 }, { status: 503, reason: "injected fault" }, false],
+  [{ kind: "html", phase: "before" }, { status: 502, reason: "injected fault" }, false],
+  [{ kind: "status", phase: "after-commit", status: 500 }, { status: 500, reason: "injected fault" }, true],
+  [{ kind: "destroy", phase: "after-commit" }, { reason: "injected fault: destroy" }, true],
+  [
+    { kind: "latency", phase: "before", delayMs: 1 },
+    { status: 201, reason: "injected fault: latency" },
+    true,
+  ],
+] as const)("names the injected fault of %j", async (fault, expected, isIssued) => {
+  const { service, get } = await openControlledShop();
+  service.faults.add(fault);
+  const request = new Request(service.baseUrl + passes, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.apiKeys.website}`, "content-type": "application/json" },
+    body: JSON.stringify(signUp()),
+  });
+  await service.fetch(request).catch(() => {});
+  const [item] = (await get("/_mock/requests")).items;
+  expect(item).toMatchObject(expected);
+  expect("status" in item).toBe("status" in expected);
+  expect("cardId" in item).toBe(isIssued);
+});
+
+it("stores the newest 200 requests of each sandbox, until a reset", async () => {
+  const { service, call, get } = await openControlledShop();
+  const other = service.sandboxes.create();
+  for (let count = 0; count < 201; count++) await call("GET", `/api/v1/passes/card_${count}`);
+  await call("GET", "/api/v1/passes/other", { key: other.apiKeys.website });
+  const { items, total } = await get("/_mock/requests?limit=100&offset=100");
+  expect([total, items.length, items.at(-1).path]).toEqual([200, 100, "/api/v1/passes/card_1"]);
+  const ofOther = await get(`/_mock/requests?sandbox=${other.sandboxId}`);
+  expect(ofOther).toMatchObject({ total: 1, items: [{ path: "/api/v1/passes/other" }] });
+  service.reset();
+  expect((await get("/_mock/requests")).total).toBe(0);
+});
+
+it("sends a server-sent event for each request to the API, and none for the control API", async () => {
+  const service = createMockService();
+  const { body } = await service.fetch(new Request(`${service.baseUrl}/_mock/events`));
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toContain("hello");
+  await service.fetch(new Request(`${service.baseUrl}/_mock/requests`));
+  await service.fetch(new Request(`${service.baseUrl}/api/v1/passes/card_1`));
+  await nextTurn();
+  expect((await reader?.read())?.value).toMatch(/^event: request\ndata: \{"type":"request","id":"req_/);
+  await reader?.cancel();
+});
