@@ -42,7 +42,8 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     // Help and the version are printed already, as are errors of usage.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.complete : exitCodes.usage;
     const { message, exitCode } = await readError(error);
-    new Printer(terminal).error(text`loyalty-cards: ${message}`);
+    const print = new Printer(terminal);
+    print.error(text`loyalty-cards: ${message}`.reflow(print.messageColumns));
     return exitCode;
   }
 }
@@ -63,7 +64,7 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
     .configureOutput({
       writeOut: (help) => print.data(undefined, () => Text.multiline(help.trimEnd())),
       writeErr: (help) => print.error(Text.multiline(help.trimEnd())),
-      outputError: (message) => print.error(formatUsageError(message)),
+      outputError: (message) => print.error(formatUsageError(message).reflow(print.messageColumns)),
     })
     .showSuggestionAfterError()
     .showHelpAfterError("See --help.")

@@ -100,6 +100,21 @@ describe("the configuration", () => {
     const result = await runCommand(["card", "x", "--base-url", "http://cards.example.com"], { env });
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining("https") });
   });
+
+  it.each([
+    [
+      "http://cards.example.com",
+      "LOYALTY_URL is http://, which would send the API key unencrypted: use https://.",
+    ],
+    ["localhost:4010", 'LOYALTY_URL has no scheme: write "http://localhost:4010".'],
+    ["https://cards.example.com/api/v1", "LOYALTY_URL must not end in /api/v1: the client appends it."],
+  ])("names LOYALTY_URL, not the option of the client, when it is %s", async (address, message) => {
+    const { env } = await openMock();
+    const { code, stderr } = await runCommand(["card", "x"], { env: { ...env, LOYALTY_URL: address } });
+    expect([code, stderr.split("\n")[0]]).toEqual([2, `loyalty-cards: ${message}`]);
+    const { stdout } = await runCommand(["doctor"], { env: { ...env, LOYALTY_URL: address } });
+    expect(stdout).toContain(message);
+  });
 });
 
 describe("errors of the service", () => {
@@ -108,6 +123,8 @@ describe("errors of the service", () => {
     const result = await runCommand(["card", "x"], { env: { ...env, LOYALTY_API_KEY: "lk_wrong_key" } });
     expect(result).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("doctor") });
     expect(result.stderr).not.toContain("lk_wrong_key");
+    expect(result.stderr).toContain("LOYALTY_API_KEY was not accepted");
+    expect(result.stderr).not.toMatch(/apiKey|baseUrl/);
   });
 
   it("exits with 4 for a 403", async () => {
