@@ -25,7 +25,7 @@ export function addServiceOptions(command: Command, port: number): void {
   command
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), port)
     .option("--seed <file>", "JSON file with templates and webhook endpoints")
-    .option("--data <file>", "store everything in this file; an existing one\ntakes precedence over --seed")
+    .option("--data <file>", "store everything in this file; an existing one takes precedence over --seed")
     .option("--forward <url>", "send webhooks to this address")
     .option("--events <types>", "with --forward: only these, separated by commas", parseList)
     .option("--time-factor <number>", "run the service's clock this many times as fast", parseFactor);

@@ -151,6 +151,40 @@ describe("errors of the service", () => {
   });
 });
 
+describe("errors with --json", () => {
+  const readJson = async (args: string[], env = {}) => {
+    const { code, stdout, stderr } = await runCommand([...args, "--json"], { env });
+    expect(stdout).toBe("");
+    expect(stderr.split("\n")).toHaveLength(2);
+    return { code, ...JSON.parse(stderr) };
+  };
+
+  it.each([
+    ["an unknown command", ["isue"], "unknown command 'isue'"],
+    ["no command", [], "a command is missing"],
+    ["an invalid value", ["operations", "x", "--limit", "0"], "whole number"],
+    ["a missing configuration", ["card", "x"], "There is no address. Use --base-url"],
+  ])("are one line of JSON on stderr for %s", async (_name, args, message) => {
+    expect(await readJson(args)).toEqual({
+      code: 2,
+      error: { code: "usage", message: expect.stringContaining(message), exitCode: 2 },
+    });
+  });
+
+  it("have the code of the client", async () => {
+    const { env } = await openMock();
+    expect(await readJson(["card", "card_none"], env)).toMatchObject({
+      code: 1,
+      error: { code: "not-found", message: expect.stringContaining("does not exist"), exitCode: 1 },
+    });
+  });
+
+  it("are text when --json is an argument of the command of exec", async () => {
+    const { stderr } = await runCommand(["exec", "--evnts", "x", "--", "echo", "--json"]);
+    expect(stderr).toMatch(/^loyalty-cards: unknown option/);
+  });
+});
+
 it("ends without an error when the reader of its output has enough, as with `| head`", async () => {
   const bin = fileURLToPath(new URL("../src/bin.ts", import.meta.url));
   const source = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
