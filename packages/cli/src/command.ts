@@ -1,6 +1,6 @@
 /** One command of the tree: its global options, and what its action receives and returns. */
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, Help, InvalidArgumentError } from "commander";
 import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
 import { Printer } from "./printer.ts";
 import { type Ask, createAsk } from "./question.ts";
@@ -86,6 +86,26 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
 /** Examples at the end of `--help`. Each line is a comment or a command. */
 export function addExamples(command: Command, ...lines: string[]): Command {
   return command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+}
+
+/**
+ * Configures which options of its parents the help of a command lists.
+ * @param options `inherited`: the options of the parent that the command uses, listed as its own. `ignored`: global options without effect.
+ */
+export function configureOptions(
+  command: Command,
+  program: Command,
+  { inherited = [], ignored = [] }: { inherited?: readonly string[]; ignored?: readonly string[] },
+): void {
+  command.configureHelp({
+    ...program.configureHelp(),
+    visibleOptions: (own) => [
+      ...(own.parent?.options ?? []).filter(({ long }) => inherited.includes(long as string)),
+      ...Help.prototype.visibleOptions.call(own.createHelp(), own),
+    ],
+    visibleGlobalOptions: () =>
+      program.options.filter(({ long }) => long !== "--version" && !ignored.includes(long as string)),
+  });
 }
 
 /** Parses the value of an option: a whole number in a range. */

@@ -55,9 +55,17 @@ function describeNext(error: IssuingError): string | undefined {
 
 /** The message of an error of our packages, and the sentence with the address of its page, which gets its own line. */
 export function splitMessage({ message }: Pick<Error, "message">): { text: string; link?: string } {
-  const [link] = / See https:\S+$/.exec(message) ?? [];
-  return link === undefined ? { text: message } : { text: message.slice(0, -link.length), link: link.trim() };
+  const [link = ""] = / See https:\S+$/.exec(message) ?? [];
+  const text = nameVariables(message.slice(0, message.length - link.length));
+  return link === "" ? { text } : { text, link: link.trim() };
 }
+
+/** The variables that a person at a terminal sets, in the place of the options of the client. */
+const nameVariables = (message: string) =>
+  message
+    .replace(/, or set allowInsecureHttp(?=\.)/, "")
+    .replace(/\b(?:the )?baseUrl\b/g, "LOYALTY_URL")
+    .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY");
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
 export function describeRejection({

@@ -11,10 +11,11 @@ import { addDoctorCommand } from "./commands/doctor.ts";
 import { addDriftCommand } from "./commands/drift.ts";
 import { addExecCommand } from "./commands/exec.ts";
 import { addImportCommands } from "./commands/import.ts";
+import { addPurchaseCommand } from "./commands/purchase.ts";
 import { addTriggerCommand } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhook.ts";
 import { variables } from "./configuration.ts";
-import { formatTable, type Part, Text, text } from "./printable.ts";
+import { formatJson, type Part, Text, text } from "./printable.ts";
 import { Printer } from "./printer.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -24,7 +25,13 @@ type AddCommands = (program: Command, cli: Cli) => void;
 /** The commands by the headings of the help, in its order. */
 const commands: Readonly<Record<string, readonly AddCommands[]>> = {
   "Cards:": [addCardCommands, addImportCommands],
-  "Development and webhooks:": [addDevCommand, addExecCommand, addTriggerCommand, addWebhookCommands],
+  "Development and webhooks:": [
+    addDevCommand,
+    addExecCommand,
+    addPurchaseCommand,
+    addTriggerCommand,
+    addWebhookCommands,
+  ],
   "Configuration and service:": [addDoctorCommand, addDriftCommand],
   "This command:": [addCompletionCommand, addCapabilitiesCommand],
 };
@@ -40,9 +47,13 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     return cli.exitCode;
   } catch (error) {
     // Help and the version are printed already, as are errors of usage.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.complete : exitCodes.usage;
-    const { message, exitCode } = await readError(error);
-    new Printer(terminal).error(text`loyalty-cards: ${message}`);
+    if (error instanceof CommanderError && (error.exitCode === 0 || !hasJson(args)))
+      return error.exitCode === 0 ? exitCodes.complete : exitCodes.usage;
+    const { code, message, exitCode } = await readError(error);
+    const print = new Printer(terminal);
+    if (hasJson(args))
+      print.error(Text.from(formatJson({ error: { code, message: plain(message), exitCode } })));
+    else print.error(text`loyalty-cards: ${message}`.reflow(print.messageColumns));
     return exitCode;
   }
 }
@@ -59,11 +70,17 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
     .option("--no-color", "print without colors, as with NO_COLOR=1")
     .option("--no-input", "ask no questions")
     .option("--timeout <seconds>", "time limit of one request (default: 10)", parseWhole(1, 3_600))
-    .configureHelp({ helpWidth: 80, showGlobalOptions: true })
+    .configureHelp({
+      helpWidth: cli.terminal.stdout.columns || 80,
+      minWidthToWrap: 20,
+      showGlobalOptions: true,
+    })
     .configureOutput({
       writeOut: (help) => print.data(undefined, () => Text.multiline(help.trimEnd())),
-      writeErr: (help) => print.error(Text.multiline(help.trimEnd())),
-      outputError: (message) => print.error(formatUsageError(message)),
+      // With --json, `main` prints the error.
+      writeErr: (help) => hasJson(args) || print.error(Text.multiline(help.trimEnd())),
+      outputError: (message) =>
+        hasJson(args) || print.error(formatUsageError(message).reflow(print.messageColumns)),
     })
     .showSuggestionAfterError()
     .showHelpAfterError("See --help.")
@@ -78,18 +95,41 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
     (command) => args.includes(command.name()) && command.options.some(({ long }) => long === "--version"),
   );
   if (!hasOwnVersion) program.version(packageJson.version, "--version", "print the version");
-  addExamples(program, "loyalty-cards doctor", "loyalty-cards issue --help");
-  const exits = Object.entries(exitCodes).map(([name, code]) => [
-    `  ${code}`,
+  addExamples(
+    program,
+    "loyalty-cards dev --forward http://localhost:3000/webhooks",
+    "loyalty-cards doctor",
+    "loyalty-cards issue --help",
+  );
+  const exits = Object.entries(exitCodes).map(([name, code]): [string, string] => [
+    String(code),
     exitCodeDescriptions[name as keyof typeof exitCodes],
   ]);
-  const environment = Object.entries(variables).map(([name, description]) => [`  ${name}`, description]);
   program.addHelpText(
     "after",
-    `\nEnvironment, or the file .env:\n${formatTable(environment)}\n\nExit codes:\n${formatTable(exits)}`,
+    `\nEnvironment, or the file .env:\n${formatItems(program, Object.entries(variables))}\n\nExit codes:\n${formatItems(program, exits)}`,
   );
+  program.addHelpText("afterAll", `\nGuide: ${guideUrl}`);
   return program;
 }
+
+const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/command-line";
+
+/** Formats names and descriptions as the help formats options. */
+function formatItems(program: Command, items: readonly (readonly [string, string])[]): string {
+  const help = program.createHelp();
+  help.prepareContext({});
+  const width = Math.max(...items.map(([name]) => name.length));
+  return items.map(([name, description]) => help.formatItem(name, width, description, help)).join("\n");
+}
+
+/** Whether errors are JSON too. The arguments after two dashes are those of another command. */
+function hasJson(args: readonly string[]): boolean {
+  const dashes = args.indexOf("--");
+  return args.slice(0, dashes < 0 ? args.length : dashes).includes("--json");
+}
+
+const plain = (message: Part) => Text.from(message).format(true);
 
 /** Formats a message of commander. It quotes arguments, so only the line break before a suggestion is kept. */
 function formatUsageError(message: string): Text {
@@ -99,18 +139,33 @@ function formatUsageError(message: string): Text {
   return Text.lines(lines);
 }
 
-async function readError(error: unknown): Promise<{ message: Part; exitCode: number }> {
-  if (error instanceof CommandError) return { message: error.text, exitCode: error.exitCode };
+interface ReadError {
+  /** The code of an error of the client, or the name of the exit code. */
+  code: string;
+  message: Part;
+  exitCode: number;
+}
+
+async function readError(error: unknown): Promise<ReadError> {
+  if (error instanceof CommanderError) {
+    const isMissing = error.code === "commander.help";
+    const message = isMissing ? "a command is missing" : error.message.replace(/^error: /, "");
+    return withCode(message, exitCodes.usage);
+  }
+  if (error instanceof CommandError) return withCode(error.text, error.exitCode);
   const systemError = describeSystemError(error);
-  if (systemError !== undefined) return { message: systemError, exitCode: exitCodes.usage };
+  if (systemError !== undefined) return withCode(systemError, exitCodes.usage);
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
   if (!isIssuingError(error)) return describeDefect(error);
   const { formatError, toExitCode } = await import("./error-message.ts");
-  return { message: formatError(error), exitCode: toExitCode(error) };
+  return { code: error.code, message: formatError(error), exitCode: toExitCode(error) };
+}
+
+function withCode(message: Part, exitCode: number): ReadError {
+  const [code = "failed"] = Object.entries(exitCodes).find(([, value]) => value === exitCode) ?? [];
+  return { code, message, exitCode };
 }
 
 /** Not thrown, because Node.js would print the message without escaping it. */
-const describeDefect = (error: unknown) => ({
-  message: Text.multiline(String((error as Error)?.stack ?? error)),
-  exitCode: exitCodes.failed,
-});
+const describeDefect = (error: unknown): ReadError =>
+  withCode(Text.multiline(String((error as Error)?.stack ?? error)), exitCodes.failed);

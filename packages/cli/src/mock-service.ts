@@ -5,7 +5,7 @@ import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Context, parseWhole } from "./command.ts";
 import { CommandError } from "./command-error.ts";
-import { style } from "./printable.ts";
+import { style, Text } from "./printable.ts";
 import { knownTypes } from "./webhook/events.ts";
 import { defaultSecretVariable } from "./webhook/receiver.ts";
 
@@ -25,7 +25,7 @@ export function addServiceOptions(command: Command, port: number): void {
   command
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), port)
     .option("--seed <file>", "JSON file with templates and webhook endpoints")
-    .option("--data <file>", "store everything in this file; an existing one\ntakes precedence over --seed")
+    .option("--data <file>", "store everything in this file; an existing one takes precedence over --seed")
     .option("--forward <url>", "send webhooks to this address")
     .option("--events <types>", "with --forward: only these, separated by commas", parseList)
     .option("--time-factor <number>", "run the service's clock this many times as fast", parseFactor);
@@ -75,7 +75,7 @@ export async function startService(
       ...(forward !== undefined && {
         endpoints: [{ url: forward, events: types, ...(secret && { secret }) }],
       }),
-      log: (message) => print.info(style("yellow", message)),
+      log: (message) => print.info(style("yellow", Text.from(message).reflow(print.messageColumns))),
       onTraffic: (_line, event) => onTraffic(event),
     });
     if (timeFactor !== undefined) server.service.clock.set({ mode: "scaled", factor: timeFactor });

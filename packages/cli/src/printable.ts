@@ -79,6 +79,20 @@ export class Text {
     return Text.lines(lines);
   }
 
+  /** Breaks the lines that are longer than `width` between words. @param indentation of what follows a break; default: that of its line. */
+  reflow(width: number, indentation?: string): Text {
+    const lines = this.#value.split("\n").map((line) => {
+      const plain = stripVTControlCharacters(line);
+      if (plain.length <= width) return new Text(line);
+      const [own = ""] = /^ */.exec(line) ?? [];
+      const [first = "", ...others] = new Text(line.slice(own.length)).wrap(width, own).#value.split("\n");
+      if (others.length === 0) return new Text(first);
+      const rest = new Text(others.map((other) => other.slice(own.length)).join(" "));
+      return Text.lines([new Text(first), rest.wrap(width, indentation ?? own)]);
+    });
+    return Text.lines(lines);
+  }
+
   trimEnd(): Text {
     return new Text(this.#value.trimEnd());
   }

@@ -31,6 +31,11 @@ export class Printer {
     return this.#terminal.stderr.columns || 80; // a terminal without a size has 0 columns
   }
 
+  /** The width of messages; unlimited when they go to a file or a pipe. */
+  get messageColumns(): number {
+    return this.#terminal.stderr.isTTY ? this.columns : Number.POSITIVE_INFINITY;
+  }
+
   /** The width of data; unlimited when it goes to a file or a pipe. */
   get dataColumns(): number {
     return this.#terminal.stdout.isTTY ? this.columns : Number.POSITIVE_INFINITY;
@@ -52,14 +57,14 @@ export class Printer {
     if (!this.#isQuiet) this.error(message);
   }
 
-  /** Prints an error, also with `--quiet`. */
+  /** Prints an error, also with `--quiet`. A string wraps at the width of the terminal; a text has its own lines. */
   error(message: Part): void {
-    this.#write(this.#terminal.stderr, text`${message}\n`);
+    this.#write(this.#terminal.stderr, text`${this.#wrap(message)}\n`);
   }
 
   /** A question, which the reply follows on the same line. */
   question(message: Part): void {
-    this.#write(this.#terminal.stderr, text`${message} `);
+    this.#write(this.#terminal.stderr, text`${this.#wrap(message)} `);
   }
 
   /** Replaces the last status on a terminal; `undefined` removes it. Without a terminal it prints nothing. */
@@ -71,6 +76,10 @@ export class Printer {
     const status = Text.from(message).truncate(this.columns - 1);
     this.#write(this.#terminal.stderr, text`${status}\n`);
     this.#statusLines = status.toString().split("\n").length;
+  }
+
+  #wrap(message: Part): Text {
+    return typeof message === "string" ? Text.from(message).reflow(this.messageColumns) : Text.from(message);
   }
 
   #write(stream: OutputStream, written: Text): void {

@@ -12,7 +12,7 @@ export function createAsk({ stdin }: Pick<Terminal, "stdin">, print: Printer): A
   let chunks: AsyncIterator<Uint8Array> | undefined;
   let typed = "";
   return async (question) => {
-    print.question(text`${question} [y/N]`);
+    print.question(text`${question} [y/N]`.reflow(print.messageColumns));
     stdin.ref?.();
     chunks ??= stdin[Symbol.asyncIterator]();
     while (!typed.includes("\n")) {

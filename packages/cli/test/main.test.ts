@@ -100,6 +100,21 @@ describe("the configuration", () => {
     const result = await runCommand(["card", "x", "--base-url", "http://cards.example.com"], { env });
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining("https") });
   });
+
+  it.each([
+    [
+      "http://cards.example.com",
+      "LOYALTY_URL is http://, which would send the API key unencrypted: use https://.",
+    ],
+    ["localhost:4010", 'LOYALTY_URL has no scheme: write "http://localhost:4010".'],
+    ["https://cards.example.com/api/v1", "LOYALTY_URL must not end in /api/v1: the client appends it."],
+  ])("names LOYALTY_URL, not the option of the client, when it is %s", async (address, message) => {
+    const { env } = await openMock();
+    const { code, stderr } = await runCommand(["card", "x"], { env: { ...env, LOYALTY_URL: address } });
+    expect([code, stderr.split("\n")[0]]).toEqual([2, `loyalty-cards: ${message}`]);
+    const { stdout } = await runCommand(["doctor"], { env: { ...env, LOYALTY_URL: address } });
+    expect(stdout).toContain(message);
+  });
 });
 
 describe("errors of the service", () => {
@@ -108,6 +123,8 @@ describe("errors of the service", () => {
     const result = await runCommand(["card", "x"], { env: { ...env, LOYALTY_API_KEY: "lk_wrong_key" } });
     expect(result).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("doctor") });
     expect(result.stderr).not.toContain("lk_wrong_key");
+    expect(result.stderr).toContain("LOYALTY_API_KEY was not accepted");
+    expect(result.stderr).not.toMatch(/apiKey|baseUrl/);
   });
 
   it("exits with 4 for a 403", async () => {
@@ -131,6 +148,40 @@ describe("errors of the service", () => {
     service.faults.add({ phase: "before", kind: "hang" });
     // With the default of 10 seconds its three attempts would exceed the time limit of this test.
     expect(await runCommand(["card", "x", "--timeout", "1"], { env })).toMatchObject({ code: 1 });
+  });
+});
+
+describe("errors with --json", () => {
+  const readJson = async (args: string[], env = {}) => {
+    const { code, stdout, stderr } = await runCommand([...args, "--json"], { env });
+    expect(stdout).toBe("");
+    expect(stderr.split("\n")).toHaveLength(2);
+    return { code, ...JSON.parse(stderr) };
+  };
+
+  it.each([
+    ["an unknown command", ["isue"], "unknown command 'isue'"],
+    ["no command", [], "a command is missing"],
+    ["an invalid value", ["operations", "x", "--limit", "0"], "whole number"],
+    ["a missing configuration", ["card", "x"], "There is no address. Use --base-url"],
+  ])("are one line of JSON on stderr for %s", async (_name, args, message) => {
+    expect(await readJson(args)).toEqual({
+      code: 2,
+      error: { code: "usage", message: expect.stringContaining(message), exitCode: 2 },
+    });
+  });
+
+  it("have the code of the client", async () => {
+    const { env } = await openMock();
+    expect(await readJson(["card", "card_none"], env)).toMatchObject({
+      code: 1,
+      error: { code: "not-found", message: expect.stringContaining("does not exist"), exitCode: 1 },
+    });
+  });
+
+  it("are text when --json is an argument of the command of exec", async () => {
+    const { stderr } = await runCommand(["exec", "--evnts", "x", "--", "echo", "--json"]);
+    expect(stderr).toMatch(/^loyalty-cards: unknown option/);
   });
 });
 

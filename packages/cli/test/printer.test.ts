@@ -60,6 +60,31 @@ describe("data and messages", () => {
   });
 });
 
+describe("the width of a terminal", () => {
+  it("breaks sentences between words, and keeps the lines of a text", () => {
+    const { print, output } = openPrinter();
+    print.error("a sentence that is longer than the line");
+    print.info(text`  curl --request POST http://localhost`);
+    print.question("Continue with the other rows?");
+    expect(output.stderr).toBe(
+      "a sentence that is\nlonger than the line\n  curl --request POST http://localhost\nContinue with the\nother rows? ",
+    );
+  });
+
+  it("does not break messages for a file or a pipe", () => {
+    const { print, output } = openPrinter({}, {}, false);
+    print.error("a sentence that is longer than the line");
+    expect(output.stderr).toBe("a sentence that is longer than the line\n");
+  });
+
+  it("indents what follows a break as its line, or as asked", () => {
+    const long = text`one\n  two three four`;
+    expect(long.reflow(10).toString()).toBe("one\n  two\n  three\n  four");
+    expect(text`two three four`.reflow(10, "    ").toString()).toBe("two three\n    four");
+    expect(long.reflow(Number.POSITIVE_INFINITY)).toEqual(long);
+  });
+});
+
 describe("the status", () => {
   it("has 80 columns on a terminal that reports a width of 0", () => {
     const { print, output } = openPrinter({}, {}, true, 0);

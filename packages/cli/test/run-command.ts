@@ -18,17 +18,20 @@ export interface RunOptions {
   cwd?: string;
   /** What a person at a terminal types, one chunk per line; without it nothing is a terminal. */
   typed?: readonly string[];
+  /** The width of the terminal. */
+  columns?: number;
 }
 
 /** Without the environment of this process, so that no test depends on it. */
 export async function runCommand(
   args: readonly string[],
-  { env = {}, cwd, typed }: RunOptions = {},
+  { env = {}, cwd, typed, columns }: RunOptions = {},
 ): Promise<Ran> {
   const output = { stdout: "", stderr: "" };
   const isTTY = typed !== undefined;
   const createStream = (name: keyof typeof output) => ({
     isTTY,
+    columns,
     write(text: string) {
       output[name] += text;
     },

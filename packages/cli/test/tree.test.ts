@@ -46,6 +46,9 @@ describe.each(commands)("loyalty-cards $path", ({ path, command }) => {
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/\nExamples:\n {2}(loyalty-cards|source|echo|cat|curl) ?/);
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    expect(stdout).toMatch(
+      /\nGuide: https:\/\/loyalty-cards\.github\.io\/loyalty-cards\/guides\/command-line\n$/,
+    );
   });
 
   it("has the same help after the command `help`", async () => {
@@ -60,6 +63,7 @@ describe.each(commands)("loyalty-cards $path", ({ path, command }) => {
     interface Described {
       name: string;
       options: { name: string }[];
+      ignoredOptions?: string[];
       commands: Described[];
     }
     const { commands: described, globalOptions } = JSON.parse(stdout) as {
@@ -67,11 +71,12 @@ describe.each(commands)("loyalty-cards $path", ({ path, command }) => {
       globalOptions: { name: string }[];
     };
     const all = described.flatMap((parent) => [parent, ...parent.commands]);
-    const own = all.find(({ name }) => name === path)?.options ?? [];
+    const { options: own = [], ignoredOptions = [] } = all.find(({ name }) => name === path) ?? {};
     const inHelp = [...help.matchAll(/^ {2}(?:-h, )?(--[\w-]+)/gm)].map(([, name = ""]) => name);
     // `--version` is that of the program, or of the command.
     const toNames = (names: string[]) => [...new Set([...names, "--help", "--version"])].sort();
-    expect(toNames([...own, ...globalOptions].map(({ name }) => name))).toEqual(toNames(inHelp));
+    const used = [...own, ...globalOptions].filter(({ name }) => !ignoredOptions.includes(name));
+    expect(toNames(used.map(({ name }) => name))).toEqual(toNames(inHelp));
   });
 
   it("describes each argument and option", () => {
@@ -92,6 +97,38 @@ it("prints a help that fits 80 columns and names the variables and exit codes", 
   expect(stdout).toContain("LOYALTY_API_KEY_COMMAND");
   expect(stdout).toMatch(/ 4 +the service rejected the API key/);
   expect(program.options.filter(takesSecret)).toEqual([]);
+});
+
+it("wraps its help between words at the width of the terminal", async () => {
+  for (const line of ["", "import", "webhook doctor"]) {
+    const { stdout } = await runCommand([...line.split(" "), "--help"].filter(Boolean), { columns: 70 });
+    const [prose = ""] = stdout.split("\nExamples:");
+    expect(prose.split("\n").filter((one) => one.length > 70)).toEqual([]);
+  }
+  const { stdout } = await runCommand(["--help"], { columns: 120 });
+  expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeGreaterThan(80);
+});
+
+it("begins its examples with `dev`", async () => {
+  const { stdout } = await runCommand(["--help"]);
+  expect(stdout).toMatch(/\nExamples:\n {2}loyalty-cards dev /);
+});
+
+it("lists the options of `import check` as its own", async () => {
+  const { stdout } = await runCommand(["import", "check", "--help"]);
+  const [own = "", globals = ""] = stdout.split(/\nGlobal Options:|\nExamples:/);
+  expect(own).toMatch(/\n {2}--map <.*\n {2}--limit <rows>/s);
+  expect(globals).toMatch(/--json/);
+  expect(globals).not.toMatch(/--map|--limit/);
+});
+
+it.each([
+  ["dev", ["--base-url", "--no-input", "--timeout"]],
+  ["exec", ["--base-url", "--no-input", "--timeout", "--json"]],
+])("does not list the global options that %s ignores", async (name, ignored) => {
+  const { stdout } = await runCommand([name, "--help"]);
+  expect(stdout).toContain("--quiet");
+  for (const option of ignored) expect(stdout).not.toContain(option);
 });
 
 it("lists each variable that a command reads", () => {

@@ -281,7 +281,9 @@ function checkContacts(customer: Customer): void {
     const value: unknown = customer[name];
     if (value === undefined || value === null || typeof value === "string") continue;
     const fix = name === "phone" ? 'keep it as text, such as "+48600100200".' : "keep it as text.";
-    throw configurationError(`customer.${name} must be a string, not a ${typeof value}: ${fix}`);
+    throw configurationError(
+      `customer.${name} must be a string, not ${typeof value === "object" ? "an" : "a"} ${typeof value}: ${fix}`,
+    );
   }
 }
 

@@ -259,6 +259,11 @@ describe("the arguments of a method", () => {
         }),
       new RegExp(`customer\\.${contact} must be a string, not a number: keep it as text`),
     ]),
+    [
+      "a phone that is an object",
+      (c) => c.issueCard("t", { customer: { ...signUp.customer, phone: {} } } as never, { userId: 1 }),
+      /customer\.phone must be a string, not an object: keep it as text/,
+    ],
     ["an empty card id", (c) => c.getCard(""), /card id is missing/],
     ["a blank card id", (c) => c.listOperations(" "), /card id is missing/],
     ["a card id that is not a string", (c) => c.getConsent(7 as never), /card id is missing/],

@@ -23,6 +23,8 @@ export function requireOutboxOptions(owner: string, options: OutboxOptions<never
     const value: unknown = options[name as keyof typeof optionTypes];
     // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not reach the users.
     if (name in options && typeof value !== type && (value !== undefined || name === "onIssued"))
-      throw invalid(`${name} must be a ${type}; it is ${value === null ? "null" : typeof value}.`);
+      throw invalid(
+        `${name} must be ${type === "object" ? "an" : "a"} ${type}; it is ${value === null ? "null" : typeof value}.`,
+      );
   }
 }

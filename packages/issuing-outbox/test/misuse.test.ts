@@ -69,6 +69,7 @@ it("refuses invalid options", () => {
 it.each([
   [{ onIsued: () => {} }, 'sqliteOutbox has no option "onIsued". Did you mean onIssued?'],
   [{ onIssued: undefined }, "onIssued must be a function; it is undefined"],
+  [{ client: "https://cards.example.com" }, "client must be an object; it is string"],
   [{ log: "console" }, "log must be a function; it is string"],
 ])("refuses the option %j, which would be ignored", (option, message) => {
   const client = createNetwork().createClient();

@@ -22,6 +22,8 @@ interface CommandDescription {
   usage: string;
   arguments: Value[];
   options: (Value & { flags: string; takesValue: boolean })[];
+  /** The global options that have no effect on this command. */
+  ignoredOptions?: string[];
   commands: CommandDescription[];
 }
 
@@ -60,6 +62,13 @@ function describeCommand(
 ): CommandDescription {
   const names = command.parent === null ? [] : [...above, command.name()];
   const help = command.createHelp();
+  const globals = help.visibleGlobalOptions(command);
+  const ignored =
+    command === program
+      ? []
+      : program.options
+          .filter((option) => option.long !== "--version" && !globals.includes(option))
+          .map(toName);
   return {
     name: names.join(" "),
     description: command.description(),
@@ -68,8 +77,9 @@ function describeCommand(
     // Includes the options of its parent that it uses, such as --map of `import check`.
     options: [
       ...help.visibleOptions(command).filter(({ long }) => long !== "--help"),
-      ...help.visibleGlobalOptions(command).filter((option) => !program.options.includes(option)),
+      ...globals.filter((option) => !program.options.includes(option)),
     ].map(describeOption),
+    ...(ignored.length > 0 && { ignoredOptions: ignored }),
     commands: help
       .visibleCommands(command)
       .filter((child) => child.name() !== "help")
@@ -86,8 +96,10 @@ const describeArgument = (argument: Argument): Value => ({
   ...(argument.defaultValue !== undefined && { default: argument.defaultValue }),
 });
 
+const toName = ({ long, flags }: Option) => long ?? flags;
+
 const describeOption = (option: Option) => ({
-  name: option.long ?? option.flags,
+  name: toName(option),
   flags: option.flags,
   description: option.description,
   required: option.mandatory,

@@ -2,7 +2,7 @@
 import type { TemplateField } from "@loyalty-cards/mock-server";
 import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
 import type { Command } from "commander";
-import { addExamples, type Cli, type Context, setAction } from "../command.ts";
+import { addExamples, type Cli, type Context, configureOptions, setAction } from "../command.ts";
 import { readNamespace } from "../configuration.ts";
 import {
   addServiceOptions,
@@ -32,6 +32,7 @@ export function addDevCommand(program: Command, cli: Cli): void {
     "# the retries after 1 min, 5 min, 30 min, 2 h and 6 h take 9 s in all",
     "loyalty-cards dev --forward http://localhost:3000/webhooks --time-factor 3600",
   );
+  configureOptions(dev, program, { ignored: ["--base-url", "--no-input", "--timeout"] });
   setAction<ServiceOptions>(cli, dev, runDev);
 }
 

@@ -15,7 +15,7 @@ export function addDoctorCommand(program: Command, cli: Cli): void {
     context.print.info("doctor issues no card: it sends only requests that change nothing.");
     const { checkService } = await import("../doctor/check-service.ts");
     const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
-    context.print.data({ checks }, () => formatChecks(checks));
+    context.print.data({ checks }, () => formatChecks(checks).reflow(context.print.dataColumns));
     const failures = checks.filter(({ status }) => status === "failed");
     return Math.max(exitCodes.complete, ...failures.map(({ exitCode = exitCodes.failed }) => exitCode));
   });

@@ -1,6 +1,6 @@
 /** `exec`: runs a command while the mock service runs, with the service's address and keys in its environment. */
 import type { Command } from "commander";
-import { addExamples, type Cli, type Context, setAction } from "../command.ts";
+import { addExamples, type Cli, type Context, configureOptions, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { runProcess } from "../command-process.ts";
 import { readNamespace } from "../configuration.ts";
@@ -26,6 +26,8 @@ export function addExecCommand(program: Command, cli: Cli): void {
     "loyalty-cards exec -- npm test",
     "loyalty-cards exec --seed shop.json --quiet -- npx playwright test",
   );
+  // With --json only its own errors are JSON, because the command writes to stdout.
+  configureOptions(exec, program, { ignored: ["--base-url", "--no-input", "--timeout", "--json"] });
   setAction<ServiceOptions>(cli, exec, (context, options, command: string[]) => {
     // Without `--`, an option of the command could be read as an option of exec.
     const dashes = cli.args.indexOf("--");

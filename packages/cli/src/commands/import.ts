@@ -1,7 +1,7 @@
 /** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
 import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
+import { addExamples, type Cli, collect, configureOptions, parseWhole, setAction } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import type { ImportOptions } from "../import/import.ts";
 import { Text } from "../printable.ts";
@@ -30,7 +30,8 @@ export function addImportCommands(program: Command, cli: Cli): void {
     "  --map phone=mobile --privacy 2026-01",
     "loyalty-cards import retry-rejected members.csv --template tpl_coffee ...",
   );
-  command.addHelpText("after", notes);
+  const columns = cli.terminal.stdout.columns || 80;
+  for (const note of notes) command.addHelpText("after", `\n${Text.from(note).wrap(columns, "")}`);
   command.allowExcessArguments(); // a misspelt subcommand is read as the file, and its file as an excess argument
   setAction<ImportOptions>(cli, command, async (context, options, file: string) => {
     if (command.args.length > 1) throw await createExcessError(command);
@@ -76,14 +77,11 @@ export function addImportCommands(program: Command, cli: Cli): void {
     return retryRejected(context, options, file, getCommandLine(program));
   });
 
-  // The options of `import` are valid for its subcommands too. Their help shows those that they use.
-  showOptions(check, program, sourceOptions);
-  showOptions(status, program, ["--outbox"]);
-  showOptions(
-    retry,
-    program,
-    command.options.map(({ long }) => long).filter((long) => long !== "--cards"),
-  );
+  // The options of `import` are valid for its subcommands too.
+  const all = command.options.map(({ long = "" }) => long);
+  configureOptions(check, program, { inherited: sourceOptions });
+  configureOptions(status, program, { inherited: ["--outbox"] });
+  configureOptions(retry, program, { inherited: all.filter((long) => long !== "--cards") });
 }
 
 const sourceOptions = [
@@ -125,30 +123,11 @@ function addSourceOptions(command: Command): Command {
     .option("--limit <rows>", "only the first rows", parseWhole(1));
 }
 
-const notes = `
-The import first checks the whole file, then issues ten cards and asks. Rejected
-rows are written to a file. When it was stopped, the same command resumes it: no
-row gets a second card.
-
-Targets of --map: userId (required), phone, email, name, privacy, marketing and
-field.KEY. A column that is named like a target needs no --map.
-
-Consents: a row needs a privacy version. --privacy VERSION alone says that all
-members accepted it; with a column mapped to privacy, only rows whose value is
-yes, true or 1 did. Without --privacy that column has the version. Marketing
-consent is given only by yes, true or 1 in a mapped column; no, false, 0 and
-empty are no consent, and any other value is a problem of the row.`;
-
-/** Limits the global options in the help of a command to those of the program and some of its parent. */
-function showOptions(command: Command, program: Command, names: readonly (string | undefined)[]): void {
-  command.configureHelp({
-    ...program.configureHelp(),
-    visibleGlobalOptions: () => [
-      ...(command.parent?.options ?? []).filter(({ long }) => names.includes(long)),
-      ...program.options.filter(({ long }) => long !== "--version"),
-    ],
-  });
-}
+const notes = [
+  "The import first checks the whole file, then issues ten cards and asks. Rejected rows are written to a file. When it was stopped, the same command resumes it: no row gets a second card.",
+  "Targets of --map: userId (required), phone, email, name, privacy, marketing and field.KEY. A column that is named like a target needs no --map.",
+  "Consents: a row needs a privacy version. --privacy VERSION alone says that all members accepted it; with a column mapped to privacy, only rows whose value is yes, true or 1 did. Without --privacy that column has the version. Marketing consent is given only by yes, true or 1 in a mapped column; no, false, 0 and empty are no consent, and any other value is a problem of the row.",
+];
 
 async function createExcessError({ args, commands }: Command): Promise<CommandError> {
   const [first = ""] = args;

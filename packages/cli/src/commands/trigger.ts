@@ -30,10 +30,7 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
     .description(
       "send a signed event to a receiver, and check its response. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
     )
-    .argument(
-      "<event>",
-      `${knownTypes.slice(0, 3).join(", ")},\n${knownTypes.slice(3).join(", ")}, or another type`,
-    );
+    .argument("<event>", `${knownTypes.join(", ")}, or another type`);
   addReceiverOptions(trigger)
     .option("--card <id>", "the card of the event", "card_8sT2kq")
     .option("--set <path=value>", "change a member: data.balance=7; can be repeated", collect)

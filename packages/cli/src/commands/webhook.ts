@@ -41,7 +41,7 @@ function addVerify(webhook: Command, cli: Cli): void {
     .option("--signature <header>", "the value of the Service-Signature header")
     .option(
       "--at <time>",
-      "verify at this time: ISO 8601 or unix seconds\n(default: now, or when the recording arrived)",
+      "verify at this time: ISO 8601 or unix seconds (default: now, or when the recording arrived)",
     )
     .option(...tolerance)
     .option(...secretEnv);
@@ -103,7 +103,7 @@ function addDoctor(webhook: Command, cli: Cli): void {
     .argument("[url]", "address of the receiver (default: LOYALTY_WEBHOOK_URL)")
     .option(
       "--probe <url>",
-      'checks effects too: GET URL?card=ID of your application\nreturns what it stored, { "balance": 7, "effects": 1 }',
+      'checks effects too: GET URL?card=ID of your application returns what it stored, { "balance": 7, "effects": 1 }',
     )
     .option("--run <command>", "starts the receiver; with --probe, kills and restarts it")
     .option("--restart <command>", "with --probe: kills and restarts a running receiver")

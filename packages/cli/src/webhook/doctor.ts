@@ -89,7 +89,10 @@ const nameWidth = 22;
 function formatFinding(columns: number, finding: Finding): Text {
   const { check, verdict, clause, sent, observed, advice } = finding;
   const [color, mark] = marks[verdict];
-  const first = text`${style(color, mark)} ${style("bold", check.padEnd(nameWidth))} ${observed}`;
+  const first = text`${style(color, mark)} ${style("bold", check.padEnd(nameWidth))} ${observed}`.reflow(
+    columns,
+    "    ",
+  );
   if (verdict === "pass") return first;
   const details = [`Sent: ${sent} (spec ${clause}).`, ...(advice === undefined ? [] : [advice])];
   return Text.lines([first, ...details.map((detail) => Text.from(detail).wrap(columns, "    "))]);

@@ -1,7 +1,7 @@
 /** Checks a running receiver from outside: sends valid and invalid deliveries, and reports which responses are wrong. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
-import { acceptanceChecks, type Check, describeResponse } from "./checks.ts";
+import { acceptanceChecks, type Check, describeResponse, expectSuccess } from "./checks.ts";
 import { type EffectCheck, type Examination, effectChecks, restartChecks } from "./effect-checks.ts";
 import { createExaminer, type Examiner } from "./examiner.ts";
 import { createProbe, ExaminationError } from "./probe.ts";
@@ -70,6 +70,17 @@ export interface CheckReceiverOptions {
 }
 
 const { valid, ...otherChecks } = { ...acceptanceChecks, ...forgedChecks, ...malformedChecks };
+
+/** The checks of the signature. A receiver that verifies nothing fails them all for one reason. */
+const signatureChecks: ReadonlySet<string> = new Set([...Object.keys(forgedChecks), "long-header"]);
+
+/** The one finding of a receiver that verifies nothing. */
+const unverified = {
+  verdict: "fail",
+  observed: "accepted a changed body, and a signature with another secret: it does not verify signatures",
+  advice:
+    "Verify the signature of the raw body before anything else, for example with createReceiver, and respond 401. The other checks of signatures would fail for this reason, and were not run.",
+} as const;
 
 /** The names of the checks. They are stable, so that a test can expect a finding. */
 type CheckName =
@@ -205,7 +216,10 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   // A receiver that rejects a valid delivery rejects the others for the same reason, so the other checks would prove nothing.
   if (isAccepted && response !== undefined) {
     checkTimes(response);
-    for (const [name, check] of Object.entries(otherChecks)) await run(name as CheckName, check);
+    const verifiesNothing = await acceptsForged();
+    if (verifiesNothing) addFinding("tampered", forgedChecks.tampered, unverified);
+    for (const [name, check] of Object.entries(otherChecks))
+      if (!(verifiesNothing && signatureChecks.has(name))) await run(name as CheckName, check);
     if (examiner !== undefined) await examineEffects(examiner);
     await run("oversized", createOversizedCheck(oversizedBytes));
     await run("stalled", stalledCheck);
@@ -217,6 +231,16 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     });
   }
   return { passed: isComplete && findings.every(({ verdict }) => verdict !== "fail"), findings };
+
+  /** Whether the receiver accepts a changed body and a signature with another secret. */
+  async function acceptsForged(): Promise<boolean> {
+    for (const { createRequests, evaluate } of [forgedChecks.tampered, forgedChecks["other-secret"]])
+      for (const request of await createRequests(deliveries)) {
+        const forged = await send(request);
+        if (evaluate(forged) === undefined || expectSuccess(forged) !== undefined) return false;
+      }
+    return true;
+  }
 
   async function examineEffects(examiner: Examiner): Promise<void> {
     const checks = { ...effectChecks, ...(restart === undefined ? {} : restartChecks) };

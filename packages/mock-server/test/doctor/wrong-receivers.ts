@@ -139,19 +139,7 @@ export const wrongReceivers: [
   [
     "accepts everything",
     () => ({ parse: () => ({ t: "0", v1: [] }), isFresh: () => true, matches: () => true }),
-    [
-      "fail tampered",
-      "fail other-secret",
-      "fail stale",
-      "fail future",
-      "fail no-t",
-      "fail t-not-a-number",
-      "fail two-t",
-      "fail no-v1",
-      "fail short-v1",
-      "fail not-hex",
-      "fail long-header",
-    ],
+    ["fail tampered"],
   ],
   [
     "accepts a delivery without a signature",

@@ -58,6 +58,20 @@ describe.concurrent("the doctor", () => {
 });
 
 describe("the doctor", () => {
+  it("reports one finding for a receiver that responds 204 to everything", async () => {
+    const { passed, names, findings } = await check(
+      listening(
+        createServer((request, response) => request.resume().on("end", () => response.writeHead(204).end())),
+      ),
+    );
+    expect(passed).toBe(false);
+    expect(names.filter((name) => name.startsWith("fail"))).toEqual(["fail tampered"]);
+    expect(findings.find(({ check: name }) => name === "tampered")).toMatchObject({
+      observed: expect.stringContaining("does not verify signatures"),
+      advice: expect.stringContaining("were not run"),
+    });
+  });
+
   it("sends nothing to an address that the receiver redirects to", async () => {
     const requests: string[] = [];
     const target = await listening(
