@@ -30,7 +30,8 @@ simulation.listen(4010, async ({ method, url, headers, body }) => {
   const inFlight = chosen.has("409 in flight") ? 409 : chosen.has("423 in flight") ? 423 : undefined;
   if (key !== "" && inFlight !== undefined && running.has(key))
     return toProblem(inFlight, "A request with this key is being processed.");
-  if (key !== "" && chosen.has("fickle 422") && Math.random() < 0.3)
+  const isIssued = [...issued.values()].some((card) => card.key === key);
+  if (key !== "" && !isIssued && chosen.has("fickle 422") && Math.random() < 0.3)
     return toProblem(422, "The phone number cannot be checked at the moment.");
   running.add(key);
   // A slow service: the card is issued at the end of this time, also when the caller has gone.
