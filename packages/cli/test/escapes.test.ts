@@ -84,6 +84,8 @@ function createDocument() {
 async function openService(status = 200): Promise<Record<string, string>> {
   const bodies: [RegExp, unknown][] = [
     [/\/docs\/json$/, createDocument()],
+    [/\/_mock\/health$/, { status: "ok" }],
+    [/\/purchase$/, { ...operation, change: 120, balance: 120 }],
     [/\/operations/, { items: [operation] }],
     [/\/consent$/, consent],
     [/./, card],
@@ -91,7 +93,7 @@ async function openService(status = 200): Promise<Record<string, string>> {
   const server = createServer((request, response) => {
     const url = request.url ?? "";
     const isDocument = url.endsWith("/docs/json");
-    const isRejected = status >= 400 && !isDocument;
+    const isRejected = status >= 400 && !isDocument && !url.endsWith("/health");
     const body = isRejected ? problem(status) : bodies.find(([pattern]) => pattern.test(url))?.[1];
     const sent = isRejected ? status : request.method === "POST" ? 201 : 200;
     response.writeHead(sent, { "content-type": "application/json" });
@@ -180,6 +182,10 @@ const rows: Record<string, readonly Row[]> = {
   card: [
     { from: "the card", fields: allCardFields, run: withService(["card", "card_1", "--qr"]) },
     { from: "a 404", fields: ["argument"], json: [], run: withService(["card", hostile("argument")], 404) },
+  ],
+  purchase: [
+    { from: "the operation", fields: ["id"], run: withService(["purchase", "card_1", "120"]) },
+    { from: "a 404", fields: ["detail"], json: [], run: withService(["purchase", "card_1", "120"], 404) },
   ],
   operations: [
     { from: "the operations", fields: operationFields, run: withService(["operations", "card_1"]) },

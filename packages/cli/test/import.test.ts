@@ -229,7 +229,7 @@ describe("a run that stops", () => {
       env: { LOYALTY_API_KEY: "wrong" },
     });
     expect([exitCode, requests.length <= 10]).toEqual([4, true]);
-    expect(stderr).toContain("the apiKey was not accepted");
+    expect(stderr).toContain("LOYALTY_API_KEY was not accepted");
     expect(stderr).not.toContain("wrong");
   });
 });

@@ -33,7 +33,7 @@ const format = (variables: Record<string, string>) =>
 function runIn(file: Record<string, string>, args: readonly string[], options: RunOptions = {}) {
   const cwd = createFolder();
   writeFileSync(join(cwd, ".env"), format(file));
-  return runCommand(args, { ...options, cwd });
+  return runCommand(args, { columns: 1_000, ...options, cwd }); // no message wraps
 }
 
 const card = ["card", "card_1"];
