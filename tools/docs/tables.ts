@@ -5,6 +5,9 @@ import { retryableStatuses } from "../../packages/issuing-client/src/retry.ts";
 import manifest from "../../packages/webhook-verify/package.json" with { type: "json" };
 import { readEntries } from "../release/build.ts";
 
+/** A variable, so that the bundle of the site's configuration does not contain the client. */
+const callTable: string = "./call-table.ts";
+
 type Read = (file: string) => string;
 
 const toTable = (head: readonly string[], rows: readonly (readonly string[])[]) => {
@@ -57,7 +60,10 @@ function adapterRows(read: Read): string[][] {
 const parts: Readonly<Record<string, (read: Read) => string | Promise<string>>> = {
   adapters: (read) => toTable(["entry point", "for deliveries in"], adapterRows(read)),
   // Imported here, because most programs that read pages do not need the client.
-  calls: async () => toTable(...(await (await import("./call-table.ts")).createCallTable())),
+  async calls() {
+    const { createCallTable } = (await import(callTable)) as typeof import("./call-table.ts");
+    return toTable(...(await createCallTable()));
+  },
   events: () => toTable(["event", "`data`: checked", "optional, of type `unknown`"], eventRows()),
   "exit-codes": () =>
     toTable(
