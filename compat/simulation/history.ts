@@ -29,8 +29,10 @@ export type Action = { atMs: number } & (
   | { type: "disk full" | "file locked"; ms: number }
   | { type: "service down"; ms: number }
   | { type: "machines sleep"; ms: number }
-  /** The machines sleep twice, and no response of the service arrives before and between. */
+  /** Somebody signs up, the machines sleep twice, and no response of the service arrives before and between. */
   | { type: "two nights"; ms: number }
+  /** Somebody signs up, the requests of the next seconds arrive later, and the form is corrected meanwhile. */
+  | { type: "late requests"; ms: number }
   | { type: "new secret" }
   | { type: "resend"; index: number }
   | { type: "replay"; index: number }
@@ -125,11 +127,13 @@ export function drawHistory(seed: number): History {
       type: random.pick(["machines sleep", "two nights", "two nights"]),
       ms: random.integer(1, 30) * hour,
     }));
+  const isLate = random.chance(0.1);
+  if (isLate) add(1, () => ({ type: "late requests", ms: random.integer(60, 500) * 1_000 }));
   return {
     seed,
     shop: random.chance(0.7) ? "express" : "fastify",
     processes: random.pick([1, 1, 2, 2, 3]),
-    alternatives: alternatives.filter(() => random.chance(0.12)),
+    alternatives: alternatives.filter((name) => random.chance(isLate && name === "fickle 422" ? 0.5 : 0.12)),
     badness: random.pick([0, 0.05, 0.2, 0.4]),
     actions: actions.sort((a, b) => a.atMs - b.atMs),
     endMs,

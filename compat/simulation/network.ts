@@ -31,6 +31,10 @@ export class Network {
   badness = 0;
   /** Whether every response of the service is lost. */
   isResponseLost = false;
+  /** By how much each request to the service is late. */
+  lateMs = 0;
+  /** When the last of the late requests arrives. */
+  lastArrivalMs = 0;
   /** Whether the service may get a request twice at once. One that then responds 409 says that it has rejected the request. */
   canRepeatRequests = true;
   readonly processes = new Set<Process>();
@@ -102,6 +106,8 @@ export class Network {
       (drawn === "sent twice" && (from.startsWith("visitor") || (isToService && !this.canRepeatRequests)));
     const trouble = isImpossible ? undefined : drawn;
     const delayMs = trouble === "slow" ? random.integer(1_000, 20_000) : random.integer(1, 40);
+    const lateMs = isToService ? this.lateMs : 0;
+    if (lateMs > 0) this.lastArrivalMs = Math.max(this.lastArrivalMs, world.nowMs + lateMs + delayMs);
     world.log(from, `#${this.#sent} ${message.method} :${port}${pathname}${trouble ? ` (${trouble})` : ""}`);
     if (from === "service" && Number(port) === shopPort) this.onDelivery(message);
     if (Number(port) !== servicePort && JSON.stringify(message).includes(this.apiKey))
@@ -145,7 +151,7 @@ export class Network {
           () => fail("ECONNRESET"),
         );
       };
-      world.after(delayMs, () => arrive(receiver));
+      world.after(delayMs + lateMs, () => arrive(receiver));
       if (trouble === "sent twice")
         world.after(delayMs + random.integer(0, 30_000), () =>
           arrive(this.#findReceiver(Number(port), random)),

@@ -165,10 +165,19 @@ async function play(stage: Stage): Promise<Evidence> {
         break;
       case "two nights":
         network.isResponseLost = true;
+        void visit(9, "none", false);
         world.after(20_000, () => act({ ...action, type: "machines sleep" }));
         world.after(action.ms + 50_000, () => act({ ...action, type: "machines sleep" }));
         world.after(action.ms + 60_000, () => {
           network.isResponseLost = false;
+        });
+        break;
+      case "late requests":
+        network.lateMs = action.ms;
+        void visit(8, "first", false);
+        world.after(15_000, () => void visit(8, "second", true));
+        world.after(20_000, () => {
+          network.lateMs = 0;
         });
         break;
       case "machines sleep":
@@ -239,7 +248,8 @@ async function play(stage: Stage): Promise<Evidence> {
   for (let round = 0; round < 400 && !evidence.isSettled; round++) {
     await world.runUntil(Math.max(world.nowMs + 3_000, state.awakeAtMs));
     const dueMs = findNextDue(service, shopFile, booksFile, world.nowMs);
-    evidence.isSettled = dueMs === undefined && shops.every(({ isAlive }) => isAlive);
+    evidence.isSettled =
+      dueMs === undefined && world.nowMs > network.lastArrivalMs && shops.every(({ isAlive }) => isAlive);
     // Nothing happens until then, except that the processes look for work each second: they are stopped meanwhile.
     const pauseMs = (dueMs ?? 0) - world.nowMs - 1_000;
     if (pauseMs > 3_000) {
