@@ -11,9 +11,17 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const flags = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
+const flags = [
+  "--conditions=@loyalty-cards/source",
+  "--import",
+  import.meta.resolve("tsx"),
+];
 
-const programs = ["express/main.ts", "getting-started/shop-express.ts", "getting-started/shop-fastify.ts"];
+const programs = [
+  "express/main.ts",
+  "getting-started/shop-express.ts",
+  "getting-started/shop-fastify.ts",
+];
 
 /** Started by another test, on a free port, or only with PostgreSQL or workerd, where their own tests take the port. */
 const others = [
@@ -28,36 +36,46 @@ it("starts every program that listens", () => {
     (file) =>
       /\.tsx?$/.test(file) &&
       !/node_modules|\.test\.ts$/.test(file) &&
-      /^[^/]*\b(?:app|server)\.listen\(/m.test(readFileSync(`${here}${file}`, "utf8")),
+      /^[^/]*\b(?:app|server)\.listen\(/m.test(
+        readFileSync(`${here}${file}`, "utf8"),
+      ),
   );
   expect(listening.sort()).toEqual([...programs, ...others].sort());
 });
 
-it.each(programs)("%s says that its port is taken, and exits with 1", async (file) => {
-  const server = createServer().listen(0);
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const folder = mkdtempSync(join(tmpdir(), "taken-port-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const { port } = server.address() as AddressInfo;
-  const child = spawn(process.execPath, [...flags, `${here}${file}`], {
-    cwd: dirname(`${here}${file}`),
-    env: {
-      ...process.env,
-      PORT: String(port),
-      SHOP_FILE: join(folder, "shop.db"),
-      LOYALTY_URL: "http://127.0.0.1:4010",
-      LOYALTY_API_KEY: "key_not_used",
-      LOYALTY_TEMPLATE_ID: "tpl_not_used",
-      LOYALTY_SIGNING_SECRET: "whsec_not_used",
-    },
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "exit"),
-  ]);
-  expect(stderr).toMatch(new RegExp(`^Error: listen EADDRINUSE: address already in use \\S+:${port}$`, "m"));
-  expect([code, stdout]).toEqual([1, ""]);
-});
+it.each(programs)(
+  "%s says that its port is taken, and exits with 1",
+  async (file) => {
+    const server = createServer().listen(0);
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const folder = mkdtempSync(join(tmpdir(), "taken-port-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const { port } = server.address() as AddressInfo;
+    const child = spawn(process.execPath, [...flags, `${here}${file}`], {
+      cwd: dirname(`${here}${file}`),
+      env: {
+        ...process.env,
+        PORT: String(port),
+        SHOP_FILE: join(folder, "shop.db"),
+        LOYALTY_URL: "http://127.0.0.1:4010",
+        LOYALTY_API_KEY: "key_not_used",
+        LOYALTY_TEMPLATE_ID: "tpl_not_used",
+        LOYALTY_SIGNING_SECRET: "whsec_not_used",
+      },
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "exit"),
+    ]);
+    expect(stderr).toMatch(
+      new RegExp(
+        `^Error: listen EADDRINUSE: address already in use \\S+:${port}$`,
+        "m",
+      ),
+    );
+    expect([code, stdout]).toEqual([1, ""]);
+  },
+);

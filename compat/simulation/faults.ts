@@ -172,7 +172,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the user and the owed card are saved in two transactions",
     guarantees: ["G2", "G10"],
     file: "examples/express/sign-up.ts",
-    find: "      if (changes) outbox.add(database, { userId, template, request: toRequest(form) });\n      return changes;\n    });\n",
+    find: "      if (changes)\n        outbox.add(database, { userId, template, request: toRequest(form) });\n      return changes;\n    });\n",
     replace:
       "      return changes;\n    });\n    if (isNew) {\n      const request = toRequest(form);\n      await outbox.write((database) => outbox.add(database, { userId, template, request }));\n    }\n",
   },

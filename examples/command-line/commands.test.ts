@@ -1,6 +1,12 @@
 /** Runs the commands of the guide, and compares what they print with the file that the guide quotes (`-u` updates them). */
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +16,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { readRegion } from "../../tools/docs/snippets.ts";
 
 const commands = readFileSync(new URL("commands.sh", import.meta.url), "utf8");
-const bin = fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url));
+const bin = fileURLToPath(
+  new URL("../../packages/cli/src/bin.ts", import.meta.url),
+);
 const folder = mkdtempSync(join(tmpdir(), "command-line-"));
 
 let mock: MockServer;
@@ -18,9 +26,15 @@ let cardId = "";
 beforeAll(async () => {
   // In the place of npx and of the installed command.
   const program = `exec node --conditions=@loyalty-cards/source --import ${import.meta.resolve("tsx")} ${JSON.stringify(bin)}`;
-  writeFileSync(join(folder, "npx"), `#!/bin/bash\nshift\n${program} "$@"\n`, { mode: 0o755 });
-  writeFileSync(join(folder, "loyalty-cards"), `#!/bin/bash\n${program} "$@"\n`, { mode: 0o755 });
-  mock = await startMockServer({ templates: [{ id: "tpl_bakery", name: "Bakery" }] });
+  writeFileSync(join(folder, "npx"), `#!/bin/bash\nshift\n${program} "$@"\n`, {
+    mode: 0o755,
+  });
+  writeFileSync(join(folder, "loyalty-cards"), `#!/bin/bash\n${program} "$@"\n`, {
+    mode: 0o755,
+  });
+  mock = await startMockServer({
+    templates: [{ id: "tpl_bakery", name: "Bakery" }],
+  });
   const { stdout } = await run("script", "cat card.json");
   cardId = JSON.parse(stdout).id;
   mock.service.cards.purchase(cardId, { points: 120 });
@@ -32,8 +46,14 @@ afterAll(async () => {
 });
 
 /** Runs a region, and then another command in the same shell. */
-function run(region: string, then = ""): Promise<{ stdout: string; stderr: string }> {
-  const program = readRegion(commands, "commands.sh", region).replaceAll("card_8sT2kq", cardId);
+function run(
+  region: string,
+  then = "",
+): Promise<{ stdout: string; stderr: string }> {
+  const program = readRegion(commands, "commands.sh", region).replaceAll(
+    "card_8sT2kq",
+    cardId,
+  );
   return promisify(execFile)("bash", ["-ec", `${program}\n${then}`], {
     cwd: folder,
     env: {
@@ -63,24 +83,41 @@ const recorded: string[] = [];
 const record = (region: string, text: string) =>
   void recorded.push(`# #region ${region}\n${text.trimEnd()}\n# #endregion\n`);
 
-it.each(["doctor", "dry-run", "issue", "operations", "consent", "drift"])("runs %s", async (region) => {
-  record(region, normalize((await run(region)).stdout));
-});
+it.each(["doctor", "dry-run", "issue", "operations", "consent", "drift"])(
+  "runs %s",
+  async (region) => {
+    record(region, normalize((await run(region)).stdout));
+  },
+);
 
 it("imports a list, and its rejected rows after a correction, as the guide shows", async () => {
-  copyFileSync(new URL("members.csv", import.meta.url), join(folder, "members.csv"));
-  const check = await run("import-check", "").catch((error: { code: number; stdout: string }) => error);
+  copyFileSync(
+    new URL("members.csv", import.meta.url),
+    join(folder, "members.csv"),
+  );
+  const check = await run("import-check", "").catch(
+    (error: { code: number; stdout: string }) => error,
+  );
   expect(check).toMatchObject({ code: 1 });
   record("import-check", check.stdout);
-  const imported = await run("import").catch((error: { code: number; stdout: string }) => error);
+  const imported = await run("import").catch(
+    (error: { code: number; stdout: string }) => error,
+  );
   expect(imported).toMatchObject({ code: 1 });
   record("import", imported.stdout.replace(/in \d+ s/, "in 1 s"));
 
   const rejected = join(folder, "members.rejected.csv");
-  const [header, jan = "", ...others] = readFileSync(rejected, "utf8").trimEnd().split("\n");
+  const [header, jan = "", ...others] = readFileSync(rejected, "utf8")
+    .trimEnd()
+    .split("\n");
   expect(others).toHaveLength(2);
-  writeFileSync(rejected, `${header}\n${jan.replace("4.86E+10", "+48600100302")}\n`);
-  expect((await run("import-retry")).stdout).toMatch(/^Complete: 1 row .*\n {2}issued +1 /);
+  writeFileSync(
+    rejected,
+    `${header}\n${jan.replace("4.86E+10", "+48600100302")}\n`,
+  );
+  expect((await run("import-retry")).stdout).toMatch(
+    /^Complete: 1 row .*\n {2}issued +1 /,
+  );
 });
 
 it("prints a QR code after the card", async () => {

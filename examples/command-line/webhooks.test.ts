@@ -1,19 +1,31 @@
 /** Runs the commands of the guide that need a webhook receiver, and compares what they print with the file that the guide quotes. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { memoryDedupe, signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
+import {
+  memoryDedupe,
+  signWebhookSync,
+  type WebhookEvent,
+} from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readRegion } from "../../tools/docs/snippets.ts";
 
 const commands = readFileSync(new URL("commands.sh", import.meta.url), "utf8");
-const bin = fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url));
+const bin = fileURLToPath(
+  new URL("../../packages/cli/src/bin.ts", import.meta.url),
+);
 const folder = mkdtempSync(join(tmpdir(), "command-line-webhooks-"));
 const secret = "whsec_guide";
 const received: WebhookEvent[] = [];
@@ -42,7 +54,9 @@ function findPort(): Promise<number> {
 
 beforeAll(async () => {
   const program = `exec node --conditions=@loyalty-cards/source --import ${import.meta.resolve("tsx")} ${JSON.stringify(bin)}`;
-  writeFileSync(join(folder, "npx"), `#!/bin/bash\nshift\n${program} "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(folder, "npx"), `#!/bin/bash\nshift\n${program} "$@"\n`, {
+    mode: 0o755,
+  });
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
   port = (receiver.address() as AddressInfo).port;
   freePort = await findPort();
@@ -70,15 +84,30 @@ const readCommand = (region: string) =>
     .replace("--forward", "--port 0 --forward");
 
 /** @returns what the commands of a region print, also when they exit with 1. */
-async function run(region: string, more: NodeJS.ProcessEnv = {}): Promise<{ stdout: string; code?: number }> {
-  const running = promisify(execFile)("bash", ["-c", readCommand(region)], options(more));
+async function run(
+  region: string,
+  more: NodeJS.ProcessEnv = {},
+): Promise<{ stdout: string; code?: number }> {
+  const running = promisify(execFile)(
+    "bash",
+    ["-c", readCommand(region)],
+    options(more),
+  );
   return running.catch((error: { stdout: string; code: number }) => error);
 }
 
 /** Starts a command that runs until it is stopped, and waits until it has printed a text. */
-async function start(region: string, more: NodeJS.ProcessEnv, text: string | RegExp): Promise<string> {
+async function start(
+  region: string,
+  more: NodeJS.ProcessEnv,
+  text: string | RegExp,
+): Promise<string> {
   child?.kill();
-  const started = spawn("bash", ["-c", `exec ${readCommand(region)}`], options(more));
+  const started = spawn(
+    "bash",
+    ["-c", `exec ${readCommand(region)}`],
+    options(more),
+  );
   child = started;
   let output = "";
   return new Promise((resolve, reject) => {
@@ -88,7 +117,9 @@ async function start(region: string, more: NodeJS.ProcessEnv, text: string | Reg
         if (output.search(text) >= 0) resolve(output);
       });
     }
-    started.once("exit", (code) => reject(new Error(`${region} ended with ${code}: ${output}`)));
+    started.once("exit", (code) =>
+      reject(new Error(`${region} ended with ${code}: ${output}`)),
+    );
   });
 }
 
@@ -110,7 +141,8 @@ it("sends events to a receiver, and says whether it responded as it should", asy
 });
 
 it("says why a captured delivery is rejected", async () => {
-  const body = '{"id":"evt_1","type":"ping","createdAt":"2026-11-22T10:00:00Z","data":{}}';
+  const body =
+    '{"id":"evt_1","type":"ping","createdAt":"2026-11-22T10:00:00Z","data":{}}';
   writeFileSync(join(folder, "captured.json"), `${body}\n`);
   const { stdout, code } = await run("webhook-verify", {
     SIGNATURE: signWebhookSync({ rawBody: body, secret }),
@@ -120,14 +152,21 @@ it("says why a captured delivery is rejected", async () => {
 });
 
 it("examines a receiver", async () => {
-  expect((await run("webhook-doctor")).stdout).toMatch(/^\d+ checks: \d+ passed\.\n$/);
+  expect((await run("webhook-doctor")).stdout).toMatch(
+    /^\d+ checks: \d+ passed\.\n$/,
+  );
 }, 60_000);
 
 it("passes signed deliveries on to the receiver, records them, and sends them again", async () => {
   await start("webhook-listen", {}, `:${freePort}`);
-  const rawBody = '{"id":"evt_listen","type":"ping","createdAt":"2026-11-22T10:00:00Z","data":{}}';
+  const rawBody =
+    '{"id":"evt_listen","type":"ping","createdAt":"2026-11-22T10:00:00Z","data":{}}';
   const headers = { "service-signature": signWebhookSync({ rawBody, secret }) };
-  const { status } = await fetch(`http://127.0.0.1:${freePort}/`, { method: "POST", body: rawBody, headers });
+  const { status } = await fetch(`http://127.0.0.1:${freePort}/`, {
+    method: "POST",
+    body: rawBody,
+    headers,
+  });
   expect(status).toBe(204);
   expect(received.at(-1)?.id).toBe("evt_listen");
   expect(readdirSync(join(folder, "deliveries"))).toHaveLength(1);
@@ -135,8 +174,14 @@ it("passes signed deliveries on to the receiver, records them, and sends them ag
 });
 
 it("runs a mock service, and a command with its address", async () => {
-  const output = await start("dev", { LOYALTY_SIGNING_SECRET: "" }, "LOYALTY_SIGNING_SECRET=");
-  const variables = output.split("\n").filter((line) => line.startsWith("LOYALTY_"));
+  const output = await start(
+    "dev",
+    { LOYALTY_SIGNING_SECRET: "" },
+    "LOYALTY_SIGNING_SECRET=",
+  );
+  const variables = output
+    .split("\n")
+    .filter((line) => line.startsWith("LOYALTY_"));
   const shown = variables.map((line) =>
     normalize(line)
       .replace(/whsec_\w+/, "whsec_8sT2kq")

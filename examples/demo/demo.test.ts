@@ -9,7 +9,11 @@ import { runDemo } from "./demo.ts";
 it("succeeds and prints each step with its time, in 80 columns", async () => {
   const lines: string[] = [];
   expect(await runDemo((line) => lines.push(line))).toBe(true);
-  expect(lines.filter((line) => /^[✓✗]/u.test(line)).map((line) => line.replace(/ +\d+ ms$/, ""))).toEqual([
+  expect(
+    lines
+      .filter((line) => /^[✓✗]/u.test(line))
+      .map((line) => line.replace(/ +\d+ ms$/, "")),
+  ).toEqual([
     "✓ The shop opens",
     "✓ Anna signs up",
     "✓ Ben signs up, and the response to the shop is lost",
@@ -19,7 +23,9 @@ it("succeeds and prints each step with its time, in 80 columns", async () => {
     "✓ An attacker changes that delivery",
   ]);
   expect(
-    lines.filter((line) => line.startsWith("✓")).every((line) => / \d+ ms$/.test(line) && line.length === 80),
+    lines
+      .filter((line) => line.startsWith("✓"))
+      .every((line) => / \d+ ms$/.test(line) && line.length === 80),
   ).toBe(true);
 });
 
@@ -37,12 +43,19 @@ it("fails when no card can be issued", async () => {
   const lines: string[] = [];
   const templates = [{ id: "tpl_other", name: "Other" }];
   expect(await runDemo((line) => lines.push(line), { templates })).toBe(false);
-  expect(lines.slice(-2)).toEqual([expect.stringMatching(/^✗ Anna signs up /u), "    expected 201"]);
+  expect(lines.slice(-2)).toEqual([
+    expect.stringMatching(/^✗ Anna signs up /u),
+    "    expected 201",
+  ]);
 });
 
 it("leaves the shop and the service running with --keep, so that the printed links open, until Ctrl-C", async () => {
   const program = fileURLToPath(new URL("main.ts", import.meta.url));
-  const flags = ["--conditions=@loyalty-cards/source", "--import", import.meta.resolve("tsx")];
+  const flags = [
+    "--conditions=@loyalty-cards/source",
+    "--import",
+    import.meta.resolve("tsx"),
+  ];
   const child = spawn(process.execPath, [...flags, program, "--keep"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -61,10 +74,18 @@ it("leaves the shop and the service running with --keep, so that the printed lin
   expect(await getHome()).toMatch(
     /<h2>Anna Kowalska<\/h2>\s*<p>120 points · <a href="http[^"]+\/cards\/\w+">card<\/a>/,
   );
-  const body = JSON.stringify({ name: "<b>Cleo</b>", email: "cleo@example.com", phone: "600100202" });
+  const body = JSON.stringify({
+    name: "<b>Cleo</b>",
+    email: "cleo@example.com",
+    phone: "600100202",
+  });
   const headers = { "content-type": "application/json" };
-  expect((await fetch(`${shop}sign-up`, { method: "POST", headers, body })).status).toBe(201);
-  expect(await getHome()).toContain("<h2>&lt;b&gt;Cleo&lt;/b&gt;</h2>\n<p>0 points · <a");
+  expect(
+    (await fetch(`${shop}sign-up`, { method: "POST", headers, body })).status,
+  ).toBe(201);
+  expect(await getHome()).toContain(
+    "<h2>&lt;b&gt;Cleo&lt;/b&gt;</h2>\n<p>0 points · <a",
+  );
 
   child.kill("SIGINT");
   expect(await once(child, "exit")).toEqual([0, null]);

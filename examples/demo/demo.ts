@@ -5,7 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { CardLinks } from "@loyalty-cards/issuing-client";
-import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import {
+  type MockServerOptions,
+  startMockServer,
+} from "@loyalty-cards/mock-server/node";
 import express from "express";
 import { renderUnicodeCompact } from "uqr";
 import { openShop } from "../express/shop.ts";
@@ -21,8 +24,16 @@ const template = {
   ],
 } as const;
 
-const anna = { name: "Anna Kowalska", email: "anna@example.com", phone: "+48 600 100 200" };
-const ben = { name: "Ben Nowak", email: "ben@example.com", phone: "+48 600 100 201" };
+const anna = {
+  name: "Anna Kowalska",
+  email: "anna@example.com",
+  phone: "+48 600 100 200",
+};
+const ben = {
+  name: "Ben Nowak",
+  email: "ben@example.com",
+  phone: "+48 600 100 201",
+};
 
 interface Member {
   name: string;
@@ -36,7 +47,10 @@ export interface DemoOptions extends MockServerOptions {
 }
 
 /** Prints each step with its time and result; the first failure ends the demo. @returns whether all steps succeeded. */
-export async function runDemo(print: Print, options: DemoOptions = {}): Promise<boolean> {
+export async function runDemo(
+  print: Print,
+  options: DemoOptions = {},
+): Promise<boolean> {
   const { keepUntil, ...mockOptions } = options;
   const step = createStep(print);
   const closing: (() => Promise<void>)[] = [];
@@ -74,12 +88,15 @@ export async function runDemo(print: Print, options: DemoOptions = {}): Promise<
     let findMembers: () => Promise<Member[]> = async () => [];
     const findMember = async ({ name }: { name: string }) =>
       (await findMembers()).find((member) => member.name === name);
-    const getCard = async (form: { name: string }) => service.cards.get((await findMember(form))?.card ?? "");
+    const getCard = async (form: { name: string }) =>
+      service.cards.get((await findMember(form))?.card ?? "");
 
     const post = (path: string, body: string, headers: Record<string, string>) =>
       fetch(`${shopUrl}${path}`, { method: "POST", body, headers });
     const sendForm = async (form: Record<string, string>) => {
-      const response = await post("/sign-up", JSON.stringify(form), { "content-type": "application/json" });
+      const response = await post("/sign-up", JSON.stringify(form), {
+        "content-type": "application/json",
+      });
       const body = (await response.json()) as { links: CardLinks; message: string };
       return { status: response.status, body };
     };
@@ -116,12 +133,17 @@ export async function runDemo(print: Print, options: DemoOptions = {}): Promise<
       });
       app.get("/", async (_request, response) => {
         const members = (await findMembers()).flatMap(({ card, ...member }) =>
-          card === null ? [] : { ...member, cardPage: service.cards.get(card).publicUrl },
+          card === null
+            ? []
+            : { ...member, cardPage: service.cards.get(card).publicUrl },
         );
         response.type("html").send(renderHome(members));
       });
       app.use(shop.app);
-      return { result: "an Express app", details: [`shop     ${shopUrl}/`, `console  ${mock.url}/console`] };
+      return {
+        result: "an Express app",
+        details: [`shop     ${shopUrl}/`, `console  ${mock.url}/console`],
+      };
     });
 
     await step("Anna signs up", async () => {
@@ -147,20 +169,32 @@ export async function runDemo(print: Print, options: DemoOptions = {}): Promise<
       const { status } = await sendForm(ben);
       ensure("201", status === 201);
       const response = await fetch(`${mock.url}/_mock/cards`);
-      const { items } = (await response.json()) as { items: { fieldValues: { name: string } }[] };
-      ensure("one card", items.filter(({ fieldValues }) => fieldValues.name === ben.name).length === 1);
+      const { items } = (await response.json()) as {
+        items: { fieldValues: { name: string } }[];
+      };
+      ensure(
+        "one card",
+        items.filter(({ fieldValues }) => fieldValues.name === ben.name).length ===
+          1,
+      );
       return { result: "one card, although the request was sent twice" };
     });
 
     await step("A visitor omits the name", async () => {
-      const { status, body } = await sendForm({ ...anna, name: "", email: "nobody@example.com" });
+      const { status, body } = await sendForm({
+        ...anna,
+        name: "",
+        email: "nobody@example.com",
+      });
       ensure("422", status === 422);
       ensure("a message for the user", body.message === 'Please fill in "Name".');
       return { result: `422, the form shows: ${body.message}` };
     });
 
     await step("The shop records a purchase", async () => {
-      const { type, change } = service.cards.purchase((await getCard(anna)).id, { points: 120 });
+      const { type, change } = service.cards.purchase((await getCard(anna)).id, {
+        points: 120,
+      });
       return { result: `${type} of ${change} points` };
     });
 
@@ -168,7 +202,10 @@ export async function runDemo(print: Print, options: DemoOptions = {}): Promise<
       await service.idle();
       const [delivery] = service.webhooks.deliveries();
       ensure("a response of 204", delivery?.attempts[0]?.status === 204);
-      await ensureSoon("a balance of 120 in the shop", async () => (await findMember(anna))?.balance === 120);
+      await ensureSoon(
+        "a balance of 120 in the shop",
+        async () => (await findMember(anna))?.balance === 120,
+      );
       return { result: "verified, 204; Anna's balance in the shop is 120" };
     });
 
@@ -177,8 +214,14 @@ export async function runDemo(print: Print, options: DemoOptions = {}): Promise<
       const headers = Object.fromEntries(
         Object.entries(delivered).filter(([name]) => name.startsWith("service-")),
       ) as Record<string, string>;
-      const forged = (delivery?.body ?? "").replace('"balance":120', '"balance":9120');
-      ensure("a changed body", forged !== delivery?.body && Object.keys(headers).length === 3);
+      const forged = (delivery?.body ?? "").replace(
+        '"balance":120',
+        '"balance":9120',
+      );
+      ensure(
+        "a changed body",
+        forged !== delivery?.body && Object.keys(headers).length === 3,
+      );
       const { status } = await post("/webhooks/loyalty", forged, headers);
       ensure("401", status === 401);
       ensure("an unchanged balance", (await findMember(anna))?.balance === 120);
@@ -217,7 +260,10 @@ function createStep(print: Print) {
 }
 
 /** Waits for what the inbox of the shop does. @throws when it does not happen within three seconds. */
-async function ensureSoon(expected: string, isTrue: () => Promise<boolean>): Promise<void> {
+async function ensureSoon(
+  expected: string,
+  isTrue: () => Promise<boolean>,
+): Promise<void> {
   const endMs = performance.now() + 3_000;
   while (!(await isTrue())) {
     ensure(expected, performance.now() < endMs);

@@ -9,7 +9,9 @@ export interface Listening {
 
 export async function listen(app: Express): Promise<Listening> {
   const server = app.listen(0, "127.0.0.1");
-  await new Promise((resolve, reject) => server.once("listening", resolve).once("error", reject));
+  await new Promise((resolve, reject) =>
+    server.once("listening", resolve).once("error", reject),
+  );
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,

@@ -3,7 +3,9 @@ import { parseArgs, styleText } from "node:util";
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 import { runDemo } from "./demo.ts";
 
-const { values } = parseArgs({ options: { keep: { type: "boolean", default: false } } });
+const { values } = parseArgs({
+  options: { keep: { type: "boolean", default: false } },
+});
 
 const interrupted = () =>
   new Promise<void>((stop) => {
@@ -13,7 +15,14 @@ const interrupted = () =>
 
 const colors = { "✓": "green", "✗": "red" } as const;
 const print = (line: string) =>
-  console.log(line.replace(/^[✓✗]/u, (mark) => styleText(colors[mark as keyof typeof colors], mark)));
+  console.log(
+    line.replace(/^[✓✗]/u, (mark) =>
+      styleText(colors[mark as keyof typeof colors], mark),
+    ),
+  );
 
-const succeeded = await runDemo(print, values.keep ? { keepUntil: interrupted() } : {});
+const succeeded = await runDemo(
+  print,
+  values.keep ? { keepUntil: interrupted() } : {},
+);
 process.exitCode = succeeded ? 0 : 1;

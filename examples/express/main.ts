@@ -1,8 +1,13 @@
 /** Starts the shop with what its environment says. */
 import { openShop } from "./shop.ts";
 
-const { LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_TEMPLATE_ID, LOYALTY_SIGNING_SECRET, LOYALTY_CONSOLE_URL } =
-  process.env;
+const {
+  LOYALTY_URL,
+  LOYALTY_API_KEY,
+  LOYALTY_TEMPLATE_ID,
+  LOYALTY_SIGNING_SECRET,
+  LOYALTY_CONSOLE_URL,
+} = process.env;
 const { app, close } = await openShop({
   url: LOYALTY_URL ?? "",
   key: LOYALTY_API_KEY ?? "",
@@ -13,7 +18,9 @@ const { app, close } = await openShop({
 const port = Number(process.env.PORT ?? 3000);
 const server = app.listen(port, (error) => {
   if (error) throw error; // such as a port that is taken
-  console.log(`The shop listens on port ${port}; the console is at ${LOYALTY_CONSOLE_URL}`);
+  console.log(
+    `The shop listens on port ${port}; the console is at ${LOYALTY_CONSOLE_URL}`,
+  );
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -5,7 +5,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CardLinks } from "@loyalty-cards/issuing-client";
-import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import {
+  type MockServerOptions,
+  startMockServer,
+} from "@loyalty-cards/mock-server/node";
 import { expect, it, onTestFinished, vi } from "vitest";
 import mockSettings from "./mock.json" with { type: "json" };
 import { openShop } from "./shop.ts";
@@ -13,17 +16,26 @@ import { openShop } from "./shop.ts";
 // While the service fails, a sign-up waits five seconds, and the card follows some seconds later.
 vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 20_000 } } });
 
-const seed = mockSettings as Required<Pick<MockServerOptions, "templates" | "endpoints">>;
+const seed = mockSettings as Required<
+  Pick<MockServerOptions, "templates" | "endpoints">
+>;
 
 type Started = Awaited<ReturnType<typeof startMockServer>>;
 
-async function open({ mock: running, ...options }: MockServerOptions & { mock?: Started } = {}) {
+async function open({
+  mock: running,
+  ...options
+}: MockServerOptions & { mock?: Started } = {}) {
   let listener: RequestListener | undefined;
   const server = createServer((request, response) => listener?.(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const endpoints = seed.endpoints.map((endpoint) => ({ ...endpoint, url: `${url}/webhooks/loyalty` }));
-  const mock = running ?? (await startMockServer({ ...seed, ...options, endpoints }));
+  const endpoints = seed.endpoints.map((endpoint) => ({
+    ...endpoint,
+    url: `${url}/webhooks/loyalty`,
+  }));
+  const mock =
+    running ?? (await startMockServer({ ...seed, ...options, endpoints }));
   const folder = mkdtempSync(join(tmpdir(), "example-express-"));
   const shop = await openShop({
     url: mock.url,
@@ -41,12 +53,21 @@ async function open({ mock: running, ...options }: MockServerOptions & { mock?: 
     rmSync(folder, { recursive: true });
   });
   async function send(method: string, path: string, changes: object) {
-    const body = JSON.stringify({ name: "Anna", email: "anna@example.com", phone: "600100200", ...changes });
+    const body = JSON.stringify({
+      name: "Anna",
+      email: "anna@example.com",
+      phone: "600100200",
+      ...changes,
+    });
     const headers = { "content-type": "application/json" };
     const response = await fetch(`${url}${path}`, { method, headers, body });
     return {
       status: response.status,
-      body: (await response.json()) as { userId: string; message?: string; links: CardLinks },
+      body: (await response.json()) as {
+        userId: string;
+        message?: string;
+        links: CardLinks;
+      },
     };
   }
 
@@ -54,9 +75,11 @@ async function open({ mock: running, ...options }: MockServerOptions & { mock?: 
     ...shop,
     mock,
     service: mock.service,
-    read: (sql: string) => shop.outbox.write((database) => database.prepare(sql).all()),
+    read: (sql: string) =>
+      shop.outbox.write((database) => database.prepare(sql).all()),
     signUp: (changes = {}) => send("POST", "/sign-up", changes),
-    correct: (userId: string, changes = {}) => send("PUT", `/users/${userId}`, changes),
+    correct: (userId: string, changes = {}) =>
+      send("PUT", `/users/${userId}`, changes),
   };
 }
 
@@ -71,7 +94,9 @@ it("signs up and stores the balance of the events", async () => {
   await service.idle(); // two events of one millisecond have no order
   service.cards.redeem(card, { points: 20 });
   await service.idle();
-  await expect.poll(() => read("SELECT card, balance FROM balances")).toMatchObject([{ card, balance: 100 }]);
+  await expect
+    .poll(() => read("SELECT card, balance FROM balances"))
+    .toMatchObject([{ card, balance: 100 }]);
 });
 
 // G27
@@ -80,9 +105,14 @@ it.each([true, false])(
   async (storeRefusals) => {
     const { signUp, correct, read, service } = await open({ storeRefusals });
     const refused = await signUp({ phone: "12" });
-    expect(refused).toMatchObject({ status: 422, body: { message: "The phone number is not valid." } });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { message: "The phone number is not valid." },
+    });
     const { userId } = refused.body;
-    expect(await read("SELECT id, card FROM users")).toMatchObject([{ id: userId, card: null }]);
+    expect(await read("SELECT id, card FROM users")).toMatchObject([
+      { id: userId, card: null },
+    ]);
 
     expect(await correct(userId)).toMatchObject({ status: 201, body: { userId } });
     expect((await correct(userId)).status).toBe(409);
@@ -95,13 +125,23 @@ it.each([
   { phone: "600100200", email: "" },
   { phone: "", email: "anna@example.com" },
   { phone: "", email: "" },
-])("issues a card to two people whose forms have phone $phone and email $email", async ({ phone, email }) => {
-  const { signUp, read } = await open();
-  const ben = { name: "Ben", phone: phone && "600100201", email: email && "ben@example.com" };
-  expect([(await signUp({ phone, email })).status, (await signUp(ben)).status]).toEqual([201, 201]);
-  const cards = (await read("SELECT card FROM users")) as { card: string }[];
-  expect(new Set(cards.map(({ card }) => card)).size).toBe(2);
-});
+])(
+  "issues a card to two people whose forms have phone $phone and email $email",
+  async ({ phone, email }) => {
+    const { signUp, read } = await open();
+    const ben = {
+      name: "Ben",
+      phone: phone && "600100201",
+      email: email && "ben@example.com",
+    };
+    expect([
+      (await signUp({ phone, email })).status,
+      (await signUp(ben)).status,
+    ]).toEqual([201, 201]);
+    const cards = (await read("SELECT card FROM users")) as { card: string }[];
+    expect(new Set(cards.map(({ card }) => card)).size).toBe(2);
+  },
+);
 
 it("responds 409 to an address that is taken", async () => {
   const { signUp } = await open();
@@ -112,26 +152,39 @@ it("responds 409 to an address that is taken", async () => {
 it("signs up while the service fails and issues one card later, although the response to it is lost", async () => {
   const { signUp, read, mock, service } = await open();
   service.templates.archive(service.templateId);
-  expect(await signUp()).toMatchObject({ status: 202, body: { userId: expect.any(String) } });
+  expect(await signUp()).toMatchObject({
+    status: 202,
+    body: { userId: expect.any(String) },
+  });
   service.reset();
   // Now the card is issued and only the response is lost, so the same key must be sent again.
   service.faults.add({ phase: "after-commit", kind: "truncate", times: 1 });
-  await expect.poll(() => read("SELECT card FROM users")).toEqual([{ card: expect.any(String) }]);
+  await expect
+    .poll(() => read("SELECT card FROM users"))
+    .toEqual([{ card: expect.any(String) }]);
   expect(service.faults.list()).toEqual([]);
   const response = await fetch(`${mock.url}/_mock/cards`);
-  expect(await response.json()).toMatchObject({ items: await read("SELECT card AS id FROM users") });
+  expect(await response.json()).toMatchObject({
+    items: await read("SELECT card AS id FROM users"),
+  });
 });
 
 it("has the balance of an event that arrives before the card's id is stored", async () => {
   const { signUp, read, mock, service } = await open();
   // The card is issued, and the shop gets no response.
-  const { id } = service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
+  const { id } = service.faults.add({
+    phase: "after-commit",
+    kind: "status",
+    status: 503,
+  });
   expect((await signUp()).status).toBe(202);
   const response = await fetch(`${mock.url}/_mock/cards`);
   const { items } = (await response.json()) as { items: { id: string }[] };
   service.cards.purchase(items[0]?.id ?? "", { points: 120 });
   await service.idle();
-  await expect.poll(() => read("SELECT balance FROM balances")).toMatchObject([{ balance: 120 }]);
+  await expect
+    .poll(() => read("SELECT balance FROM balances"))
+    .toMatchObject([{ balance: 120 }]);
   service.faults.remove(id);
   await expect
     .poll(() => read("SELECT name, balance FROM users JOIN balances USING (card)"))

@@ -7,17 +7,27 @@ import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 import { addSignUp, openOutbox } from "./sign-up.ts";
 
-export interface ShopSettings extends Record<"url" | "key" | "template" | "secret" | "file", string> {
+export interface ShopSettings
+  extends Record<"url" | "key" | "template" | "secret" | "file", string> {
   /** Receives the lines of the receiver. Default: `console.error`. */
   log?: (line: string) => void;
 }
 
-export async function openShop({ url, key, template, secret, file, ...options }: ShopSettings) {
+export async function openShop({
+  url,
+  key,
+  template,
+  secret,
+  file,
+  ...options
+}: ShopSettings) {
   const client = createIssuingClient({ baseUrl: url, apiKey: key });
   const outbox = await openOutbox(client, file); // the shop's own tables, the outbox and the inbox are in one file
   const inbox = sqliteInbox({ file });
   await inbox.write((database) =>
-    database.exec("CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)"),
+    database.exec(
+      "CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)",
+    ),
   );
   inbox.work(
     onEvents({
@@ -25,7 +35,9 @@ export async function openShop({ url, key, template, secret, file, ...options }:
         write((database) => {
           const { passId, balance } = event.data;
           if (!isNewest(database, passId, event)) return; // events arrive in any order
-          database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
+          database
+            .prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)")
+            .run(passId, balance);
         }),
       otherTypes: () => {},
     }),

@@ -1,29 +1,53 @@
 /** The sign-up: the user and the owed card are saved in one transaction, and the card is shown if it is issued in time. */
 // #region sign-up
 // sign-up.ts
-import type { IssueCardRequest, IssuingClient } from "@loyalty-cards/issuing-client";
-import { type OutboxEntry, type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import express, { type ErrorRequestHandler, type Express, type Response } from "express";
+import type {
+  IssueCardRequest,
+  IssuingClient,
+} from "@loyalty-cards/issuing-client";
+import {
+  type OutboxEntry,
+  type SqliteOutbox,
+  sqliteOutbox,
+} from "@loyalty-cards/issuing-outbox";
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Response,
+} from "express";
 
 type Form = Record<"name" | "email" | "phone", string>;
 
 /** The shop's users and the outbox are in one file. */
-export async function openOutbox(client: IssuingClient, file: string): Promise<SqliteOutbox> {
+export async function openOutbox(
+  client: IssuingClient,
+  file: string,
+): Promise<SqliteOutbox> {
   const outbox = sqliteOutbox({
     client,
     file,
     // In the transaction that records the card.
     onIssued({ userId, cardId }, database) {
-      database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId);
+      database
+        .prepare("UPDATE users SET card = ? WHERE id = ?")
+        .run(cardId, userId);
     },
   });
-  const columns = "id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, phone TEXT, card TEXT";
-  await outbox.write((database) => database.exec(`CREATE TABLE IF NOT EXISTS users (${columns})`));
+  const columns =
+    "id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, phone TEXT, card TEXT";
+  await outbox.write((database) =>
+    database.exec(`CREATE TABLE IF NOT EXISTS users (${columns})`),
+  );
   outbox.work(); // issues the cards that could not be issued at sign-up
   return outbox;
 }
 
-export function addSignUp(app: Express, client: IssuingClient, outbox: SqliteOutbox, template: string): void {
+export function addSignUp(
+  app: Express,
+  client: IssuingClient,
+  outbox: SqliteOutbox,
+  template: string,
+): void {
   app.use(express.json());
   // Express itself would log a body that is not JSON, and so a part of somebody's form.
   app.use(((error, _request, response, next) =>
@@ -35,12 +59,19 @@ export function addSignUp(app: Express, client: IssuingClient, outbox: SqliteOut
     const form = readForm(request.body);
     const userId = crypto.randomUUID(); // never repeats, not even in another database
     const isNew = await outbox.write((database) => {
-      const insert = "INSERT INTO users VALUES (?, ?, NULLIF(?, ''), ?, NULL) ON CONFLICT DO NOTHING"; // several users may have no email
-      const { changes } = database.prepare(insert).run(userId, form.name, form.email, form.phone);
-      if (changes) outbox.add(database, { userId, template, request: toRequest(form) });
+      const insert =
+        "INSERT INTO users VALUES (?, ?, NULLIF(?, ''), ?, NULL) ON CONFLICT DO NOTHING"; // several users may have no email
+      const { changes } = database
+        .prepare(insert)
+        .run(userId, form.name, form.email, form.phone);
+      if (changes)
+        outbox.add(database, { userId, template, request: toRequest(form) });
       return changes;
     });
-    if (!isNew) return void response.status(409).json({ message: "You have an account already." });
+    if (!isNew)
+      return void response
+        .status(409)
+        .json({ message: "You have an account already." });
     respond(response, await outbox.issue(userId, { deadlineMs: 5_000 }));
   });
 
@@ -51,7 +82,9 @@ export function addSignUp(app: Express, client: IssuingClient, outbox: SqliteOut
     const correction = await outbox.write((database) => {
       const update =
         "UPDATE OR IGNORE users SET name = ?, email = NULLIF(?, ''), phone = ? WHERE id = ? AND card IS NULL";
-      const { changes } = database.prepare(update).run(form.name, form.email, form.phone, id);
+      const { changes } = database
+        .prepare(update)
+        .run(form.name, form.email, form.phone, id);
       return changes ? outbox.correct(database, id, toRequest(form)) : "absent";
     });
     if (correction === "absent" || correction === "too-late")
@@ -61,15 +94,24 @@ export function addSignUp(app: Express, client: IssuingClient, outbox: SqliteOut
     respond(response, await outbox.issue(id, { deadlineMs: 5_000 }));
   });
 
-  function respond(response: Response, { userId, state, publicUrl, error }: OutboxEntry): void {
-    if (publicUrl !== undefined) response.status(201).json({ userId, links: client.cardLinks(publicUrl) });
-    else if (state === "rejected") response.status(422).json({ userId, message: error?.userMessage });
-    else response.status(202).json({ userId, message: "You are a member. Your card follows." });
+  function respond(
+    response: Response,
+    { userId, state, publicUrl, error }: OutboxEntry,
+  ): void {
+    if (publicUrl !== undefined)
+      response.status(201).json({ userId, links: client.cardLinks(publicUrl) });
+    else if (state === "rejected")
+      response.status(422).json({ userId, message: error?.userMessage });
+    else
+      response
+        .status(202)
+        .json({ userId, message: "You are a member. Your card follows." });
   }
 }
 
 function readForm(body: Partial<Form> | undefined): Form {
-  const read = (name: keyof Form) => `${typeof body?.[name] === "string" ? body[name] : ""}`.trim();
+  const read = (name: keyof Form) =>
+    `${typeof body?.[name] === "string" ? body[name] : ""}`.trim();
   return { name: read("name"), email: read("email"), phone: read("phone") };
 }
 

@@ -19,12 +19,27 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 async function openService() {
   const { url, service, close } = await startMockServer();
   onTestFinished(close);
-  const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
+  const loyalty = createIssuingClient({
+    baseUrl: url,
+    apiKey: service.apiKeys.website,
+  });
   const customer = { consents: { privacy: { version: "1" } } };
-  const { id: cardId } = await loyalty.issueCard(service.templateId, { customer }, { userId: 1 });
+  const { id: cardId } = await loyalty.issueCard(
+    service.templateId,
+    { customer },
+    { userId: 1 },
+  );
   const endpointAt = (address: string) =>
-    service.webhooks.createEndpoint({ url: `${address}/webhooks/loyalty`, events: ["balance.changed"] });
-  return { service, cardId, endpointAt, buy: () => service.cards.purchase(cardId, { points: 1 }) };
+    service.webhooks.createEndpoint({
+      url: `${address}/webhooks/loyalty`,
+      events: ["balance.changed"],
+    });
+  return {
+    service,
+    cardId,
+    endpointAt,
+    buy: () => service.cards.purchase(cardId, { points: 1 }),
+  };
 }
 
 describe.skipIf(!(await hasPostgres()))("the fleet", () => {
@@ -49,16 +64,21 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
     const renewed = service.webhooks.newSecret(id); // during those deliveries
     for (let count = 0; count < 20; count++) buy();
     await service.idle();
-    await expect.poll(() => outcomes().some(({ status }) => status === 401)).toBe(true); // no process knows the new one yet
+    await expect
+      .poll(() => outcomes().some(({ status }) => status === 401))
+      .toBe(true); // no process knows the new one yet
 
     await saveSecret(pool, renewed.secret);
     // The fleet asks for secrets at most twice a minute; the service waits a minute before it delivers again.
     await Promise.all([first.forward(60_000), second.forward(60_000)]);
     await service.clock.advance("1m");
     expect(service.webhooks.deliveries({ state: "pending" })).toEqual([]);
-    await expect.poll(() => outcomes().some(({ secretId }) => secretId === "secret 2")).toBe(true);
+    await expect
+      .poll(() => outcomes().some(({ secretId }) => secretId === "secret 2"))
+      .toBe(true);
 
-    const member = async () => (await pool.query("SELECT balance, purchases FROM members")).rows[0];
+    const member = async () =>
+      (await pool.query("SELECT balance, purchases FROM members")).rows[0];
     await expect.poll(member, { timeout: 15_000 }).toMatchObject({ purchases: 40 });
 
     await second.kill();
@@ -67,13 +87,17 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
     expect(service.webhooks.deliveries({ state: "pending" })).not.toEqual([]); // half of them reached no process
     await service.clock.runUntilIdle();
     expect(service.webhooks.deliveries({ state: "failed" })).toEqual([]);
-    await expect.poll(member, { timeout: 15_000 }).toEqual({ balance: 50, purchases: 50 });
+    await expect
+      .poll(member, { timeout: 15_000 })
+      .toEqual({ balance: 50, purchases: 50 });
   }, 60_000);
 
   it("rejects an old secret in all processes after ten minutes, and a leaked one after five", async () => {
     const pool = rotation.pool(2);
     await prepare(pool);
-    const processes = await Promise.all([1, 2, 3].map(() => startProcess(rotation.url, rotation.schema)));
+    const processes = await Promise.all(
+      [1, 2, 3].map(() => startProcess(rotation.url, rotation.schema)),
+    );
     let forwardMs = 0;
     let count = 0;
     const deliver = (secret: string, [...to] = processes) =>
@@ -86,7 +110,10 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
           });
           const timestamp = Math.floor((Date.now() + forwardMs) / 1000);
           const signature = await signWebhook({ rawBody: body, secret, timestamp });
-          const headers = { "content-type": "application/json", "service-signature": signature };
+          const headers = {
+            "content-type": "application/json",
+            "service-signature": signature,
+          };
           const address = `http://127.0.0.1:${port}/webhooks/loyalty`;
           return (await fetch(address, { method: "POST", headers, body })).status;
         }),
@@ -100,7 +127,9 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
     expect(await deliver("whsec_first")).toEqual([204, 204, 204]);
     await saveSecret(pool, "whsec_second");
     // The third process gets no delivery with the new secret; an attacker with the old one may send some.
-    expect(await deliver("whsec_second", processes.slice(0, 2))).toEqual([204, 204]);
+    expect(await deliver("whsec_second", processes.slice(0, 2))).toEqual([
+      204, 204,
+    ]);
     await pass(9 * 60_000);
     expect(await deliver("whsec_first")).toEqual([204, 204, 204]);
     await pass(60_000);
@@ -130,7 +159,10 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     const env = { ...commandEnv, PORT: String(port) };
-    const program = spawn(process.execPath, [...nodeFlags, "fleet.ts"], { cwd: here, env });
+    const program = spawn(process.execPath, [...nodeFlags, "fleet.ts"], {
+      cwd: here,
+      env,
+    });
     onTestFinished(() => void program.kill("SIGKILL"));
     const [stdout, stderr, [code]] = await Promise.all([
       text(program.stdout),
@@ -144,7 +176,10 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
   it("starts with one command and gets its secret from another", async () => {
     const { service, cardId, endpointAt, buy } = await openService();
     const env = { ...commandEnv, PORT: "0" };
-    const program = spawn(process.execPath, [...nodeFlags, "fleet.ts"], { cwd: here, env });
+    const program = spawn(process.execPath, [...nodeFlags, "fleet.ts"], {
+      cwd: here,
+      env,
+    });
     const ended = once(program, "exit");
     program.stderr.pipe(process.stderr);
     onTestFinished(async () => {
@@ -157,14 +192,20 @@ describe.skipIf(!(await hasPostgres()))("the fleet", () => {
       if (address !== undefined) break;
     }
     const { secret } = endpointAt(address ?? "");
-    const rotate = spawn(process.execPath, [...nodeFlags, "rotate.ts"], { cwd: here, env });
+    const rotate = spawn(process.execPath, [...nodeFlags, "rotate.ts"], {
+      cwd: here,
+      env,
+    });
     rotate.stdin.end(`${secret}\n`);
     expect(await once(rotate, "exit")).toEqual([0, null]);
 
     buy();
     await service.waitFor({ delivery: { state: "delivered" } });
     const pool = command.pool(1);
-    const members = async () => (await pool.query("SELECT card, balance FROM members")).rows;
-    await expect.poll(members, { timeout: 15_000 }).toEqual([{ card: cardId, balance: 1 }]);
+    const members = async () =>
+      (await pool.query("SELECT card, balance FROM members")).rows;
+    await expect
+      .poll(members, { timeout: 15_000 })
+      .toEqual([{ card: cardId, balance: 1 }]);
   }, 60_000);
 });

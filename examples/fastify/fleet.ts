@@ -16,13 +16,15 @@ if (cluster.isPrimary) {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => {
       isStopping = true;
-      for (const worker of Object.values(cluster.workers ?? {})) worker?.kill(signal);
+      for (const worker of Object.values(cluster.workers ?? {}))
+        worker?.kill(signal);
     });
   }
 } else {
   try {
     const { app, pool, close } = await openReceiver({
-      databaseUrl: DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
+      databaseUrl:
+        DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
       ...(DATABASE_SCHEMA !== undefined && { schema: DATABASE_SCHEMA }),
     });
     addSignUp(app, pool, LOYALTY_TEMPLATE_ID ?? "");

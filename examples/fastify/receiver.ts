@@ -2,7 +2,11 @@
 // #region receiver
 // receiver.ts
 import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
-import { isNewest, markProcessed, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
+import {
+  isNewest,
+  markProcessed,
+  withPgTransaction,
+} from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify, { type FastifyInstance } from "fastify";
@@ -11,7 +15,8 @@ import PgBoss from "pg-boss";
 import { currentSecrets } from "./secrets.ts";
 import { prepare } from "./tables.ts";
 
-export interface ReceiverSettings extends Pick<ReceiverOptions, "now" | "onOutcome" | "testing"> {
+export interface ReceiverSettings
+  extends Pick<ReceiverOptions, "now" | "onOutcome" | "testing"> {
   databaseUrl: string;
   /** The schema of pg-boss and of our own tables. */
   schema?: string;
@@ -24,12 +29,21 @@ export interface FleetMember {
   close(): Promise<void>;
 }
 
-export async function openReceiver(settings: ReceiverSettings): Promise<FleetMember> {
+export async function openReceiver(
+  settings: ReceiverSettings,
+): Promise<FleetMember> {
   const { databaseUrl, schema = "public", ...options } = settings;
-  const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 8 });
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    options: `-c search_path=${schema}`,
+    max: 8,
+  });
   pool.on("error", (error) => console.error(error.name)); // an idle connection was closed; the pool opens another
 
-  const boss = new PgBoss({ connectionString: databaseUrl, ...(schema !== "public" && { schema }) });
+  const boss = new PgBoss({
+    connectionString: databaseUrl,
+    ...(schema !== "public" && { schema }),
+  });
   boss.on("error", (error) => console.error(error.name)); // PostgreSQL is not reachable; pg-boss reconnects
   await prepare(pool, boss); // starts pg-boss and creates the queue
   const inbox = await pgBossInbox(boss, { queue: "loyalty" });
@@ -43,13 +57,20 @@ export async function openReceiver(settings: ReceiverSettings): Promise<FleetMem
           [passId],
         );
         if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
-        await transaction.query("UPDATE members SET balance = $2 WHERE card = $1", [passId, balance]);
+        await transaction.query("UPDATE members SET balance = $2 WHERE card = $1", [
+          passId,
+          balance,
+        ]);
       }),
     otherTypes: () => {},
   });
   // By default pg-boss takes one job every two seconds. If one job of a batch fails, pg-boss retries the whole batch, and
   // markProcessed skips the events that were processed.
-  await boss.work("loyalty", { batchSize: 50, pollingIntervalSeconds: 0.5 }, inboxHandler(handle));
+  await boss.work(
+    "loyalty",
+    { batchSize: 50, pollingIntervalSeconds: 0.5 },
+    inboxHandler(handle),
+  );
 
   const app = fastify();
   app.register(fastifyReceiver, {

@@ -7,7 +7,8 @@ import { prepare } from "./tables.ts";
 
 const { DATABASE_URL, DATABASE_SCHEMA = "public" } = process.env;
 const pool = new pg.Pool({
-  connectionString: DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
+  connectionString:
+    DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
   options: `-c search_path=${DATABASE_SCHEMA}`,
 });
 await prepare(pool);

@@ -25,7 +25,11 @@ export async function currentSecrets(pool: pg.Pool): Promise<Secret[]> {
  * Saves the secret that the console showed after "New secret". The old one stays valid for a while. A leaked one ends
  * immediately: each process rejects it after its next look-up, within five minutes.
  */
-export async function saveSecret(pool: pg.Pool, key: string, { hasLeaked = false } = {}): Promise<void> {
+export async function saveSecret(
+  pool: pg.Pool,
+  key: string,
+  { hasLeaked = false } = {},
+): Promise<void> {
   if (key === "") throw new TypeError("The new secret is empty.");
   await pool.query(
     `WITH before AS (

@@ -1,7 +1,10 @@
 /** The sign-up on several processes: the user and the owed card are saved in one transaction of PostgreSQL. */
 // #region sign-up
 // sign-up.ts
-import { createIssuingClient, type IssueCardRequest } from "@loyalty-cards/issuing-client";
+import {
+  createIssuingClient,
+  type IssueCardRequest,
+} from "@loyalty-cards/issuing-client";
 import { postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
@@ -18,13 +21,20 @@ const toRequest = ({ name, email = "", phone = "" }: Form): IssueCardRequest => 
 });
 
 /** Needs the tables of the outbox, from `ensureTables` or a migration, and your table `users`. */
-export function addSignUp(app: FastifyInstance, pool: pg.Pool, template: string): void {
+export function addSignUp(
+  app: FastifyInstance,
+  pool: pg.Pool,
+  template: string,
+): void {
   const outbox = postgresOutbox({
     client: createIssuingClient(), // reads LOYALTY_URL and LOYALTY_API_KEY
     pool,
     // In the transaction that records the card.
     onIssued: ({ userId, cardId }, transaction) =>
-      transaction.query("UPDATE users SET card = $1 WHERE id = $2", [cardId, userId]),
+      transaction.query("UPDATE users SET card = $1 WHERE id = $2", [
+        cardId,
+        userId,
+      ]),
   });
   outbox.work(); // issues the cards that could not be issued at sign-up
   app.addHook("onClose", () => outbox.close());
@@ -32,17 +42,30 @@ export function addSignUp(app: FastifyInstance, pool: pg.Pool, template: string)
   app.post<{ Body: Form }>("/sign-up", async ({ body }, reply) => {
     const userId = crypto.randomUUID(); // never repeats, not even in another database
     const isNew = await outbox.write(async (transaction) => {
-      const insert = "INSERT INTO users VALUES ($1, $2, NULLIF($3, ''), $4) ON CONFLICT DO NOTHING";
+      const insert =
+        "INSERT INTO users VALUES ($1, $2, NULLIF($3, ''), $4) ON CONFLICT DO NOTHING";
       const values = [userId, body.name, body.email ?? "", body.phone ?? ""];
       const { rowCount } = await transaction.query(insert, values);
-      if (rowCount) await outbox.add(transaction, { userId, template, request: toRequest(body) });
+      if (rowCount)
+        await outbox.add(transaction, {
+          userId,
+          template,
+          request: toRequest(body),
+        });
       return rowCount;
     });
-    if (!isNew) return reply.code(409).send({ message: "You have an account already." });
-    const { publicUrl, state, error } = await outbox.issue(userId, { deadlineMs: 5_000 });
-    if (publicUrl !== undefined) return reply.code(201).send({ userId, cardPage: publicUrl });
-    if (state === "rejected") return reply.code(422).send({ userId, message: error?.userMessage });
-    return reply.code(202).send({ userId, message: "You are a member. Your card follows." });
+    if (!isNew)
+      return reply.code(409).send({ message: "You have an account already." });
+    const { publicUrl, state, error } = await outbox.issue(userId, {
+      deadlineMs: 5_000,
+    });
+    if (publicUrl !== undefined)
+      return reply.code(201).send({ userId, cardPage: publicUrl });
+    if (state === "rejected")
+      return reply.code(422).send({ userId, message: error?.userMessage });
+    return reply
+      .code(202)
+      .send({ userId, message: "You are a member. Your card follows." });
   });
 }
 // #endregion

@@ -8,14 +8,22 @@ import { findLine, openShell } from "./shell.ts";
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const port = 11_000 + Math.floor(Math.random() * 20_000);
-    const server = createServer().listen(port, () => server.close(() => resolve(port)));
+    const server = createServer().listen(port, () =>
+      server.close(() => resolve(port)),
+    );
     server.once("error", () => resolve(freePort()));
   });
 }
 
-const freePorts = async () => ({ shop: await freePort(), service: await freePort() });
+const freePorts = async () => ({
+  shop: await freePort(),
+  service: await freePort(),
+});
 
-async function post(url: string, body: unknown): Promise<{ status: number; body: SignedUp }> {
+async function post(
+  url: string,
+  body: unknown,
+): Promise<{ status: number; body: SignedUp }> {
   const response = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -43,10 +51,17 @@ it.each(["express", "fastify"])(
     const { userId, cardId, links } = JSON.parse(first) as SignedUp;
     expect(links.addToFirstWallet).toBe(`${links.page}/pass.pkpass`);
 
-    expect(JSON.parse(await output("purchase"))).toMatchObject({ type: "purchase", change: 120 });
+    expect(JSON.parse(await output("purchase"))).toMatchObject({
+      type: "purchase",
+      change: 120,
+    });
     const service = `http://127.0.0.1:${ports.service}`;
-    await post(`${service}/_mock/wait`, { delivery: { type: "balance.changed", state: "delivered" } });
-    expect(JSON.parse(await output("users"))).toMatchObject([{ id: userId, cardId, balance: 120 }]);
+    await post(`${service}/_mock/wait`, {
+      delivery: { type: "balance.changed", state: "delivered" },
+    });
+    expect(JSON.parse(await output("users"))).toMatchObject([
+      { id: userId, cardId, balance: 120 },
+    ]);
   },
 );
 
@@ -58,11 +73,19 @@ it.each(["express", "fastify"])(
     await findLine(start(`start-${framework}`), /The shop is open/);
     const control = `http://127.0.0.1:${ports.service}/_mock`;
     // The card is issued, and the shop gets no response.
-    await post(`${control}/faults`, { phase: "after-commit", kind: "status", status: 503 });
+    await post(`${control}/faults`, {
+      phase: "after-commit",
+      kind: "status",
+      status: 503,
+    });
     expect(JSON.parse(await output("sign-up"))).not.toHaveProperty("cardId");
-    const { items } = (await (await fetch(`${control}/cards`)).json()) as { items: { id: string }[] };
+    const { items } = (await (await fetch(`${control}/cards`)).json()) as {
+      items: { id: string }[];
+    };
     await post(`${control}/cards/${items[0]?.id}/purchase`, { points: 120 });
-    await post(`${control}/wait`, { delivery: { type: "balance.changed", state: "delivered" } });
+    await post(`${control}/wait`, {
+      delivery: { type: "balance.changed", state: "delivered" },
+    });
 
     await fetch(`${control}/faults`, { method: "DELETE" });
     await expect
@@ -76,16 +99,24 @@ it("records the purchase on one card, also after a form that was corrected", asy
   const { start, output } = openShell(ports);
   await findLine(start("start-express"), /The shop is open/);
   await output("sign-up");
-  const signUp = (form: object) => post(`http://localhost:${ports.shop}/sign-up`, { name: "Ben", ...form });
-  expect((await signUp({ email: "ben@example.com", phone: "12" })).status).toBe(422);
+  const signUp = (form: object) =>
+    post(`http://localhost:${ports.shop}/sign-up`, { name: "Ben", ...form });
+  expect((await signUp({ email: "ben@example.com", phone: "12" })).status).toBe(
+    422,
+  );
   expect(JSON.parse(await output("purchase"))).toMatchObject({ change: 120 });
-  expect((await signUp({ email: "ben@example.com", phone: "600100201" })).status).toBe(201);
+  expect(
+    (await signUp({ email: "ben@example.com", phone: "600100201" })).status,
+  ).toBe(201);
   expect(JSON.parse(await output("purchase"))).toMatchObject({ change: 120 });
   await post(`http://127.0.0.1:${ports.service}/_mock/wait`, {
     delivery: { type: "balance.changed", state: "delivered" },
     count: 2,
   });
-  expect(JSON.parse(await output("users"))).toMatchObject([{ balance: 120 }, { balance: 120 }]);
+  expect(JSON.parse(await output("users"))).toMatchObject([
+    { balance: 120 },
+    { balance: 120 },
+  ]);
 });
 
 /** The shop of the guide in a separate process, with an empty user table, on a running service. */
@@ -114,9 +145,16 @@ async function openMock(options: { storeRefusals?: boolean } = {}) {
 // G9
 it("issues separate cards to people who join after a restart of the shop", async () => {
   const mock = await openMock();
-  const { body: anna } = await (await openShop(mock)).signUp({ name: "Anna", phone: "600100200" });
-  const { body: ben } = await (await openShop(mock)).signUp({ name: "Ben", phone: "600100201" });
-  const getName = ({ cardId = "" }: SignedUp) => mock.service.cards.get(cardId).fieldValues["name"];
+  const { body: anna } = await (await openShop(mock)).signUp({
+    name: "Anna",
+    phone: "600100200",
+  });
+  const { body: ben } = await (await openShop(mock)).signUp({
+    name: "Ben",
+    phone: "600100201",
+  });
+  const getName = ({ cardId = "" }: SignedUp) =>
+    mock.service.cards.get(cardId).fieldValues["name"];
   expect([getName(anna), getName(ben)]).toEqual(["Anna", "Ben"]);
 });
 
@@ -124,35 +162,60 @@ it.each([
   { phone: "600100200", email: "" },
   { phone: "", email: "anna@example.com" },
   { phone: "", email: "" },
-])("issues a card to two people whose forms have phone $phone and email $email", async ({ phone, email }) => {
-  const { signUp } = await openShop(await openMock());
-  const anna = await signUp({ name: "Anna", phone, email });
-  const ben = await signUp({ name: "Ben", phone: phone && "600100201", email: email && "ben@example.com" });
-  expect([anna.status, ben.status]).toEqual([201, 201]);
-  expect(ben.body.cardId).not.toBe(anna.body.cardId);
-});
+])(
+  "issues a card to two people whose forms have phone $phone and email $email",
+  async ({ phone, email }) => {
+    const { signUp } = await openShop(await openMock());
+    const anna = await signUp({ name: "Anna", phone, email });
+    const ben = await signUp({
+      name: "Ben",
+      phone: phone && "600100201",
+      email: email && "ben@example.com",
+    });
+    expect([anna.status, ben.status]).toEqual([201, 201]);
+    expect(ben.body.cardId).not.toBe(anna.body.cardId);
+  },
+);
 
 it("signs up while the service is down, and issues one card to a corrected form of a service that stores refusals", async () => {
   const mock = await openMock({ storeRefusals: true });
   const { signUp, listUsers } = await openShop(mock);
-  const { id } = mock.service.faults.add({ phase: "before", kind: "status", status: 503 });
-  expect((await signUp({ name: "Anna", email: "anna@example.com" })).status).toBe(202);
+  const { id } = mock.service.faults.add({
+    phase: "before",
+    kind: "status",
+    status: 503,
+  });
+  expect((await signUp({ name: "Anna", email: "anna@example.com" })).status).toBe(
+    202,
+  );
   mock.service.faults.remove(id);
-  await expect.poll(listUsers).toMatchObject([{ name: "Anna", cardId: expect.any(String) }]);
+  await expect
+    .poll(listUsers)
+    .toMatchObject([{ name: "Anna", cardId: expect.any(String) }]);
   const ben = { name: "Ben", email: "ben@example.com" };
   const refused = await signUp({ ...ben, phone: "12" });
-  expect(refused).toMatchObject({ status: 422, body: { message: "The phone number is not valid." } });
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { message: "The phone number is not valid." },
+  });
   const corrected = await signUp({ ...ben, phone: "600100200" });
-  expect(corrected).toMatchObject({ status: 201, body: { cardId: expect.any(String) } });
+  expect(corrected).toMatchObject({
+    status: 201,
+    body: { cardId: expect.any(String) },
+  });
 });
 
 it("starts the service on its port", async () => {
   const ports = await freePorts();
   await findLine(openShell(ports).start("port"), /Console +(\S+)/i);
-  expect((await fetch(`http://127.0.0.1:${ports.service}/_mock/health`)).status).toBe(200);
+  expect(
+    (await fetch(`http://127.0.0.1:${ports.service}/_mock/health`)).status,
+  ).toBe(200);
 });
 
 it("runs a command with the service in its environment", async () => {
   const { output } = openShell({ shop: 0, service: 0 });
-  expect(await output("exec")).toMatch(/^npm test http:\/\/127\.0\.0\.1:\d+ tpl_\w+\n$/);
+  expect(await output("exec")).toMatch(
+    /^npm test http:\/\/127\.0\.0\.1:\d+ tpl_\w+\n$/,
+  );
 });

@@ -1,9 +1,16 @@
 /** The shop of the guide "Getting started", without a framework: the sign-up, and the webhook handlers. */
 // #region loyalty
 // loyalty.ts
-import { createIssuingClient, type IssueCardRequest } from "@loyalty-cards/issuing-client";
+import {
+  createIssuingClient,
+  type IssueCardRequest,
+} from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import { memoryDedupe, onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
+import {
+  memoryDedupe,
+  onEvents,
+  type ReceiverOptions,
+} from "@loyalty-cards/webhook-verify";
 
 export interface Form {
   name?: string;
@@ -27,7 +34,9 @@ async function open() {
     file: process.env.SHOP_FILE ?? "shop.db",
     onIssued({ userId, cardId }, database) {
       // In the transaction that records the card.
-      database.prepare("UPDATE users SET cardId = ? WHERE id = ?").run(cardId, userId);
+      database
+        .prepare("UPDATE users SET cardId = ? WHERE id = ?")
+        .run(cardId, userId);
     },
   });
   // The shop's own tables, in the same file.
@@ -50,14 +59,28 @@ export async function signUp(form: Form) {
   const userId = await outbox.write((database) => {
     const values = [crypto.randomUUID(), form.name ?? "", form.email ?? ""];
     const [{ id }] = database.prepare(saveUser).all(...values) as [{ id: string }];
-    const state = outbox.add(database, { userId: id, template: templateId(), request: toRequest(form) });
+    const state = outbox.add(database, {
+      userId: id,
+      template: templateId(),
+      request: toRequest(form),
+    });
     if (state !== "added") outbox.correct(database, id, toRequest(form));
     return id;
   });
-  const { publicUrl, cardId, state, error } = await outbox.issue(userId, { deadlineMs: 5_000 });
-  if (publicUrl) return { status: 201, body: { userId, cardId, links: client.cardLinks(publicUrl) } };
-  if (state === "rejected") return { status: 422, body: { userId, message: error?.userMessage } };
-  return { status: 202, body: { userId, message: "You are a member. Your card follows." } };
+  const { publicUrl, cardId, state, error } = await outbox.issue(userId, {
+    deadlineMs: 5_000,
+  });
+  if (publicUrl)
+    return {
+      status: 201,
+      body: { userId, cardId, links: client.cardLinks(publicUrl) },
+    };
+  if (state === "rejected")
+    return { status: 422, body: { userId, message: error?.userMessage } };
+  return {
+    status: 202,
+    body: { userId, message: "You are a member. Your card follows." },
+  };
 }
 
 const templateId = () => process.env.LOYALTY_TEMPLATE_ID ?? "";
@@ -69,7 +92,8 @@ function toRequest({ name = "", email = "", phone = "" }: Form): IssueCardReques
 
 export async function listUsers() {
   const { outbox } = await openShop();
-  const list = "SELECT users.*, COALESCE(balance, 0) AS balance FROM users LEFT JOIN balances USING (cardId)";
+  const list =
+    "SELECT users.*, COALESCE(balance, 0) AS balance FROM users LEFT JOIN balances USING (cardId)";
   return outbox.write((database) => database.prepare(list).all());
 }
 

@@ -1,6 +1,12 @@
 /** Runs commands of the guides in a shell where `npx` finds this repository's sources, on free ports. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -45,11 +51,16 @@ esac`,
   }
 
   function withPort(text: string): string {
-    return text.replace(/\b3000\b/g, String(ports.shop)).replace(/\b4010\b/g, String(ports.service));
+    return text
+      .replace(/\b3000\b/g, String(ports.shop))
+      .replace(/\b4010\b/g, String(ports.service));
   }
 
   function start(region: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
-    const line = withPort(readRegion(program, "commands.sh", region)).replace(/ &$/, ""); // not in the background
+    const line = withPort(readRegion(program, "commands.sh", region)).replace(
+      / &$/,
+      "",
+    ); // not in the background
     const child = spawn("bash", ["-c", line], {
       cwd: here,
       detached: true, // in its own process group, so that all of it can be killed
@@ -65,7 +76,8 @@ esac`,
       stdio: ["ignore", "pipe", "inherit"],
     });
     onTestFinished(() => {
-      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      if (child.exitCode === null && child.pid !== undefined)
+        process.kill(-child.pid, "SIGKILL");
     });
     return child;
   }
@@ -80,9 +92,13 @@ esac`,
 }
 
 /** The first line of a child's output that matches. @throws when it ends without one. */
-export async function findLine(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
+export async function findLine(
+  child: ChildProcess,
+  pattern: RegExp,
+): Promise<RegExpExecArray> {
   let text = "";
-  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
+  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ??
+    []) {
     text += chunk;
     const found = pattern.exec(text);
     if (found !== null) return found;

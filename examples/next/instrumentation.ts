@@ -6,5 +6,6 @@ export async function register(): Promise<void> {
   (await outbox()).work();
   workOnEvents();
   const { LOYALTY_CONSOLE_URL } = process.env; // the mock service sets it
-  if (LOYALTY_CONSOLE_URL !== undefined) console.log(`The loyalty console is at ${LOYALTY_CONSOLE_URL}`);
+  if (LOYALTY_CONSOLE_URL !== undefined)
+    console.log(`The loyalty console is at ${LOYALTY_CONSOLE_URL}`);
 }

@@ -2,6 +2,10 @@
 import type { NextConfig } from "next";
 
 export default {
-  serverExternalPackages: ["@loyalty-cards/issuing-outbox", "@loyalty-cards/webhook-inbox", "libsql"],
+  serverExternalPackages: [
+    "@loyalty-cards/issuing-outbox",
+    "@loyalty-cards/webhook-inbox",
+    "libsql",
+  ],
   turbopack: { root: import.meta.dirname },
 } satisfies NextConfig;

@@ -17,13 +17,17 @@ it("stores the balance after a purchase", async ({ shop }) => {
   const { service, balances } = shop;
   const cardId = await issueCard(shop);
   service.cards.purchase(cardId, { points: 120 });
-  await service.waitFor({ delivery: { type: "balance.changed", state: "delivered" } });
+  await service.waitFor({
+    delivery: { type: "balance.changed", state: "delivered" },
+  });
   expect(balances.get(cardId)).toBe(120);
 });
 // #endregion
 
 // #region time
-it("stores the balance hours later, when the database was down", async ({ shop }) => {
+it("stores the balance hours later, when the database was down", async ({
+  shop,
+}) => {
   const { service, balances, database } = shop;
   const cardId = await issueCard(shop);
   database.isDown = true;

@@ -26,7 +26,13 @@ it("issues one card when the first response is incomplete", async () => {
     times: 1,
     match: { operation: "issueCard" },
   });
-  service.faults.add({ phase: "before", kind: "status", status: 503, retryAfterSeconds: 0, times: 1 });
+  service.faults.add({
+    phase: "before",
+    kind: "status",
+    status: 503,
+    retryAfterSeconds: 0,
+    times: 1,
+  });
 
   const member = { id: crypto.randomUUID(), phone: "+48 600 100 200" };
   const cardId = await registerMember(settings, member);

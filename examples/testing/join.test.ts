@@ -13,18 +13,26 @@ it("issues one card to a form that is submitted twice", async ({ shop }) => {
   expect(await join(outbox, templateId, anna)).toEqual(first);
 });
 
-it("says what to correct, and issues a card to the corrected form", async ({ shop }) => {
+it("says what to correct, and issues a card to the corrected form", async ({
+  shop,
+}) => {
   const { outbox, templateId } = shop;
   const member = { ...anna, phone: "12" };
-  expect(await join(outbox, templateId, member)).toEqual({ correct: "The phone number is not valid." });
+  expect(await join(outbox, templateId, member)).toEqual({
+    correct: "The phone number is not valid.",
+  });
   member.phone = anna.phone;
-  expect(await join(outbox, templateId, member)).toEqual({ cardId: expect.any(String) });
+  expect(await join(outbox, templateId, member)).toEqual({
+    cardId: expect.any(String),
+  });
 });
 
 it("issues a card to a member without a phone number", async ({ shop }) => {
   const { outbox, templateId } = shop;
   const member = { ...anna, phone: "" };
-  expect(await join(outbox, templateId, member)).toEqual({ cardId: expect.any(String) });
+  expect(await join(outbox, templateId, member)).toEqual({
+    cardId: expect.any(String),
+  });
 });
 // #endregion
 
@@ -32,15 +40,26 @@ it("issues a card to a member without a phone number", async ({ shop }) => {
 // #region faults
 it("issues one card when the first response is lost", async ({ shop }) => {
   const { service, outbox, templateId } = shop;
-  service.faults.add({ phase: "after-commit", kind: "reset", times: 1, match: { operation: "issueCard" } });
+  service.faults.add({
+    phase: "after-commit",
+    kind: "reset",
+    times: 1,
+    match: { operation: "issueCard" },
+  });
   const joined = await join(outbox, templateId, anna);
   expect(await join(outbox, templateId, anna)).toEqual(joined);
   expect(service.faults.list()).toEqual([]); // it was injected
 });
 
-it("signs the member up while the service is down, and issues the card later", async ({ shop }) => {
+it("signs the member up while the service is down, and issues the card later", async ({
+  shop,
+}) => {
   const { service, outbox, templateId } = shop;
-  const { id } = service.faults.add({ phase: "before", kind: "status", status: 503 });
+  const { id } = service.faults.add({
+    phase: "before",
+    kind: "status",
+    status: 503,
+  });
   expect(await join(outbox, templateId, anna, 100)).toEqual({ later: true });
   service.faults.remove(id);
   expect(await outbox.drain()).toMatchObject({ waiting: 0, issued: 1 }); // in the shop: outbox.work()

@@ -27,6 +27,8 @@ export async function join(
   });
   const { state, cardId, error } = await outbox.issue(id, { deadlineMs });
   if (cardId !== undefined) return { cardId };
-  return state === "rejected" ? { correct: error?.userMessage ?? "" } : { later: true };
+  return state === "rejected"
+    ? { correct: error?.userMessage ?? "" }
+    : { later: true };
 }
 // #endregion

@@ -14,8 +14,15 @@ export async function registerMember(
   member: { id: string; phone: string },
 ): Promise<string> {
   const loyalty = createIssuingClient(service);
-  const customer = { phone: member.phone, consents: { privacy: { version: "2026-01" } } };
-  const card = await loyalty.issueCard(templateId, { customer }, { userId: member.id });
+  const customer = {
+    phone: member.phone,
+    consents: { privacy: { version: "2026-01" } },
+  };
+  const card = await loyalty.issueCard(
+    templateId,
+    { customer },
+    { userId: member.id },
+  );
   return card.id;
 }
 // #endregion

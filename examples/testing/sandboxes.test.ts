@@ -11,17 +11,25 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it.concurrent.each(["one", "another", "a third"])("%s test sees its own cards", async () => {
-  const service = server.service.sandboxes.create();
-  const settings = {
-    baseUrl: server.url,
-    apiKey: service.apiKeys.website,
-    templateId: service.templateId,
-  };
-  const cardId = await registerMember(settings, { id: crypto.randomUUID(), phone: "+48 600 100 200" });
+it.concurrent.each(["one", "another", "a third"])(
+  "%s test sees its own cards",
+  async () => {
+    const service = server.service.sandboxes.create();
+    const settings = {
+      baseUrl: server.url,
+      apiKey: service.apiKeys.website,
+      templateId: service.templateId,
+    };
+    const cardId = await registerMember(settings, {
+      id: crypto.randomUUID(),
+      phone: "+48 600 100 200",
+    });
 
-  service.cards.purchase(cardId, { points: 120 });
-  const [event] = await service.waitFor({ event: { type: "tier.changed", data: { passId: cardId } } });
-  expect(event).toMatchObject({ data: { tier: "Silver", previous: null } });
-});
+    service.cards.purchase(cardId, { points: 120 });
+    const [event] = await service.waitFor({
+      event: { type: "tier.changed", data: { passId: cardId } },
+    });
+    expect(event).toMatchObject({ data: { tier: "Silver", previous: null } });
+  },
+);
 // #endregion

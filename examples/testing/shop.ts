@@ -6,7 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import { createMockService, type MockService, manualClock } from "@loyalty-cards/mock-server";
+import {
+  createMockService,
+  type MockService,
+  manualClock,
+} from "@loyalty-cards/mock-server";
 import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
 import { memoryDedupe } from "@loyalty-cards/webhook-verify";
 import { setupServer } from "msw/node";
@@ -54,7 +58,10 @@ export const it = test.extend<{ shop: Shop }>({
       },
     );
     const folder = mkdtempSync(join(tmpdir(), "shop-"));
-    const client = createIssuingClient({ baseUrl: service.baseUrl, apiKey: service.apiKeys.website });
+    const client = createIssuingClient({
+      baseUrl: service.baseUrl,
+      apiKey: service.apiKeys.website,
+    });
     const outbox = sqliteOutbox({ client, file: join(folder, "shop.db") });
 
     const network = setupServer(...mockHandlers(service));

@@ -26,6 +26,9 @@ it("issues one card to a form that is submitted twice", async () => {
   expect(await registerMember(settings, member)).toBe(cardId);
 
   service.cards.purchase(cardId, { points: 120 });
-  expect(service.cards.get(cardId)).toMatchObject({ loyaltyBalance: 120, loyaltyTier: "Silver" });
+  expect(service.cards.get(cardId)).toMatchObject({
+    loyaltyBalance: 120,
+    loyaltyTier: "Silver",
+  });
 });
 // #endregion

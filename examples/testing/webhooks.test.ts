@@ -6,7 +6,10 @@ import { expect, it } from "vitest";
 
 it("accepts a delivery six minutes later, after two failed attempts", async () => {
   let isDatabaseUp = false;
-  const service = createMockService({ clock: manualClock(), deliver: (request) => receive(request) });
+  const service = createMockService({
+    clock: manualClock(),
+    deliver: (request) => receive(request),
+  });
   const { id, secret } = service.webhooks.createEndpoint({
     url: "https://shop.test/webhooks",
     events: ["ping"],
@@ -26,7 +29,10 @@ it("accepts a delivery six minutes later, after two failed attempts", async () =
 
   expect(attempt).toMatchObject({ status: 204 });
   expect(service.webhooks.deliveries()).toMatchObject([
-    { state: "delivered", attempts: [{ status: 503 }, { status: 503 }, { status: 204 }] },
+    {
+      state: "delivered",
+      attempts: [{ status: 503 }, { status: 503 }, { status: 204 }],
+    },
   ]);
 });
 // #endregion

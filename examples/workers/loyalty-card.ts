@@ -1,6 +1,10 @@
 /** The state of one card: a Durable Object with its own SQLite, where an event has its effect once and in order. */
 import type { DurableObjectState, SqlStorage } from "@cloudflare/workers-types";
-import { isKnownEvent, type KnownEvent, type WebhookEvent } from "@loyalty-cards/webhook-verify";
+import {
+  isKnownEvent,
+  type KnownEvent,
+  type WebhookEvent,
+} from "@loyalty-cards/webhook-verify";
 
 /** The service delivers duplicates for nine hours, and staff may resend an event later. */
 const rememberMs = 14 * 24 * 3_600_000;
@@ -19,15 +23,24 @@ export class LoyaltyCard {
 
   /** Responds after the writes are durable: the platform delays every response until then. */
   async fetch(request: Request): Promise<Response> {
-    if (request.method === "POST") return new Response(this.#keep((await request.json()) as WebhookEvent));
-    const facts = this.#sql.exec<{ name: string; value: string }>("SELECT name, value FROM facts").toArray();
-    return Response.json(Object.fromEntries(facts.map(({ name, value }) => [name, JSON.parse(value)])));
+    if (request.method === "POST")
+      return new Response(this.#keep((await request.json()) as WebhookEvent));
+    const facts = this.#sql
+      .exec<{ name: string; value: string }>("SELECT name, value FROM facts")
+      .toArray();
+    return Response.json(
+      Object.fromEntries(facts.map(({ name, value }) => [name, JSON.parse(value)])),
+    );
   }
 
   #keep(event: WebhookEvent): "stored" | "duplicate" {
     return this.#inTransaction(() => {
       const nowMs = Date.now();
-      const { rowsWritten } = this.#sql.exec("INSERT OR IGNORE INTO events VALUES (?, ?)", event.id, nowMs);
+      const { rowsWritten } = this.#sql.exec(
+        "INSERT OR IGNORE INTO events VALUES (?, ?)",
+        event.id,
+        nowMs,
+      );
       if (rowsWritten === 0) return "duplicate";
       this.#sql.exec("DELETE FROM events WHERE kept_at < ?", nowMs - rememberMs);
       if (isKnownEvent(event)) this.#apply(event); // worker.ts has rejected unexpected data
@@ -36,8 +49,10 @@ export class LoyaltyCard {
   }
 
   #apply(event: KnownEvent): void {
-    if (event.type === "balance.changed") this.#learn(event, "balance", event.data.balance);
-    if (event.type === "tier.changed") this.#learn(event, "tier", event.data.tier ?? null);
+    if (event.type === "balance.changed")
+      this.#learn(event, "balance", event.data.balance);
+    if (event.type === "tier.changed")
+      this.#learn(event, "tier", event.data.tier ?? null);
     if (event.type === "consent.changed")
       this.#learn(event, "wantsNews", event.data.marketingConsent === true);
   }

@@ -3,7 +3,11 @@ import { buildSync } from "esbuild";
 import { Miniflare } from "miniflare";
 
 /** Resolves when the Worker listens. After `dispose()`, another run with the same folder continues with the stored objects. */
-export async function runWorker(options: { port: number; secret: string; folder: string }) {
+export async function runWorker(options: {
+  port: number;
+  secret: string;
+  folder: string;
+}) {
   const { port, secret, folder } = options;
   const { outputFiles } = buildSync({
     entryPoints: [new URL("worker.ts", import.meta.url).pathname],

@@ -13,8 +13,12 @@ const { secret } = mock.service.webhooks.createEndpoint({
   events: ["balance.changed", "tier.changed", "consent.changed"],
 });
 const worker = await runWorker({ port, secret, folder });
-console.log(`The console is at ${mock.url}/console: issue a card and record a purchase there.`);
-console.log(`The Worker's data of a card is at http://127.0.0.1:${port}/cards/<the card's id>`);
+console.log(
+  `The console is at ${mock.url}/console: issue a card and record a purchase there.`,
+);
+console.log(
+  `The Worker's data of a card is at http://127.0.0.1:${port}/cards/<the card's id>`,
+);
 
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, async () => {

@@ -45,31 +45,43 @@ async function freePort(): Promise<number> {
 }
 
 async function issueCard(customer: object): Promise<string> {
-  const response = await fetch(`${mock.url}/api/v1/templates/${mock.service.templateId}/passes`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${mock.service.apiKeys.website}`,
-      "content-type": "application/json",
+  const response = await fetch(
+    `${mock.url}/api/v1/templates/${mock.service.templateId}/passes`,
+    {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${mock.service.apiKeys.website}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({
+        fieldValues: {},
+        customer: { consents: { privacy: { version: "1" } }, ...customer },
+      }),
     },
-    body: JSON.stringify({
-      fieldValues: {},
-      customer: { consents: { privacy: { version: "1" } }, ...customer },
-    }),
-  });
+  );
   const { id } = (await response.json()) as { id: string };
   return id;
 }
 
 const readCard = async (id: string) => (await fetch(`${url}/cards/${id}`)).json();
-const readStatuses = () => mock.service.webhooks.deliveries().map(({ attempts }) => attempts.at(-1)?.status);
+const readStatuses = () =>
+  mock.service.webhooks.deliveries().map(({ attempts }) => attempts.at(-1)?.status);
 
 async function deliver(event: object, secret = endpoint.secret): Promise<number> {
   const body = JSON.stringify(event);
-  const headers = { "service-signature": await signWebhook({ rawBody: body, secret }) };
-  return (await fetch(`${url}/webhooks/loyalty`, { method: "POST", headers, body })).status;
+  const headers = {
+    "service-signature": await signWebhook({ rawBody: body, secret }),
+  };
+  return (await fetch(`${url}/webhooks/loyalty`, { method: "POST", headers, body }))
+    .status;
 }
 
-const createEvent = (id: string, cardId: string, second: number, balance: number) => ({
+const createEvent = (
+  id: string,
+  cardId: string,
+  second: number,
+  balance: number,
+) => ({
   id,
   type: "balance.changed",
   createdAt: `2026-11-20T10:00:${10 + second}.000Z`,
@@ -90,7 +102,11 @@ it("stores the balance, tier and consent of the events", async () => {
   const second = await issueCard({ phone: "600100200" });
   mock.service.cards.purchase(card, { points: 120 });
   await mock.service.idle();
-  expect(await readCard(card)).toEqual({ balance: 120, tier: "Silver", wantsNews: true });
+  expect(await readCard(card)).toEqual({
+    balance: 120,
+    tier: "Silver",
+    wantsNews: true,
+  });
   expect(await readCard(second)).toEqual({});
   expect(readStatuses().length).toBeGreaterThanOrEqual(3);
   expect(new Set(readStatuses())).toEqual(new Set([204]));
@@ -111,8 +127,12 @@ it("accepts a test event, rejects a forgery, and accepts a duplicate without eff
 
 it("responds 503 to a balance that is not a number, and accepts a type that it does not use", async () => {
   const event = createEvent("evt_text", "card_text", 0, 5);
-  expect(await deliver({ ...event, data: { ...event.data, balance: "5" } })).toBe(503);
-  expect(await deliver({ ...event, id: "evt_later", type: "card.renamed" })).toBe(204);
+  expect(await deliver({ ...event, data: { ...event.data, balance: "5" } })).toBe(
+    503,
+  );
+  expect(await deliver({ ...event, id: "evt_later", type: "card.renamed" })).toBe(
+    204,
+  );
 });
 
 // G4
@@ -120,16 +140,24 @@ it("stores the newest balance when events arrive concurrently and out of order",
   const events = Array.from({ length: 20 }, (_, second) =>
     createEvent(`evt_o${second}`, "card_order", second, second),
   );
-  const shuffled = [...events, ...events].sort((one, other) => (one.id < other.id ? 1 : -1));
-  expect(new Set(await Promise.all(shuffled.map((event) => deliver(event))))).toEqual(new Set([204]));
+  const shuffled = [...events, ...events].sort((one, other) =>
+    one.id < other.id ? 1 : -1,
+  );
+  expect(
+    new Set(await Promise.all(shuffled.map((event) => deliver(event)))),
+  ).toEqual(new Set([204]));
   expect(await readCard("card_order")).toEqual({ balance: 19 });
 });
 
 it("says that its port is taken, and exits with 1", async () => {
-  const program = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), "start.ts"], {
-    cwd: fileURLToPath(new URL(".", import.meta.url)),
-    env: { ...process.env, PORT: String(port) }, // of the Worker of these tests
-  });
+  const program = spawn(
+    process.execPath,
+    ["--import", import.meta.resolve("tsx"), "start.ts"],
+    {
+      cwd: fileURLToPath(new URL(".", import.meta.url)),
+      env: { ...process.env, PORT: String(port) }, // of the Worker of these tests
+    },
+  );
   const [stdout, stderr, [code]] = await Promise.all([
     text(program.stdout),
     text(program.stderr),

@@ -14,20 +14,32 @@ interface Env {
 const app = new Hono<{ Bindings: Env }>();
 
 app.post("/webhooks/loyalty", ({ env, req }) =>
-  fetchReceiver({ secret: env.LOYALTY_SIGNING_SECRET, inbox: { put: (event) => put(env, event) } })(req.raw),
+  fetchReceiver({
+    secret: env.LOYALTY_SIGNING_SECRET,
+    inbox: { put: (event) => put(env, event) },
+  })(req.raw),
 );
 
 /** One object per card, so that the events of different cards do not wait for each other. */
-async function put({ CARDS }: Env, event: WebhookEvent): Promise<"stored" | "duplicate"> {
+async function put(
+  { CARDS }: Env,
+  event: WebhookEvent,
+): Promise<"stored" | "duplicate"> {
   const init = { method: "POST", body: JSON.stringify(event) };
   const kept = await Promise.all(
     getCardIds(event).map(async (cardId) => {
-      const response = await CARDS.get(CARDS.idFromName(cardId)).fetch("https://card/events", init);
-      if (!response.ok) throw new Error(`The object of a card responded ${response.status}.`); // 503: the service delivers again
+      const response = await CARDS.get(CARDS.idFromName(cardId)).fetch(
+        "https://card/events",
+        init,
+      );
+      if (!response.ok)
+        throw new Error(`The object of a card responded ${response.status}.`); // 503: the service delivers again
       return response.text();
     }),
   );
-  return kept.length > 0 && kept.every((what) => what === "duplicate") ? "duplicate" : "stored";
+  return kept.length > 0 && kept.every((what) => what === "duplicate")
+    ? "duplicate"
+    : "stored";
 }
 
 /**
@@ -36,10 +48,14 @@ async function put({ CARDS }: Env, event: WebhookEvent): Promise<"stored" | "dup
  */
 function getCardIds(event: WebhookEvent): string[] {
   if (!isKnownEvent(event)) {
-    if (!["balance.changed", "tier.changed", "consent.changed"].includes(event.type)) return [];
+    if (
+      !["balance.changed", "tier.changed", "consent.changed"].includes(event.type)
+    )
+      return [];
     throw new Error(`The event ${event.id} has unexpected data.`);
   }
-  if (event.type === "balance.changed" || event.type === "tier.changed") return [event.data.passId];
+  if (event.type === "balance.changed" || event.type === "tier.changed")
+    return [event.data.passId];
   return event.type === "consent.changed" ? event.data.passIds : [];
 }
 

@@ -3,11 +3,16 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 
-const url = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
+const url =
+  process.env["DATABASE_URL"] ??
+  "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 
 /** @throws when `LOYALTY_CARDS_SERVERS` says that it is required. */
 export async function hasPostgres(): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3_000 });
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 3_000,
+  });
   try {
     await client.connect();
     await client.end();
@@ -34,7 +39,11 @@ export function createSchema() {
     schema,
     url,
     pool(max: number): pg.Pool {
-      const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}`, max });
+      const pool = new pg.Pool({
+        connectionString: url,
+        options: `-c search_path=${schema}`,
+        max,
+      });
       pools.push(pool);
       return pool;
     },

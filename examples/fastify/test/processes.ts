@@ -29,18 +29,25 @@ export interface Process {
   kill(): Promise<void>;
 }
 
-export async function startProcess(databaseUrl: string, schema: string): Promise<Process> {
+export async function startProcess(
+  databaseUrl: string,
+  schema: string,
+): Promise<Process> {
   const child = fork(program, {
     execArgv: nodeFlags,
     env: { ...process.env, DATABASE_URL: databaseUrl, DATABASE_SCHEMA: schema },
   });
   const ended = once(child, "exit");
   onTestFinished(async () => {
-    if (child.exitCode === null && child.signalCode === null) child.send({ end: true });
+    if (child.exitCode === null && child.signalCode === null)
+      child.send({ end: true });
     await ended;
   });
   const outcomes: Outcome[] = [];
-  const { port } = await nextMessage(child, (message: { port?: number }) => message.port !== undefined);
+  const { port } = await nextMessage(
+    child,
+    (message: { port?: number }) => message.port !== undefined,
+  );
   child.on("message", (message: Outcome) => {
     if (message.status !== undefined) outcomes.push(message);
   });
@@ -48,7 +55,10 @@ export async function startProcess(databaseUrl: string, schema: string): Promise
     port: port ?? 0,
     outcomes,
     async forward(ms) {
-      const moved = nextMessage(child, (message: { isForward?: true }) => message.isForward === true);
+      const moved = nextMessage(
+        child,
+        (message: { isForward?: true }) => message.isForward === true,
+      );
       child.send({ forwardMs: ms });
       await moved;
     },
@@ -59,7 +69,10 @@ export async function startProcess(databaseUrl: string, schema: string): Promise
   };
 }
 
-function nextMessage<Message>(child: ChildProcess, matches: (message: Message) => boolean): Promise<Message> {
+function nextMessage<Message>(
+  child: ChildProcess,
+  matches: (message: Message) => boolean,
+): Promise<Message> {
   return new Promise((resolve, reject) => {
     const listen = (message: unknown) => {
       if (!matches(message as Message)) return;
@@ -67,20 +80,27 @@ function nextMessage<Message>(child: ChildProcess, matches: (message: Message) =
       resolve(message as Message);
     };
     child.on("message", listen);
-    child.once("exit", (code) => reject(new Error(`The process ended with ${code}.`)));
+    child.once("exit", (code) =>
+      reject(new Error(`The process ended with ${code}.`)),
+    );
   });
 }
 
 /** @returns its address. It responds 502 for a process that has ended. */
-export async function startBalancer(processes: readonly Pick<Process, "port">[]): Promise<string> {
+export async function startBalancer(
+  processes: readonly Pick<Process, "port">[],
+): Promise<string> {
   let turn = 0;
   const server = createServer((incoming, outgoing) => {
     const { port } = processes[turn++ % processes.length] ?? { port: 0 };
     const { method, url: path, headers } = incoming;
-    const forwarded = send({ host: "127.0.0.1", port, method, path, headers }, (response) => {
-      outgoing.writeHead(response.statusCode ?? 502, response.headers);
-      response.pipe(outgoing);
-    });
+    const forwarded = send(
+      { host: "127.0.0.1", port, method, path, headers },
+      (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(outgoing);
+      },
+    );
     forwarded.on("error", () => outgoing.writeHead(502).end());
     incoming.pipe(forwarded);
   });

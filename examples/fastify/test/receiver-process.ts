@@ -8,10 +8,14 @@ const { app, close } = await openReceiver({
   now: () => Date.now() + offsetMs,
   testing: { clock: { monotonicMs: () => performance.now() + offsetMs } },
   onOutcome: ({ status, ...outcome }) =>
-    process.send?.({ status, secretId: "secretId" in outcome ? outcome.secretId : undefined }),
+    process.send?.({
+      status,
+      secretId: "secretId" in outcome ? outcome.secretId : undefined,
+    }),
 });
 process.on("message", (message: { forwardMs?: number }) => {
-  if (message.forwardMs === undefined) return void close().then(() => process.exit(0));
+  if (message.forwardMs === undefined)
+    return void close().then(() => process.exit(0));
   offsetMs += message.forwardMs;
   process.send?.({ isForward: true });
 });

@@ -13,13 +13,16 @@ export default async function SignUpPage() {
         <h1>Every cup brings you closer to the next one.</h1>
         <ul className="promises">
           <li>
-            <strong>A point for every złoty.</strong> They are on your card before you leave the counter.
+            <strong>A point for every złoty.</strong> They are on your card before
+            you leave the counter.
           </li>
           <li>
-            <strong>Always with you.</strong> The card lives in your phone’s wallet; nothing to install.
+            <strong>Always with you.</strong> The card lives in your phone’s wallet;
+            nothing to install.
           </li>
           <li>
-            <strong>Yours to leave.</strong> News only if you ask for them, and one tap ends them.
+            <strong>Yours to leave.</strong> News only if you ask for them, and one
+            tap ends them.
           </li>
         </ul>
       </section>

@@ -16,7 +16,9 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (Object.keys(errors).length > 0)
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"], .alert')?.focus();
+      form.current
+        ?.querySelector<HTMLElement>('[aria-invalid="true"], .alert')
+        ?.focus();
   }, [errors]);
 
   const text = (name: "name" | "phone" | "email") => ({
@@ -34,7 +36,12 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
     );
 
   return (
-    <form ref={form} action={action} className="panel sign-up" aria-labelledby="join">
+    <form
+      ref={form}
+      action={action}
+      className="panel sign-up"
+      aria-labelledby="join"
+    >
       <h2 id="join">Join the club</h2>
       <input type="hidden" name="formId" value={values.formId ?? formId} />
       {errors.form !== undefined && (
@@ -51,14 +58,25 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
         <label htmlFor="phone">
           Phone number <span className="version">optional</span>
         </label>
-        <input {...text("phone")} type="tel" autoComplete="tel" maxLength={200} placeholder="600 100 200" />
+        <input
+          {...text("phone")}
+          type="tel"
+          autoComplete="tel"
+          maxLength={200}
+          placeholder="600 100 200"
+        />
         {showError("phone")}
       </div>
       <div className="field">
         <label htmlFor="email">
           Email address <span className="version">optional</span>
         </label>
-        <input {...text("email")} type="email" autoComplete="email" maxLength={200} />
+        <input
+          {...text("email")}
+          type="email"
+          autoComplete="email"
+          maxLength={200}
+        />
         {showError("email")}
       </div>
       <div className="choices" key={JSON.stringify(values)}>
@@ -70,7 +88,9 @@ export function SignUpForm({ versions, formId }: SignUpFormProps) {
             defaultChecked={values.privacy === versions.privacy}
             required
             aria-invalid={errors.privacy !== undefined}
-            aria-describedby={errors.privacy === undefined ? undefined : "privacy-error"}
+            aria-describedby={
+              errors.privacy === undefined ? undefined : "privacy-error"
+            }
           />
           <span>
             I have read the{" "}

@@ -5,7 +5,10 @@ import { join } from "../shop/join";
 import { beginSession } from "../shop/session";
 import type { FormState } from "../shop/sign-up-form";
 
-export async function signUp(_before: FormState, form: FormData): Promise<FormState> {
+export async function signUp(
+  _before: FormState,
+  form: FormData,
+): Promise<FormState> {
   const joined = await join(form);
   if ("state" in joined) return joined.state;
   await beginSession(joined.member.id);

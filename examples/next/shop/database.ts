@@ -19,7 +19,8 @@ type Value = string | number | null;
 
 const file = () => process.env.SHOP_FILE ?? "shop.db";
 
-export const inbox = (): SqliteInbox => oncePerProcess("inbox", () => sqliteInbox({ file: file() }));
+export const inbox = (): SqliteInbox =>
+  oncePerProcess("inbox", () => sqliteInbox({ file: file() }));
 
 /** Opened at the first use, because the build has no database. */
 export function outbox(): Promise<SqliteOutbox> {
@@ -34,7 +35,9 @@ export function outbox(): Promise<SqliteOutbox> {
             "INSERT INTO cards (id, public_url) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET public_url = excluded.public_url",
           )
           .run(cardId, publicUrl ?? null);
-        database.prepare("UPDATE members SET card_id = ? WHERE id = ?").run(cardId, userId);
+        database
+          .prepare("UPDATE members SET card_id = ? WHERE id = ?")
+          .run(cardId, userId);
         setImmediate(() => changed(userId)); // after the commit
       },
       onRejected: ({ userId }) => void setImmediate(() => changed(userId)),
@@ -46,9 +49,16 @@ export function outbox(): Promise<SqliteOutbox> {
 
 /** Runs a function in one transaction; the caller of `query` declares the type of the rows. */
 export async function inTransaction<Result>(
-  work: (query: <Row>(sql: string, ...values: Value[]) => Row[], database: SqliteDatabase) => Result,
+  work: (
+    query: <Row>(sql: string, ...values: Value[]) => Row[],
+    database: SqliteDatabase,
+  ) => Result,
 ): Promise<Result> {
   return (await outbox()).write((database) =>
-    work(<Row>(sql: string, ...values: Value[]) => database.prepare(sql).all(...values) as Row[], database),
+    work(
+      <Row>(sql: string, ...values: Value[]) =>
+        database.prepare(sql).all(...values) as Row[],
+      database,
+    ),
   );
 }

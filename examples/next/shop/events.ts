@@ -17,13 +17,16 @@ export function workOnEvents(): void {
           delivery.write((database) => {
             const { passId, tier } = event.data; // the specification does not define the type of a level
             if (tier !== null && typeof tier !== "string")
-              throw new TypeError(`The level in the event ${event.id} is not text.`); // kept as a dead letter
+              throw new TypeError(
+                `The level in the event ${event.id} is not text.`,
+              ); // kept as a dead letter
             set(database, event, passId, "tier", tier);
           }),
         "consent.changed": (event, delivery) =>
           delivery.write((database) => {
             const wantsNews = event.data.marketingConsent === true ? 1 : 0;
-            for (const cardId of event.data.passIds) set(database, event, cardId, "wants_news", wantsNews);
+            for (const cardId of event.data.passIds)
+              set(database, event, cardId, "wants_news", wantsNews);
           }),
         otherTypes: () => {},
       }),
@@ -45,7 +48,9 @@ function set(
       `INSERT INTO cards (id, ${column}) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET ${column} = excluded.${column}`,
     )
     .run(cardId, value);
-  const [member] = database.prepare("SELECT id FROM members WHERE card_id = ?").all(cardId) as {
+  const [member] = database
+    .prepare("SELECT id FROM members WHERE card_id = ?")
+    .all(cardId) as {
     id: string;
   }[];
   if (member !== undefined) setImmediate(() => changed(member.id)); // after the commit

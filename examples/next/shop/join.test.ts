@@ -32,34 +32,53 @@ afterAll(async () => {
 
 const anna = { name: "Anna", phone: "600 100 200", email: "anna@example.com" };
 
-function createForm(changes: object, formId: string = crypto.randomUUID()): FormData {
+function createForm(
+  changes: object,
+  formId: string = crypto.randomUUID(),
+): FormData {
   const form = new FormData();
-  for (const [name, value] of Object.entries({ ...anna, ...changes, privacy: "2026-01", formId }))
+  for (const [name, value] of Object.entries({
+    ...anna,
+    ...changes,
+    privacy: "2026-01",
+    formId,
+  }))
     form.set(name, value);
   return form;
 }
 
 const members = () =>
   inTransaction((query) =>
-    query<{ name: string; card: string | null }>("SELECT name, card_id AS card FROM members"),
+    query<{ name: string; card: string | null }>(
+      "SELECT name, card_id AS card FROM members",
+    ),
   );
 
 it.each([
   { phone: "600 100 200", email: "" },
   { phone: "", email: "anna@example.com" },
   { phone: "", email: "" },
-])("issues a card to two people whose forms have phone $phone and email $email", async ({ phone, email }) => {
-  await join(createForm({ phone, email }));
-  await join(createForm({ name: "Ben", phone: phone && "600 100 201", email: email && "ben@example.com" }));
-  const cards = (await members()).map(({ name, card }) => [
-    name,
-    mock.service.cards.get(card ?? "").fieldValues["name"],
-  ]);
-  expect(cards).toEqual([
-    ["Anna", "Anna"],
-    ["Ben", "Ben"],
-  ]);
-});
+])(
+  "issues a card to two people whose forms have phone $phone and email $email",
+  async ({ phone, email }) => {
+    await join(createForm({ phone, email }));
+    await join(
+      createForm({
+        name: "Ben",
+        phone: phone && "600 100 201",
+        email: email && "ben@example.com",
+      }),
+    );
+    const cards = (await members()).map(({ name, card }) => [
+      name,
+      mock.service.cards.get(card ?? "").fieldValues["name"],
+    ]);
+    expect(cards).toEqual([
+      ["Anna", "Anna"],
+      ["Ben", "Ben"],
+    ]);
+  },
+);
 
 it("keeps the member after a 422 and issues one card to the corrected form", async () => {
   const formId = crypto.randomUUID();
@@ -79,7 +98,11 @@ it("issues the card when the corrected form comes from another page", async () =
 
 it("signs a member up while the service is down and issues one card later", async () => {
   // The worst case: the card is issued, and no response arrives.
-  const { id } = mock.service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
+  const { id } = mock.service.faults.add({
+    phase: "after-commit",
+    kind: "status",
+    status: 503,
+  });
   expect(await join(createForm({}))).toHaveProperty("member");
   expect(await members()).toEqual([{ name: "Anna", card: null }]);
   mock.service.faults.remove(id);

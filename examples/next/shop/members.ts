@@ -39,7 +39,11 @@ const resubmitWindowMs = 60_000;
  * @param formId identifies the submitted page.
  * @returns undefined when another member has that email address.
  */
-export async function saveMember(draft: Draft, formId: string, nowMs: number): Promise<Member | undefined> {
+export async function saveMember(
+  draft: Draft,
+  formId: string,
+  nowMs: number,
+): Promise<Member | undefined> {
   const box = await outbox();
   return inTransaction((query, database) => {
     const [same, other] = query<{ id: string; isRepeated: number }>(
@@ -48,7 +52,11 @@ export async function saveMember(draft: Draft, formId: string, nowMs: number): P
     );
     if (other !== undefined) return undefined;
     const member = { id: same?.id ?? crypto.randomUUID(), ...draft };
-    const state = box.add(database, { userId: member.id, template: templateId(), request: toRequest(draft) });
+    const state = box.add(database, {
+      userId: member.id,
+      template: templateId(),
+      request: toRequest(draft),
+    });
     // A rejected form has no session, so its member belongs to the next form with that address.
     if (state === "rejected") box.correct(database, member.id, toRequest(draft));
     else if (same !== undefined) return same.isRepeated ? member : undefined;
@@ -62,7 +70,13 @@ export async function saveMember(draft: Draft, formId: string, nowMs: number): P
   });
 }
 
-function toRequest({ name, email, phone, privacyVersion, newsVersion }: Draft): IssueCardRequest {
+function toRequest({
+  name,
+  email,
+  phone,
+  privacyVersion,
+  newsVersion,
+}: Draft): IssueCardRequest {
   const consents = {
     privacy: { version: privacyVersion },
     ...(newsVersion !== null && { marketing: { version: newsVersion } }),
@@ -82,7 +96,10 @@ export async function getCard(memberId: string): Promise<MemberCard | undefined>
   );
   if (card === undefined) return undefined;
   // A card that a person found for an unknown entry comes without its address.
-  return { ...card, publicUrl: card.publicUrl ?? (await loyalty().getCard(card.id)).publicUrl };
+  return {
+    ...card,
+    publicUrl: card.publicUrl ?? (await loyalty().getCard(card.id)).publicUrl,
+  };
 }
 
 /** Whether the card cannot be issued without a person: a form that was rejected later, or an entry that is unknown. */
@@ -93,5 +110,8 @@ export async function isStuck(memberId: string): Promise<boolean> {
 
 export async function createStamp(memberId: string): Promise<string> {
   const shown = [await getCard(memberId), await isStuck(memberId)];
-  return createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, 16);
+  return createHash("sha256")
+    .update(JSON.stringify(shown))
+    .digest("base64url")
+    .slice(0, 16);
 }

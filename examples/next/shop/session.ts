@@ -6,12 +6,18 @@ import { type Member, memberColumns } from "./members";
 
 const cookieName = "member";
 const daysMs = 24 * 3_600_000;
-const hashToken = (token: string) => createHash("sha256").update(token).digest("hex");
+const hashToken = (token: string) =>
+  createHash("sha256").update(token).digest("hex");
 
 export async function beginSession(memberId: string): Promise<void> {
   const token = randomBytes(32).toString("base64url");
   await inTransaction((query) =>
-    query("INSERT INTO sessions VALUES (?, ?, ?)", hashToken(token), memberId, Date.now()),
+    query(
+      "INSERT INTO sessions VALUES (?, ?, ?)",
+      hashToken(token),
+      memberId,
+      Date.now(),
+    ),
   );
   (await cookies()).set(cookieName, token, {
     httpOnly: true,
@@ -24,7 +30,9 @@ export async function beginSession(memberId: string): Promise<void> {
 
 export async function endSession(): Promise<void> {
   const token = (await cookies()).get(cookieName)?.value ?? "";
-  await inTransaction((query) => query("DELETE FROM sessions WHERE token_hash = ?", hashToken(token)));
+  await inTransaction((query) =>
+    query("DELETE FROM sessions WHERE token_hash = ?", hashToken(token)),
+  );
   (await cookies()).delete(cookieName);
 }
 

@@ -1,6 +1,12 @@
 /** The client's examples in the README, run against the mock service. */
-import { createIssuingClient, type IssuingError } from "@loyalty-cards/issuing-client";
-import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
+import {
+  createIssuingClient,
+  type IssuingError,
+} from "@loyalty-cards/issuing-client";
+import {
+  type MockServerOptions,
+  startMockServer,
+} from "@loyalty-cards/mock-server/node";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
@@ -16,9 +22,16 @@ const template = {
 } as const;
 
 async function open(options: MockServerOptions = {}) {
-  const { url, service, close } = await startMockServer({ ...options, templates: [template] });
+  const { url, service, close } = await startMockServer({
+    ...options,
+    templates: [template],
+  });
   onTestFinished(close);
-  return { url, service, loyalty: createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website }) };
+  return {
+    url,
+    service,
+    loyalty: createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website }),
+  };
 }
 
 it("issues one card per user, from the environment", async () => {
@@ -36,7 +49,10 @@ it("issues one card per user, from the environment", async () => {
 
 it("issues the card of the landing page, and the same one when the form is repeated", async () => {
   const { url, service } = await open();
-  Object.assign(process.env, { LOYALTY_URL: url, LOYALTY_API_KEY: service.apiKeys.website });
+  Object.assign(process.env, {
+    LOYALTY_URL: url,
+    LOYALTY_API_KEY: service.apiKeys.website,
+  });
   const { issueCard } = await import("./first-card.ts");
   const anna = { id: crypto.randomUUID(), name: "Anna", email: "anna@example.com" };
   const page = await issueCard(anna);
@@ -54,9 +70,9 @@ it("shows wallet buttons whose images and links exist", async () => {
     },
     { userId: 1 },
   );
-  const addresses = [...showCard(card.publicUrl).matchAll(/(?:href|src)="([^"]+)"/g)].map(
-    ([, address = ""]) => address,
-  );
+  const addresses = [
+    ...showCard(card.publicUrl).matchAll(/(?:href|src)="([^"]+)"/g),
+  ].map(([, address = ""]) => address);
   expect(addresses.slice(0, 2)).toEqual([
     `${card.publicUrl}/pass.pkpass`,
     expect.stringMatching(/\/assets\/add-to-apple-wallet\.svg$/),
@@ -67,7 +83,10 @@ it("shows wallet buttons whose images and links exist", async () => {
 
 it("issues a card over the fetch of undici", async () => {
   const { url, service } = await open();
-  Object.assign(process.env, { LOYALTY_URL: url, LOYALTY_API_KEY: service.apiKeys.website });
+  Object.assign(process.env, {
+    LOYALTY_URL: url,
+    LOYALTY_API_KEY: service.apiKeys.website,
+  });
   const { loyalty } = await import("./undici.ts");
   const paths: string[] = [];
   const agent = new Agent();
@@ -99,24 +118,41 @@ it("chooses the next action after each error", async () => {
       (error: IssuingError) => error,
     );
   const request = { customer: { consents: { privacy: { version: "1" } } } };
-  const down = createIssuingClient({ baseUrl: "http://127.0.0.1:1", apiKey: "k", maxRetries: 0 });
+  const down = createIssuingClient({
+    baseUrl: "http://127.0.0.1:1",
+    apiKey: "k",
+    maxRetries: 0,
+  });
   const stranger = createIssuingClient({ baseUrl: url, apiKey: "k" });
-  expect(nextMoveAfter(await failure(loyalty.issueCard(template.id, request, { userId: 1 })))).toEqual({
+  expect(
+    nextMoveAfter(
+      await failure(loyalty.issueCard(template.id, request, { userId: 1 })),
+    ),
+  ).toEqual({
     show: 'Please fill in "name".',
   });
-  expect(nextMoveAfter(await failure(down.getCard("card_1")))).toEqual({ tryAgainLater: true });
-  expect(nextMoveAfter(await failure(stranger.getCard("card_1")))).toHaveProperty("callADeveloper");
+  expect(nextMoveAfter(await failure(down.getCard("card_1")))).toEqual({
+    tryAgainLater: true,
+  });
+  expect(nextMoveAfter(await failure(stranger.getCard("card_1")))).toHaveProperty(
+    "callADeveloper",
+  );
   expect(() => nextMoveAfter(new RangeError("mine"))).toThrow("mine");
   expect(service.baseUrl).toBe(url);
 });
 
 it("names the message for each input of a form", async () => {
   const { loyalty } = await open();
-  const request = { customer: { phone: "12", consents: { privacy: { version: "1" } } } };
+  const request = {
+    customer: { phone: "12", consents: { privacy: { version: "1" } } },
+  };
   const error = await loyalty
     .issueCard(template.id, request, { userId: 1 })
     .catch((thrown: unknown) => thrown);
-  expect([...toFieldMessages(error).keys()]).toEqual(["/fieldValues/name", "/customer/phone"]);
+  expect([...toFieldMessages(error).keys()]).toEqual([
+    "/fieldValues/name",
+    "/customer/phone",
+  ]);
   expect(() => toFieldMessages(new RangeError("mine"))).toThrow("mine");
 });
 
@@ -125,25 +161,41 @@ it.each([true, false])(
   async (storeRefusals) => {
     const { url, loyalty } = await open({ storeRefusals });
     const user: User = { id: crypto.randomUUID(), name: "Anna", phone: "12" };
-    expect(await issueCardOrCorrect(loyalty, template.id, user)).toBe("The phone number is not valid.");
+    expect(await issueCardOrCorrect(loyalty, template.id, user)).toBe(
+      "The phone number is not valid.",
+    );
     user.phone = "+48600100200";
     expect(await issueCardOrCorrect(loyalty, template.id, user)).toBeUndefined();
     const { cardId } = user;
     expect(cardId).toEqual(expect.any(String));
     await issueCardOrCorrect(loyalty, template.id, user);
     expect(user.cardId).toBe(cardId);
-    const { items } = (await (await fetch(`${url}/_mock/cards`)).json()) as { items: unknown[] };
+    const { items } = (await (await fetch(`${url}/_mock/cards`)).json()) as {
+      items: unknown[];
+    };
     expect(items).toHaveLength(1);
   },
 );
 
 it("keeps the key of a call whose outcome is unknown, so that the repeated call returns the issued card", async () => {
   const { url, service, loyalty } = await open();
-  const user: User = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
-  const { id } = service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
-  await expect(issueCardOrCorrect(loyalty, template.id, user)).rejects.toMatchObject({ outcome: "unknown" });
+  const user: User = {
+    id: crypto.randomUUID(),
+    name: "Anna",
+    phone: "+48600100200",
+  };
+  const { id } = service.faults.add({
+    phase: "after-commit",
+    kind: "status",
+    status: 503,
+  });
+  await expect(
+    issueCardOrCorrect(loyalty, template.id, user),
+  ).rejects.toMatchObject({ outcome: "unknown" });
   service.faults.remove(id);
   await issueCardOrCorrect(loyalty, template.id, user);
-  const { items } = (await (await fetch(`${url}/_mock/cards`)).json()) as { items: { id: string }[] };
+  const { items } = (await (await fetch(`${url}/_mock/cards`)).json()) as {
+    items: { id: string }[];
+  };
   expect(items.map((card) => card.id)).toEqual([user.cardId]);
 });

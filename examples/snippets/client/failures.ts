@@ -2,7 +2,10 @@
 // #region failures
 import { isIssuingError } from "@loyalty-cards/issuing-client";
 
-export type NextMove = { show: string } | { tryAgainLater: true } | { callADeveloper: string };
+export type NextMove =
+  | { show: string }
+  | { tryAgainLater: true }
+  | { callADeveloper: string };
 
 export function nextMoveAfter(error: unknown): NextMove {
   if (!isIssuingError(error)) throw error;

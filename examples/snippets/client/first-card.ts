@@ -9,7 +9,10 @@ export async function issueCard(user: { id: string; name: string; email: string 
     "tpl_coffee",
     {
       fieldValues: { name: user.name },
-      customer: { email: user.email, consents: { privacy: { version: "2026-01" } } },
+      customer: {
+        email: user.email,
+        consents: { privacy: { version: "2026-01" } },
+      },
     },
     { userId: user.id }, // a repeated form, a retry and a restart get the same card
   );

@@ -9,7 +9,11 @@ export function issueCardTo(user: { id: string; phone: string; name: string }) {
     process.env.LOYALTY_TEMPLATE_ID ?? "",
     {
       fieldValues: { name: user.name },
-      customer: { phone: user.phone, name: user.name, consents: { privacy: { version: "2026-01" } } },
+      customer: {
+        phone: user.phone,
+        name: user.name,
+        consents: { privacy: { version: "2026-01" } },
+      },
     },
     { userId: user.id },
   );

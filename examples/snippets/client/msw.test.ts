@@ -14,11 +14,17 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 /** Responds to the requests that MSW does not intercept. */
 const network = createServer((_request, response) => response.writeHead(418).end());
 await new Promise<void>((resolve) => network.listen(0, "127.0.0.1", resolve));
-const service = createMockService({ baseUrl: `http://127.0.0.1:${(network.address() as AddressInfo).port}` });
+const service = createMockService({
+  baseUrl: `http://127.0.0.1:${(network.address() as AddressInfo).port}`,
+});
 const mock = setupServer(...mockHandlers(service));
 
 const open = (options: Partial<IssuingClientOptions>) =>
-  createIssuingClient({ baseUrl: service.baseUrl, apiKey: service.apiKeys.website, ...options });
+  createIssuingClient({
+    baseUrl: service.baseUrl,
+    apiKey: service.apiKeys.website,
+    ...options,
+  });
 const createdBefore = open({});
 const fetchTransportBefore = open({ transport: fetchTransport() });
 const fetchBefore = open({ fetch });
@@ -31,17 +37,34 @@ afterAll(() => {
 
 it.each([
   ["the default transport", () => open({})],
-  ["the default transport of a client that was created before", () => createdBefore],
+  [
+    "the default transport of a client that was created before",
+    () => createdBefore,
+  ],
   ["the global fetch", () => open({ fetch })],
-  ["a function that calls the global fetch", () => open({ fetch: (...request) => fetch(...request) })],
-  ["the fetch transport of a client that was created before", () => fetchTransportBefore],
+  [
+    "a function that calls the global fetch",
+    () => open({ fetch: (...request) => fetch(...request) }),
+  ],
+  [
+    "the fetch transport of a client that was created before",
+    () => fetchTransportBefore,
+  ],
 ])("MSW intercepts %s", async (_name, getClient) => {
-  await expect(getClient().getCard("card_1")).rejects.toMatchObject({ status: 404 });
+  await expect(getClient().getCard("card_1")).rejects.toMatchObject({
+    status: 404,
+  });
 });
 
 it.each([
-  ["a global fetch that was passed before MSW replaced it", async () => fetchBefore],
-  ["the fetch of the package undici", async () => open({ fetch: (await import("undici")).fetch })],
+  [
+    "a global fetch that was passed before MSW replaced it",
+    async () => fetchBefore,
+  ],
+  [
+    "the fetch of the package undici",
+    async () => open({ fetch: (await import("undici")).fetch }),
+  ],
 ])("MSW does not intercept %s", async (_name, getClient) => {
   const loyalty = await getClient();
   await expect(loyalty.getCard("card_1")).rejects.toMatchObject({ status: 418 });

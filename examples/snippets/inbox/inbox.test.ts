@@ -14,7 +14,12 @@ import { type Meter, metrics } from "@opentelemetry/api";
 import express from "express";
 import PgBoss from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, hasRedis, ownPrefix, ownSchema } from "../../../packages/webhook-inbox/test/servers.ts";
+import {
+  hasPostgres,
+  hasRedis,
+  ownPrefix,
+  ownSchema,
+} from "../../../packages/webhook-inbox/test/servers.ts";
 import { receiveWebhooks as throughBullmq } from "./bullmq.ts";
 import { createApp } from "./one-machine.ts";
 import { openInbox } from "./operations.ts";
@@ -23,19 +28,29 @@ import { watchedClient, watchedReceiver } from "./watching.ts";
 
 /** A card, and a receiver of its events. */
 async function shop() {
-  let listener: RequestListener = (_request, response) => response.writeHead(404).end();
+  let listener: RequestListener = (_request, response) =>
+    response.writeHead(404).end();
   const server = createServer((request, response) => listener(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/loyalty`;
-  const mock = await startMockServer({ endpoints: [{ url, events: ["balance.changed"] }] });
+  const mock = await startMockServer({
+    endpoints: [{ url, events: ["balance.changed"] }],
+  });
   onTestFinished(async () => {
     server.close();
     server.closeAllConnections();
     await mock.close();
   });
-  const loyalty = createIssuingClient({ baseUrl: mock.url, apiKey: mock.service.apiKeys.website });
+  const loyalty = createIssuingClient({
+    baseUrl: mock.url,
+    apiKey: mock.service.apiKeys.website,
+  });
   const customer = { consents: { privacy: { version: "1" } } };
-  const card = await loyalty.issueCard(mock.service.templateId, { customer }, { userId: 1 });
+  const card = await loyalty.issueCard(
+    mock.service.templateId,
+    { customer },
+    { userId: 1 },
+  );
   return {
     secret: mock.service.endpoints[0]?.secret ?? "",
     cardId: card.id,
@@ -62,7 +77,9 @@ it("stores and processes events on one machine", async () => {
   listen(app);
   expect([await buy(5), await buy(7)]).toEqual([204, 204]);
   const balances = () =>
-    inbox.write((database) => database.prepare("SELECT card, balance FROM balances").all());
+    inbox.write((database) =>
+      database.prepare("SELECT card, balance FROM balances").all(),
+    );
   await expect.poll(balances).toMatchObject([{ card: cardId, balance: 12 }]);
   await inbox.close();
 });
@@ -72,13 +89,20 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
   it("stores and processes events with pg-boss", async () => {
     const { secret, cardId, listen, buy } = await shop();
     const pool = createPool();
-    await pool.query("CREATE TABLE balances (card text PRIMARY KEY, balance float NOT NULL)");
+    await pool.query(
+      "CREATE TABLE balances (card text PRIMARY KEY, balance float NOT NULL)",
+    );
     const boss = new PgBoss({ connectionString: url, schema });
     await boss.start();
-    listen(express().post("/webhooks/loyalty", await throughPgBoss(secret, boss, pool)));
+    listen(
+      express().post("/webhooks/loyalty", await throughPgBoss(secret, boss, pool)),
+    );
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);
-    const balances = async () => (await pool.query("SELECT card, balance FROM balances")).rows;
-    await expect.poll(balances, { timeout: 15_000 }).toEqual([{ card: cardId, balance: 12 }]);
+    const balances = async () =>
+      (await pool.query("SELECT card, balance FROM balances")).rows;
+    await expect
+      .poll(balances, { timeout: 15_000 })
+      .toEqual([{ card: cardId, balance: 12 }]);
     await boss.stop({ graceful: false, close: true, wait: true });
   });
 });
@@ -95,7 +119,12 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
     const handle = (event: WebhookEvent) => {
       if (events.push(event) === 2) seen();
     };
-    const { receive, queue, worker } = await throughBullmq(secret, url, handle, prefix);
+    const { receive, queue, worker } = await throughBullmq(
+      secret,
+      url,
+      handle,
+      prefix,
+    );
     onTestFinished(async () => {
       await worker.close();
       await queue.close();
@@ -103,7 +132,10 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
     listen(getRequestListener(receive));
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);
     await both;
-    expect(events.map(({ type }) => type)).toEqual(["balance.changed", "balance.changed"]);
+    expect(events.map(({ type }) => type)).toEqual([
+      "balance.changed",
+      "balance.changed",
+    ]);
   });
 });
 
@@ -114,7 +146,9 @@ it("shows metrics and a status page", async () => {
     scratchFile(),
     app,
     (request, response, next) =>
-      request.get("authorization") === name ? next() : void response.sendStatus(401),
+      request.get("authorization") === name
+        ? next()
+        : void response.sendStatus(401),
     metrics.getMeter("shop"),
   );
   onTestFinished(() => inbox.close());
@@ -129,28 +163,46 @@ it("shows metrics and a status page", async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/admin/inbox`;
   expect((await fetch(url)).status).toBe(401);
   const page = await fetch(url, { headers: { authorization: name } });
-  expect([page.status, (await page.text()).includes("Webhook inbox")]).toEqual([200, true]);
+  expect([page.status, (await page.text()).includes("Webhook inbox")]).toEqual([
+    200,
+    true,
+  ]);
 });
 
 /** A meter that records what was added. */
 function recordingMeter() {
   const added: [name: string, value: number, attributes: unknown][] = [];
   const instrument = (name: string) => ({
-    add: (value: number, attributes: unknown) => void added.push([name, value, attributes]),
+    add: (value: number, attributes: unknown) =>
+      void added.push([name, value, attributes]),
     record: (value: number) => void added.push([name, value, undefined]),
   });
-  return { added, meter: { createCounter: instrument, createHistogram: instrument } as unknown as Meter };
+  return {
+    added,
+    meter: {
+      createCounter: instrument,
+      createHistogram: instrument,
+    } as unknown as Meter,
+  };
 }
 
 it("counts calls and retries", async () => {
   const service = createMockService();
-  service.faults.add({ phase: "before", kind: "status", status: 503, retryAfterSeconds: 0, times: 1 });
+  service.faults.add({
+    phase: "before",
+    kind: "status",
+    status: 503,
+    retryAfterSeconds: 0,
+    times: 1,
+  });
   const { added, meter } = recordingMeter();
   const fetch = (input: string | URL | Request, init?: RequestInit) =>
     service.fetch(new Request(input, init));
   const { baseUrl, apiKeys } = service;
   const loyalty = watchedClient({ baseUrl, apiKey: apiKeys.website, fetch }, meter);
-  await expect(loyalty.getCard("card_of_nobody")).rejects.toMatchObject({ code: "not-found" });
+  await expect(loyalty.getCard("card_of_nobody")).rejects.toMatchObject({
+    code: "not-found",
+  });
   expect(added).toEqual([
     ["loyalty.retries", 1, { operation: "getCard", "error.type": "503" }],
     ["loyalty.calls", 1, { operation: "getCard", end: "404" }],

@@ -6,10 +6,15 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express, { type Express } from "express";
 
-export async function createApp(secret: string, file: string): Promise<{ app: Express; inbox: SqliteInbox }> {
+export async function createApp(
+  secret: string,
+  file: string,
+): Promise<{ app: Express; inbox: SqliteInbox }> {
   const inbox = sqliteInbox({ file }); // throws here when the file cannot be used
   await inbox.write((database) =>
-    database.exec("CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)"),
+    database.exec(
+      "CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)",
+    ),
   );
   inbox.work(
     onEvents({
@@ -18,7 +23,9 @@ export async function createApp(secret: string, file: string): Promise<{ app: Ex
         // Runs in the transaction that marks the event as done: both are committed, or neither.
         delivery.write((database) => {
           if (!isNewest(database, `balance of ${passId}`, event)) return; // events arrive in any order
-          database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
+          database
+            .prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)")
+            .run(passId, balance);
         });
       },
       otherTypes: () => {},

@@ -15,7 +15,11 @@ export function openInbox(
   const metrics = inboxMetrics(meter);
   const inbox = sqliteInbox({ file, onOutcome: metrics.onOutcome });
   metrics.observe(inbox);
-  app.use("/admin/inbox", requireAdmin, expressStatusPage(inbox, { authorize: "external" }));
+  app.use(
+    "/admin/inbox",
+    requireAdmin,
+    expressStatusPage(inbox, { authorize: "external" }),
+  );
   return inbox;
 }
 // #endregion

@@ -13,7 +13,11 @@ import type { RequestHandler } from "express";
 import type pg from "pg";
 import type PgBoss from "pg-boss"; // pg-boss 12: import type { PgBoss } from "pg-boss";
 
-export async function receiveWebhooks(secret: string, boss: PgBoss, pool: pg.Pool): Promise<RequestHandler> {
+export async function receiveWebhooks(
+  secret: string,
+  boss: PgBoss,
+  pool: pg.Pool,
+): Promise<RequestHandler> {
   await ensureTables(pool); // or run migrations/postgres/*.sql with your own tool
   await boss.createQueue("loyalty");
   const inbox = await pgBossInbox(boss, { queue: "loyalty" }); // rejects when the queue cannot be used
@@ -26,7 +30,8 @@ export async function receiveWebhooks(secret: string, boss: PgBoss, pool: pg.Poo
           withPgTransaction(pool, async (transaction) => {
             if (!(await markProcessed(transaction, event))) return; // processed before
             const { passId, balance } = event.data;
-            if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
+            if (!(await isNewest(transaction, `balance of ${passId}`, event)))
+              return; // a newer balance is stored
             await transaction.query(
               "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance",
               [passId, balance],

@@ -9,7 +9,10 @@ import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import type { Meter } from "@opentelemetry/api";
 
-export function watchedClient(options: IssuingClientOptions, meter: Meter): IssuingClient {
+export function watchedClient(
+  options: IssuingClientOptions,
+  meter: Meter,
+): IssuingClient {
   const calls = meter.createCounter("loyalty.calls");
   const retries = meter.createCounter("loyalty.retries");
   return createIssuingClient({
@@ -17,8 +20,12 @@ export function watchedClient(options: IssuingClientOptions, meter: Meter): Issu
     onEvent(event) {
       const { operation } = event;
       if (event.type === "retry")
-        retries.add(1, { operation, "error.type": String(event.status ?? event.code) });
-      if (event.type === "response") calls.add(1, { operation, end: String(event.status) });
+        retries.add(1, {
+          operation,
+          "error.type": String(event.status ?? event.code),
+        });
+      if (event.type === "response")
+        calls.add(1, { operation, end: String(event.status) });
       if (event.type === "failure") calls.add(1, { operation, end: event.code });
     },
   });

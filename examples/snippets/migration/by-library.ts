@@ -4,7 +4,10 @@ import { memoryDedupe, onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 
-export function createApp(secret: string, save: (cardId: string, balance: number) => void) {
+export function createApp(
+  secret: string,
+  save: (cardId: string, balance: number) => void,
+) {
   const app = express();
   app.post(
     "/webhooks/loyalty",

@@ -34,12 +34,25 @@ async function getResponses(
   });
   const { url, close } = await listen(app);
   onTestFinished(close);
-  const signature = signWebhookSync({ rawBody, secret, ...(timestamp !== undefined && { timestamp }) });
-  const headers = { "content-type": "application/json", "service-signature": signature };
+  const signature = signWebhookSync({
+    rawBody,
+    secret,
+    ...(timestamp !== undefined && { timestamp }),
+  });
+  const headers = {
+    "content-type": "application/json",
+    "service-signature": signature,
+  };
   const statuses: number[] = [];
   for (let copy = 0; copy < 2; copy++) {
     statuses.push(
-      (await fetch(`${url}/webhooks/loyalty`, { method: "POST", headers, body: rawBody })).status,
+      (
+        await fetch(`${url}/webhooks/loyalty`, {
+          method: "POST",
+          headers,
+          body: rawBody,
+        })
+      ).status,
     );
   }
   return { statuses, effects };
@@ -48,7 +61,12 @@ async function getResponses(
 describe("the receiver before and after the migration", () => {
   it.each([
     ["a body with a space", compact.replace(":", ": "), [401, 401], [204, 204]],
-    ["a number written as 5.0", compact.replace('"balance":5', '"balance":5.0'), [401, 401], [204, 204]],
+    [
+      "a number written as 5.0",
+      compact.replace('"balance":5', '"balance":5.0'),
+      [401, 401],
+      [204, 204],
+    ],
   ])("handles %s", async (_name, rawBody, hand, library) => {
     expect((await getResponses(byHand, rawBody)).statuses).toEqual(hand);
     expect((await getResponses(byLibrary, rawBody)).statuses).toEqual(library);
@@ -56,20 +74,34 @@ describe("the receiver before and after the migration", () => {
 
   it("handles a delivery that is an hour old", async () => {
     const timestamp = hourAgo();
-    expect((await getResponses(byHand, compact, { timestamp })).statuses).toEqual([204, 204]);
-    expect((await getResponses(byLibrary, compact, { timestamp })).statuses).toEqual([401, 401]);
+    expect((await getResponses(byHand, compact, { timestamp })).statuses).toEqual([
+      204, 204,
+    ]);
+    expect(
+      (await getResponses(byLibrary, compact, { timestamp })).statuses,
+    ).toEqual([401, 401]);
   });
 
   it("handles a duplicate", async () => {
-    expect(await getResponses(byHand, compact)).toEqual({ statuses: [204, 204], effects: 2 });
-    expect(await getResponses(byLibrary, compact)).toEqual({ statuses: [204, 204], effects: 1 });
+    expect(await getResponses(byHand, compact)).toEqual({
+      statuses: [204, 204],
+      effects: 2,
+    });
+    expect(await getResponses(byLibrary, compact)).toEqual({
+      statuses: [204, 204],
+      effects: 1,
+    });
   });
 
   it("handles a database that is down", async () => {
     const save = () => {
       throw new Error("database down");
     };
-    expect((await getResponses(byHand, compact, { save })).statuses).toEqual([204, 204]);
-    expect((await getResponses(byLibrary, compact, { save })).statuses).toEqual([503, 503]);
+    expect((await getResponses(byHand, compact, { save })).statuses).toEqual([
+      204, 204,
+    ]);
+    expect((await getResponses(byLibrary, compact, { save })).statuses).toEqual([
+      503, 503,
+    ]);
   });
 });

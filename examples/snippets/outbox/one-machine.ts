@@ -12,13 +12,25 @@ export const outbox = sqliteOutbox({
   },
 });
 const columns = "id TEXT PRIMARY KEY, name TEXT, phone TEXT, card TEXT";
-await outbox.write((database) => database.exec(`CREATE TABLE IF NOT EXISTS users (${columns})`));
+await outbox.write((database) =>
+  database.exec(`CREATE TABLE IF NOT EXISTS users (${columns})`),
+);
 outbox.work(); // issues what could not be issued at sign-up; on SIGTERM: await outbox.close()
 
-export async function signUp({ id, name, phone }: { id: string; name: string; phone: string }) {
+export async function signUp({
+  id,
+  name,
+  phone,
+}: {
+  id: string;
+  name: string;
+  phone: string;
+}) {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   await outbox.write((database) => {
-    database.prepare("INSERT INTO users (id, name, phone) VALUES (?, ?, ?)").run(id, name, phone);
+    database
+      .prepare("INSERT INTO users (id, name, phone) VALUES (?, ?, ?)")
+      .run(id, name, phone);
     outbox.add(database, {
       userId: id,
       template: process.env.LOYALTY_TEMPLATE_ID ?? "",
@@ -30,10 +42,20 @@ export async function signUp({ id, name, phone }: { id: string; name: string; ph
 // #endregion
 
 // #region correction
-export async function correct({ id, name, phone }: { id: string; name: string; phone: string }) {
+export async function correct({
+  id,
+  name,
+  phone,
+}: {
+  id: string;
+  name: string;
+  phone: string;
+}) {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   await outbox.write((database) => {
-    database.prepare("UPDATE users SET name = ?, phone = ? WHERE id = ?").run(name, phone, id);
+    database
+      .prepare("UPDATE users SET name = ?, phone = ? WHERE id = ?")
+      .run(name, phone, id);
     outbox.correct(database, id, { fieldValues: { name }, customer });
   });
   return outbox.issue(id, { deadlineMs: 5_000 });

@@ -15,7 +15,8 @@ export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
   if (nextExpiryAt !== undefined && nextExpiryAt.getTime() - nowMs < 6 * hourMs)
     alarms.push("Within six hours an entry becomes unknown.");
   if (undelivered > 0) alarms.push("onIssued or onRejected fails: see the log.");
-  if (unknown > 0) alarms.push("Whether a card exists is unknown: look for it, and call resolve.");
+  if (unknown > 0)
+    alarms.push("Whether a card exists is unknown: look for it, and call resolve.");
   return alarms;
 }
 // #endregion

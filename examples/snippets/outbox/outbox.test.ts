@@ -16,11 +16,20 @@ const ben = { id: "user-ben", name: "Ben", phone: "600100201" };
 const fields = [{ key: "name", type: "name", required: true }] as const;
 
 async function open() {
-  const mock = await startMockServer({ templates: [{ id: "tpl_coffee", name: "Coffee club", fields }] });
+  const mock = await startMockServer({
+    templates: [{ id: "tpl_coffee", name: "Coffee club", fields }],
+  });
   const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-outbox-"));
-  const client = createIssuingClient({ baseUrl: mock.url, apiKey: mock.service.apiKeys.website });
+  const client = createIssuingClient({
+    baseUrl: mock.url,
+    apiKey: mock.service.apiKeys.website,
+  });
   const openOutbox = () => {
-    const outbox = sqliteOutbox({ client, file: join(folder, "outbox.db"), log: () => {} });
+    const outbox = sqliteOutbox({
+      client,
+      file: join(folder, "outbox.db"),
+      log: () => {},
+    });
     onTestFinished(() => outbox.close());
     return outbox;
   };
@@ -52,37 +61,73 @@ it("signs a user up on one machine, stores the card with the user, and corrects 
   onTestFinished(() => outbox.close());
   const { state, cardId } = await signUp(anna);
   expect(state).toBe("issued");
-  const readUsers = () => outbox.write((database) => database.prepare("SELECT id, card FROM users").all());
+  const readUsers = () =>
+    outbox.write((database) =>
+      database.prepare("SELECT id, card FROM users").all(),
+    );
   expect(await readUsers()).toMatchObject([{ id: anna.id, card: cardId }]);
 
   expect(await signUp({ ...ben, phone: "12" })).toMatchObject({
     state: "rejected",
-    error: { userMessage: "The phone number is not valid.", fields: [{ pointer: "/customer/phone" }] },
+    error: {
+      userMessage: "The phone number is not valid.",
+      fields: [{ pointer: "/customer/phone" }],
+    },
   });
   const corrected = await correct(ben);
-  expect(await readUsers()).toMatchObject([{ card: cardId }, { id: ben.id, card: corrected.cardId }]);
+  expect(await readUsers()).toMatchObject([
+    { card: cardId },
+    { id: ben.id, card: corrected.cardId },
+  ]);
   expect(await readCards()).toHaveLength(2);
 });
 
 describe("findAlarms", () => {
   const nowMs = Date.UTC(2026, 10, 23, 12);
   const at = (hours: number) => new Date(nowMs + hours * 3_600_000);
-  const counts: OutboxCounts = { waiting: 3, issued: 9, rejected: 1, unknown: 0, undelivered: 0, paused: [] };
+  const counts: OutboxCounts = {
+    waiting: 3,
+    issued: 9,
+    rejected: 1,
+    unknown: 0,
+    undelivered: 0,
+    paused: [],
+  };
 
   it.each<[string, Partial<OutboxCounts>, string[]]>([
     ["nothing", { oldestWaitingAt: at(-1), nextExpiryAt: at(6) }, []],
-    ["an old entry", { oldestWaitingAt: at(-1.01) }, ["A card has been waiting for more than an hour."]],
-    ["an entry that expires", { nextExpiryAt: at(5.99) }, ["Within six hours an entry becomes unknown."]],
-    ["a callback", { undelivered: 1 }, ["onIssued or onRejected fails: see the log."]],
+    [
+      "an old entry",
+      { oldestWaitingAt: at(-1.01) },
+      ["A card has been waiting for more than an hour."],
+    ],
+    [
+      "an entry that expires",
+      { nextExpiryAt: at(5.99) },
+      ["Within six hours an entry becomes unknown."],
+    ],
+    [
+      "a callback",
+      { undelivered: 1 },
+      ["onIssued or onRejected fails: see the log."],
+    ],
     [
       "an unknown entry",
       { unknown: 1 },
       ["Whether a card exists is unknown: look for it, and call resolve."],
     ],
-    ["a pause", { paused: [{ reason: "outage", since: at(0) }] }, ["The outbox is paused: outage"]],
+    [
+      "a pause",
+      { paused: [{ reason: "outage", since: at(0) }] },
+      ["The outbox is paused: outage"],
+    ],
     [
       "a pause of a template",
-      { paused: [{ reason: "template-not-found", template: "tpl_typo", since: at(0) }] },
+      {
+        paused: [
+          { reason: "template-not-found", template: "tpl_typo", since: at(0) },
+        ],
+      },
       ["The outbox is paused: template-not-found tpl_typo"],
     ],
   ])("finds %s", (_name, changes, alarms) => {
@@ -138,8 +183,13 @@ it("requests the card after the response, and a schedule with the secret issues 
   const { service, openOutbox } = await open();
   const outbox = openOutbox();
   const template = service.templateId;
-  const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
-  await outbox.addAll([anna, ben].map(({ id }) => ({ userId: id, template, request })));
+  const request = {
+    fieldValues: { name: "Anna" },
+    customer: { consents: { privacy: { version: "1" } } },
+  };
+  await outbox.addAll(
+    [anna, ben].map(({ id }) => ({ userId: id, template, request })),
+  );
   const afterResponse: Promise<unknown>[] = [];
   issueAfterResponse(outbox, anna.id, (work) => void afterResponse.push(work()));
   await Promise.all(afterResponse);
@@ -147,7 +197,12 @@ it("requests the card after the response, and a schedule with the secret issues 
 
   process.env["CRON_SECRET"] = crypto.randomUUID();
   const call = (secret: string | undefined) =>
-    drain(outbox, new Request("https://shop.test/drain", { headers: { authorization: `Bearer ${secret}` } }));
+    drain(
+      outbox,
+      new Request("https://shop.test/drain", {
+        headers: { authorization: `Bearer ${secret}` },
+      }),
+    );
   expect((await call("guessed")).status).toBe(401);
   const response = await call(process.env["CRON_SECRET"]);
   expect(await response.json()).toMatchObject({ waiting: 0, issued: 2 });
@@ -160,9 +215,14 @@ it("adds existing users: with a card, with an earlier request, and without one",
     fieldValues: { name },
     customer: { name, phone, consents: { privacy: { version: "2026-01" } } },
   });
-  const annasCard = await client.issueCard(template, toRequest(anna), { userId: anna.id });
+  const annasCard = await client.issueCard(template, toRequest(anna), {
+    userId: anna.id,
+  });
   // The card exists, and the shop got no response.
-  const bensCard = await client.issueCard(template, toRequest(ben), { userId: ben.id, keySuffix: "2" });
+  const bensCard = await client.issueCard(template, toRequest(ben), {
+    userId: ben.id,
+    keySuffix: "2",
+  });
 
   const cleo = { id: "user-cleo", name: "Cleo", phone: "600100202" };
   const outbox = openOutbox();
@@ -171,13 +231,21 @@ it("adds existing users: with a card, with an earlier request, and without one",
     { ...ben, keySuffix: "2", firstAttemptAt: new Date() },
     cleo,
   ];
-  expect(await addExistingUsers(outbox, users, template)).toEqual({ added: 3, known: 0 });
-  expect(await addExistingUsers(outbox, users, template)).toEqual({ added: 0, known: 3 });
+  expect(await addExistingUsers(outbox, users, template)).toEqual({
+    added: 3,
+    known: 0,
+  });
+  expect(await addExistingUsers(outbox, users, template)).toEqual({
+    added: 0,
+    known: 3,
+  });
   await outbox.drain();
-  expect([await outbox.findUser(annasCard.id), await outbox.findUser(bensCard.id)]).toEqual([
-    anna.id,
-    ben.id,
-  ]);
+  expect([
+    await outbox.findUser(annasCard.id),
+    await outbox.findUser(bensCard.id),
+  ]).toEqual([anna.id, ben.id]);
   const { cardId } = (await outbox.get(cleo.id)) ?? {};
-  expect(new Set(await readCards())).toEqual(new Set([annasCard.id, bensCard.id, cardId]));
+  expect(new Set(await readCards())).toEqual(
+    new Set([annasCard.id, bensCard.id, cardId]),
+  );
 });

@@ -5,7 +5,11 @@ import type { Outbox } from "@loyalty-cards/issuing-outbox"; // a postgresOutbox
 type After = (work: () => Promise<unknown>) => void; // import { after } from "next/server"
 
 /** After the transaction that saves the user. The page shows the card when users.card is set. */
-export function issueAfterResponse(outbox: Outbox, userId: string, after: After): void {
+export function issueAfterResponse(
+  outbox: Outbox,
+  userId: string,
+  after: After,
+): void {
   after(() => outbox.issue(userId, { deadlineMs: 20_000 }));
 }
 

@@ -4,7 +4,10 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 
-export function createApp(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
+export function createApp(
+  secret: string,
+  onBalance: (cardId: string, balance: number) => Promise<void>,
+) {
   const app = express();
   app.post(
     "/webhooks/loyalty",

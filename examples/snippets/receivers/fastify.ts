@@ -4,7 +4,10 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify from "fastify";
 
-export function createApp(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
+export function createApp(
+  secret: string,
+  onBalance: (cardId: string, balance: number) => Promise<void>,
+) {
   const app = fastify();
   app.register(fastifyReceiver, {
     path: "/webhooks/loyalty",

@@ -4,7 +4,10 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { Hono } from "hono";
 
-export function createApp(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
+export function createApp(
+  secret: string,
+  onBalance: (cardId: string, balance: number) => Promise<void>,
+) {
   const receive = fetchReceiver({
     secret,
     handler: onEvents({
@@ -12,6 +15,8 @@ export function createApp(secret: string, onBalance: (cardId: string, balance: n
       otherTypes: () => {},
     }),
   });
-  return new Hono().post("/webhooks/loyalty", (context) => receive(context.req.raw));
+  return new Hono().post("/webhooks/loyalty", (context) =>
+    receive(context.req.raw),
+  );
 }
 // #endregion

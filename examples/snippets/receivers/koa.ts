@@ -5,7 +5,10 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
 import Koa from "koa";
 
-export function createApp(secret: string, onBalance: (cardId: string, balance: number) => Promise<void>) {
+export function createApp(
+  secret: string,
+  onBalance: (cardId: string, balance: number) => Promise<void>,
+) {
   const router = new Router();
   router.post(
     "/webhooks/loyalty",

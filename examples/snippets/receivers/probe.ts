@@ -7,7 +7,9 @@ import type { Express } from "express";
 export function addProbe(app: Express, inbox: SqliteInbox) {
   app.get("/webhooks/probe", async (request, response) => {
     const sql = "SELECT balance FROM balances WHERE card = ?";
-    const card = await inbox.write((database) => database.prepare(sql).get(String(request.query.card)));
+    const card = await inbox.write((database) =>
+      database.prepare(sql).get(String(request.query.card)),
+    );
     response.json(card ?? {});
   });
 }

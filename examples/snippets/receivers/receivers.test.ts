@@ -31,10 +31,14 @@ import { handle } from "./verify.ts";
 type OnBalance = (cardId: string, balance: number) => Promise<void>;
 
 /** A server whose app is created when its signing secret is known. */
-async function serving(createListener: (secret: string, onBalance: OnBalance) => Promise<unknown>) {
+async function serving(
+  createListener: (secret: string, onBalance: OnBalance) => Promise<unknown>,
+) {
   const balances: [string, number][] = [];
   let listener: unknown;
-  const server = createServer((...exchange) => (listener as (...args: unknown[]) => void)(...exchange));
+  const server = createServer((...exchange) =>
+    (listener as (...args: unknown[]) => void)(...exchange),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { service, url, close } = await startMockServer();
   onTestFinished(async () => {
@@ -46,8 +50,14 @@ async function serving(createListener: (secret: string, onBalance: OnBalance) =>
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/loyalty`,
     events: ["balance.changed"],
   });
-  listener = await createListener(endpoint.secret, async (...balance) => void balances.push(balance));
-  const loyalty = createIssuingClient({ baseUrl: url, apiKey: service.apiKeys.website });
+  listener = await createListener(
+    endpoint.secret,
+    async (...balance) => void balances.push(balance),
+  );
+  const loyalty = createIssuingClient({
+    baseUrl: url,
+    apiKey: service.apiKeys.website,
+  });
   const card = await loyalty.issueCard(
     service.templateId,
     {
@@ -60,7 +70,10 @@ async function serving(createListener: (secret: string, onBalance: OnBalance) =>
   return { balances, cardId: card.id, log: service.webhooks.deliveries() };
 }
 
-const apps: Record<string, (secret: string, onBalance: OnBalance) => Promise<unknown>> = {
+const apps: Record<
+  string,
+  (secret: string, onBalance: OnBalance) => Promise<unknown>
+> = {
   express: async (secret, onBalance) => expressApp(secret, onBalance),
   fastify: async (secret, onBalance) => {
     const app = fastifyApp(secret, onBalance);
@@ -77,14 +90,20 @@ const apps: Record<string, (secret: string, onBalance: OnBalance) => Promise<unk
     await app.init();
     return app.getHttpAdapter().getInstance();
   },
-  hono: async (secret, onBalance) => getRequestListener(honoApp(secret, onBalance).fetch),
+  hono: async (secret, onBalance) =>
+    getRequestListener(honoApp(secret, onBalance).fetch),
 };
 
-it.each(Object.entries(apps))("receives a delivery on %s", async (_name, createListener) => {
-  const { balances, cardId, log } = await serving(createListener);
-  expect(log).toMatchObject([{ state: "delivered", attempts: [{ status: 204 }] }]);
-  expect(balances).toEqual([[cardId, 12]]);
-});
+it.each(Object.entries(apps))(
+  "receives a delivery on %s",
+  async (_name, createListener) => {
+    const { balances, cardId, log } = await serving(createListener);
+    expect(log).toMatchObject([
+      { state: "delivered", attempts: [{ status: 204 }] },
+    ]);
+    expect(balances).toEqual([[cardId, 12]]);
+  },
+);
 
 it("receives a delivery on Next", async () => {
   const { cardId, log } = await serving(async (secret) => {
@@ -111,9 +130,14 @@ it("receives a delivery on Lambda", async () => {
 });
 
 it("verifies a delivery without a receiver", async () => {
-  const rawBody = Buffer.from('{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}');
+  const rawBody = Buffer.from(
+    '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}',
+  );
   const signature = await signWebhook({ rawBody, secret: "whsec_1" });
-  expect(await handle(rawBody, signature, "whsec_1")).toMatchObject({ status: 204, event: { type: "ping" } });
+  expect(await handle(rawBody, signature, "whsec_1")).toMatchObject({
+    status: 204,
+    event: { type: "ping" },
+  });
   expect(await handle(rawBody, signature, "whsec_2")).toEqual({ status: 401 });
 });
 
@@ -126,17 +150,33 @@ it("sets an event with unexpected data aside, and stores a balance whatever the 
   });
   let count = 0;
   const getStatus = async (event: object) => {
-    const body = JSON.stringify({ id: `evt_${++count}`, createdAt: "2026-01-01T00:00:00.000Z", ...event });
-    const headers = { "service-signature": await signWebhook({ rawBody: body, secret: "whsec_1" }) };
-    return (await receive(new Request("https://shop.example/", { method: "POST", headers, body }))).status;
+    const body = JSON.stringify({
+      id: `evt_${++count}`,
+      createdAt: "2026-01-01T00:00:00.000Z",
+      ...event,
+    });
+    const headers = {
+      "service-signature": await signWebhook({ rawBody: body, secret: "whsec_1" }),
+    };
+    return (
+      await receive(
+        new Request("https://shop.example/", { method: "POST", headers, body }),
+      )
+    ).status;
   };
   expect([
-    await getStatus({ type: "balance.changed", data: { passId: "card_1", balance: 1 } }),
+    await getStatus({
+      type: "balance.changed",
+      data: { passId: "card_1", balance: 1 },
+    }),
     await getStatus({
       type: "balance.changed",
       data: { passId: "card_1", balance: 2, change: "1", operation: null },
     }),
-    await getStatus({ type: "balance.changed", data: { passId: "card_1", balance: "3" } }),
+    await getStatus({
+      type: "balance.changed",
+      data: { passId: "card_1", balance: "3" },
+    }),
     await getStatus({ type: "card.renamed" }),
     [balances, aside],
   ]).toEqual([
@@ -155,7 +195,9 @@ it("sets an event with unexpected data aside, and stores a balance whatever the 
 });
 
 it("lists the problems of a receiver", async () => {
-  const server = createServer((_request, response) => response.writeHead(500).end());
+  const server = createServer((_request, response) =>
+    response.writeHead(500).end(),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -166,7 +208,9 @@ it("lists the problems of a receiver", async () => {
   ]);
 });
 
-it("finds no wrong effect of a receiver with an inbox and a probe", { timeout: 60_000 }, async () => {
+it("finds no wrong effect of a receiver with an inbox and a probe", {
+  timeout: 60_000,
+}, async () => {
   const folder = mkdtempSync(join(tmpdir(), "probe-"));
   const { app, inbox } = await inboxApp("whsec_1", join(folder, "inbox.db"));
   addProbe(app, inbox);

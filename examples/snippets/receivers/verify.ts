@@ -1,8 +1,15 @@
 /** Verifies a delivery without a receiver: from the bytes and the header to the event. */
 // #region verify
-import { isWebhookVerificationError, verifyWebhook } from "@loyalty-cards/webhook-verify";
+import {
+  isWebhookVerificationError,
+  verifyWebhook,
+} from "@loyalty-cards/webhook-verify";
 
-export async function handle(rawBody: Uint8Array, signature: string | undefined, secret: string) {
+export async function handle(
+  rawBody: Uint8Array,
+  signature: string | undefined,
+  secret: string,
+) {
   try {
     const event = await verifyWebhook({ rawBody, signature, secret });
     return { status: 204, event };

@@ -23,7 +23,12 @@ const control = async (path: string, body: unknown) => {
 };
 
 it("issues a card whose balance changes after a purchase, when the first response was lost", async () => {
-  const fault = { phase: "after-commit", kind: "truncate", times: 1, match: { operation: "issueCard" } };
+  const fault = {
+    phase: "after-commit",
+    kind: "truncate",
+    times: 1,
+    match: { operation: "issueCard" },
+  };
   await control("faults", fault);
 
   const folder = mkdtempSync(`${tmpdir()}/shop-`);
@@ -37,7 +42,9 @@ it("issues a card whose balance changes after a purchase, when the first respons
   if (!("cardId" in joined)) throw new Error("There is no card.");
   await control(`cards/${joined.cardId}/purchase`, { points: 120 });
 
-  expect(await control("wait", { card: { id: joined.cardId, loyaltyBalance: 120 } })).toMatchObject({
+  expect(
+    await control("wait", { card: { id: joined.cardId, loyaltyBalance: 120 } }),
+  ).toMatchObject({
     items: [{ loyaltyTier: "Silver" }],
   });
   expect((await loyalty.listOperations(joined.cardId)).length).toBe(1);

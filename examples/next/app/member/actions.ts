@@ -12,7 +12,8 @@ import { currentMember, endSession } from "../../shop/session";
 export async function changeNews(_before: string, form: FormData): Promise<string> {
   const member = await currentMember();
   const card = member && (await getCard(member.id));
-  if (card === undefined) return "Please try again after your card has been issued.";
+  if (card === undefined)
+    return "Please try again after your card has been issued.";
   const marketing = form.get("marketing") === "true";
   try {
     await loyalty().setConsent(
@@ -26,7 +27,11 @@ export async function changeNews(_before: string, form: FormData): Promise<strin
     return "That did not work. Nothing was changed; please try again later.";
   }
   await inTransaction((query) =>
-    query("UPDATE cards SET wants_news = ? WHERE id = ?", marketing ? 1 : 0, card.id),
+    query(
+      "UPDATE cards SET wants_news = ? WHERE id = ?",
+      marketing ? 1 : 0,
+      card.id,
+    ),
   );
   revalidatePath("/member");
   return "";

@@ -10,7 +10,9 @@ export function NewsConsent({ wantsNews }: { wantsNews: boolean }) {
       <div>
         <h2 id="news">News and offers</h2>
         <p id="news-state">
-          {wantsNews ? "We send you news and offers." : "We do not send you news or offers."}
+          {wantsNews
+            ? "We send you news and offers."
+            : "We do not send you news or offers."}
         </p>
       </div>
       <input type="hidden" name="marketing" value={String(!wantsNews)} />

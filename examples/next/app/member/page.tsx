@@ -81,15 +81,22 @@ function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
             </span>
             <span className="unit">{card.balance === 1 ? "point" : "points"}</span>
           </output>
-          <a className="code" href={card.publicUrl} aria-label="Open the card’s page">
+          <a
+            className="code"
+            href={card.publicUrl}
+            aria-label="Open the card’s page"
+          >
             {/* biome-ignore lint/security/noDangerouslySetInnerHtml: generated on the server from a validated address */}
             <span dangerouslySetInnerHTML={{ __html: code }} />
           </a>
         </div>
         <p className="holder-name">{name}</p>
       </div>
-      {/* biome-ignore lint/security/noDangerouslySetInnerHtml: the helper escapes what it inserts */}
-      <div className="wallets" dangerouslySetInnerHTML={{ __html: walletButtonsHtml(card) }} />
+      <div
+        className="wallets"
+        // biome-ignore lint/security/noDangerouslySetInnerHtml: the helper escapes what it inserts
+        dangerouslySetInnerHTML={{ __html: walletButtonsHtml(card) }}
+      />
     </section>
   );
 }
@@ -105,7 +112,9 @@ function CardToCome({ isStuck }: { isStuck: boolean }) {
           </span>
         </div>
         <div role="status">
-          <p className="balance">{isStuck ? "Your card needs our help" : "Your card is on its way"}</p>
+          <p className="balance">
+            {isStuck ? "Your card needs our help" : "Your card is on its way"}
+          </p>
           <p>
             {isStuck
               ? "You are already a member, but your card could not be issued. Please ask at the counter."
@@ -131,14 +140,21 @@ const days = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 async function History({ cardId }: { cardId: string }) {
   const operations = await recentOperations(cardId);
   if (operations === undefined)
-    return <p className="quiet">Your history cannot be shown right now. Your points are safe.</p>;
-  if (operations.length === 0) return <p className="quiet">Nothing yet. Your first cup will be here.</p>;
+    return (
+      <p className="quiet">
+        Your history cannot be shown right now. Your points are safe.
+      </p>
+    );
+  if (operations.length === 0)
+    return <p className="quiet">Nothing yet. Your first cup will be here.</p>;
   return (
     <ol className="history">
       {operations.map(({ id, type, change, createdAt }) => (
         <li key={id}>
           <span className="what">{names[type] ?? type}</span>
-          {createdAt !== undefined && <time dateTime={createdAt}>{days.format(new Date(createdAt))}</time>}
+          {createdAt !== undefined && (
+            <time dateTime={createdAt}>{days.format(new Date(createdAt))}</time>
+          )}
           {change !== undefined && (
             <span className={change < 0 ? "change spent" : "change"}>
               {change < 0 ? "−" : "+"}
@@ -153,7 +169,11 @@ async function History({ cardId }: { cardId: string }) {
 
 async function recentOperations(cardId: string): Promise<Operation[] | undefined> {
   try {
-    return await loyalty().listOperations(cardId, { limit: 10 }, { deadlineMs: 3_000 });
+    return await loyalty().listOperations(
+      cardId,
+      { limit: 10 },
+      { deadlineMs: 3_000 },
+    );
   } catch (error) {
     if (!isIssuingError(error)) throw error;
     console.error(error);

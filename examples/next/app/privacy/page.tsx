@@ -10,12 +10,14 @@ export default function Privacy() {
       <h1>Privacy notice</h1>
       <p className="version">Version {consentVersions.privacy}</p>
       <p>
-        Replace this text with your own privacy notice. The sign-up form sends the version that the visitor
-        saw, and the loyalty service stores it as evidence of the consent.
+        Replace this text with your own privacy notice. The sign-up form sends the
+        version that the visitor saw, and the loyalty service stores it as evidence
+        of the consent.
       </p>
       <p>
-        Change the version whenever the text changes. A form that was opened before the change is then shown
-        again with the new version, so visitors accept only the text that they have seen.
+        Change the version whenever the text changes. A form that was opened before
+        the change is then shown again with the new version, so visitors accept only
+        the text that they have seen.
       </p>
     </article>
   );

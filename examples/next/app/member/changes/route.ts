@@ -26,7 +26,9 @@ export async function GET(request: Request): Promise<Response> {
         clearInterval(heartbeat);
       };
       request.signal.addEventListener("abort", end);
-      const isNew = (await createStamp(member.id)) !== new URL(request.url).searchParams.get("shown");
+      const isNew =
+        (await createStamp(member.id)) !==
+        new URL(request.url).searchParams.get("shown");
       if (request.signal.aborted) return end();
       send(isNew ? "data: changed\n\n" : ":\n\n");
     },
