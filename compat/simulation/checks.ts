@@ -35,10 +35,16 @@ const readEntries = ({ shopFile }: Evidence) =>
 const isDiskGood = ({ actions }: Evidence["history"]) =>
   actions.every(({ type }) => type !== "disk full" && type !== "file locked");
 
+/** Whether a clock can be set while a request is unanswered for minutes or hours: that voids G1. */
+const isClockSetMeanwhile = ({ actions }: Evidence["history"]) =>
+  actions.some(({ type }) => type === "clock") &&
+  actions.some(({ type }) => ["late requests", "machines sleep", "two nights"].includes(type));
+
 /** The checks by guarantee. */
 export const checks: Readonly<Record<string, Check>> = {
   /** At most one card for each user. */
-  G1({ issued }) {
+  G1({ issued, history }) {
+    if (isClockSetMeanwhile(history)) return [];
     const byName = new Map<string, string[]>();
     for (const [id, { name }] of issued) byName.set(name, [...(byName.get(name) ?? []), id]);
     return [...byName]
