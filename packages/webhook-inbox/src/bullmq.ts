@@ -3,8 +3,8 @@
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
-import { parseJobData, toJobData, toJobId } from "./event.ts";
-import { defaultRetentionSeconds, validateNumber, validateRetention } from "./options.ts";
+import { parseJobData, toEventKey, toJobData, toJobId } from "./event.ts";
+import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "./options.ts";
 import {
   createPut,
   createReport,
@@ -47,6 +47,11 @@ interface BullmqQueue {
 
 /** How long events are remembered, the number of attempts, and the time limit for Redis. */
 export interface BullmqInboxOptions extends ReportOptions {
+  /**
+   * The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other. `health` and
+   * `list` describe the whole queue.
+   */
+  source?: string;
   /** How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters are not deleted. */
   retentionSeconds?: number;
   /** After this many failures the event is a dead letter. Default 17, with pauses of 1, 2, 4, … seconds: more than nine hours. */
@@ -80,7 +85,8 @@ export async function bullmqInbox(
   queue: BullmqQueue,
   options: BullmqInboxOptions = {},
 ): Promise<BullmqInbox> {
-  const { maxAttempts = 17, timeoutMs = 5_000, log = console.error } = options;
+  const { maxAttempts = 17, timeoutMs = 5_000, source = "", log = console.error } = options;
+  validateSource(source);
   validateNumber("maxAttempts", maxAttempts, 1);
   validateNumber("timeoutMs", timeoutMs, 1, maxTimerMs);
   const age = validateRetention("retentionSeconds", options.retentionSeconds ?? defaultRetentionSeconds);
@@ -102,10 +108,10 @@ export async function bullmqInbox(
 
   return {
     put: createPut(report, async (event, { body, receivedAt }) => {
-      const jobId = toJobId(event);
+      const jobId = toJobId(toEventKey(event, source));
       // For a duplicate `add` returns the existing job: only the first delivery finds its own data in it.
       const copy = crypto.randomUUID();
-      const data = { ...toJobData(body, receivedAt), copy };
+      const data = { ...toJobData(body, receivedAt, source), copy };
       const job = await withTimeout(
         timeoutMs,
         queue.add(event.type, data, { ...jobOptions, jobId }).then(() => queue.getJob(jobId)),
@@ -127,7 +133,7 @@ export async function bullmqInbox(
         .slice(0, limit);
     },
     async replay(eventId) {
-      const job = await queue.getJob(toJobId({ id: eventId }));
+      const job = await queue.getJob(toJobId(toEventKey({ id: eventId }, source)));
       return job !== undefined && revive(job);
     },
   };

@@ -42,22 +42,28 @@ interface JobData {
   body: string;
   /** ISO 8601. */
   receivedAt: string;
+  /** The source of the inbox, unless that is `""`. */
+  source?: string;
 }
 
-export function toJobData(body: Uint8Array, receivedAt: Date): JobData {
-  return { body: toText(body), receivedAt: receivedAt.toISOString() };
+export function toJobData(body: Uint8Array, receivedAt: Date, source: string): JobData {
+  return { body: toText(body), receivedAt: receivedAt.toISOString(), ...(source !== "" && { source }) };
 }
 
 /** The event of a job, with its body and the time of its receipt. @throws {TypeError} for a job that no inbox added. */
-export function parseJobData(data: unknown): { event: WebhookEvent; body: string; receivedAt: Date } {
-  const { body, receivedAt } = (data ?? {}) as Partial<JobData>;
+export function parseJobData(data: unknown) {
+  const { body, receivedAt, source = "" } = (data ?? {}) as Partial<JobData>;
   if (typeof body !== "string" || typeof receivedAt !== "string")
     throw withSafeMessage(new TypeError("This job was not added by an inbox: use a queue for events only."));
-  return { event: parseEvent(body), body, receivedAt: new Date(receivedAt) };
+  return { event: parseEvent(body), body, receivedAt: new Date(receivedAt), source };
 }
 
+/** Identifies an event among those of all sources. An event of the source `""` has its own id. */
+export const toEventKey = ({ id }: Pick<WebhookEvent, "id">, source: string): string =>
+  source === "" ? id : `${source}\u001f${id}`;
+
 /** Returns a job id without a separator of any queue. It is never a number, which BullMQ rejects. */
-export function toJobId({ id }: Pick<WebhookEvent, "id">): string {
-  const wellFormed = new TextDecoder().decode(new TextEncoder().encode(id)); // a lone surrogate cannot be encoded
+export function toJobId(key: string): string {
+  const wellFormed = new TextDecoder().decode(new TextEncoder().encode(key)); // a lone surrogate cannot be encoded
   return `event-${encodeURIComponent(wellFormed)}`;
 }

@@ -7,6 +7,8 @@ import { createReport, type ReportOptions } from "./reports.ts";
 export interface QueueDelivery extends Delivery {
   /** 1 for the first attempt; undefined where the queue does not report it. */
   attempt: number | undefined;
+  /** The `source` of the inbox that stored the event. */
+  source: string;
 }
 
 /** Your work on one event. If it throws or rejects, the queue retries the event. */
@@ -51,7 +53,7 @@ export function inboxHandler(
   const report = createReport(options);
 
   async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {
-    const { event, body, receivedAt } = parseJobData(job.data);
+    const { event, body, receivedAt, source } = parseJobData(job.data);
     const attempt = getAttempt(job);
     const startedMs = performance.now();
     const delivery: QueueDelivery = {
@@ -60,6 +62,7 @@ export function inboxHandler(
       receivedAt,
       signal: job.signal ?? signal ?? new AbortController().signal,
       attempt,
+      source,
     };
     const facts = { event: { id: event.id, type: event.type }, attempt: attempt ?? 1 };
     try {

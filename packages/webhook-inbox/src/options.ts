@@ -22,3 +22,9 @@ export function validateRetention(name: string, seconds: unknown): number {
       "service delivers an event again for that long, and a forgotten event would be processed twice.",
   );
 }
+
+/** @throws {TypeError} for anything but text. */
+export function validateSource(source: unknown): string {
+  if (typeof source === "string") return source;
+  throw new TypeError(`source must be a text that names the service or endpoint; it is ${typeof source}.`);
+}

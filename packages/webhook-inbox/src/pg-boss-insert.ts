@@ -4,6 +4,7 @@
 export interface PgBoss {
   /** Version 10 takes the jobs, versions 11 and 12 the queue and the jobs. */
   insert(...jobs: never[]): Promise<unknown>;
+  fetch(...args: never[]): Promise<unknown>;
   complete(...job: never[]): Promise<unknown>;
   fail(...job: never[]): Promise<unknown>;
   getQueue(name: string): Promise<unknown>;

@@ -4,8 +4,9 @@ import { createHash } from "node:crypto";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { createBatching } from "./batching.ts";
-import { parseJobData, toJobData } from "./event.ts";
-import { defaultRetentionSeconds, validateNumber, validateRetention } from "./options.ts";
+import { parseJobData, toEventKey, toJobData } from "./event.ts";
+import { inboxHandler, type QueueHandler } from "./inbox-handler.ts";
+import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "./options.ts";
 import { checkArchive, createArchive, type PgBossConfig } from "./pg-boss-archive.ts";
 import { guardJobEnds, listenForErrors } from "./pg-boss-guard.ts";
 import { createInsert, createInsert10, type Job, type PgBoss } from "./pg-boss-insert.ts";
@@ -13,6 +14,7 @@ import {
   createPut,
   createReport,
   type InboxEntry,
+  type InboxHealth,
   type InspectableInbox,
   type ReportOptions,
   readHealth,
@@ -22,6 +24,11 @@ import {
 export interface PgBossInboxOptions extends ReportOptions {
   /** A queue for events only, created before with the policy `standard`. */
   queue: string;
+  /**
+   * The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other. `health` and
+   * `list` describe the whole queue.
+   */
+  source?: string;
   /** How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. With pg-boss 10 dead letters are not deleted. */
   retentionSeconds?: number;
   /**
@@ -36,7 +43,15 @@ export interface PgBossInboxOptions extends ReportOptions {
 }
 
 /** An inbox on pg-boss. */
-export interface PgBossInbox extends Inbox, InspectableInbox {}
+export interface PgBossInbox extends Inbox, InspectableInbox {
+  /**
+   * Runs the handler for every event that is due, and resolves with the state of the inbox when none is: for cron and serverless functions,
+   * in the place of `boss.work`. After `maxMs` it takes no further event, and waits for the running handlers. An event that fails waits for
+   * a later call.
+   * @param options `concurrency`: how many handlers run at once, default 4.
+   */
+  drain(handler: QueueHandler, options?: { maxMs?: number; concurrency?: number }): Promise<InboxHealth>;
+}
 
 /**
  * Checks the queue, and returns an inbox. `boss` must have been started. Call it also in a process that only calls `boss.work`: it
@@ -62,7 +77,8 @@ export interface PgBossInbox extends Inbox, InspectableInbox {}
  * ```
  */
 export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<PgBossInbox> {
-  const { queue } = options;
+  const { queue, source = "" } = options;
+  validateSource(source);
   const retentionSeconds = validateRetention(
     "retentionSeconds",
     options.retentionSeconds ?? defaultRetentionSeconds,
@@ -128,27 +144,54 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
   }
   const storeBatched = createBatching(store, { concurrency: 2, maxItems: 500 });
 
+  const health = () =>
+    readHealth(options, async () => {
+      await archive?.restore();
+      const [row = {}] = await rows(
+        `SELECT count(*) FILTER (WHERE state < 'completed') AS waiting, count(*) FILTER (WHERE ${isDead}) AS dead,
+           extract(epoch FROM now() - min(created_on) FILTER (WHERE state < 'completed')) * 1000 AS oldest
+         FROM ${table} WHERE name = $1`,
+        [queue],
+      );
+      const oldestWaitingMs = row["oldest"] === null ? undefined : Number(row["oldest"]);
+      return { waiting: Number(row["waiting"]), dead: Number(row["dead"]), oldestWaitingMs };
+    });
+
   return {
     put: createPut(report, async (event, { body, receivedAt }) => {
       archive?.restoreHourly();
-      const result = await storeBatched({ id: toUuid(event), data: toJobData(body, receivedAt) });
+      const result = await storeBatched({
+        id: toUuid(toEventKey(event, source)),
+        data: toJobData(body, receivedAt, source),
+      });
       if (result !== "missing") return result;
       throw withSafeMessage(
         new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`),
       );
     }),
-    health: () =>
-      readHealth(options, async () => {
-        await archive?.restore();
-        const [row = {}] = await rows(
-          `SELECT count(*) FILTER (WHERE state < 'completed') AS waiting, count(*) FILTER (WHERE ${isDead}) AS dead,
-             extract(epoch FROM now() - min(created_on) FILTER (WHERE state < 'completed')) * 1000 AS oldest
-           FROM ${table} WHERE name = $1`,
-          [queue],
-        );
-        const oldestWaitingMs = row["oldest"] === null ? undefined : Number(row["oldest"]);
-        return { waiting: Number(row["waiting"]), dead: Number(row["dead"]), oldestWaitingMs };
-      }),
+    async drain(handler, { maxMs = Number.MAX_SAFE_INTEGER, concurrency = 4 } = {}) {
+      validateNumber("maxMs", maxMs, 0);
+      validateNumber("concurrency", concurrency, 1, 10_000);
+      const handle = inboxHandler(handler, options);
+      const endsAtMs = performance.now() + maxMs;
+      let isEmpty = false;
+      async function work(): Promise<void> {
+        while (!isEmpty && performance.now() < endsAtMs) {
+          const jobs = await boss.fetch(...([queue, { batchSize: 1, includeMetadata: true }] as never[]));
+          const [job] = (jobs ?? []) as { id: string }[];
+          isEmpty ||= job === undefined;
+          if (job === undefined) return;
+          const end = await handle(job).then(
+            () => boss.complete,
+            () => boss.fail, // reported by `handle`
+          );
+          await end.call(boss, ...([queue, job.id] as never[]));
+        }
+      }
+      await Promise.all(Array.from({ length: concurrency }, work));
+      return health();
+    },
+    health,
     async list({ state, limit = 100 } = {}) {
       await archive?.restore();
       const states = state === undefined ? Object.values(jobStates).flat() : jobStates[state];
@@ -161,7 +204,7 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
     },
     async replay(eventId) {
       await archive?.restore();
-      return (await revive([{ id: toUuid({ id: eventId }) }])).size === 1;
+      return (await revive([{ id: toUuid(toEventKey({ id: eventId }, source)) }])).size === 1;
     },
   };
 }
@@ -212,9 +255,9 @@ function getSchema(
 /** The namespace of our UUIDs (RFC 9562, section 6.6): arbitrary, but it must never change. */
 const namespace = Buffer.from("6f1c1c2e5d0b4a579c391d5f6a0e8b42", "hex");
 
-/** The version 5 UUID of an event id: the same for every duplicate. Uses node:crypto, because WebCrypto takes as long as the insert. */
-export function toUuid({ id }: { id: string }): string {
-  const digest = createHash("sha1").update(namespace).update(id, "utf8").digest().subarray(0, 16);
+/** The version 5 UUID of an event: the same for every duplicate. Uses node:crypto, because WebCrypto takes as long as the insert. */
+export function toUuid(key: string): string {
+  const digest = createHash("sha1").update(namespace).update(key, "utf8").digest().subarray(0, 16);
   digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x50, 6);
   digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
   return digest.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

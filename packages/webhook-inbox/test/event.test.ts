@@ -1,13 +1,13 @@
 /** Job ids are valid in every queue, the same for every duplicate, and never the same for two events. */
 import { expect, it } from "vitest";
-import { parseJobData, toJobData, toJobId } from "../src/event.ts";
+import { parseJobData, toEventKey, toJobData, toJobId } from "../src/event.ts";
 import { toUuid } from "../src/pg-boss.ts";
 
 it("derives a UUID of version 5 from an event id", () => {
-  const uuid = toUuid({ id: "evt_123" });
+  const uuid = toUuid("evt_123");
   expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  expect(toUuid({ id: "evt_123" })).toBe(uuid);
-  expect(toUuid({ id: "evt_124" })).not.toBe(uuid);
+  expect(toUuid("evt_123")).toBe(uuid);
+  expect(toUuid("evt_124")).not.toBe(uuid);
   // Computed by another program. It must not change, or stored events would no longer be recognized as duplicates.
   expect(uuid).toBe("486fbc98-1e6e-5f6c-84d6-2965f3bd3de5");
 });
@@ -19,17 +19,30 @@ it.each([
   ["é", "event-%C3%A9"],
   ["\uD800", "event-%EF%BF%BD"],
 ])("derives a job id without separators from %o", (id, jobId) => {
-  expect(toJobId({ id })).toBe(jobId);
+  expect(toJobId(id)).toBe(jobId);
+});
+
+it("identifies an event of another source as another event, and one of no source by its id", () => {
+  const keys = [
+    toEventKey({ id: "evt_1" }, ""),
+    toEventKey({ id: "evt_1" }, "coffee"),
+    toEventKey({ id: "evt_1" }, "tea"),
+  ];
+  expect(keys[0]).toBe("evt_1");
+  expect(new Set(keys.map(toJobId)).size).toBe(3);
 });
 
 it("preserves body and time, and rejects jobs that no inbox added", () => {
-  const data = toJobData(new TextEncoder().encode('{"é": 1.0}'), new Date(0));
+  const data = toJobData(new TextEncoder().encode('{"é": 1.0}'), new Date(0), "");
   expect(parseJobData(JSON.parse(JSON.stringify(data)))).toEqual({
     event: { é: 1 },
     body: '{"é": 1.0}',
     receivedAt: new Date(0),
+    source: "",
   });
+  expect(data).not.toHaveProperty("source");
+  expect(parseJobData(toJobData(new TextEncoder().encode("{}"), new Date(0), "tea")).source).toBe("tea");
   for (const other of [undefined, null, {}, { body: 1, receivedAt: "" }, "text"])
     expect(() => parseJobData(other)).toThrow("This job was not added by an inbox");
-  expect(() => toJobData(new Uint8Array([0xff]), new Date(0))).toThrow("The body is not UTF-8");
+  expect(() => toJobData(new Uint8Array([0xff]), new Date(0), "")).toThrow("The body is not UTF-8");
 });

@@ -5,13 +5,15 @@ import type { InboxOutcome, InspectableInbox } from "../src/index.ts";
 import { balanceChanged, put, toBody } from "./events.ts";
 
 /** The delivery that the workers of all engines pass to their handlers. */
-export type Attempt = Delivery & { attempt: number | undefined };
+export type Attempt = Delivery & { attempt: number | undefined; source: string };
 
 /** An empty inbox on an engine that retries a failed event immediately. */
 export interface InboxUnderTest {
   inbox: Inbox & InspectableInbox;
   /** Runs the handler for each event, attempt by attempt, until the end of the test. */
   work(handler: (event: WebhookEvent, delivery: Attempt) => unknown): Promise<void>;
+  /** An inbox of another source in the same file or queue, with its own worker where workers belong to an inbox. */
+  openSource(source: string): Promise<Pick<InboxUnderTest, "inbox" | "work">>;
   /** Deletes old events, when the engine has a method for it. */
   deleteOld?(): Promise<void>;
 }
@@ -201,6 +203,23 @@ export function describeInbox(name: string, open: (options: OpenOptions) => Prom
       );
       const { inbox } = await withRetention(31_020);
       expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
+    });
+
+    it("keeps events of two sources with the same id apart", async () => {
+      const { inbox, work, openSource } = await open({ attempts, onOutcome() {} });
+      const tea = await openSource("tea");
+      for (const each of [inbox, tea.inbox]) {
+        expect(await put(each, balanceChanged("evt_1"))).toBe("stored");
+        expect(await put(each, balanceChanged("evt_1"))).toBe("duplicate");
+      }
+      const handled: string[] = [];
+      const record = ({ id }: WebhookEvent, { source }: Attempt) => void handled.push(`${source} ${id}`);
+      await work(record);
+      await tea.work(record);
+      await expect.poll(() => [...handled].sort(), { timeout: 15_000 }).toEqual([" evt_1", "tea evt_1"]);
+      await expect.poll(() => inbox.health(), { timeout: 15_000 }).toMatchObject({ waiting: 0 });
+      for (const each of [inbox, tea.inbox])
+        expect(await put(each, balanceChanged("evt_1"))).toBe("duplicate");
     });
 
     it("lists at most the requested number of events, oldest first, and reports how long the oldest has waited", async () => {

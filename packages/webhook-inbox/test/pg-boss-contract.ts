@@ -1,7 +1,8 @@
 /** The contract of an inbox on one major of pg-boss. */
 import type PgBoss from "pg-boss";
-import { onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { inboxHandler, pgBossInbox } from "../src/index.ts";
+import { balanceChanged, put } from "./events.ts";
 import { describeInbox, type InboxUnderTest } from "./inbox-contract.ts";
 
 /** @param createQueue creates a new queue, and returns its name. @param more what else the engine has. */
@@ -13,14 +14,13 @@ export function describePgBossInbox(
 ): void {
   describeInbox(name, async ({ attempts, onOutcome, retentionSeconds }) => {
     const queue = await createQueue();
-    const inbox = await pgBossInbox(boss, {
-      queue,
-      maxAttempts: attempts,
-      onOutcome,
-      ...(retentionSeconds === undefined ? {} : { retentionSeconds }),
-    });
+    const openInbox = (source: string) => {
+      const retention = retentionSeconds === undefined ? {} : { retentionSeconds };
+      return pgBossInbox(boss, { queue, maxAttempts: attempts, source, onOutcome, ...retention });
+    };
     return {
-      inbox,
+      inbox: await openInbox(""),
+      openSource: async (source) => ({ inbox: await openInbox(source), work: async () => {} }),
       ...more,
       async work(handler) {
         const run = inboxHandler(handler, { onOutcome, log: () => {} });
@@ -43,5 +43,20 @@ export function describePgBossInbox(
         });
       },
     };
+  });
+
+  it(`${name} drains what is due, and leaves what failed for a later call`, async () => {
+    const inbox = await pgBossInbox(boss, { queue: await createQueue(), log: () => {} });
+    for (let number = 1; number <= 12; number++) await put(inbox, balanceChanged(`evt_${number}`));
+    const handled: string[] = [];
+    const handle = ({ id }: { id: string }, { attempt }: { attempt: number | undefined }) => {
+      if (id === "evt_7" && attempt === 1) throw new Error("The handler failed.");
+      handled.push(id);
+    };
+    expect(await inbox.drain(handle, { maxMs: 0 })).toMatchObject({ waiting: 12 });
+    expect(await inbox.drain(handle)).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
+    expect(new Set(handled).size).toBe(11);
+    await expect.poll(() => inbox.drain(handle), { timeout: 15_000 }).toMatchObject({ waiting: 0, dead: 0 });
+    expect(handled).toHaveLength(12);
   });
 }

@@ -5,7 +5,7 @@ import {
   queryRows,
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
-import { type OrderedEvent, parseCreatedAt } from "../event.ts";
+import { type OrderedEvent, parseCreatedAt, toEventKey } from "../event.ts";
 
 /**
  * The tables of `markProcessed` and `isNewest`. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it;
@@ -50,7 +50,8 @@ export async function ensureTables(client: PostgresClient): Promise<void> {
 
 /**
  * Marks an event as processed, in the transaction that writes its effect. A concurrent duplicate waits until that transaction
- * has ended. @returns false when the event was processed before: skip it.
+ * has ended. @returns false when the event was processed before: skip it. With several services or
+ * endpoints, pass the `source` of the delivery: their events may have the same id.
  * @throws {TypeError} for a client that is not in a transaction.
  * @example
  * ```ts
@@ -75,11 +76,12 @@ export async function ensureTables(client: PostgresClient): Promise<void> {
 export async function markProcessed(
   transaction: PostgresTransaction,
   event: Pick<OrderedEvent, "id">,
+  { source = "" }: { source?: string } = {},
 ): Promise<boolean> {
   const rows = await queryRows(
     requireOwn(transaction),
     "INSERT INTO webhook_inbox_processed (event_id) VALUES ($1::text) ON CONFLICT DO NOTHING RETURNING 1",
-    [event.id],
+    [toEventKey(event, source)],
   );
   return rows.length > 0;
 }

@@ -8,25 +8,32 @@ import {
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { createGroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
 import { openFile } from "@loyalty-cards/internal/sqlite/open-file";
+import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import { toText } from "../event.ts";
-import { defaultRetentionSeconds, validateRetention } from "../options.ts";
+import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "../options.ts";
 import {
   createPut,
   createReport,
+  type InboxHealth,
   type InspectableInbox,
   type ReportOptions,
   readHealth,
 } from "../reports.ts";
-import { schema } from "./schema.ts";
+import { createSchema } from "./schema.ts";
 import { createStore } from "./store.ts";
-import { type SqliteHandler, type SqliteWorker, startWorker } from "./worker.ts";
+import { type SqliteHandler, type SqliteWorker, startWorker, type WorkerContext } from "./worker.ts";
 import type { SqliteWorkerOptions } from "./worker-options.ts";
 
 /** The file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {
   /** The database file, on a local disk; created if it does not exist. It may contain tables of your own. */
   file: string;
+  /**
+   * The service or endpoint that sends the events. Default `""`. Events of two sources are never duplicates of each other, and each inbox
+   * processes, lists and counts the events of its own source only.
+   */
+  source?: string;
   /** How long processed events are remembered. Default 14 days, at least 8 h 37 min. Dead letters are not deleted. */
   retentionSeconds?: number;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
@@ -45,6 +52,11 @@ export interface SqliteInboxOptions extends ReportOptions {
 export interface SqliteInbox extends Inbox, InspectableInbox {
   /** Starts a worker: runs the handler for every event in the file, also for those that other processes stored. */
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
+  /**
+   * Runs the handler for every event that is due, and resolves with the state of the inbox when none is: for cron. After `maxMs` it takes no
+   * further event, and waits for the running handlers. An event that fails waits for a later call.
+   */
+  drain(handler: SqliteHandler, options?: SqliteWorkerOptions & { maxMs?: number }): Promise<InboxHealth>;
   /**
    * Runs a synchronous function in its own transaction, to create or read your own tables in the same file. The tables of
    * `markProcessed` and `isNewest` exist there.
@@ -71,18 +83,23 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
  * ```
  */
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
-  const { file, retentionSeconds = defaultRetentionSeconds, open = openSqlite } = options;
+  const { file, source = "", retentionSeconds = defaultRetentionSeconds, open = openSqlite } = options;
   const { clock: systemClock = Date, random = Math.random } = options.testing ?? {};
   const now = () => systemClock.now();
   if (typeof file !== "string" || file === "" || file.startsWith(":memory:"))
     throw new TypeError(`sqliteInbox needs a file on a disk: { file: "inbox.db" }.`);
+  validateSource(source);
   const retentionMs = validateRetention("retentionSeconds", retentionSeconds) * 1000;
   validateTime(now());
   const report = createReport(options);
-  const database = openFile("sqliteInbox", file, open, schema);
-  const store = createStore(database);
+  const database = openFile("sqliteInbox", file, open, createSchema(source));
+  const store = createStore(database, source);
   const clock = createDatabaseClock(database, "webhook_inbox_state", now);
   const commits = createGroupCommit("inbox", database, clock.record);
+  const describe = (error: unknown) => describeError(error, options);
+  const context: WorkerContext = {
+    ...{ source, database, store, commits, report, describe, now, clock, random, retentionMs },
+  };
   const workers = new Set<ReturnType<typeof startWorker>>();
   let closed: Promise<void> | undefined;
 
@@ -96,6 +113,25 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     database.close();
   }
 
+  function startWorkerOf(...args: [SqliteHandler, SqliteWorkerOptions | undefined, (() => void)?]) {
+    requireOpen();
+    const worker = startWorker(context, ...args);
+    workers.add(worker);
+    return {
+      async stop(stopOptions?: { graceMs?: number }) {
+        await worker.stop(stopOptions);
+        workers.delete(worker);
+      },
+    };
+  }
+
+  const health = () =>
+    readHealth(options, async () => {
+      requireOpen();
+      const { waiting, dead, oldest } = store.counts();
+      return { waiting, dead, oldestWaitingMs: oldest === null ? undefined : Math.max(0, now() - oldest) };
+    });
+
   return {
     put: createPut(report, async ({ id, type }, { body, receivedAt }, { signal }) => {
       const text = toText(body);
@@ -106,26 +142,21 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       if (isNew) for (const worker of workers) worker.poll();
       return isNew ? "stored" : "duplicate";
     }),
-    work(handler, workerOptions) {
-      requireOpen();
-      const describe = (error: unknown) => describeError(error, options);
-      const context = { database, store, commits, report, describe, now, clock, random, retentionMs };
-      const worker = startWorker(context, handler, workerOptions);
-      workers.add(worker);
-      return {
-        async stop(stopOptions) {
-          await worker.stop(stopOptions);
-          workers.delete(worker);
-        },
-      };
+    work: (handler, workerOptions) => startWorkerOf(handler, workerOptions),
+    async drain(handler, { maxMs = maxTimerMs, ...workerOptions } = {}) {
+      validateNumber("maxMs", maxMs, 0, maxTimerMs);
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      let worker: SqliteWorker | undefined;
+      await new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, maxMs);
+        worker = startWorkerOf(handler, workerOptions, resolve);
+      });
+      clearTimeout(timer);
+      await worker?.stop({ graceMs: maxTimerMs }); // handlers end at handlerTimeoutMs
+      return health();
     },
     write: (work) => commits.commit(() => requireSynchronous("write", work(database)), { isIsolated: true }),
-    health: () =>
-      readHealth(options, async () => {
-        requireOpen();
-        const { waiting, dead, oldest } = store.counts();
-        return { waiting, dead, oldestWaitingMs: oldest === null ? undefined : Math.max(0, now() - oldest) };
-      }),
+    health,
     async list(listOptions = {}) {
       requireOpen();
       return store.list(listOptions);

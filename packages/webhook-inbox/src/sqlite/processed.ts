@@ -1,6 +1,6 @@
 /** Entry point `/sqlite`: exactly-once, in-order effects in a SQLite database of your own, inside its transaction. */
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { type OrderedEvent, parseCreatedAt } from "../event.ts";
+import { type OrderedEvent, parseCreatedAt, toEventKey } from "../event.ts";
 
 export type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 
@@ -32,7 +32,7 @@ export function ensureTables(database: SqliteDatabase): void {
 
 /**
  * Marks an event as processed, in the transaction that writes its effect. @returns false when the event was processed
- * before: skip it.
+ * before: skip it. With several services or endpoints, pass the `source` of the delivery: their events may have the same id.
  * @example
  * ```ts
  * import { markProcessed, type SqliteDatabase } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -51,12 +51,16 @@ export function ensureTables(database: SqliteDatabase): void {
  * }
  * ```
  */
-export function markProcessed(database: SqliteDatabase, event: Pick<OrderedEvent, "id">): boolean {
+export function markProcessed(
+  database: SqliteDatabase,
+  event: Pick<OrderedEvent, "id">,
+  { source = "" }: { source?: string } = {},
+): boolean {
   const { changes } = database
     .prepare(
       "INSERT INTO webhook_inbox_processed (event_id, processed_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
     )
-    .run(event.id, Date.now());
+    .run(toEventKey(event, source), Date.now());
   return Number(changes) > 0;
 }
 

@@ -30,11 +30,11 @@ export type ExhaustedEvent = EventRef & { attempt: number };
  * A leased event is due again when its lease ends, so an event of a process that died needs no detection.
  * Each statement names its index: without statistics SQLite chooses one that makes it sort every waiting event.
  */
-export function createStore(database: SqliteDatabase) {
+export function createStore(database: SqliteDatabase, source: string) {
   const sql = (text: string) => database.prepare(text);
   const insert = sql(
-    `INSERT INTO webhook_inbox_events (id, type, body, received_at, due_at) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET
+    `INSERT INTO webhook_inbox_events (source, id, type, body, received_at, due_at) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (source, id) DO UPDATE SET
        type = excluded.type, body = excluded.body, received_at = excluded.received_at, due_at = excluded.due_at,
        state = 'waiting', attempts = 0, last_failure = NULL, ended_at = NULL
      WHERE state = 'dead'`,
@@ -43,11 +43,11 @@ export function createStore(database: SqliteDatabase) {
     `UPDATE webhook_inbox_events SET due_at = ?, lease = ?, attempts = attempts + 1
      WHERE rowid IN (
        SELECT rowid FROM webhook_inbox_events INDEXED BY webhook_inbox_due
-       WHERE state = 'waiting' AND due_at <= ? ORDER BY due_at, rowid LIMIT ?
+       WHERE state = 'waiting' AND source = ? AND due_at <= ? ORDER BY due_at, rowid LIMIT ?
      )
      RETURNING rowid AS place, id, type, body, received_at, attempts`,
   );
-  const ofLease = "WHERE id = ? AND lease = ? AND state = 'waiting'";
+  const ofLease = "WHERE source = ? AND id = ? AND lease = ? AND state = 'waiting'";
   const exhaust = sql(
     `UPDATE webhook_inbox_events SET state = 'dead', ended_at = ?, attempts = attempts - 1, lease = NULL ${ofLease}`,
   );
@@ -62,36 +62,39 @@ export function createStore(database: SqliteDatabase) {
   );
   const replay = sql(
     `UPDATE webhook_inbox_events SET state = 'waiting', due_at = ?, attempts = 0, ended_at = NULL
-     WHERE id = ? AND state = 'dead'`,
+     WHERE source = ? AND id = ? AND state = 'dead'`,
   );
   const deleteDone = sql(
     `DELETE FROM webhook_inbox_events
      WHERE rowid IN (
        SELECT rowid FROM webhook_inbox_events INDEXED BY webhook_inbox_done
-       WHERE state = 'done' AND ended_at < ? ORDER BY ended_at LIMIT ?
+       WHERE state = 'done' AND source = ? AND ended_at < ? ORDER BY ended_at LIMIT ?
      )`,
   );
   const nextDue = sql(
-    "SELECT min(due_at) AS due_at FROM webhook_inbox_events INDEXED BY webhook_inbox_due WHERE state = 'waiting'",
+    `SELECT min(due_at) AS due_at FROM webhook_inbox_events INDEXED BY webhook_inbox_due
+     WHERE state = 'waiting' AND source = ?`,
   );
   const counts = sql(
-    `SELECT waiting, dead,
-       (SELECT min(received_at) FROM webhook_inbox_events INDEXED BY webhook_inbox_received WHERE state = 'waiting') AS oldest
-     FROM webhook_inbox_state WHERE id = 1`,
+    `SELECT waiting, dead, (
+       SELECT min(received_at) FROM webhook_inbox_events INDEXED BY webhook_inbox_received
+       WHERE source = counts.source AND state = 'waiting'
+     ) AS oldest
+     FROM webhook_inbox_counts AS counts WHERE source = ?`,
   );
   const list = sql(
     `SELECT rowid AS place, id, type, state, received_at, attempts, last_failure
      FROM webhook_inbox_events INDEXED BY webhook_inbox_received
-     WHERE state = ? ORDER BY received_at, rowid LIMIT ?`,
+     WHERE source = ? AND state = ? ORDER BY received_at, rowid LIMIT ?`,
   );
 
   return {
     /** Stores an event; a dead letter is stored anew. @returns false when the event is waiting or done. */
     insert: (event: EventRef, body: string, receivedAtMs: number, dueAtMs: number): boolean =>
-      isChanged(insert.run(event.id, event.type, body, receivedAtMs, dueAtMs)),
+      isChanged(insert.run(source, event.id, event.type, body, receivedAtMs, dueAtMs)),
     /** Leases events that are due, oldest first, and makes dead letters of events that have no attempt left. */
     lease(lease: string, untilMs: number, nowMs: number, limit: number, maxAttempts: number) {
-      const rows = leaseDue.all(untilMs, lease, nowMs, limit) as Row[];
+      const rows = leaseDue.all(untilMs, lease, source, nowMs, limit) as Row[];
       rows.sort((one, other) => one.place - other.place); // SQLite returns them in any order
       const leased: LeasedEvent[] = [];
       const exhausted: ExhaustedEvent[] = [];
@@ -99,29 +102,29 @@ export function createStore(database: SqliteDatabase) {
         if (attempt <= maxAttempts) {
           leased.push({ id, type, body, receivedAtMs, attempt, lease });
         } else {
-          exhaust.run(nowMs, id, lease); // the process ended before it could record the failure of the last attempt
+          exhaust.run(nowMs, source, id, lease); // the process ended before it could record the failure of the last attempt
           exhausted.push({ id, type, attempt: attempt - 1 });
         }
       }
       return { leased, exhausted };
     },
     /** The functions that take a `LeasedEvent` return false when its lease has expired and another worker has the event. */
-    renew: ({ id, lease }: LeasedEvent, untilMs: number) => isChanged(renew.run(untilMs, id, lease)),
-    done: ({ id, lease }: LeasedEvent, nowMs: number) => isChanged(done.run(nowMs, id, lease)),
+    renew: ({ id, lease }: LeasedEvent, untilMs: number) => isChanged(renew.run(untilMs, source, id, lease)),
+    done: ({ id, lease }: LeasedEvent, nowMs: number) => isChanged(done.run(nowMs, source, id, lease)),
     retry: ({ id, lease }: LeasedEvent, dueAtMs: number, failure: string) =>
-      isChanged(retry.run(dueAtMs, failure, id, lease)),
+      isChanged(retry.run(dueAtMs, failure, source, id, lease)),
     dead: ({ id, lease }: LeasedEvent, nowMs: number, failure: string) =>
-      isChanged(dead.run(nowMs, failure, id, lease)),
-    release: ({ id, lease }: LeasedEvent, nowMs: number) => isChanged(release.run(nowMs, id, lease)),
-    replay: (id: string, nowMs: number) => isChanged(replay.run(nowMs, id)),
+      isChanged(dead.run(nowMs, failure, source, id, lease)),
+    release: ({ id, lease }: LeasedEvent, nowMs: number) => isChanged(release.run(nowMs, source, id, lease)),
+    replay: (id: string, nowMs: number) => isChanged(replay.run(nowMs, source, id)),
     /** @returns how many events were deleted; there may be more. */
     deleteDone: (endedBeforeMs: number, limit: number) =>
-      Number(deleteDone.run(endedBeforeMs, limit).changes),
-    nextDueAtMs: () => (nextDue.get() as { due_at: number | null }).due_at ?? undefined,
-    counts: () => counts.get() as { waiting: number; dead: number; oldest: number | null },
+      Number(deleteDone.run(source, endedBeforeMs, limit).changes),
+    nextDueAtMs: () => (nextDue.get(source) as { due_at: number | null }).due_at ?? undefined,
+    counts: () => counts.get(source) as { waiting: number; dead: number; oldest: number | null },
     list({ state, limit = 100 }: ListOptions): InboxEntry[] {
       const states = state === undefined ? ["waiting", "done", "dead"] : [state];
-      const rows = states.flatMap((each) => list.all(each, limit) as Row[]);
+      const rows = states.flatMap((each) => list.all(source, each, limit) as Row[]);
       rows.sort((one, other) => one.received_at - other.received_at || one.place - other.place);
       return rows.slice(0, limit).map((row) => ({
         id: row.id,

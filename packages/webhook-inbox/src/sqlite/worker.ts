@@ -16,6 +16,8 @@ import { retryDelayMs, type SqliteWorkerOptions, validateWorkerOptions } from ".
 export interface SqliteDelivery extends Delivery {
   /** 1 for the first attempt. */
   attempt: number;
+  /** The `source` of the inbox. */
+  source: string;
   /**
    * Registers a synchronous function that writes to the inbox's own file. It runs after the handler, in the transaction
    * that marks the event as done: both are committed, or neither.
@@ -36,6 +38,7 @@ export interface SqliteWorker {
 }
 
 export interface WorkerContext {
+  source: string;
   database: SqliteDatabase;
   store: Store;
   commits: GroupCommit;
@@ -57,9 +60,11 @@ const maxDeletedPerSweep = 100;
 const workerStops = new Error("The worker stops.");
 
 export function startWorker(
-  { database, store, commits, report, describe, now, clock, random, retentionMs }: WorkerContext,
+  { source, database, store, commits, report, describe, now, clock, random, retentionMs }: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
+  /** Called when no event is due and no handler runs. */
+  onIdle: () => void = () => {},
 ): SqliteWorker & { poll(): void } {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
   const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } =
@@ -69,6 +74,7 @@ export function startWorker(
   let isStopping = false;
   let isPolling = false;
   let isPollRequested = false;
+  let isNothingDue = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let sweptAtMs = Number.NEGATIVE_INFINITY;
 
@@ -86,16 +92,23 @@ export function startWorker(
     isPollRequested = false;
     clearTimeout(timer);
     let nextPollMs = pollMs;
+    isNothingDue = false;
     try {
       if ((store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) await startAttempts();
       const dueInMs = (store.nextDueAtMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
       nextPollMs = isPollRequested ? 0 : Math.min(pollMs, Math.max(0, dueInMs));
+      isNothingDue = dueInMs > 0;
       sweep();
     } catch (error) {
       if (!isStopping) report({ outcome: "unavailable", error });
     }
     isPolling = false;
+    reportIdle();
     if (!isStopping && running.size < concurrency) timer = setTimeout(poll, nextPollMs);
+  }
+
+  function reportIdle(): void {
+    if (isNothingDue && !isPolling && attempts.size === 0) onIdle();
   }
 
   async function startAttempts(): Promise<void> {
@@ -109,7 +122,10 @@ export function startWorker(
     for (const event of leased) {
       const controller = new AbortController();
       running.set(event, controller);
-      const attempt = runAttempt(event, controller).finally(() => attempts.delete(attempt));
+      const attempt = runAttempt(event, controller).finally(() => {
+        attempts.delete(attempt);
+        reportIdle();
+      });
       attempts.add(attempt);
     }
   }
@@ -119,7 +135,7 @@ export function startWorker(
     const event = { id, type };
     const startedMs = performance.now();
     try {
-      const writes = await callHandler(handler, leased, controller, handlerTimeoutMs);
+      const writes = await callHandler(handler, { leased, source }, controller, handlerTimeoutMs);
       const committed = commits.commit(
         () => {
           if (!store.done(leased, clock.nowMs())) return false;
@@ -221,7 +237,7 @@ export function startWorker(
 /** Calls the handler once. @returns what it registered with `write`. @throws its error, the timeout, or why it was aborted. */
 async function callHandler(
   handler: SqliteHandler,
-  leased: LeasedEvent,
+  { leased, source }: { leased: LeasedEvent; source: string },
   controller: AbortController,
   timeoutMs: number,
 ): Promise<((database: SqliteDatabase) => unknown)[]> {
@@ -241,6 +257,7 @@ async function callHandler(
     receivedAt: new Date(leased.receivedAtMs),
     signal,
     attempt: leased.attempt,
+    source,
     write(work) {
       if (isOver)
         throw withSafeMessage(

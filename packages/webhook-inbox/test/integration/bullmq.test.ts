@@ -38,14 +38,13 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
 
   describeInbox(name, async ({ attempts, onOutcome, retentionSeconds }) => {
     const queue = ownQueue();
-    const inbox = await bullmqInbox(queue, {
-      maxAttempts: attempts,
-      onOutcome,
-      ...quiet,
-      ...(retentionSeconds === undefined ? {} : { retentionSeconds }),
-    });
+    const openInbox = (source: string) => {
+      const retention = retentionSeconds === undefined ? {} : { retentionSeconds };
+      return bullmqInbox(queue, { maxAttempts: attempts, source, onOutcome, ...quiet, ...retention });
+    };
     return {
-      inbox,
+      inbox: await openInbox(""),
+      openSource: async (source) => ({ inbox: await openInbox(source), work: async () => {} }),
       async work(handler) {
         const worker = work(queue, inboxHandler(handler, { onOutcome, ...quiet }));
         // Without delays between attempts; at the end of the test the queue is closed.

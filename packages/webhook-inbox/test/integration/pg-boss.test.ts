@@ -279,6 +279,7 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
       const queue = await ownQueue();
       const ownDatabase: Parameters<typeof pgBossInbox>[0] = {
         insert: (...args) => boss.insert(...(args as unknown as Parameters<typeof boss.insert>)),
+        fetch: (...args) => boss.fetch(...(args as unknown as [string])),
         complete: (...args) => boss.complete(...(args as unknown as Parameters<typeof boss.complete>)),
         fail: (...args) => boss.fail(...(args as unknown as Parameters<typeof boss.fail>)),
         getQueue: (name) => boss.getQueue(name),

@@ -49,6 +49,15 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       }
     });
 
+    it("marks events of two sources with the same id separately", async () => {
+      const event = balanceChanged(`${name} evt_of_two`);
+      for (const source of [undefined, "coffee", "tea"]) {
+        const mark = () => transaction((own) => markProcessed(own, event, source ? { source } : {}));
+        expect(await mark()).toBe(true);
+        expect(await mark()).toBe(false);
+      }
+    });
+
     it("marks nothing when the transaction fails, so that the next delivery is processed", async () => {
       const event = balanceChanged(`${name} evt_2`);
       const failing = transaction(async (own) => {

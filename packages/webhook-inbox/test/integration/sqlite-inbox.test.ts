@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import { openLibsql, sqliteInbox } from "../../src/index.ts";
+import { openLibsql, type SqliteHandler, sqliteInbox } from "../../src/index.ts";
 import type { SqliteDatabase } from "../../src/sqlite/processed.ts";
 import { isNewest, markProcessed } from "../../src/sqlite/processed.ts";
 import { balanceChanged, put, toBody } from "../events.ts";
@@ -12,21 +12,66 @@ import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
 
 describe.each(engines)("with %s", (name, open) => {
   describeInbox(name, async ({ attempts, onOutcome, retentionSeconds }) => {
-    const inbox = openInbox({
-      open,
-      onOutcome,
-      ...(retentionSeconds === undefined ? {} : { retentionSeconds }),
-    });
-    return {
-      inbox,
-      async work(handler) {
-        inbox.work(handler, {
-          maxAttempts: attempts,
-          backoff: { initialDelayMs: 0, maxDelayMs: 0 },
-          pollMs: 5,
-        });
-      },
+    const file = scratchFile();
+    const openSource = async (source: string) => {
+      const retention = retentionSeconds === undefined ? {} : { retentionSeconds };
+      const inbox = openInbox({ file, open, onOutcome, source, ...retention });
+      return {
+        inbox,
+        async work(handler: SqliteHandler) {
+          const backoff = { initialDelayMs: 0, maxDelayMs: 0 };
+          inbox.work(handler, { maxAttempts: attempts, backoff, pollMs: 5 });
+        },
+      };
     };
+    return { ...(await openSource("")), openSource };
+  });
+
+  it("processes, lists, counts and replays the events of its own source only", async () => {
+    const file = scratchFile();
+    const [coffee, tea] = ["coffee", "tea"].map((source) => openInbox({ file, open, source }));
+    if (coffee === undefined || tea === undefined) throw new Error("unreachable");
+    await put(coffee, balanceChanged("evt_1"));
+    await put(tea, balanceChanged("evt_2"));
+    const fail = () => Promise.reject(new Error("The handler failed."));
+    expect(await coffee.drain(fail, { maxAttempts: 1 })).toMatchObject({ waiting: 0, dead: 1 });
+    expect(await tea.health()).toMatchObject({ waiting: 1, dead: 0 });
+    expect(await tea.list()).toMatchObject([{ id: "evt_2", state: "waiting" }]);
+    expect(await tea.replay("evt_1")).toBe(false);
+    expect(await coffee.replay("evt_1")).toBe(true);
+    expect(await openInbox({ file, open }).health()).toMatchObject({ waiting: 0, dead: 0 });
+  });
+
+  it("drains what is due, and leaves what failed for a later call", async () => {
+    const inbox = openInbox({ open });
+    for (let number = 1; number <= 30; number++) await put(inbox, balanceChanged(`evt_${number}`));
+    const handled: string[] = [];
+    const handle = ({ id }: { id: string }) => {
+      if (id === "evt_7") throw new Error("The handler failed.");
+      handled.push(id);
+    };
+    expect(await inbox.drain(handle)).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
+    expect(new Set(handled).size).toBe(29);
+    expect(await inbox.list({ state: "waiting" })).toMatchObject([{ id: "evt_7", attempts: 1 }]);
+    expect(await inbox.drain(handle)).toMatchObject({ waiting: 1 }); // not due yet
+    expect(handled).toHaveLength(29);
+  });
+
+  it("takes no further event after maxMs, and waits for the running handlers", async () => {
+    const inbox = openInbox({ open });
+    for (const id of ["evt_1", "evt_2"]) await put(inbox, balanceChanged(id));
+    const started: string[] = [];
+    const left = await inbox.drain(
+      async ({ id }, { signal }) => {
+        started.push(id);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        signal.throwIfAborted();
+      },
+      { concurrency: 1, maxMs: 10 },
+    );
+    expect(left).toMatchObject({ waiting: 1, dead: 0 });
+    expect(started).toEqual(["evt_1"]);
+    await expect(inbox.drain(() => {}, { maxMs: -1 })).rejects.toThrow("maxMs must be a number from 0");
   });
 
   it("stores an event once, also after a restart", async () => {

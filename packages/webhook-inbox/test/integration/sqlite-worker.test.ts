@@ -203,7 +203,7 @@ describe.each(engines)("with %s", (_name, open) => {
       testing,
       onOutcome: recorded.onOutcome,
       open: watched(open, (sql) => {
-        if (!/SET due_at = \? WHERE id = \? AND lease = \?/.test(sql)) return;
+        if (!/SET due_at = \? WHERE source = \? AND id = \? AND lease = \?/.test(sql)) return;
         renewals += 1;
         nowMs += leaseMs / 3; // for both workers, however late this one renews
         if (renewals === 4) renewed.open(); // four thirds of a lease
