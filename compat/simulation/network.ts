@@ -35,7 +35,7 @@ export class Network {
   lateMs = 0;
   /** When the last of the late requests arrives. */
   lastArrivalMs = 0;
-  /** Whether the service may get a request twice at once. One that then responds 409 says that it has rejected the request. */
+  /** Whether the service may get a request twice at once. One that rejects the first copy and accepts the second voids G1. */
   canRepeatRequests = true;
   readonly processes = new Set<Process>();
   /** Requests that arrived at another address than that of the service. */

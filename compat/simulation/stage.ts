@@ -103,7 +103,9 @@ export async function setUp(history: History, images: Images, folder: string) {
   const { service, issued } = serviceProcess.handles as unknown as Pick<Evidence, "service" | "issued">;
   Object.assign(evidence, { service, issued });
   network.apiKey = service.apiKeys.website;
-  network.canRepeatRequests = !history.alternatives.some((name) => name.endsWith("in flight"));
+  network.canRepeatRequests = !history.alternatives.some(
+    (name) => name.endsWith("in flight") || name === "fickle 422",
+  );
   network.onDelivery = (message) => captured.push(message);
 
   const shops: Process[] = [];

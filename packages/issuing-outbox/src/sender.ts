@@ -135,9 +135,9 @@ export class Sender {
           templateId,
           body,
           idempotencyKey,
-          // On the client's clock, which can differ from the database's.
+          // On the client's clock, which can differ from the database's; before this attempt, even if a clock was set back meanwhile.
           ...(firstAttemptAtMs !== undefined && {
-            firstAttemptAt: startedAtMs - Math.max(0, leasedAtMs - firstAttemptAtMs),
+            firstAttemptAt: startedAtMs - Math.max(1, leasedAtMs - firstAttemptAtMs),
           }),
         },
         {
