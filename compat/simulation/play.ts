@@ -245,13 +245,14 @@ async function play(stage: Stage): Promise<Evidence> {
   for (const process of [...shops, ...books]) process.effectsToLive = Number.POSITIVE_INFINITY;
   const frozenMs = Math.max(...[...network.processes].map(({ frozenMs }) => frozenMs));
   await world.runUntil(world.nowMs + frozenMs);
-  for (let round = 0; round < 400 && !evidence.isSettled; round++) {
+  const lastMs = world.nowMs + 14 * 24 * hour; // what is due later is never done
+  for (let round = 0; round < 400 && !evidence.isSettled && world.nowMs < lastMs; round++) {
     await world.runUntil(Math.max(world.nowMs + 3_000, state.awakeAtMs));
     const dueMs = findNextDue(service, shopFile, booksFile, world.nowMs);
     evidence.isSettled =
       dueMs === undefined && world.nowMs > network.lastArrivalMs && shops.every(({ isAlive }) => isAlive);
     // Nothing happens until then, except that the processes look for work each second: they are stopped meanwhile.
-    const pauseMs = (dueMs ?? 0) - world.nowMs - 1_000;
+    const pauseMs = Math.min(dueMs ?? 0, lastMs) - world.nowMs - 1_000;
     if (pauseMs > 3_000) {
       for (const process of network.processes) if (process !== serviceProcess) process.freeze(pauseMs);
       await world.runUntil(world.nowMs + pauseMs);
