@@ -9,7 +9,10 @@ import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
-import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { pgBossInbox } from "@loyalty-cards/webhook-inbox";
+import { ensureTables } from "@loyalty-cards/webhook-inbox/postgres";
+import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { type Meter, metrics } from "@opentelemetry/api";
 import express from "express";
 import PgBoss from "pg-boss";
@@ -20,10 +23,14 @@ import {
   ownPrefix,
   ownSchema,
 } from "../../../packages/webhook-inbox/test/servers.ts";
+import { createApp as createBrandApp } from "./brands.ts";
 import { receiveWebhooks as throughBullmq } from "./bullmq.ts";
 import { createApp } from "./one-machine.ts";
 import { openInbox } from "./operations.ts";
 import { receiveWebhooks as throughPgBoss } from "./pg-boss.ts";
+import { createReceiver } from "./postgres-only.ts";
+import { reconcileBalances } from "./reconcile.ts";
+import { createRoute } from "./scheduled.ts";
 import { watchedClient, watchedReceiver } from "./watching.ts";
 
 /** A card, and a receiver of its events. */
@@ -52,6 +59,7 @@ async function shop() {
     { userId: 1 },
   );
   return {
+    mock,
     secret: mock.service.endpoints[0]?.secret ?? "",
     cardId: card.id,
     listen: (own: RequestListener) => {
@@ -84,8 +92,132 @@ it("stores and processes events on one machine", async () => {
   await inbox.close();
 });
 
+it("keeps two brands with equal ids apart, in one file", async () => {
+  const file = scratchFile();
+  const shops = [await shop(), await shop()];
+  const brands = shops.map(({ mock, secret }, index) => ({
+    name: index === 0 ? "coffee" : "tea",
+    baseUrl: mock.url,
+    apiKey: mock.service.apiKeys.website,
+    signingSecret: secret,
+  }));
+  const { app, clients, inboxes } = createBrandApp(brands, file);
+  onTestFinished(() =>
+    Promise.all(inboxes.map((inbox) => inbox.close())).then(() => {}),
+  );
+  const [inbox] = inboxes;
+  await inbox?.write((database) =>
+    database.exec(
+      "CREATE TABLE balances (brand TEXT, card TEXT, balance REAL, PRIMARY KEY (brand, card))",
+    ),
+  );
+  const server = app.listen(0);
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  for (const [index, { name, signingSecret: secret }] of brands.entries()) {
+    const rawBody = JSON.stringify({
+      ...{
+        id: "evt_1",
+        type: "balance.changed",
+        createdAt: "2026-01-01T00:00:00.000Z",
+      },
+      data: { passId: "card_1", balance: index + 1 },
+    });
+    const response = await fetch(`http://127.0.0.1:${port}/webhooks/${name}`, {
+      method: "POST",
+      headers: { "service-signature": signWebhookSync({ rawBody, secret }) },
+      body: rawBody,
+    });
+    expect(response.status).toBe(204);
+    expect(clients.get(name)).toBeDefined();
+  }
+  const balances = () =>
+    inbox?.write((database) =>
+      database
+        .prepare("SELECT brand, card, balance FROM balances ORDER BY brand")
+        .all(),
+    );
+  await expect.poll(balances).toMatchObject([
+    { brand: "coffee", card: "card_1", balance: 1 },
+    { brand: "tea", card: "card_1", balance: 2 },
+  ]);
+});
+
 describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
   const { schema, url, pool: createPool } = ownSchema();
+
+  /** Users, and the tables of the inbox, in a schema of their own. */
+  async function users(cardId: string) {
+    const pool = createPool();
+    await ensureTables(pool);
+    await pool.query("CREATE TABLE users (card text PRIMARY KEY, balance float)");
+    await pool.query("INSERT INTO users VALUES ($1, 0)", [cardId]);
+    onTestFinished(async () => void (await pool.query("DROP TABLE users")));
+    const balance = async () =>
+      (await pool.query("SELECT balance FROM users")).rows[0]?.balance;
+    return { pool, balance };
+  }
+
+  it("applies each event once without a queue, and corrects what an outage left wrong", async () => {
+    const { mock, secret, cardId, listen, buy } = await shop();
+    const { pool, balance } = await users(cardId);
+    const receive = createReceiver(secret, pool);
+    listen(getRequestListener(receive));
+    expect([await buy(5), await buy(7)]).toEqual([204, 204]);
+    expect(await balance()).toBe(12);
+    listen((_request, response) => response.writeHead(503).end());
+    expect(await buy(100)).toBe(503);
+    await mock.service.clock.advance(3_000); // the response's date has whole seconds
+    const loyalty = createIssuingClient({
+      baseUrl: mock.url,
+      apiKey: mock.service.apiKeys.website,
+      async fetch(...request) {
+        const response = new Response((await fetch(...request)).body);
+        // Of the mock's clock, which was advanced; the server sends that of the computer.
+        response.headers.set("date", new Date(mock.service.clock.now()).toUTCString());
+        return response;
+      },
+    });
+    const options = { sleep: async () => {} };
+    expect(await reconcileBalances(loyalty, pool, options)).toBe(1);
+    expect(await balance()).toBe(112);
+    expect(await reconcileBalances(loyalty, pool, options)).toBe(0);
+    const late = mock.service.webhooks.deliveries().at(-1)?.body ?? "";
+    const first = mock.service.webhooks.deliveries()[0]?.body ?? "";
+    for (const rawBody of [late, first]) {
+      const headers = { "service-signature": signWebhookSync({ rawBody, secret }) };
+      const request = { method: "POST", headers, body: rawBody };
+      expect(
+        (await receive(new Request("http://shop.example", request))).status,
+      ).toBe(204);
+    }
+    expect(await balance()).toBe(112); // an older event does not replace what was read
+  });
+
+  it("processes stored events when a schedule calls a route", async () => {
+    const { secret, listen, buy } = await shop();
+    const boss = new PgBoss({ connectionString: url, schema });
+    await boss.start();
+    onTestFinished(() => boss.stop({ graceful: false, close: true, wait: true }));
+    const queue = `scheduled-${randomUUID()}`;
+    await boss.createQueue(queue);
+    const inbox = await pgBossInbox(boss, { queue });
+    listen(getRequestListener(fetchReceiver({ secret, inbox })));
+    expect([await buy(5), await buy(7)]).toEqual([204, 204]);
+    const handled: string[] = [];
+    const route = createRoute(inbox, ({ type }) => void handled.push(type));
+    process.env.CRON_SECRET = "of the schedule";
+    const call = (authorization: string) =>
+      route(
+        new Request("http://shop.example/cron", { headers: { authorization } }),
+      );
+    expect((await call("Bearer wrong")).status).toBe(401);
+    expect(await (await call("Bearer of the schedule")).json()).toMatchObject({
+      waiting: 0,
+    });
+    expect(handled).toEqual(["balance.changed", "balance.changed"]);
+  });
+
   it("stores and processes events with pg-boss", async () => {
     const { secret, cardId, listen, buy } = await shop();
     const pool = createPool();

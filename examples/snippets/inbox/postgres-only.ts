@@ -1,0 +1,29 @@
+/** PostgreSQL and no queue: the receiver writes the effect of an event before it responds. */
+// #region postgres-only
+import {
+  isNewest,
+  markProcessed,
+  withPgTransaction,
+} from "@loyalty-cards/webhook-inbox/postgres";
+import { onEvents } from "@loyalty-cards/webhook-verify";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import type pg from "pg";
+
+export const createReceiver = (secret: string, pool: pg.Pool) =>
+  fetchReceiver({
+    secret,
+    handler: onEvents({
+      "balance.changed": (event) =>
+        withPgTransaction(pool, async (transaction) => {
+          if (!(await markProcessed(transaction, event))) return; // a duplicate
+          const { passId, balance } = event.data;
+          if (!(await isNewest(transaction, `balance of ${passId}`, event))) return;
+          await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [
+            balance,
+            passId,
+          ]);
+        }),
+      otherTypes: () => {},
+    }),
+  });
+// #endregion
