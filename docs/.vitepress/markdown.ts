@@ -11,7 +11,7 @@ type TokenClass = new (type: string, tag: string, nesting: 0 | 1 | -1) => Token;
 
 /** The main snippets: their types are shown on hover. Each costs about a second of the build. */
 const withTypes =
-  /^examples\/(snippets\/client\/first-card|snippets\/outbox\/one-machine|snippets\/receivers\/(express|fastify|next-route)|getting-started\/loyalty)\.ts$/;
+  /^examples\/(snippets\/outbox\/one-machine|snippets\/receivers\/(express|fastify|next-route)|getting-started\/(first-card|loyalty))\.ts$/;
 
 /** The anchor that GitHub gives a heading, so that one link works on both. */
 const toAnchor = (heading: string) =>

@@ -6,6 +6,10 @@ npm pkg set type=module
 npm install --save-dev tsx typescript @types/node
 # #endregion
 
+# #region first-card
+npx loyalty-cards exec --port 4010 -- npx tsx first-card.ts
+# #endregion
+
 # #region install-express
 npm install express && npm install --save-dev @types/express
 # #endregion

@@ -47,19 +47,6 @@ it("issues one card per user, from the environment", async () => {
   expect((await issueCardTo(anna)).id).toBe(card.id);
 });
 
-it("issues the card of the landing page, and the same one when the form is repeated", async () => {
-  const { url, service } = await open();
-  Object.assign(process.env, {
-    LOYALTY_URL: url,
-    LOYALTY_API_KEY: service.apiKeys.website,
-  });
-  const { issueCard } = await import("./first-card.ts");
-  const anna = { id: crypto.randomUUID(), name: "Anna", email: "anna@example.com" };
-  const page = await issueCard(anna);
-  expect(await issueCard(anna)).toBe(page);
-  expect((await fetch(page)).status).toBe(200);
-});
-
 it("shows wallet buttons whose images and links exist", async () => {
   const { loyalty } = await open();
   const card = await loyalty.issueCard(
