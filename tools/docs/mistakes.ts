@@ -19,6 +19,7 @@ import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import { onEvents, type ReceiverOptions, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
+import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { build } from "esbuild";
 import express from "express";
@@ -138,6 +139,40 @@ async function misuseOutbox(
   }
 }
 
+/** The warning of the mock service; the client accepts any field. */
+async function misspellField(): Promise<string> {
+  const lines: string[] = [];
+  const fields = [{ key: "name", type: "name" as const, required: false }];
+  const mock = await startMockServer({
+    templates: [{ id: "tpl_bakery", name: "Bakery", fields }],
+    log: (line) => void lines.push(line),
+  });
+  try {
+    const request = { fieldValues: { nmae: "Anna" }, customer: { consents } };
+    await createClient(mock).issueCard("tpl_bakery", request, { userId: 1 });
+  } finally {
+    await mock.close();
+  }
+  return lines.join("\n");
+}
+
+async function takePort(): Promise<string> {
+  const mock = await startMockServer();
+  const { port } = new URL(mock.url);
+  const message = await catchMessage(() => startMockServer({ port: Number(port) }));
+  await mock.close();
+  return message.replaceAll(port, "4010");
+}
+
+async function callByHttps(): Promise<string> {
+  const mock = await startMockServer();
+  const baseUrl = mock.url.replace("http:", "https:");
+  const client = createIssuingClient({ baseUrl, apiKey: "key", maxRetries: 0 });
+  const message = await catchMessage(() => client.getCard("card_8sT2kq"));
+  await mock.close();
+  return message;
+}
+
 const owedCard = { userId: 1, template: "tpl_bakery", request: { customer: { consents } } };
 
 async function addOutside(outbox: ReturnType<typeof sqliteOutbox>, file: string): Promise<void> {
@@ -156,6 +191,14 @@ export const mistakes: Record<string, () => Promise<string>> = {
   "wrong-secret": () => receiveAndLog({ secret: "whsec_2" }),
   "http-base-url": () =>
     catchMessage(() => createIssuingClient({ baseUrl: "http://cards.example.com", apiKey: "key" })),
+  "https-to-http-port": callByHttps,
+  "misspelt-field": misspellField,
+  "port-taken": takePort,
+  // @ts-expect-error TypeScript reports it too
+  "wrong-option-name": () => catchMessage(() => expressReceiver({ secret, handle: () => {} })),
+  "blank-secret": () => receiveAndLog({ secret: () => " \n" }),
+  // @ts-expect-error TypeScript reports it too
+  "plugin-as-route": () => catchMessage(() => express().post("/webhooks", fastifyReceiver())),
   "template-typo": () => issueWrongly({ template: "tpl_bakrey" }),
   // @ts-expect-error TypeScript reports it too
   "no-consents": () => issueWrongly({ customer: { phone: "+48600100200" } }),

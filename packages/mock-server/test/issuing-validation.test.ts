@@ -191,6 +191,18 @@ describe("a field key that the template does not have", () => {
     expect(lines).toEqual([`warning: ${service.warnings()[0]?.message}`]);
   });
 
+  it("is warned of when it is a member of the request or of the customer", async () => {
+    const { service, issue } = openLoggingShop();
+    await issue({
+      customer: { emial: "anna@example.com", consents: { privacy: { version: "1" } } },
+      feildValues: {},
+    });
+    expect(service.warnings().map(({ message }) => message)).toEqual([
+      'The request has members that the service ignores: "feildValues" (did you mean "fieldValues"?).',
+      'customer has members that the service ignores: "emial" (did you mean "email"?).',
+    ]);
+  });
+
   it("is warned of for a swap of two letters, another case and a separator, and without a guess for another word", async () => {
     const { service, lines, issue } = openLoggingShop();
     service.templates.create({

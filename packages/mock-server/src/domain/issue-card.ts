@@ -65,7 +65,7 @@ function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): 
   }
   const { customer: given } = body;
   const fieldValues = trimValues(body.fieldValues ?? {});
-  warnAboutUnknownFields(domain, template, fieldValues); // before validation: a misspelt required field is also a 422
+  warnAboutUnknownFields(domain, template, body); // before validation: a misspelt required field is also a 422
   const contact = readContact(given, domain);
   const errors = [...validateFieldValues(template, fieldValues), ...(Array.isArray(contact) ? contact : [])];
   if (errors.length > 0 || Array.isArray(contact)) return Problem.invalid(errors);

@@ -1,6 +1,7 @@
 /** Warnings: requests that are probably mistakes of the website. */
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName } from "@loyalty-cards/internal/nearest-name";
+import type { components } from "@loyalty-cards/openapi";
 import { isMaintained, type StoredCard } from "./cards.ts";
 import type { Domain } from "./context.ts";
 import { hashText } from "./idempotency.ts";
@@ -11,7 +12,7 @@ export interface Warning {
   id: string;
   /**
    * `replay-with-other-content`: an idempotency key was repeated with other content. `unknown-fields`: `fieldValues` has keys that
-   * the template does not have.
+   * the template does not have, or the request members that the service does not know.
    */
   type: "replay-with-other-content" | "unknown-fields";
   /** ISO 8601, by the clock of the sandbox. */
@@ -111,27 +112,47 @@ function findDifferentKeys(
 
 const readOwn = (values: FieldValues, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined);
 
-/** A misspelt key is stored with the card, and the field that was meant stays empty. */
+type IssueCardRequest = components["schemas"]["IssueCardRequest"];
+
+/** The members of a request, as far as the service knows them. */
+const requestMembers = { fieldValues: true, customer: true } satisfies Record<keyof IssueCardRequest, true>;
+const customerMembers = { phone: true, email: true, name: true, consents: true } satisfies Record<
+  keyof IssueCardRequest["customer"],
+  true
+>;
+
+/** A misspelt member is ignored, and a misspelt key is stored with the card: what was meant is empty. */
 export function warnAboutUnknownFields(
   domain: Domain<WarningStore>,
   template: Template,
-  fieldValues: FieldValues,
+  request: IssueCardRequest,
 ): void {
-  const known = template.fields.map(({ key }) => key);
-  const unknown = Object.keys(fieldValues).filter((key) => !known.includes(key));
-  if (unknown.length === 0) return;
-  const names = unknown.slice(0, maxFields).map((key) => {
-    const meant = findNearestName(key, known);
-    return `"${toPrintable(key)}"${meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`}`;
-  });
-  addWarning(domain, {
-    type: "unknown-fields",
-    message:
-      `fieldValues has keys that template ${template.id} does not have: ${names.join(", ")}${formatMore(unknown)}. ` +
-      (known.length === 0 ? "The template has no fields." : `Its fields are ${listKeys(known)}.`),
-    templateId: template.id,
-    fields: unknown.slice(0, maxFields).map((key) => toPrintable(key)),
-  });
+  const fields = template.fields.map(({ key }) => key);
+  const rules = fields.length === 0 ? "The template has no fields." : `Its fields are ${listKeys(fields)}.`;
+  const places: [what: string, value: object, known: string[], rules: string][] = [
+    [
+      `fieldValues has keys that template ${template.id} does not have`,
+      request.fieldValues ?? {},
+      fields,
+      rules,
+    ],
+    ["The request has members that the service ignores", request, Object.keys(requestMembers), ""],
+    ["customer has members that the service ignores", request.customer, Object.keys(customerMembers), ""],
+  ];
+  for (const [what, value, known, rules] of places) {
+    const unknown = Object.keys(value).filter((key) => !known.includes(key));
+    if (unknown.length === 0) continue;
+    const names = unknown.slice(0, maxFields).map((key) => {
+      const meant = findNearestName(key, known);
+      return `"${toPrintable(key)}"${meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`}`;
+    });
+    addWarning(domain, {
+      type: "unknown-fields",
+      message: `${what}: ${names.join(", ")}${formatMore(unknown)}. ${rules}`.trimEnd(),
+      templateId: template.id,
+      fields: unknown.slice(0, maxFields).map((key) => toPrintable(key)),
+    });
+  }
 }
 
 const listKeys = (keys: readonly string[]) =>
