@@ -145,7 +145,7 @@ describe("the console", () => {
 
     // Time
     await press("Next delivery: move the clock there");
-    await text("made.");
+    await text("delivered.");
     await visit("Clock");
     await press("To the next delivery");
     await press("+1 h: move the clock forward");
