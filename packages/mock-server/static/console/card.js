@@ -234,7 +234,13 @@ function historyTable({ items, total }) {
     return empty("No operations yet", "Record a purchase above. The service then sends balance.changed.");
   return table(
     "History, newest first",
-    [["Time"], ["Operation"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
+    [
+      ["Time"],
+      ["Operation"],
+      ["Change", "number"],
+      ["Balance", "number"],
+      [h("span", { class: "hidden" }, "Action"), "last"],
+    ],
     items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
       id,
       timeElement(createdAt),

@@ -86,9 +86,13 @@ function entry(delivery, url) {
       "summary",
       {},
       statePill(state),
-      h("span", { class: "entry-event" }, type, h("small", {}, eventId)),
-      h("span", { class: "entry-card" }, readCardId(delivery) ?? "–"),
-      h("span", { class: "entry-url" }, url ?? deletedEndpoint(endpointId)),
+      h(
+        "span",
+        { class: "entry-event" },
+        type,
+        h("small", { class: "entry-card" }, readCardId(delivery) ?? "No card"),
+      ),
+      h("span", { class: "entry-ids" }, eventId, h("small", {}, url ?? deletedEndpoint(endpointId))),
       attemptProgress(delivery),
       h("span", { class: "entry-response" }, last === undefined ? "In progress" : responseText(last, url)),
       h(

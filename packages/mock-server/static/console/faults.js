@@ -1,7 +1,7 @@
 /** Faults: errors that are injected to test a website or a receiver. */
 import { get, post, remove } from "./api.js";
 import { confirmAction, showToast } from "./dialogs.js";
-import { getElement, h } from "./dom.js";
+import { getElement, h, patch } from "./dom.js";
 import { plural } from "./format.js";
 import { button, empty, field, form, heading, panel } from "./parts.js";
 
@@ -117,7 +117,8 @@ export const faultsPage = {
 export async function showFaultCount() {
   const { items } = await get("faults").catch(() => ({ items: [] })); // the page shows the error
   const badge = getElement("fault-count");
-  badge.textContent = plural(items.length, "active fault");
+  const [count, noun] = plural(items.length, "fault").split(" ");
+  patch(badge, count, h("span", { class: "wide" }, " active"), ` ${noun}`);
   badge.hidden = items.length === 0;
 }
 

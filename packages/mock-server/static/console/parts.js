@@ -180,6 +180,9 @@ export const block = (title, text) =>
     ),
   );
 
+/** Lets a long address or path continue on the next line after a slash or a dot. */
+export const breakable = (url) => url.split(/(?<=[/.])/).map((part) => [part, h("wbr")]);
+
 export const cardLink = (id) => h("a", { href: `#/card/${encodeURIComponent(id)}` }, id);
 
 /** A table that scrolls sideways on a phone. @param columns `[title, class]`; @param rows `[key, ...cells]`; @param kind a class. */

@@ -2,7 +2,7 @@
 import { getPage } from "./api.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
-import { cardLink, empty, filter, heading, pager, searchField, table } from "./parts.js";
+import { breakable, cardLink, empty, filter, heading, pager, searchField, table } from "./parts.js";
 import { timeElement } from "./service-clock.js";
 
 const results = [
@@ -25,7 +25,7 @@ export const requestsPage = {
       ),
       h(
         "div",
-        { class: "filters", role: "group", "aria-label": "Filter" },
+        { class: "filters short", role: "group", "aria-label": "Filter" },
         searchField("Search requests", "Method, path, status, reason or card id", query),
         filter("Result", "result", results, result),
       ),
@@ -51,14 +51,13 @@ function requestList(items, total, isFiltered) {
   }
   return table(
     "Requests, newest first",
-    [["Time"], ["Status"], ["Request"], ["What came of it"], ["Card"], ["Duration", "number"]],
+    [["Time"], ["Status"], ["Request"], ["What came of it"], ["Duration", "number"]],
     items.map(({ id, at, method, path, status, durationMs, reason, cardId }) => [
       id,
       timeElement(at),
       statusPill(status),
-      [h("strong", {}, method), " ", h("code", {}, path)],
+      [h("strong", {}, method), " ", h("code", {}, breakable(path))],
       outcome(reason, cardId),
-      cardId === undefined ? "–" : cardLink(cardId),
       `${numberText(durationMs)} ms`,
     ]),
     "requests",
@@ -73,9 +72,9 @@ const statusPill = (status) =>
   );
 
 function outcome(reason, cardId) {
-  if (reason === undefined) return "–";
-  if (reason === "replay")
-    return ["Replay of ", cardId === undefined ? "the first response" : cardLink(cardId)];
-  if (reason.startsWith("injected fault")) return h("a", { href: "#/faults" }, reason);
-  return reason;
+  const card = cardId !== undefined && cardLink(cardId);
+  if (reason === "replay") return ["Replay of ", card || "the first response"];
+  if (reason === undefined) return card || "–";
+  const isInjected = reason.startsWith("injected fault");
+  return [isInjected ? h("a", { href: "#/faults" }, reason) : reason, card && [" · ", card]];
 }

@@ -2,7 +2,7 @@
 import { get, post, remove, update } from "./api.js";
 import { confirmAction, showSecret, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
+import { breakable, button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
 import { showDeliveryResult } from "./results.js";
 
 const secretHint =
@@ -88,9 +88,6 @@ export const webhooksPage = {
     },
   },
 };
-
-/** Lets a long address continue on the next line after a slash or a dot. */
-const breakable = (url) => url.split(/(?<=[/.])/).map((part) => [part, h("wbr")]);
 
 const endpointPath = (id) => `webhooks/endpoints/${encodeURIComponent(id)}`;
 
