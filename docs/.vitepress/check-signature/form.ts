@@ -30,6 +30,14 @@ export const createForm = (): Form => ({
   toleranceSeconds: 300,
 });
 
+/** Reads the fields in the fragment of an address, which a browser sends to no server. Undefined when there are none. */
+export function readFragment(hash: string): Form | undefined {
+  const fields = new URLSearchParams(hash.replace(/^#/, ""));
+  const [header, body, secret] = ["header", "body", "secret"].map((name) => fields.get(name));
+  if (header == null || body == null || secret == null) return undefined;
+  return { ...createForm(), header, body, secrets: [secret] };
+}
+
 /** A value that cannot be read. `field` is the id of its input. */
 export class FieldError extends Error {
   override readonly name = "FieldError";

@@ -106,17 +106,33 @@ it.each([
   expect("cardId" in item).toBe(isIssued);
 });
 
-it("stores the newest 200 requests of each sandbox, until a reset", async () => {
+it("stores the newest 2 000 requests of each sandbox, until a reset", async () => {
   const { service, call, get } = await openControlledShop();
   const other = service.sandboxes.create();
-  for (let count = 0; count < 201; count++) await call("GET", `/api/v1/passes/card_${count}`);
+  for (let count = 0; count < 2_001; count++) await call("GET", `/api/v1/passes/card_${count}`);
   await call("GET", "/api/v1/passes/other", { key: other.apiKeys.website });
-  const { items, total } = await get("/_mock/requests?limit=100&offset=100");
-  expect([total, items.length, items.at(-1).path]).toEqual([200, 100, "/api/v1/passes/card_1"]);
+  const { items, total } = await get("/_mock/requests?limit=100&offset=1900");
+  expect([total, items.length, items.at(-1).path]).toEqual([2_000, 100, "/api/v1/passes/card_1"]);
   const ofOther = await get(`/_mock/requests?sandbox=${other.sandboxId}`);
   expect(ofOther).toMatchObject({ total: 1, items: [{ path: "/api/v1/passes/other" }] });
   service.reset();
   expect((await get("/_mock/requests")).total).toBe(0);
+});
+
+it("finds requests by their result, and by method, path, status, reason and card", async () => {
+  const { issue, get } = await openControlledShop();
+  const { id } = (await issue(signUp(), { "idempotency-key": "a" })).body;
+  await issue({ customer: {} });
+  await issue(signUp(), { "idempotency-key": "a" });
+  const find = async (query: string) =>
+    (await get(`/_mock/requests?${query}`)).items.map(({ status }: { status: number }) => status);
+  expect(await find("result=failed")).toEqual([422]);
+  expect(await find("result=succeeded")).toEqual([201, 201]);
+  for (const words of ["Customer.Consents", "422"]) expect(await find(`query=${words}`)).toEqual([422]);
+  expect(await find("query=replay")).toEqual([201]);
+  expect(await find(`query=${id}&result=succeeded`)).toEqual([201, 201]);
+  expect(await find("query=POST%20/api")).toHaveLength(3);
+  expect(await get("/_mock/requests?result=other")).toMatchObject({ status: 400 });
 });
 
 it("sends a server-sent event for each request to the API, and none for the control API", async () => {

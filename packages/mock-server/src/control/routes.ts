@@ -14,9 +14,10 @@ import { Problem } from "../domain/problem.ts";
 import { archiveTemplate, createTemplate } from "../domain/templates.ts";
 import { clearFaults, removeFault, storeFault } from "../faults/rules.ts";
 import { withGuard } from "../http/guard.ts";
+import { hasFailed, matchesRequest } from "../http/request-log.ts";
 import type { Route } from "../http/router.ts";
 import type { Settings } from "../sandbox/options.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { LoggedRequest, Sandbox } from "../sandbox/sandbox.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { ServiceClock } from "../sandbox/service-clock.ts";
 import { cardRoutes, customerRoutes } from "./cards.ts";
@@ -53,13 +54,26 @@ const otherRoutes = [
   route("DELETE /_mock/faults", ({ domain }) => clearFaults(domain)),
   route("DELETE /_mock/faults/*", ({ domain, id }) => removeFault(domain, id)),
 
-  route("GET /_mock/requests", ({ sandbox, query }) =>
-    paginate(sandbox.requests.toReversed(), query, (request) => request),
-  ),
+  route("GET /_mock/requests", ({ sandbox, query }) => listRequests(sandbox.requests, query)),
   route("GET /_mock/warnings", ({ domain, query }) =>
     paginate([...domain.state.warnings.values()].reverse(), query, (warning) => warning),
   ),
 ];
+
+const results = ["succeeded", "failed"];
+
+function listRequests(requests: readonly LoggedRequest[], query: URLSearchParams) {
+  const result = query.get("result") ?? "";
+  if (result !== "" && !results.includes(result)) {
+    return new Problem(400, `result must be one of ${results.join(", ")}.`);
+  }
+  const words = query.get("query") ?? "";
+  const found = requests.filter(
+    (request) =>
+      (result === "" || hasFailed(request) === (result === "failed")) && matchesRequest(request, words),
+  );
+  return paginate(found.reverse(), query, (request) => request);
+}
 
 const clockRoutes = [
   route("GET /_mock/clock", ({ sandbox }) => ok(toClockView(sandbox))),

@@ -52,7 +52,9 @@ export const webhookRoutes = [
   route("GET /_mock/webhooks/deliveries", ({ domain, query }) => {
     const filter = parseFilter(query);
     if (filter instanceof Problem) return filter;
-    return paginate(findDeliveries(domain, filter).reverse(), query, (delivery) => delivery);
+    const words = (query.get("query") ?? "").trim().toLowerCase();
+    const found = findDeliveries(domain, filter).filter((delivery) => matchesDelivery(delivery, words));
+    return paginate(found.reverse(), query, (delivery) => delivery);
   }),
   route("GET /_mock/webhooks/deliveries/*", ({ domain, id }) => {
     const delivery = domain.state.deliveries.get(id);
@@ -63,6 +65,10 @@ export const webhookRoutes = [
     jsonResponse(202, sandbox.resend(id)),
   ),
 ];
+
+/** The body has the ids of the event, the card, the customer and the operation. */
+const matchesDelivery = ({ id, body }: Delivery, words: string) =>
+  words === "" || id.toLowerCase().includes(words) || body.toLowerCase().includes(words);
 
 function parseFilter(query: URLSearchParams): DeliveryFilter | Problem {
   const filter: Record<string, string> = {};

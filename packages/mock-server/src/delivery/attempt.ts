@@ -15,9 +15,9 @@ export interface DeliveryTransport {
   deliveryTimeoutMs: number;
 }
 
-type AttemptOutcome = { status: number } | { error: string };
+type AttemptOutcome = { status: number; body: Response["body"] | undefined } | { error: string };
 
-export type AttemptResult = AttemptOutcome & Pick<Attempt, "signedAt" | "signedWith">;
+export type AttemptResult = Omit<Attempt, "at" | "durationMs">;
 
 /** Never rejects: a request that cannot be sent is a failed attempt. @param abort ends the attempt; the timeout uses it too. */
 export async function sendAttempt(
@@ -28,31 +28,34 @@ export async function sendAttempt(
   abort: AbortController,
 ): Promise<AttemptResult> {
   const timestamp = Math.floor(transport.signingTimeMs() / 1000);
-  const signature = {
+  const signed: Pick<AttemptResult, "signedAt" | "signedWith" | "signature"> = {
     signedAt: new Date(timestamp * 1000).toISOString(),
     signedWith: transport.signedWith,
   };
-  if (isDropped) return { error: "dropped by an injected fault", ...signature };
+  if (isDropped) return { error: "dropped by an injected fault", ...signed };
   try {
-    const request = await createRequest(endpoint, delivery, timestamp, abort.signal);
+    const signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
+    const request = createRequest(endpoint, delivery, signature, abort.signal);
+    signed.signature = signature;
     const outcome = await withTimeout(
       transport.deliveryTimeoutMs,
       abort,
-      readStatus(transport.deliver, request),
+      readResponse(transport.deliver, request),
     );
-    return { ...outcome, ...signature };
+    if ("error" in outcome) return { ...outcome, ...signed };
+    const responseBody = await readStart(outcome.body);
+    return { status: outcome.status, ...(responseBody !== "" && { responseBody }), ...signed };
   } catch (error) {
-    return { error: formatError(error), ...signature };
+    return { error: formatError(error), ...signed };
   }
 }
 
-async function createRequest(
+function createRequest(
   endpoint: Endpoint,
   delivery: Delivery,
-  timestamp: number,
+  signature: string,
   signal: AbortSignal,
-): Promise<Request> {
-  const signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
+): Request {
   return new Request(endpoint.url, {
     method: "POST",
     headers: {
@@ -67,22 +70,39 @@ async function createRequest(
   });
 }
 
-async function readStatus(deliver: Deliver, request: Request): Promise<AttemptOutcome> {
+async function readResponse(deliver: Deliver, request: Request): Promise<AttemptOutcome> {
   const response: Partial<Response> | null | undefined = await deliver(request);
   const status = response?.status;
   if (!Number.isInteger(status))
     throw new TypeError(`the receiver returned ${getType(response)}, not a Response`);
-  void discardBody(response?.body);
-  return { status: status as number };
+  return { status: status as number, body: response?.body };
 }
 
-/** Only the status counts. The body is not read. */
-async function discardBody(body: ReadableStream | null | undefined): Promise<void> {
+const maxBodyCharacters = 1_000;
+const maxReadMs = 1_000;
+
+/** Only the status counts; the body is for the reader of the log. A body that does not end, or is not a stream, does not fail the attempt. */
+async function readStart(body: Response["body"] | undefined): Promise<string> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let text = "";
   try {
-    await body?.cancel();
+    const reader = body?.getReader();
+    if (reader === undefined) return "";
+    const cancel = () => void reader.cancel().catch(() => {}); // a pending read resolves
+    timer = setTimeout(cancel, maxReadMs);
+    const decoder = new TextDecoder();
+    while (text.length < maxBodyCharacters) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+    }
+    cancel();
   } catch {
-    // already read, or not a stream
+    // The body was read already, it is not a stream of bytes, or the connection broke.
+  } finally {
+    clearTimeout(timer);
   }
+  return text.slice(0, maxBodyCharacters);
 }
 
 async function withTimeout(

@@ -10,8 +10,12 @@ export interface Attempt {
   signedAt: string;
   /** The clock of `signedAt`. Over HTTP it is real time: a moved service clock would exceed the tolerance of a real receiver. */
   signedWith: "service" | "machine";
+  /** The `Service-Signature` header of the request. Absent when no request was sent. */
+  signature?: string;
   /** The status of the response. */
   status?: number;
+  /** The start of the response's body, at most 1 000 characters. Absent when it is empty. */
+  responseBody?: string;
   /** Why there was no response. */
   error?: string;
   durationMs: number;

@@ -6,7 +6,7 @@ import type { ServiceRequest } from "./request.ts";
 import type { ServiceResponse } from "./response.ts";
 import type { RequestHandler } from "./router.ts";
 
-const maxRequests = 200;
+const maxRequests = 2_000;
 const maxPathLength = 200;
 
 /** Adds each request to the log of its sandbox. A request without a known key belongs to the default sandbox. */
@@ -48,6 +48,18 @@ function toLoggedRequest(
     ...(card !== undefined && { cardId: card }),
   };
 }
+
+/** Whether the method, path, status, reason or card of a request contains the search text. */
+export function matchesRequest(
+  { method, path, status, reason, cardId }: LoggedRequest,
+  searchText: string,
+): boolean {
+  const line = [method, path, status, reason, cardId].join(" ");
+  return line.toLowerCase().includes(searchText.trim().toLowerCase());
+}
+
+/** A request failed when its status is an error, or when an injected fault broke the connection. */
+export const hasFailed = ({ status }: LoggedRequest): boolean => status === undefined || status >= 400;
 
 function addRequest({ requests, changes }: Sandbox, request: LoggedRequest): void {
   requests.push(request);

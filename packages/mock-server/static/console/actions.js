@@ -1,4 +1,5 @@
 /** Calls the functions of the open page for clicks (`data-action`), forms (`data-submit`) and filters (`data-filter`). */
+import { addressWith } from "./address.js";
 import { RequestError } from "./api.js";
 import { moveClock } from "./clock.js";
 import { copyBeside, showToast } from "./dialogs.js";
@@ -10,10 +11,6 @@ const commonActions = {
   copy: (_id, { element }) => copyBeside(element),
   advance: (duration) => moveClock("advance", { duration }),
   "to-next-delivery": () => moveClock("advance-to-next-delivery"),
-  page: (offset, { state }) => {
-    state.offset = Number(offset);
-    scrollTo(0, 0);
-  },
 };
 
 const typingPauseMs = 150;
@@ -55,7 +52,13 @@ export function handleActions(getVisit, refresh) {
   document.addEventListener("input", (event) => {
     const input = findTarget(event, "[data-filter]");
     if (input === null) return;
-    Object.assign(getVisit().state, { [input.dataset.filter]: input.value, offset: 0 });
+    const { filter } = input.dataset;
+    const { page, state } = getVisit();
+    Object.assign(state, { [filter]: input.value, offset: 0 });
+    // Replaced, so that a search is one entry of the browser's history and not one per key.
+    if (page.filters?.includes(filter)) {
+      history.replaceState(null, "", addressWith({ [filter]: input.value, page: "" }));
+    }
     clearTimeout(filterTimer);
     filterTimer = setTimeout(refresh, input.type === "search" ? typingPauseMs : 0);
   });

@@ -1,5 +1,7 @@
 /** Calls the control API, and the public API where the console acts as a website. */
 
+import { pageSize } from "./address.js";
+
 const control = new URL("../_mock/", import.meta.url);
 const publicApi = new URL("../api/v1/", import.meta.url);
 
@@ -26,6 +28,16 @@ export function controlUrl(path, query = {}) {
 }
 
 export const get = (path, query) => send("GET", controlUrl(path, query));
+
+/** Reads the page of a list that `state.offset` names, or the last page when the list is shorter. */
+export async function getPage(path, state, query) {
+  const read = () => get(path, { ...query, offset: state.offset, limit: pageSize });
+  const list = await read();
+  if (list.items.length > 0 || list.total === 0) return list;
+  state.offset = Math.floor((list.total - 1) / pageSize) * pageSize;
+  return read();
+}
+
 export const post = (path, body) => send("POST", controlUrl(path), body);
 export const put = (path, body) => send("PUT", controlUrl(path), body);
 export const update = (path, body) => send("PATCH", controlUrl(path), body);

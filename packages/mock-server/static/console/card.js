@@ -1,21 +1,9 @@
 /** One card: its balance, customer and history, and everything that a shop can do with it. */
-import { callAsWebsite, get, getSandbox, post, put, remove } from "./api.js";
-import { showToast } from "./dialogs.js";
+import { callAsWebsite, get, getPage, getSandbox, post, put, remove } from "./api.js";
 import { h } from "./dom.js";
-import { customerName, numberText, signed, walletTitle } from "./format.js";
-import {
-  button,
-  copyable,
-  empty,
-  facts,
-  field,
-  form,
-  heading,
-  pager,
-  pageSize,
-  panel,
-  table,
-} from "./parts.js";
+import { customerName, numberText, responseText, signed, statePill, walletTitle } from "./format.js";
+import { button, copyable, empty, facts, field, form, heading, pager, panel, table } from "./parts.js";
+import { showCardResult } from "./results.js";
 import { timeElement } from "./service-clock.js";
 
 const kinds = [
@@ -29,12 +17,15 @@ const cardPath = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent)
 
 export const cardPage = {
   title: "Card",
-  concerns: ["card", "operation", "customer"],
+  concerns: ["card", "operation", "customer", "delivery"],
 
-  async load({ id, offset }) {
-    const [card, operations, settings, templates] = await Promise.all([
+  async load(state) {
+    const { id } = state;
+    const [card, operations, deliveries, endpoints, settings, templates] = await Promise.all([
       get(cardPath(id)),
-      get(cardPath(id, "operations"), { offset, limit: pageSize }),
+      getPage(cardPath(id, "operations"), state),
+      get("webhooks/deliveries", { query: id, limit: 5 }),
+      get("webhooks/endpoints"),
       get("settings"),
       get("templates"),
     ]);
@@ -43,13 +34,15 @@ export const cardPage = {
     return {
       card,
       operations,
+      deliveries,
+      endpoints: endpoints.items,
       wallets: settings.wallets,
       template,
       others: others.items.filter((other) => other.id !== id),
     };
   },
 
-  show({ card, operations, wallets, template, others }, state) {
+  show({ card, operations, deliveries, endpoints, wallets, template, others }, state) {
     const { customer } = card;
     return [
       h("p", { class: "back" }, h("a", { href: "#/cards" }, "← All cards")),
@@ -78,6 +71,7 @@ export const cardPage = {
         historyTable(operations),
         pager({ total: operations.total, offset: state.offset, noun: "the history" }),
       ),
+      panel("Deliveries", deliveryTable(card.id, deliveries, endpoints)),
       panel(
         "Details",
         facts(
@@ -94,16 +88,16 @@ export const cardPage = {
 
   actions: {
     async "add-to-wallet"(wallet, { state }) {
-      await put(cardPath(state.id, "wallets", wallet));
-      showToast(`Added to ${walletTitle(wallet)}.`);
+      const act = () => put(cardPath(state.id, "wallets", wallet));
+      await showCardResult(state.id, act, () => `Added to ${walletTitle(wallet)}.`);
     },
     async "remove-from-wallet"(wallet, { state }) {
-      await remove(cardPath(state.id, "wallets", wallet));
-      showToast(`Removed from ${walletTitle(wallet)}.`);
+      const act = () => remove(cardPath(state.id, "wallets", wallet));
+      await showCardResult(state.id, act, () => `Removed from ${walletTitle(wallet)}.`);
     },
-    async "cancel-operation"(id) {
-      await post(`operations/${encodeURIComponent(id)}/cancel`);
-      showToast("The operation was cancelled.");
+    async "cancel-operation"(id, { state }) {
+      const act = () => post(`operations/${encodeURIComponent(id)}/cancel`);
+      await showCardResult(state.id, act, () => "The operation was cancelled.");
     },
     "give-consent": (_id, { state }) => changeConsent(state.id, true),
     "withdraw-consent": (_id, { state }) => changeConsent(state.id, false),
@@ -113,12 +107,10 @@ export const cardPage = {
     async record(values, { form: filled, state }) {
       const kind = values.get("kind");
       const amount = values.get("amount") === "" ? null : Number(values.get("amount"));
-      const { change } = await post(
-        cardPath(state.id, kind),
-        kind === "correct" ? { change: amount } : { points: amount },
-      ).catch(asErrorOfAmount);
+      const body = kind === "correct" ? { change: amount } : { points: amount };
+      const act = () => post(cardPath(state.id, kind), body).catch(asErrorOfAmount);
+      await showCardResult(state.id, act, ({ change }) => `Recorded: ${signed(change)} points.`);
       filled.elements.amount.value = "";
-      showToast(`Recorded: ${signed(change)} points.`);
     },
   },
 };
@@ -193,8 +185,9 @@ const recordPanel = ({ kind = "purchase" }) =>
 /** Uses the public API: the control API has no consents. */
 async function changeConsent(id, marketing) {
   const { apiKeys } = await getSandbox();
-  await callAsWebsite("PUT", `passes/${encodeURIComponent(id)}/consent`, apiKeys.website, { marketing });
-  showToast(marketing ? "Consent given." : "Consent withdrawn.");
+  const path = `passes/${encodeURIComponent(id)}/consent`;
+  const act = () => callAsWebsite("PUT", path, apiKeys.website, { marketing });
+  await showCardResult(id, act, () => (marketing ? "Consent given." : "Consent withdrawn."));
 }
 
 function customerPanel({ customer }, others) {
@@ -241,7 +234,13 @@ function historyTable({ items, total }) {
     return empty("No operations yet", "Record a purchase above. The service then sends balance.changed.");
   return table(
     "History, newest first",
-    [["Time"], ["Operation"], ["Change", "number"], ["Balance", "number"], ["", "last"]],
+    [
+      ["Time"],
+      ["Operation"],
+      ["Change", "number"],
+      ["Balance", "number"],
+      [h("span", { class: "hidden" }, "Action"), "last"],
+    ],
     items.map(({ id, type, change, balance, createdAt, isCancelled }) => [
       id,
       timeElement(createdAt),
@@ -257,4 +256,27 @@ function historyTable({ items, total }) {
         }),
     ]),
   );
+}
+
+function deliveryTable(cardId, { items, total }, endpoints) {
+  if (total === 0) {
+    return empty("No deliveries yet", "Events of this card appear here when an endpoint subscribes to them.");
+  }
+  const urls = new Map(endpoints.map(({ id, url }) => [id, url]));
+  const rest = { class: "button", href: `#/deliveries?query=${encodeURIComponent(cardId)}` };
+  return [
+    table(
+      "Deliveries, newest first",
+      [["Event"], ["State"], ["Last response"], ["Attempts", "number"], ["Last attempt"]],
+      items.map(({ id, type, state, endpointId, attempts }) => [
+        id,
+        h("a", { href: `#/delivery/${encodeURIComponent(id)}` }, type),
+        statePill(state),
+        attempts.length === 0 ? "–" : responseText(attempts.at(-1), urls.get(endpointId)),
+        numberText(attempts.length),
+        attempts.length === 0 ? "–" : timeElement(attempts.at(-1).at),
+      ]),
+    ),
+    h("p", { class: "actions" }, h("a", rest, `All deliveries of this card (${numberText(total)})`)),
+  ];
 }

@@ -1,17 +1,31 @@
 /** Customers and their cards: search, and a form that issues a card. */
-import { callAsWebsite, get, getSandbox } from "./api.js";
+import { callAsWebsite, get, getPage, getSandbox } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, walletTitle } from "./format.js";
-import { button, checkbox, empty, field, form, heading, pager, pageSize, panel, table } from "./parts.js";
+import {
+  button,
+  cardLink,
+  checkbox,
+  empty,
+  field,
+  form,
+  heading,
+  pager,
+  panel,
+  searchField,
+  table,
+} from "./parts.js";
+import { timeElement } from "./service-clock.js";
 
 export const cardsPage = {
   title: "Cards",
   concerns: ["card", "operation", "customer", "template"],
+  filters: ["query"],
 
-  async load({ query, offset }) {
+  async load(state) {
     const [cards, templates] = await Promise.all([
-      get("cards", { query, offset, limit: pageSize }),
+      getPage("cards", state, { query: state.query }),
       get("templates"),
     ]);
     return { cards, templates: templates.items };
@@ -29,19 +43,7 @@ export const cardsPage = {
         }),
       ),
       state.isOpen && issueForm(open, state),
-      h(
-        "p",
-        { class: "search", "data-key": "search" },
-        h("label", { for: "search", class: "hidden" }, "Search cards"),
-        h("input", {
-          id: "search",
-          name: "query",
-          type: "search",
-          "data-filter": "query",
-          placeholder: "Name, phone, email, card or customer id",
-          autocomplete: "off",
-        }),
-      ),
+      searchField("Search cards", "Name, phone, email, card or customer id", state.query),
       h("div", { "data-key": "list" }, cardList(cards, templates, state)),
       pager({ total: cards.total, offset: state.offset, noun: "cards" }),
     ];
@@ -140,19 +142,24 @@ function cardList({ items, total }, templates, { query }) {
   const names = new Map(templates.map(({ id, name }) => [id, name]));
   return table(
     "Cards, newest first",
-    [["Customer"], ["Balance", "number"], ["Level"], ["Wallets"], ["Template"]],
+    [["Customer"], ["Card"], ["Balance", "number"], ["Level"], ["Wallets"], ["Issued"]],
     items.map((card) => [
       card.id,
-      h(
-        "a",
-        { href: `#/card/${encodeURIComponent(card.id)}`, class: "strong" },
-        customerName({ ...card.customer, name: card.customer.name ?? readCardName(card, templates) }),
-      ),
+      [
+        h(
+          "a",
+          { href: `#/card/${encodeURIComponent(card.id)}`, class: "strong" },
+          customerName({ ...card.customer, name: card.customer.name ?? readCardName(card, templates) }),
+        ),
+        h("small", {}, [card.customer.phone, card.customer.email].filter(Boolean).join(" · ")),
+      ],
+      [cardLink(card.id), h("small", {}, names.get(card.templateId) ?? card.templateId)],
       numberText(card.loyaltyBalance),
       card.loyaltyTier ?? "–",
       card.wallets.map(walletTitle).join(", ") || "–",
-      names.get(card.templateId) ?? card.templateId,
+      timeElement(card.issuedAt),
     ]),
+    "issued",
   );
 }
 

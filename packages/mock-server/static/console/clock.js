@@ -21,12 +21,14 @@ const modeTexts = {
       : `runs ${factor} times as fast as the machine’s`,
 };
 
+const isDelivered = ({ status }) => status >= 200 && status < 300;
+
 export async function moveClock(how, body) {
   const { attempts } = await post(`clock/${how}`, body);
   showToast(
     attempts.length === 0
       ? "The clock was moved. No delivery was due."
-      : `The clock was moved; ${plural(attempts.length, "delivery attempt")} made.`,
+      : `${plural(attempts.length, "attempt")}: ${attempts.filter(isDelivered).length} delivered.`,
   );
   await showClockBar();
 }

@@ -1,20 +1,27 @@
-/** The delivery log, and one delivery: its attempts with their responses, and its body. */
-import { get, post } from "./api.js";
-import { showToast } from "./dialogs.js";
+/** The delivery log: each event that was sent to an endpoint, with its state and last response. */
+import { get, getPage } from "./api.js";
+import {
+  attemptProgress,
+  deletedEndpoint,
+  deliveryActions,
+  deliveryDetails,
+  readCardId,
+  until,
+} from "./delivery.js";
 import { h } from "./dom.js";
-import { plural, stateNames, statePill } from "./format.js";
-import { button, copyable, empty, facts, heading, pager, pageSize, panel, table } from "./parts.js";
-import { timeElement, untilText } from "./service-clock.js";
+import { responseText, stateNames, statePill } from "./format.js";
+import { empty, filter, heading, pager, searchField } from "./parts.js";
+import { timeElement } from "./service-clock.js";
 
 export const deliveriesPage = {
   title: "Deliveries",
   concerns: ["delivery", "endpoint", "clock"],
+  filters: ["query", "endpointId", "type", "state"],
 
   async load(visit) {
-    visit.endpointId ??= visit.id; // the address may name an endpoint
-    const { endpointId, type, state, offset } = visit;
+    const { query, endpointId, type, state } = visit;
     const [deliveries, endpoints, settings] = await Promise.all([
-      get("webhooks/deliveries", { endpointId, type, state, offset, limit: pageSize }),
+      getPage("webhooks/deliveries", visit, { query, endpointId, type, state }),
       get("webhooks/endpoints"),
       get("settings"),
     ]);
@@ -31,6 +38,7 @@ export const deliveriesPage = {
       h(
         "div",
         { class: "filters", role: "group", "aria-label": "Filter" },
+        searchField("Search deliveries", "Event id, card id, or other text of the body", visit.query),
         filter("State", "state", [["", "All states"], ...Object.entries(stateNames)], visit.state),
         filter("Event", "type", [["", "All events"], ...events.map((type) => [type, type])], visit.type),
         filter("Endpoint", "endpointId", [["", "All endpoints"], ...choices], visit.endpointId),
@@ -40,26 +48,12 @@ export const deliveriesPage = {
     ];
   },
 
-  actions: { resend },
+  actions: deliveryActions,
 };
 
-const filter = (label, name, options, chosen = "") =>
-  h(
-    "label",
-    {},
-    h("span", {}, label),
-    h(
-      "select",
-      { "data-filter": name, name },
-      options.map(([value, text]) =>
-        h("option", { value, selected: value === chosen, "data-key": `option-${value}` }, text),
-      ),
-    ),
-  );
-
-function deliveryList({ items, total }, endpoints, urls, { state, type, endpointId }) {
-  if (total === 0 && (state || type || endpointId))
-    return empty("No matching deliveries", "Change the filters.");
+function deliveryList({ items, total }, endpoints, urls, { query, state, type, endpointId }) {
+  if (total === 0 && (query || state || type || endpointId))
+    return empty("No matching deliveries", "Change the search or the filters.");
   if (total === 0 && endpoints.length === 0) {
     return empty(
       "No endpoints",
@@ -83,7 +77,7 @@ function deliveryList({ items, total }, endpoints, urls, { state, type, endpoint
 }
 
 function entry(delivery, url) {
-  const { id, type, state, endpointId, attempts, nextAttemptAt } = delivery;
+  const { id, eventId, type, state, endpointId, attempts, nextAttemptAt } = delivery;
   const last = attempts.at(-1);
   return h(
     "details",
@@ -92,10 +86,15 @@ function entry(delivery, url) {
       "summary",
       {},
       statePill(state),
-      h("span", { class: "entry-event" }, type),
-      h("span", { class: "entry-url" }, url ?? deletedEndpoint(endpointId)),
+      h(
+        "span",
+        { class: "entry-event" },
+        type,
+        h("small", { class: "entry-card" }, readCardId(delivery) ?? "No card"),
+      ),
+      h("span", { class: "entry-ids" }, eventId, h("small", {}, url ?? deletedEndpoint(endpointId))),
       attemptProgress(delivery),
-      h("span", { class: "entry-response" }, last === undefined ? "In progress" : responseText(last)),
+      h("span", { class: "entry-response" }, last === undefined ? "In progress" : responseText(last, url)),
       h(
         "span",
         { class: "entry-next" },
@@ -104,113 +103,4 @@ function entry(delivery, url) {
     ),
     h("div", { class: "entry-inside" }, deliveryDetails(delivery, url)),
   );
-}
-
-export const deliveryPage = {
-  title: "Delivery",
-  concerns: ["delivery", "endpoint", "clock"],
-
-  async load({ id }) {
-    const [delivery, endpoints] = await Promise.all([
-      get(`webhooks/deliveries/${encodeURIComponent(id)}`),
-      get("webhooks/endpoints"),
-    ]);
-    return { delivery, url: endpoints.items.find((endpoint) => endpoint.id === delivery.endpointId)?.url };
-  },
-
-  show({ delivery, url }) {
-    return [
-      h("p", { class: "back" }, h("a", { href: "#/deliveries" }, "← All deliveries")),
-      heading(delivery.type, url ?? deletedEndpoint(delivery.endpointId), statePill(delivery.state)),
-      panel("Delivery attempts", attemptProgress(delivery), deliveryDetails(delivery, url)),
-    ];
-  },
-
-  actions: { resend },
-};
-
-/** The log keeps deliveries to a deleted endpoint, but not its address. */
-const deletedEndpoint = (id) => `${id} (deleted)`;
-
-async function resend(id) {
-  await post(`webhooks/deliveries/${encodeURIComponent(id)}/resend`);
-  showToast("The delivery is sent again.");
-}
-
-/** The address of the console with this delivery open; `?sandbox=` stays in it. */
-const linkTo = (id) => new URL(`#/delivery/${encodeURIComponent(id)}`, location.href).href;
-
-/** @param url of the endpoint; undefined when the endpoint was deleted. */
-function deliveryDetails(delivery, url) {
-  const { id, eventId, attempts, nextAttemptAt, body } = delivery;
-  return [
-    attempts.length === 0
-      ? h("p", {}, "The first attempt is in progress.")
-      : table(
-          "Delivery attempts",
-          [["#", "number"], ["Time"], ["Response"], ["Duration", "number"], ["Signature time from"]],
-          attempts.map((attempt, index) => [
-            String(index),
-            String(index + 1),
-            timeElement(attempt.at),
-            responseText(attempt),
-            `${attempt.durationMs} ms`,
-            signedWith(attempt),
-          ]),
-        ),
-    nextAttemptAt &&
-      h("p", {}, "Next attempt ", until(nextAttemptAt), " at ", timeElement(nextAttemptAt), "."),
-    url === undefined
-      ? h("p", { class: "quiet" }, "The endpoint was deleted, so this delivery cannot be sent again.")
-      : h("p", { class: "actions" }, button("Resend", "resend", { id })),
-    facts(
-      [
-        "Link to this delivery",
-        copyable(h("a", { href: linkTo(id) }, linkTo(id)), "the link to this delivery"),
-      ],
-      ["Service-Delivery", copyable(id, "the delivery's id")],
-      ["Event id", copyable(eventId, "the event's id")],
-    ),
-    h("h3", {}, "Body"),
-    h(
-      "pre",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Body" },
-      h("code", {}, indented(body)),
-    ),
-  ];
-}
-
-const until = (iso) => h("span", { "data-until": iso }, untilText(iso));
-
-/** The first attempt and five retries (spec 3.2). */
-const maxAttempts = 6;
-
-/** One mark per attempt of the schedule: failed, delivered, or to come. */
-function attemptProgress({ attempts, state, failures }) {
-  const marks = Array.from({ length: maxAttempts }, (_, index) => {
-    if (index < failures) return "failed";
-    return state === "delivered" && index === failures ? "delivered" : "";
-  });
-  return h(
-    "span",
-    { class: "marks", role: "img", "aria-label": plural(attempts.length, "attempt") },
-    marks.map((mark) => h("i", { class: mark })),
-  );
-}
-
-const responseText = ({ status, error }) =>
-  status === undefined ? (error ?? "No response") : String(status);
-
-const signedWith = ({ signedWith: clock, signedAt }) => {
-  if (clock === undefined) return "–";
-  const name = clock === "machine" ? "this machine" : "the service";
-  return [name, signedAt && [", ", timeElement(signedAt)]];
-};
-
-function indented(body) {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
 }

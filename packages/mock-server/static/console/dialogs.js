@@ -41,10 +41,19 @@ function openDialog(...content) {
 
 const toastMs = 5000;
 
+/** @returns a function that replaces the text, for a result that comes later. */
 export function showToast(text, kind = "done") {
-  const toast = h("p", { class: `toast ${kind}` }, text);
-  getElement("toasts").append(toast);
-  setTimeout(() => toast.remove(), kind === "error" ? 2 * toastMs : toastMs);
+  const toast = h("p", {});
+  let timer;
+  const show = (words, nextKind) => {
+    toast.className = `toast ${nextKind}`;
+    toast.textContent = words;
+    getElement("toasts").append(toast);
+    clearTimeout(timer);
+    timer = setTimeout(() => toast.remove(), nextKind === "error" ? 2 * toastMs : toastMs);
+  };
+  show(text, kind);
+  return show;
 }
 
 /** Copies the text beside the button. */

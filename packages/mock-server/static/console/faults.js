@@ -1,7 +1,7 @@
 /** Faults: errors that are injected to test a website or a receiver. */
 import { get, post, remove } from "./api.js";
 import { confirmAction, showToast } from "./dialogs.js";
-import { h } from "./dom.js";
+import { getElement, h, patch } from "./dom.js";
 import { plural } from "./format.js";
 import { button, empty, field, form, heading, panel } from "./parts.js";
 
@@ -113,6 +113,15 @@ export const faultsPage = {
   },
 };
 
+/** Shows on every page that faults are active: a forgotten one looks like an error of the app. */
+export async function showFaultCount() {
+  const { items } = await get("faults").catch(() => ({ items: [] })); // the page shows the error
+  const badge = getElement("fault-count");
+  const [count, noun] = plural(items.length, "fault").split(" ");
+  patch(badge, count, h("span", { class: "wide" }, " active"), ` ${noun}`);
+  badge.hidden = items.length === 0;
+}
+
 const readTexts = (values, names) =>
   Object.fromEntries(
     names.map((name) => [name, values.get(name)]).filter(([, value]) => value !== null && value !== ""),
@@ -146,7 +155,7 @@ function addForm(kind, { operations, events, endpoints }) {
         field(
           "Number of times (optional)",
           "times",
-          whole({ min: "1", hint: "When empty: until you remove the fault." }),
+          whole({ min: "1", value: "1", hint: "1 is once. When empty: until you remove the fault." }),
         ),
       ),
       h(

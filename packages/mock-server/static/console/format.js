@@ -55,3 +55,18 @@ export const statePill = (state) => h("span", { class: `pill ${state}` }, stateN
 export const customerName = ({ name, phone, email }) => name || phone || email || "Unnamed customer";
 export const walletTitle = (wallet) => `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
 export const plural = (count, noun) => `${numberText(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+/** What an error of the network means; the code alone tells it only to some readers. */
+const errorMeanings = {
+  ECONNREFUSED: ({ port, protocol }) =>
+    `nothing listens on port ${port || (protocol === "https:" ? 443 : 80)}`,
+  ENOTFOUND: ({ hostname }) => `there is no host ${hostname}`,
+  ECONNRESET: () => "the receiver closed the connection",
+};
+
+/** The status of an attempt, or why there was no response. @param url of the endpoint, if it still exists. */
+export function responseText({ status, error = "No response" }, url = undefined) {
+  if (status !== undefined) return String(status);
+  if (url === undefined || !Object.hasOwn(errorMeanings, error)) return error;
+  return `${error}: ${errorMeanings[error](new URL(url))}`;
+}

@@ -18,8 +18,15 @@ const types = [
   "clock",
   "fault",
   "warning",
+  "request",
 ];
 const pauseMs = 2000;
+
+/** The functions to call at the next change of deliveries. */
+const waiting = new Set();
+
+/** Resolves when deliveries change. Call it before you read them, so that no change is missed. */
+export const waitForDelivery = () => new Promise((resolve) => waiting.add(resolve));
 
 /**
  * Receives changes while the tab is visible, and connects again after a disconnect.
@@ -28,6 +35,10 @@ const pauseMs = 2000;
  */
 export function listen(onChange, onConnection) {
   const receive = (message) => {
+    if (message === "delivery" || message === "hello") {
+      for (const resolve of waiting) resolve(undefined);
+      waiting.clear();
+    }
     if (message === "hello") {
       onConnection(true);
       onChange(undefined); // changes before the connection, or while the tab was hidden, are not sent

@@ -1,15 +1,18 @@
 /** Opens the page that the address names, and updates it when the service reports changes. */
 import { handleActions } from "./actions.js";
+import { readAddress } from "./address.js";
 import { get, RequestError, sandboxId } from "./api.js";
 import { cardPage } from "./card.js";
 import { cardsPage } from "./cards.js";
 import { clockPage, showClockBar } from "./clock.js";
-import { deliveriesPage, deliveryPage } from "./deliveries.js";
+import { deliveriesPage } from "./deliveries.js";
+import { deliveryPage } from "./delivery.js";
 import { findTarget, getElement, h, patch } from "./dom.js";
-import { faultsPage } from "./faults.js";
+import { faultsPage, showFaultCount } from "./faults.js";
 import { keysPage } from "./keys.js";
 import { listen } from "./live.js";
 import { heading } from "./parts.js";
+import { requestsPage } from "./requests.js";
 import { tick } from "./service-clock.js";
 import { startPage } from "./start.js";
 import { templatesPage } from "./templates.js";
@@ -24,6 +27,7 @@ const pages = {
   webhooks: webhooksPage,
   deliveries: deliveriesPage,
   delivery: deliveryPage,
+  requests: requestsPage,
   warnings: warningsPage,
   clock: clockPage,
   faults: faultsPage,
@@ -39,21 +43,16 @@ const navigation = getElement("pages");
 let visit;
 
 async function openPage() {
-  const [name = "", id = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
+  const { name, id, filters, offset } = readAddress();
   const page = Object.hasOwn(pages, name) ? pages[name] : startPage;
-  visit = { page, state: { id, offset: 0 }, isFresh: true };
+  visit = { page, state: { ...readFilters(page, filters), id, offset }, isFresh: true };
   markPlace(`#/${parents[name] ?? name}`);
   await refresh();
 }
 
-/** Returns an empty string for invalid percent-encoding, so that the first page opens. */
-function decoded(part) {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return "";
-  }
-}
+/** Takes only the parameters that are filters of the page. */
+const readFilters = ({ filters = [] }, parameters) =>
+  Object.fromEntries(Object.entries(parameters).filter(([name]) => filters.includes(name)));
 
 function markPlace(address) {
   for (const link of navigation.querySelectorAll("a")) {
@@ -133,6 +132,7 @@ function look() {
   unseen.clear();
   const concerns = (wanted) => types.some((type) => type === undefined || wanted.includes(type));
   if (concerns(["clock", "delivery"])) void showClockBar();
+  if (concerns(["fault"])) void showFaultCount();
   if (concerns(["warning"])) void showWarningCount();
   if (concerns(visit.page.concerns)) void refresh();
 }
@@ -164,5 +164,6 @@ void openPage();
 void showClockBar();
 void showSandboxes();
 void showWarningCount();
+void showFaultCount();
 listen(changed, showConnection);
 handleActions(() => visit, refresh);

@@ -1,4 +1,5 @@
 /** The parts of several pages: headings, empty states, fields, buttons, tables, pages of a list. */
+import { addressWith, pageSize } from "./address.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
 
@@ -93,29 +94,105 @@ export const facts = (...rows) =>
       ),
   );
 
-export const pageSize = 20;
-
-/** The position in a long list, with the buttons to the pages before and after. */
+/** The position in a long list, with links to the first, the last and the neighbouring pages. */
 export function pager({ total, offset, noun }) {
   if (total <= pageSize) return null;
-  const last = Math.min(offset + pageSize, total);
+  const current = offset / pageSize + 1;
+  const last = Math.ceil(total / pageSize);
+  const numbers = [1, current - 1, current, current + 1, last].filter(
+    (number, index, all) => number >= 1 && number <= last && all.indexOf(number) === index,
+  );
   return h(
     "nav",
     { class: "pager", "aria-label": `Pages of ${noun}` },
-    button("Newer", "page", { id: String(Math.max(0, offset - pageSize)), disabled: offset === 0 }),
-    h("span", {}, `${numberText(offset + 1)}–${numberText(last)} of ${numberText(total)}`),
-    button("Older", "page", { id: String(offset + pageSize), disabled: last >= total }),
+    h(
+      "span",
+      {},
+      `${numberText(offset + 1)}–${numberText(Math.min(offset + pageSize, total))} of ${numberText(total)}`,
+    ),
+    h(
+      "ol",
+      {},
+      numbers.map((number, index) =>
+        h(
+          "li",
+          { "data-key": `page-${number}` },
+          index > 0 && number - numbers[index - 1] > 1 && h("span", { "aria-hidden": "true" }, "… "),
+          pageLink(number, number === current),
+        ),
+      ),
+    ),
   );
 }
 
-/** A table that scrolls sideways on a phone. @param columns `[title, class]`; @param rows `[key, ...cells]`. */
-export const table = (caption, columns, rows) =>
+const pageLink = (number, isCurrent) =>
+  h(
+    "a",
+    {
+      href: addressWith({ page: String(number) }),
+      "aria-label": `Page ${numberText(number)}`,
+      "aria-current": isCurrent ? "page" : undefined,
+    },
+    numberText(number),
+  );
+
+/** The search field of a list; the words are in the address. */
+export const searchField = (label, placeholder, words = "") =>
+  h(
+    "p",
+    { class: "search", "data-key": "search" },
+    h("label", { for: "search", class: "hidden" }, label),
+    h("input", {
+      id: "search",
+      name: "query",
+      type: "search",
+      "data-filter": "query",
+      value: words,
+      placeholder,
+      autocomplete: "off",
+    }),
+  );
+
+/** A choice that filters a list; the value is in the address. @param options `[value, label]`. */
+export const filter = (label, name, options, chosen = "") =>
+  h(
+    "label",
+    { "data-key": `filter-${name}` },
+    h("span", {}, label),
+    h(
+      "select",
+      { "data-filter": name, name },
+      options.map((option) => optionElement(option, chosen)),
+    ),
+  );
+
+/** Text to be copied as it is, such as a body. */
+export const block = (title, text) =>
+  h(
+    "section",
+    { class: "block", "data-key": `block-${title}` },
+    h("h3", {}, title),
+    h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, h("code", {}, text)),
+    h(
+      "button",
+      { type: "button", class: "small", "data-action": "copy", "aria-label": `Copy: ${title}` },
+      "Copy",
+    ),
+  );
+
+/** Lets a long address or path continue on the next line after a slash or a dot. */
+export const breakable = (url) => url.split(/(?<=[/.])/).map((part) => [part, h("wbr")]);
+
+export const cardLink = (id) => h("a", { href: `#/card/${encodeURIComponent(id)}` }, id);
+
+/** A table that scrolls sideways on a phone. @param columns `[title, class]`; @param rows `[key, ...cells]`; @param kind a class. */
+export const table = (caption, columns, rows, kind = "") =>
   h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h(
       "table",
-      {},
+      { class: kind || undefined },
       h(
         "thead",
         {},

@@ -44,9 +44,9 @@ export const startPage = {
         "div",
         { class: "counts" },
         count(cards, cards === 1 ? "card" : "cards", "#/cards"),
-        count(delivered, "delivered", "#/deliveries"),
-        count(pending, "pending", "#/deliveries"),
-        count(failed, "failed", "#/deliveries"),
+        count(delivered, "delivered", "#/deliveries?state=delivered"),
+        count(pending, "pending", "#/deliveries?state=pending"),
+        count(failed, "failed", "#/deliveries?state=failed"),
       ),
       h(
         "div",
@@ -73,7 +73,9 @@ export const startPage = {
               : "Includes the signing secret of the webhook endpoint. ",
             "Keys stay on your server. The ",
             h("a", { href: "api/docs" }, "API reference"),
-            " has the Website key filled in.",
+            " has the Website key filled in; the ",
+            h("a", { href: "https://loyalty-cards.github.io/loyalty-cards/" }, "guides"),
+            " say how to integrate.",
           ),
         ),
         panel(

@@ -1,7 +1,7 @@
 /** Warnings: requests that are probably mistakes of the website. */
-import { get } from "./api.js";
+import { get, getPage } from "./api.js";
 import { getElement, h } from "./dom.js";
-import { empty, heading, pager, pageSize } from "./parts.js";
+import { empty, heading, pager } from "./parts.js";
 import { timeElement } from "./service-clock.js";
 
 const titles = {
@@ -12,7 +12,7 @@ const titles = {
 export const warningsPage = {
   title: "Warnings",
   concerns: ["warning"],
-  load: ({ offset }) => get("warnings", { offset, limit: pageSize }),
+  load: (state) => getPage("warnings", state),
 
   show({ items, total }, { offset }) {
     return [

@@ -2,7 +2,8 @@
 import { get, post, remove, update } from "./api.js";
 import { confirmAction, showSecret, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
+import { breakable, button, checkbox, copyable, empty, field, form, heading, panel } from "./parts.js";
+import { showDeliveryResult } from "./results.js";
 
 const secretHint =
   "This signing secret is shown once. Copy it into the settings of your receiver now. “New secret” replaces it.";
@@ -43,8 +44,8 @@ export const webhooksPage = {
       state.isOpen = element.getAttribute("aria-expanded") !== "true";
     },
     async test(id) {
-      await post(`${endpointPath(id)}/test`);
-      showToast("A ping was sent. The delivery log shows the response.");
+      const delivery = await post(`${endpointPath(id)}/test`);
+      showDeliveryResult("A ping was sent.", { ...delivery, attempts: [] });
     },
     async "new-secret"(id) {
       const isSure = await confirmAction(
@@ -88,9 +89,6 @@ export const webhooksPage = {
   },
 };
 
-/** Lets a long address continue on the next line after a slash or a dot. */
-const breakable = (url) => url.split(/(?<=[/.])/).map((part) => [part, h("wbr")]);
-
 const endpointPath = (id) => `webhooks/endpoints/${encodeURIComponent(id)}`;
 
 /** @param {{ id: string, url: string, events: string[] }} [endpoint] to change; without it the form adds one. */
@@ -133,7 +131,7 @@ const endpointPanel = (endpoint, eventTypes, isEdited) => {
         "div",
         { class: "actions" },
         button("Send test", "test", { id, "aria-label": `Send test to ${url}` }),
-        h("a", { class: "button", href: `#/deliveries/${encodeURIComponent(id)}` }, "Deliveries"),
+        h("a", { class: "button", href: `#/deliveries?endpointId=${encodeURIComponent(id)}` }, "Deliveries"),
         button("New secret", "new-secret", { id, "aria-label": `New secret for ${url}` }),
         button(isEdited ? "Cancel" : "Edit", "edit", {
           id,

@@ -113,7 +113,9 @@ describe("the page of a delivery", () => {
     await shop.control("DELETE", inSandbox(`webhooks/endpoints/${endpoint.id}`));
     await other.text("The endpoint was deleted");
     assert.equal(await other.page.$('[data-action="resend"]'), null);
-    await other.page.goto(`${shop.baseUrl}/console?sandbox=${sandbox.id}#/deliveries/${endpoint.id}`);
+    await other.page.goto(
+      `${shop.baseUrl}/console?sandbox=${sandbox.id}#/deliveries?endpointId=${endpoint.id}`,
+    );
     await other.page.locator(`summary::-p-text(${endpoint.id} \\(deleted\\))`).wait();
     const filter = await other.page.$eval(
       '[name="endpointId"]',

@@ -17,12 +17,15 @@ async function opensAt(shop, [address, sign], options) {
   return { page, seen };
 }
 
+/** The landmarks and headings of the API reference are those of Swagger UI. */
+const ignored = (address) => (address.endsWith("/api/docs") ? ["minor", "moderate"] : ["minor"]);
+
 describe("every page", () => {
   for (const [scheme, width, height] of [
     ["light", 1280, 900],
     ["dark", 390, 844],
   ]) {
-    it(`has no serious finding of axe, no foreign request and no console error: ${scheme}, ${width} px`, async (test) => {
+    it(`has no moderate or worse finding of axe, no foreign request and no console error: ${scheme}, ${width} px`, async (test) => {
       const { shop, pages } = await openFilledShop(test);
       for (const place of pages) {
         const { page, seen } = await opensAt(shop, place, { scheme, width, height });
@@ -39,7 +42,7 @@ describe("every page", () => {
           globalThis.axe.run(document, { resultTypes: ["violations"] }),
         );
         const serious = violations
-          .filter(({ impact }) => impact === "serious" || impact === "critical")
+          .filter(({ impact }) => !ignored(place[0]).includes(impact))
           .map(
             ({ id, nodes }) =>
               `${id}: ${nodes

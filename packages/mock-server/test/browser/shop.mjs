@@ -69,6 +69,7 @@ const consolePages = [
   "templates",
   "webhooks",
   "deliveries",
+  "requests",
   "warnings",
   "clock",
   "faults",
