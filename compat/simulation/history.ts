@@ -21,6 +21,8 @@ export interface History {
 export type Action = { atMs: number } & (
   | { type: "sign-up"; visitor: number; phone: PhoneKind }
   | { type: "correct"; visitor: number; phone: PhoneKind }
+  /** A cashier signs somebody up at a till, which calls the client without an outbox. */
+  | { type: "till"; customer: number }
   | { type: "purchase" | "two purchases" | "redeem"; visitor: number; points: number }
   | { type: "kill"; process: number; effects: number }
   | { type: "power failure" }
@@ -129,6 +131,7 @@ export function drawHistory(seed: number): History {
     }));
   const isLate = random.chance(0.1);
   if (isLate) add(1, () => ({ type: "late requests", ms: random.integer(60, 500) * 1_000 }));
+  add(upTo(2, 0.3), () => ({ type: "till", customer: random.integer(1, 1e6) }));
   return {
     seed,
     shop: random.chance(0.7) ? "express" : "fastify",

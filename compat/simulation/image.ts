@@ -38,6 +38,7 @@ const programs = {
   fastify: "examples/getting-started/shop-fastify.ts",
   service: "compat/simulation/programs/service.ts",
   bookkeeper: "compat/simulation/programs/bookkeeper.ts",
+  till: "compat/simulation/programs/till.ts",
 };
 
 export type ProgramName = keyof typeof programs;

@@ -6,6 +6,7 @@ import type { World } from "./world.ts";
 export const shopPort = 3999;
 export const servicePort = 4010;
 export const bookkeeperPort = 3500;
+export const tillPort = 3400;
 /** An address that is not the service. Nothing may arrive there. */
 export const elsewhere = "https://elsewhere.example";
 

@@ -16,7 +16,7 @@ import {
   toPhone,
 } from "./history.ts";
 import type { Images } from "./image.ts";
-import { shopPort } from "./network.ts";
+import { shopPort, tillPort } from "./network.ts";
 import type { Message, Process } from "./process.ts";
 import type { Random } from "./random.ts";
 import { type Evidence, type Stage, setUp, type Visit } from "./stage.ts";
@@ -77,6 +77,23 @@ async function play(stage: Stage): Promise<Evidence> {
     if (result.body.userId !== undefined) userIds.set(visitor, result.body.userId);
   }
 
+  /** The cashier repeats the sign-up with the time of the first attempt. */
+  async function signUpAtTill(customer: number): Promise<void> {
+    let firstAttemptAt = 0;
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      const message = {
+        method: "POST",
+        url: `http://localhost:${tillPort}/`,
+        headers: {},
+        body: JSON.stringify({ name: `Customer ${customer} of the till, ${seed}`, firstAttemptAt }),
+      };
+      firstAttemptAt ||= startMs + world.nowMs;
+      const { reply } = await network.send("cashier", message).catch(() => ({ reply: undefined }));
+      if (reply?.status === 201) return;
+      await new Promise<void>((resolve) => world.after(3_000, resolve));
+    }
+  }
+
   const findCard = (visitor: number) =>
     [...evidence.issued].find(([, { name }]) => name === `Visitor ${visitor} of ${seed}`)?.[0];
 
@@ -128,6 +145,9 @@ async function play(stage: Stage): Promise<Evidence> {
       case "sign-up":
       case "correct":
         void visit(action.visitor, action.phone, type === "correct");
+        break;
+      case "till":
+        void signUpAtTill(action.customer);
         break;
       case "purchase":
       case "two purchases":

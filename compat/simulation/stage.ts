@@ -136,6 +136,11 @@ export async function setUp(history: History, images: Images, folder: string) {
   };
   for (let index = 0; index < history.processes; index++) startShop(index);
   for (const index of [0, 1]) startBooks(index);
+  if (history.actions.some(({ type }) => type === "till"))
+    start("till", createMachine("till"), "till", {
+      LOYALTY_API_KEY: service.apiKeys.website,
+      LOYALTY_TEMPLATE_ID: service.templateId,
+    });
   return {
     ...{ evidence, world, network, service, serviceProcess, shopMachine, shops, books },
     ...{ secrets, captured, state },

@@ -1,0 +1,20 @@
+/** A till without an outbox: the cashier repeats the call with the same user until there is a card. */
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import type { Listener } from "../process.ts";
+
+const { simulation } = globalThis as unknown as {
+  simulation: { listen(port: number, listener: Listener): void };
+};
+
+const client = createIssuingClient();
+
+simulation.listen(3400, async ({ body }) => {
+  const { name, firstAttemptAt } = JSON.parse(body) as { name: string; firstAttemptAt: number };
+  const request = { fieldValues: { name }, customer: { name, consents: { privacy: { version: "1" } } } };
+  const options = { userId: name, ...(firstAttemptAt > 0 && { firstAttemptAt }) };
+  const status = await client
+    .issueCard(process.env.LOYALTY_TEMPLATE_ID ?? "", request, options)
+    .then(() => 201)
+    .catch(() => 503);
+  return { status, headers: {}, body: "" };
+});
