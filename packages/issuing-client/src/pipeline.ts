@@ -30,13 +30,24 @@ export type Read<Value> = (call: Call, body: unknown, status: number) => Value;
 export type Pipeline = ReturnType<typeof createPipeline>;
 
 export function createPipeline(settings: Settings) {
-  const { clock, random, onEvent, transport, baseUrl, apiKey, userAgent, limits } = settings;
+  const {
+    clock,
+    random,
+    onEvent,
+    transport,
+    baseUrl,
+    apiKey,
+    userAgent,
+    limits,
+    headers: ownHeaders,
+  } = settings;
   const retryOptions = { transport, random, budget: createRetryBudget(clock) };
   const deprecatedOperations = new Set<OperationName>();
 
   async function send(call: Call, url: string, request: TransportRequest): Promise<CallResult> {
     try {
       const { headers } = request;
+      for (const [name, value] of Object.entries(ownHeaders)) headers[name] ??= value;
       headers["user-agent"] = headers["user-agent"] ? `${userAgent} ${headers["user-agent"]}` : userAgent;
       // Looked up once for all attempts, within the deadline. Only this function and the transport see the key.
       const key = typeof apiKey === "string" ? apiKey : await waitForKey(apiKey, call);

@@ -37,7 +37,7 @@ export function createProblemError(
 ): ProblemError {
   const problem = parseProblem(status, text);
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
-  const fields = status === 422 ? readRejectedFields(problem) : [];
+  const fields = status === 422 ? readRejectedFields(problem, request.body ?? "null") : [];
   const detail = status === 422 ? toShowable(problem.detail) : undefined;
   const hint = formatHint(code, request, fields, detail);
   const isUnknown = mayStillRun(call, status);

@@ -18,7 +18,7 @@ async function getProblemError(response: Response): Promise<ProblemError> {
   return error;
 }
 
-const general = "Your loyalty card is not available right now. Please try again later.";
+const general = "Your loyalty card is not available right now.";
 
 it.each([
   [400, "rejected"],

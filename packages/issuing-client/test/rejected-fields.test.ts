@@ -48,9 +48,9 @@ describe("a 422 of the service", () => {
       client.issueCard(template.id, { fieldValues: {}, customer: wrong }, { userId: 1 }),
     );
     expect(error.fields).toEqual([
-      { pointer: "/fieldValues/name", detail: expect.stringContaining("Name") },
-      { pointer: "/customer/phone", detail: expect.any(String) },
-      { pointer: "/customer/email", detail: expect.any(String) },
+      { pointer: "/fieldValues/name", detail: expect.stringContaining("Name"), reason: "required" },
+      { pointer: "/customer/phone", detail: expect.any(String), reason: "format" },
+      { pointer: "/customer/email", detail: expect.any(String), reason: "format" },
     ]);
     expect(readText(error)).toBe(
       "The service responded 422 to issueCard: /fieldValues/name, /customer/phone, /customer/email. userMessage says what to correct.",
@@ -71,8 +71,30 @@ describe("a 422 of the service", () => {
     const errors = [{ pointer: "#/fieldValues/imi%C4%99", detail: "Please fill in the name." }];
     const { client } = scripted([json({ errors, detail: "The name is missing." }, 422)]);
     const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 1 }));
-    expect(error.fields).toEqual([{ pointer: "/fieldValues/imię", detail: "Please fill in the name." }]);
+    expect(error.fields).toEqual([
+      { pointer: "/fieldValues/imię", detail: "Please fill in the name.", reason: "required" },
+    ]);
     expect(error.message).toContain(": /fieldValues/imię. userMessage");
+  });
+
+  it("has the reason that the service states, or that of the value that was sent", async () => {
+    const errors = [
+      { pointer: "/customer/name", reason: "too-long" },
+      { pointer: "/customer/name", reason: "unheard of" },
+      { pointer: "/customer/consents" },
+      { pointer: "/customer/email" },
+      { pointer: "/customer/constructor" },
+    ];
+    const { client } = scripted([json({ errors }, 422)]);
+    const request = { ...signUp, customer: { ...signUp.customer, name: "Anna" } };
+    const { fields } = await catchIssuingError(client.issueCard(template.id, request, { userId: 1 }));
+    expect(fields.map(({ reason }) => reason)).toEqual([
+      "too-long",
+      "format",
+      "format",
+      "required",
+      "required",
+    ]);
   });
 
   it.each([
@@ -151,8 +173,8 @@ describe("values that do not match the schema of a template", () => {
     const fieldValues = { name: "", "a/b~c": 7 as never };
     const error = await catchIssuingError(client.issueCard(club, { ...signUp, fieldValues }, { userId: 1 }));
     expect(error.fields).toEqual([
-      { pointer: "/fieldValues/name", detail: "Please fill in your name." },
-      { pointer: "/fieldValues/a~1b~0c", detail: expect.any(String) },
+      { pointer: "/fieldValues/name", detail: "Please fill in your name.", reason: "required" },
+      { pointer: "/fieldValues/a~1b~0c", detail: expect.any(String), reason: "format" },
     ]);
     expect(readText(error)).toBe("Field values do not match the template's schema: /fieldValues/name.");
     expect(requests).toEqual([]);
@@ -165,7 +187,7 @@ describe("values that do not match the schema of a template", () => {
     const error = await catchIssuingError(
       client.issueCard(defineTemplate(template.id, schema), signUp as never, { userId: 1 }),
     );
-    expect(error.fields).toEqual([{ pointer: "/fieldValues", detail: "Anna is taken" }]);
+    expect(error.fields).toEqual([{ pointer: "/fieldValues", detail: "Anna is taken", reason: "format" }]);
     expect(inspect(error) + JSON.stringify(error)).not.toContain("Anna");
   });
 });

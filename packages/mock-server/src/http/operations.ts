@@ -19,6 +19,7 @@ import { type FaultTarget, takeRequestFault } from "../faults/rules.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { State } from "../sandbox/state.ts";
 import { applyFault, delayRequest, injectedFault } from "./injected-fault.ts";
+import { inLanguageOf } from "./polish.ts";
 import { readJson } from "./request.ts";
 import { jsonResponse, problemResponse, type ServiceResponse } from "./response.ts";
 import type { Route } from "./router.ts";
@@ -141,7 +142,9 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
                 body: body.value,
                 apiKeyKind: found.apiKey.kind,
               });
-        if (response instanceof Problem) return response; // nothing was committed
+        // Nothing was committed.
+        if (response instanceof Problem)
+          return inLanguageOf(request.headers.get("accept-language"), response);
 
         const after = takeRequestFault(domain, "after-commit", target);
         if (after?.kind === "latency") await delayRequest(after.delayMs, request.signal);
