@@ -173,9 +173,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
         "npm run format",
       ],
     },
-    publish: {
-      description: "builds and publishes to npm",
-      commands: ["npm run build", "npx changeset publish"],
+    pack: {
+      description:
+        "the tarballs of the built packages and their digests, into a folder; a workflow publishes them",
+      commands: [script("tools/release/pack-all.ts")],
     },
   },
 };
