@@ -174,7 +174,10 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
       async fetch(...request) {
         const response = new Response((await fetch(...request)).body);
         // Of the mock's clock, which was advanced; the server sends that of the computer.
-        response.headers.set("date", new Date(mock.service.clock.now()).toUTCString());
+        response.headers.set(
+          "date",
+          new Date(mock.service.clock.now()).toUTCString(),
+        );
         return response;
       },
     });
