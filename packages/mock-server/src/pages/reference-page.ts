@@ -33,6 +33,7 @@ const document = (head: Markup, content: Markup): Markup => html`<html lang="en"
 ${head}
 </head>
 <body>
+<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
 ${content}
 </body>
 </html>`;

@@ -19,6 +19,13 @@ const names = {
   "input[type=text]:not([aria-label]):not([id]):not([placeholder])": "Value",
 };
 
+/** Swagger UI skips a level of headings, and has a main element of its own inside that of this page. */
+function improveOutline() {
+  for (const heading of place.querySelectorAll("h3.opblock-tag")) heading.ariaLevel = "2";
+  for (const heading of place.querySelectorAll("h4")) heading.ariaLevel = "3";
+  place.querySelector("main")?.setAttribute("role", "presentation");
+}
+
 function nameFields() {
   for (const [selector, name] of Object.entries(names)) {
     for (const field of place.querySelectorAll(selector)) {
@@ -26,7 +33,10 @@ function nameFields() {
     }
   }
 }
-new MutationObserver(nameFields).observe(place, { childList: true, subtree: true });
+new MutationObserver(() => {
+  nameFields();
+  improveOutline();
+}).observe(place, { childList: true, subtree: true });
 
 const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   spec: openapi,
