@@ -19,11 +19,18 @@ const names = {
   "input[type=text]:not([aria-label]):not([id]):not([placeholder])": "Value",
 };
 
-/** Swagger UI skips a level of headings, and has a main element of its own inside that of this page. */
+/** Swagger UI skips a level of headings, and leaves some of its content outside of its main element. */
 function improveOutline() {
   for (const heading of place.querySelectorAll("h3.opblock-tag")) heading.ariaLevel = "2";
   for (const heading of place.querySelectorAll("h4")) heading.ariaLevel = "3";
-  place.querySelector("main")?.setAttribute("role", "presentation");
+  for (const [selector, name] of [
+    [".information-container", "About"],
+    [".scheme-container", "Authorization"],
+  ]) {
+    const part = place.querySelector(selector);
+    part?.setAttribute("role", "region");
+    part?.setAttribute("aria-label", name);
+  }
 }
 
 function nameFields() {
