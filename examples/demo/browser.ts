@@ -62,7 +62,10 @@ async function update() {
     const text = await (await fetch("/")).text();
     const next = new DOMParser().parseFromString(text, "text/html").getElementById("list");
     const list = document.getElementById("list");
-    if (next !== null && next.innerHTML !== list.innerHTML) list.replaceWith(next);
+    if (next === null || next.innerHTML === list.innerHTML) return;
+    const focused = [...list.querySelectorAll("a")].find((link) => link === document.activeElement);
+    list.replaceWith(next);
+    if (focused) [...next.querySelectorAll("a")].find(({ href }) => href === focused.href)?.focus();
   } catch {
     // The shop was stopped, or starts again: the next request follows.
   }
@@ -99,6 +102,7 @@ section { display: grid; gap: 1rem; }
 article { display: grid; gap: .35rem; }
 .later { border-style: dashed; color: var(--soft); }
 .later h3 { color: var(--ink); }
+@media (min-width: 40rem) { .head { display: flex; justify-content: space-between; gap: 1rem; } }
 .balance strong { font-size: 2rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .field { display: grid; gap: .3rem; }
 label { font-weight: 600; }

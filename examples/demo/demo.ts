@@ -124,7 +124,7 @@ export async function runDemo(
           (database) =>
             database
               .prepare(
-                "SELECT id, name, card, COALESCE(balance, 0) AS balance FROM users LEFT JOIN balances USING (card)",
+                "SELECT id, name, card, COALESCE(balance, 0) AS balance FROM users LEFT JOIN balances USING (card) ORDER BY users.rowid DESC",
               )
               .all() as Member[],
         );

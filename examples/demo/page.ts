@@ -58,8 +58,8 @@ function renderMember({ name, balance, cardPage }: Member): string {
     return `<article class="panel later">${heading}
 <p>The card is on its way. It will appear here; you do not have to wait.</p></article>`;
   const points = new Intl.NumberFormat("en-GB").format(balance);
-  return `<article class="panel">${heading}
+  const link = `<a href="${escapeHtml(cardPage)}">Card<span class="unseen"> of ${escapeHtml(name)}</span></a>`;
+  return `<article class="panel"><div class="head">${heading}${link}</div>
 <p class="balance"><strong>${points}</strong> ${balance === 1 ? "point" : "points"}</p>
-<p><a href="${escapeHtml(cardPage)}">Card<span class="unseen"> of ${escapeHtml(name)}</span></a></p>
 <div class="wallets">${walletButtonsHtml(cardPage)}</div></article>`;
 }

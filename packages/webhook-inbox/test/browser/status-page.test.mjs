@@ -182,11 +182,6 @@ for (const [scheme, width] of [
       const found = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0].html}`);
       assert.deepEqual([path, found], [path, []]);
       assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, path);
-      if (process.env.SHOTS)
-        await page.screenshot({
-          path: `${process.env.SHOTS}/${path}-${scheme}-${width}.png`,
-          fullPage: true,
-        });
     }
   });
 }
