@@ -23,6 +23,10 @@ const names = {
 function improveOutline() {
   for (const heading of place.querySelectorAll("h3.opblock-tag")) heading.ariaLevel = "2";
   for (const heading of place.querySelectorAll("h4")) heading.ariaLevel = "3";
+  for (const table of place.querySelectorAll("table[role=region]:not([aria-label])")) {
+    const name = table.classList.contains("live-responses-table") ? "Server response" : "Responses";
+    table.setAttribute("aria-label", `${name} of ${table.closest(".opblock")?.id}`);
+  }
   for (const [selector, name] of [
     [".information-container", "About"],
     [".scheme-container", "Authorization"],
