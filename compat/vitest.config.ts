@@ -14,11 +14,11 @@ const fromSource = {
 const poll = { timeout: 30_000 };
 
 /** A suite that tests the built packages. */
-const built = (name: string, testTimeout: number, folder = name) => ({
+const built = (name: string, testTimeout: number, folder = name, include = ["*.test.mjs"]) => ({
   test: {
     name,
     dir: here(folder),
-    include: ["*.test.mjs"],
+    include,
     testTimeout,
     expect: { poll },
     hookTimeout: 300_000,
@@ -34,7 +34,10 @@ export default defineConfig({
     projects: [
       built("runtimes", 90_000),
       built("bundlers", 60_000),
-      built("browser", 120_000, "../packages/mock-server/test/browser"),
+      built("browser", 120_000, "..", [
+        "packages/*/test/browser/*.test.mjs",
+        "examples/demo/browser/*.test.mjs",
+      ]),
       built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
       {

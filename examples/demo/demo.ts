@@ -36,6 +36,7 @@ const ben = {
 };
 
 interface Member {
+  id: string;
   name: string;
   card: string | null;
   balance: number;
@@ -123,7 +124,7 @@ export async function runDemo(
           (database) =>
             database
               .prepare(
-                "SELECT name, card, COALESCE(balance, 0) AS balance FROM users LEFT JOIN balances USING (card)",
+                "SELECT id, name, card, COALESCE(balance, 0) AS balance FROM users LEFT JOIN balances USING (card) ORDER BY users.rowid DESC",
               )
               .all() as Member[],
         );
@@ -132,11 +133,14 @@ export async function runDemo(
         next();
       });
       app.get("/", async (_request, response) => {
-        const members = (await findMembers()).flatMap(({ card, ...member }) =>
-          card === null
-            ? []
-            : { ...member, cardPage: service.cards.get(card).publicUrl },
-        );
+        const members = [];
+        for (const { id, name, balance, card } of await findMembers()) {
+          const entry = await shop.outbox.get(id);
+          if (entry?.state === "rejected") continue; // until the form is corrected
+          const cardPage =
+            card === null ? undefined : service.cards.get(card).publicUrl;
+          members.push({ name, balance, cardPage });
+        }
         response.type("html").send(renderHome(members));
       });
       app.use(shop.app);

@@ -101,7 +101,11 @@ export function addSignUp(
     if (publicUrl !== undefined)
       response.status(201).json({ userId, links: client.cardLinks(publicUrl) });
     else if (state === "rejected")
-      response.status(422).json({ userId, message: error?.userMessage });
+      response.status(422).json({
+        userId,
+        message: error?.userMessage,
+        fields: error?.fields, // the page shows each detail beside its field
+      });
     else
       response
         .status(202)

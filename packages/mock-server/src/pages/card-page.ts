@@ -12,7 +12,7 @@ export function cardPage(view: CardView, wallets: Wallets): Markup {
     "../",
     html`<main>
 ${card(view, html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>Show this code at the till</p></div>`)}
-<nav class="wallets" aria-label="Add the card to your phone">
+<nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
 ${walletLink(view, wallets.first, `${slug}/pass.pkpass`)}
 ${walletLink(view, wallets.second, `${slug}/${encodeURIComponent(wallets.second)}`)}
 </nav>
@@ -59,6 +59,7 @@ function customerPage(title: string, up: string, content: Markup): Markup {
 <title>${title}</title>
 <link rel="icon" href="${up}assets/icon.svg">
 <link rel="stylesheet" href="${up}assets/card.css">
+<script src="${up}assets/card.js" type="module"></script>
 </head>
 <body>
 ${content}
@@ -71,8 +72,8 @@ ${content}
 function card(view: CardView, below: Markup): Markup {
   const { shopName, holder, balance, tier, colour } = view;
   return html`<article class="card colour-${colour}">
-<header><h1>${shopName}</h1>${tier === null ? html`` : html`<span class="tier">${tier}</span>`}</header>
-<div class="balance"><p><strong>${formatPoints(balance)}</strong> points</p>${progress(view)}</div>
+<header data-live="tier"><h1>${shopName}</h1>${tier === null ? html`` : html`<span class="tier">${tier}</span>`}</header>
+<div class="balance" data-live="balance" aria-live="polite"><p><strong>${formatPoints(balance)}</strong> points</p>${progress(view)}</div>
 ${holder === undefined ? html`` : html`<p class="holder"><span>Member</span> ${holder}</p>`}
 ${below}
 </article>`;

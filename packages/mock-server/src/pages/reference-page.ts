@@ -8,7 +8,7 @@ export const referencePage = ({ apiKey, templateId }: { apiKey: string; template
 <link rel="stylesheet" href="docs/reference.css">
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" type="module"></script>`,
-    html`<main id="reference" data-api-key="${apiKey}" data-template-id="${templateId}"></main>`,
+    html`<div id="reference" data-api-key="${apiKey}" data-template-id="${templateId}"></div>`,
   );
 
 /** For services inside other programs, which do not serve the files of Swagger UI. */
@@ -33,6 +33,7 @@ const document = (head: Markup, content: Markup): Markup => html`<html lang="en"
 ${head}
 </head>
 <body>
+<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
 ${content}
 </body>
 </html>`;

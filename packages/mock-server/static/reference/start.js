@@ -19,6 +19,24 @@ const names = {
   "input[type=text]:not([aria-label]):not([id]):not([placeholder])": "Value",
 };
 
+/** Swagger UI skips a level of headings, and leaves some of its content outside of its main element. */
+function improveOutline() {
+  for (const heading of place.querySelectorAll("h3.opblock-tag")) heading.ariaLevel = "2";
+  for (const heading of place.querySelectorAll("h4")) heading.ariaLevel = "3";
+  for (const table of place.querySelectorAll("table[role=region]:not([aria-label])")) {
+    const name = table.classList.contains("live-responses-table") ? "Server response" : "Responses";
+    table.setAttribute("aria-label", `${name} of ${table.closest(".opblock")?.id}`);
+  }
+  for (const [selector, name] of [
+    [".information-container", "About"],
+    [".scheme-container", "Authorization"],
+  ]) {
+    const part = place.querySelector(selector);
+    part?.setAttribute("role", "region");
+    part?.setAttribute("aria-label", name);
+  }
+}
+
 function nameFields() {
   for (const [selector, name] of Object.entries(names)) {
     for (const field of place.querySelectorAll(selector)) {
@@ -26,7 +44,10 @@ function nameFields() {
     }
   }
 }
-new MutationObserver(nameFields).observe(place, { childList: true, subtree: true });
+new MutationObserver(() => {
+  nameFields();
+  improveOutline();
+}).observe(place, { childList: true, subtree: true });
 
 const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   spec: openapi,

@@ -81,7 +81,7 @@ it("escapes the texts of customers and shops", async () => {
     expect(
       text.match(/&lt;script&gt;alert\(1\)&lt;\/script&gt;&quot;&#39;&amp;&lt;img/g)?.length,
     ).toBeGreaterThan(2);
-    expect(text).not.toMatch(/<script|<img src=x/);
+    expect(text).not.toMatch(/<script(?! src="[./]*assets\/card\.js" type="module"><\/script>)|<img src=x/);
   }
 });
 

@@ -3,10 +3,13 @@
 import { toChunks } from "@loyalty-cards/internal/bounded-body";
 import type { Request as ExpressRequest, RequestHandler } from "express";
 import type { InspectableInbox } from "../reports.ts";
+import { createInboxSource } from "./inbox-source.ts";
+import { createOutboxSource, type InspectableOutbox } from "./outbox-source.ts";
 import { createStatusHandler, type StatusPageOptions, type StatusRequest } from "./page.ts";
 
 /**
- * A route handler for Express: counts, the oldest events, dead letters with replay.
+ * A route handler for Express: counts, dead letters with replay; of an outbox, users whose card is waiting, rejected or unknown.
+ * @param inbox an inbox, or an outbox of `@loyalty-cards/issuing-outbox`.
  * @throws {TypeError} when `authorize` is neither a function nor "external".
  * @example
  * ```ts
@@ -20,10 +23,10 @@ import { createStatusHandler, type StatusPageOptions, type StatusRequest } from 
  * ```
  */
 export function expressStatusPage(
-  inbox: InspectableInbox,
+  inbox: InspectableInbox | InspectableOutbox,
   options?: StatusPageOptions<ExpressRequest>,
 ): RequestHandler {
-  const respond = createStatusHandler(inbox, options);
+  const respond = createStatusHandler(createSource(inbox), options);
   return async (request, response, next) => {
     try {
       const { status, headers, body } = await respond({
@@ -41,6 +44,9 @@ export function expressStatusPage(
   };
 }
 
+const createSource = (inbox: InspectableInbox | InspectableOutbox) =>
+  "resolve" in inbox ? createOutboxSource(inbox) : createInboxSource(inbox);
+
 /** The body as it arrives, or what a body parser made of it before. */
 function getExpressBody(request: ExpressRequest): ReturnType<StatusRequest<unknown>["body"]> {
   const { body } = request as { body?: unknown };
@@ -49,7 +55,8 @@ function getExpressBody(request: ExpressRequest): ReturnType<StatusRequest<unkno
 }
 
 /**
- * A handler from Request to Response: counts, the oldest events, dead letters with replay.
+ * A handler from Request to Response: counts, dead letters with replay; of an outbox, users whose card is waiting, rejected or unknown.
+ * @param inbox an inbox, or an outbox of `@loyalty-cards/issuing-outbox`.
  * @throws {TypeError} when `authorize` is neither a function nor "external".
  * @example
  * ```ts
@@ -64,10 +71,10 @@ function getExpressBody(request: ExpressRequest): ReturnType<StatusRequest<unkno
  * ```
  */
 export function fetchStatusPage(
-  inbox: InspectableInbox,
+  inbox: InspectableInbox | InspectableOutbox,
   options?: StatusPageOptions<Request>,
 ): (request: Request) => Promise<Response> {
-  const respond = createStatusHandler(inbox, options);
+  const respond = createStatusHandler(createSource(inbox), options);
   return async (request) => {
     const { status, headers, body } = await respond({
       method: request.method,
