@@ -64,6 +64,7 @@ export default defineConfigWithTheme<ThemeConfig>({
     search: {
       provider: "local",
       options: {
+        detailedView: true,
         _render(source, env: SearchEnv, md) {
           if (/^(decisions\/|index\.md)/.test(toPage(env.relativePath))) return "";
           const { highlight } = md.options;
@@ -74,9 +75,35 @@ export default defineConfigWithTheme<ThemeConfig>({
         },
         miniSearch: {
           searchOptions: {
-            // Guides come before pages about packages, and these before the reference, unless the reader types the name of a
+            // Words of readers, and the words of these pages for the same thing. VitePress copies the text of this function into
+            // the page, so that it contains everything it uses.
+            processTerm(term: string) {
+              const synonyms: Record<string, string> = {
+                gdpr: "personal forget",
+                privacy: "consents",
+                quick: "getting",
+                quickstart: "getting started",
+                tutorial: "getting started",
+                refund: "purchase",
+                cors: "browser",
+                dlq: "dead letter",
+                queue: "outbox inbox",
+                backfill: "bulk",
+                hmac: "signature",
+                "401": "unauthorized",
+                "429": "rate limited",
+                undefined: "configuration",
+                delete: "forget",
+                remove: "delete forget",
+                erase: "delete forget",
+              };
+              const word = term.toLowerCase();
+              return [word, ...(synonyms[word]?.split(" ") ?? [])];
+            },
+            // A status finds the page of its error. Guides come before pages about packages, and these before the reference, unless the reader types the name of a
             // symbol. VitePress copies the text of this function into the page.
             boostDocument(id: string, term: string) {
+              if (id.includes("/errors/")) return /^(\d{3}|unauthorized|limit(ed)?)$/.test(term) ? 12 : 1;
               if (!id.includes("/reference/")) return id.includes("/guides/") ? 3 : 1;
               const [path = "", anchor] = id.split("#");
               const name = path.slice(path.lastIndexOf("/") + 1);

@@ -21,7 +21,7 @@ async function convertPages(): Promise<[string, string][]> {
       .split("\n")
       .filter((line, index) => line.trim() !== "" || lines[index]?.trim() === "");
     const named = kept.join("\n").replace(/^(\/\/ .*\.)ts\b/, "$1js"); // the comment with the name of the file
-    converted.push([program, (await format(named, { parser: "babel", printWidth: 110 })).trimEnd()]);
+    converted.push([program, (await format(named, { parser: "babel", printWidth: 84 })).trimEnd()]);
   }
   return converted;
 }

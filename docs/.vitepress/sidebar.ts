@@ -50,19 +50,19 @@ export function createGuideSidebar(): Item[] {
     {
       text: "About",
       items: [
-        ...[
-          "guarantees",
-          "simulation",
-          "specification",
-          "assumptions",
-          "glossary",
-          "measurements",
-          "benchmarks",
-        ].map((page) => `docs/${page}.md`),
-        "benchmarks/README.md",
-        "docs/architecture.md",
-        "CONTRIBUTING.md",
+        ...["guarantees", "specification", "assumptions", "glossary"].map((page) => `docs/${page}.md`),
         "SECURITY.md",
+      ].map(toItem),
+    },
+    {
+      text: "Project",
+      // A group that can be collapsed is a link, because VitePress nests a button in a button otherwise.
+      link: "/architecture",
+      collapsed: true,
+      items: [
+        ...["architecture", "simulation", "measurements", "benchmarks"].map((page) => `docs/${page}.md`),
+        "benchmarks/README.md",
+        "CONTRIBUTING.md",
       ]
         .map(toItem)
         .concat(toGroup("docs/decisions")),
@@ -100,8 +100,8 @@ const toSymbol = ({ title, path }: Navigation): Item => ({ text: title, link: to
 const toLink = (path?: string | null) => `/reference/${path?.replace(/(index)?\.md$/, "") ?? ""}`;
 
 /**
- * One sidebar for each package, because every page contains the whole sidebar, and one with the entry points alone. Empty when
- * `typedoc` has not run.
+ * One sidebar for each package, because every page contains the whole sidebar: its entry points with their symbols, and links to the
+ * other packages. The sidebar of the index groups all entry points by package. Empty when `typedoc` has not run.
  */
 export function createReferenceSidebars(): DefaultTheme.SidebarMulti {
   const file = join(root, "docs/reference/navigation.json");
@@ -109,12 +109,23 @@ export function createReferenceSidebars(): DefaultTheme.SidebarMulti {
   const modules: readonly Navigation[] = JSON.parse(readFileSync(file, "utf8"));
   const createSidebar = (items: Item[]): Item[] => [{ text: "Reference", link: "/reference/", items }];
   const names = [...new Set(modules.map(({ path }) => path?.split("/")[0] ?? ""))];
+  const packages = names.map(
+    (name) => [name, modules.filter(({ path }) => path?.split("/")[0] === name)] as const,
+  );
+  const toEntryPoint = ({ title, path = null }: Navigation): Item =>
+    toSymbol({ title: title.replace("@loyalty-cards/", ""), path });
+  const links = packages.map(([text, [first]]) => ({ text, link: toLink(first?.path) }));
   return {
-    "/reference/": createSidebar(modules.map(({ title, path = null }) => toSymbol({ title, path }))),
+    "/reference/": createSidebar(
+      packages.map(([text, entryPoints]) => ({ text, items: entryPoints.map(toEntryPoint) })),
+    ),
     ...Object.fromEntries(
-      names.map((name) => [
+      packages.map(([name, entryPoints]) => [
         `/reference/${name}/`,
-        createSidebar(modules.filter(({ path }) => path?.startsWith(`${name}/`)).map(toModule)),
+        [
+          ...createSidebar(entryPoints.map(toModule)),
+          { text: "Other packages", items: links.filter(({ text }) => text !== name) },
+        ],
       ]),
     ),
   };

@@ -26,7 +26,8 @@ export async function openShop({
   const inbox = sqliteInbox({ file });
   await inbox.write((database) =>
     database.exec(
-      "CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)",
+      `CREATE TABLE IF NOT EXISTS balances
+        (card TEXT PRIMARY KEY, balance REAL NOT NULL)`,
     ),
   );
   inbox.work(

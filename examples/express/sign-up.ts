@@ -49,7 +49,8 @@ export function addSignUp(
   template: string,
 ): void {
   app.use(express.json());
-  // Express itself would log a body that is not JSON, and so a part of somebody's form.
+  // Express itself would log a body that is not JSON, and so a part of somebody's
+  // form.
   app.use(((error, _request, response, next) =>
     error.type === "entity.parse.failed"
       ? response.status(400).json({ message: "The form is not JSON." })
@@ -57,10 +58,13 @@ export function addSignUp(
 
   app.post("/sign-up", async (request, response) => {
     const form = readForm(request.body);
-    const userId = crypto.randomUUID(); // never repeats, not even in another database
+    // never repeats, not even in another database
+    const userId = crypto.randomUUID();
     const isNew = await outbox.write((database) => {
       const insert =
-        "INSERT INTO users VALUES (?, ?, NULLIF(?, ''), ?, NULL) ON CONFLICT DO NOTHING"; // several users may have no email
+        // several users may have no email
+        `INSERT INTO users VALUES (?, ?, NULLIF(?, ''), ?, NULL)
+          ON CONFLICT DO NOTHING`;
       const { changes } = database
         .prepare(insert)
         .run(userId, form.name, form.email, form.phone);
@@ -80,8 +84,8 @@ export function addSignUp(
     const form = readForm(request.body);
     const { id } = request.params;
     const correction = await outbox.write((database) => {
-      const update =
-        "UPDATE OR IGNORE users SET name = ?, email = NULLIF(?, ''), phone = ? WHERE id = ? AND card IS NULL";
+      const update = `UPDATE OR IGNORE users SET name = ?, email = NULLIF(?, ''), phone = ?
+          WHERE id = ? AND card IS NULL`;
       const { changes } = database
         .prepare(update)
         .run(form.name, form.email, form.phone, id);
@@ -121,6 +125,7 @@ function readForm(body: Partial<Form> | undefined): Form {
 
 const toRequest = ({ name, email, phone }: Form): IssueCardRequest => ({
   fieldValues: { name },
-  customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank ones are left out
+  // blank ones are left out
+  customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } },
 });
 // #endregion

@@ -38,25 +38,30 @@ export async function openReceiver(
     options: `-c search_path=${schema}`,
     max: 8,
   });
-  pool.on("error", (error) => console.error(error.name)); // an idle connection was closed; the pool opens another
+  // an idle connection was closed; the pool opens another
+  pool.on("error", (error) => console.error(error.name));
 
   const boss = new PgBoss({
     connectionString: databaseUrl,
     ...(schema !== "public" && { schema }),
   });
-  boss.on("error", (error) => console.error(error.name)); // PostgreSQL is not reachable; pg-boss reconnects
+  // PostgreSQL is not reachable; pg-boss reconnects
+  boss.on("error", (error) => console.error(error.name));
   await prepare(pool, boss); // starts pg-boss and creates the queue
   const inbox = await pgBossInbox(boss, { queue: "loyalty" });
   const handle = onEvents({
     "balance.changed": (event) =>
       withPgTransaction(pool, async (transaction) => {
-        if (!(await markProcessed(transaction, event))) return; // was processed before
+        // was processed before
+        if (!(await markProcessed(transaction, event))) return;
         const { passId, balance } = event.data;
         await transaction.query(
-          "INSERT INTO members VALUES ($1, 0, 1) ON CONFLICT (card) DO UPDATE SET purchases = members.purchases + 1",
+          `INSERT INTO members VALUES ($1, 0, 1)
+            ON CONFLICT (card) DO UPDATE SET purchases = members.purchases + 1`,
           [passId],
         );
-        if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
+        // a newer balance is stored
+        if (!(await isNewest(transaction, `balance of ${passId}`, event))) return;
         await transaction.query("UPDATE members SET balance = $2 WHERE card = $1", [
           passId,
           balance,
@@ -64,8 +69,9 @@ export async function openReceiver(
       }),
     otherTypes: () => {},
   });
-  // By default pg-boss takes one job every two seconds. If one job of a batch fails, pg-boss retries the whole batch, and
-  // markProcessed skips the events that were processed.
+  // By default pg-boss takes one job every two seconds. If one job of a batch
+  // fails, pg-boss retries the whole batch, and markProcessed skips the events that
+  // were processed.
   await boss.work(
     "loyalty",
     { batchSize: 50, pollingIntervalSeconds: 0.5 },

@@ -4,26 +4,33 @@ import type { Secret } from "@loyalty-cards/webhook-verify";
 import type pg from "pg";
 
 /**
- * How long the old secret stays valid, because deliveries signed with it may be in transit. Longer than `secretMaxAgeSeconds`, so
- * that every process knows the end before it is reached.
+ * How long the old secret stays valid, because deliveries signed with it may be in
+ * transit. Longer than `secretMaxAgeSeconds`, so that every process knows the end
+ * before it is reached.
  */
 const overlapMinutes = 10;
 
-/** For the receiver's option `secret`. The receiver caches the result for five minutes, and calls it again after a mismatch. */
+/**
+ * For the receiver's option `secret`. The receiver caches the result for five
+ * minutes, and calls it again after a mismatch.
+ */
 export async function currentSecrets(pool: pg.Pool): Promise<Secret[]> {
   const { rows } = await pool.query(
-    "SELECT id, key, not_after FROM signing_secrets WHERE not_after IS NULL OR not_after > now() ORDER BY id DESC",
+    `SELECT id, key, not_after FROM signing_secrets
+      WHERE not_after IS NULL OR not_after > now() ORDER BY id DESC`,
   );
   return rows.map(({ id, key, not_after: notAfter }) => ({
-    id: `secret ${id}`, // in each outcome: shows when the old secret is no longer used
+    // in each outcome: shows when the old secret is no longer used
+    id: `secret ${id}`,
     key,
     ...(notAfter !== null && { notAfter }),
   }));
 }
 
 /**
- * Saves the secret that the console showed after "New secret". The old one stays valid for a while. A leaked one ends
- * immediately: each process rejects it after its next look-up, within five minutes.
+ * Saves the secret that the console showed after "New secret". The old one stays
+ * valid for a while. A leaked one ends immediately: each process rejects it after
+ * its next look-up, within five minutes.
  */
 export async function saveSecret(
   pool: pg.Pool,
@@ -33,7 +40,9 @@ export async function saveSecret(
   if (key === "") throw new TypeError("The new secret is empty.");
   await pool.query(
     `WITH before AS (
-       UPDATE signing_secrets SET not_after = LEAST(not_after, now() + make_interval(mins => $2)) WHERE key <> $1
+       UPDATE signing_secrets
+       SET not_after = LEAST(not_after, now() + make_interval(mins => $2))
+       WHERE key <> $1
      )
      INSERT INTO signing_secrets (key) VALUES ($1) ON CONFLICT (key) DO NOTHING`,
     [key, hasLeaked ? 0 : overlapMinutes],

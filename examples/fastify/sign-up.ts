@@ -17,10 +17,14 @@ interface Form {
 
 const toRequest = ({ name, email = "", phone = "" }: Form): IssueCardRequest => ({
   fieldValues: { name },
-  customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } }, // blank ones are left out
+  // blank ones are left out
+  customer: { name, email, phone, consents: { privacy: { version: "2026-01" } } },
 });
 
-/** Needs the tables of the outbox, from `ensureTables` or a migration, and your table `users`. */
+/**
+ * Needs the tables of the outbox, from `ensureTables` or a migration, and your
+ * table `users`.
+ */
 export function addSignUp(
   app: FastifyInstance,
   pool: pg.Pool,
@@ -40,10 +44,11 @@ export function addSignUp(
   app.addHook("onClose", () => outbox.close());
 
   app.post<{ Body: Form }>("/sign-up", async ({ body }, reply) => {
-    const userId = crypto.randomUUID(); // never repeats, not even in another database
+    // never repeats, not even in another database
+    const userId = crypto.randomUUID();
     const isNew = await outbox.write(async (transaction) => {
-      const insert =
-        "INSERT INTO users VALUES ($1, $2, NULLIF($3, ''), $4) ON CONFLICT DO NOTHING";
+      const insert = `INSERT INTO users VALUES ($1, $2, NULLIF($3, ''), $4)
+          ON CONFLICT DO NOTHING`;
       const values = [userId, body.name, body.email ?? "", body.phone ?? ""];
       const { rowCount } = await transaction.query(insert, values);
       if (rowCount)

@@ -62,6 +62,7 @@ it("signs the member up while the service is down, and issues the card later", a
   });
   expect(await join(outbox, templateId, anna, 100)).toEqual({ later: true });
   service.faults.remove(id);
-  expect(await outbox.drain()).toMatchObject({ waiting: 0, issued: 1 }); // in the shop: outbox.work()
+  // in the shop: outbox.work()
+  expect(await outbox.drain()).toMatchObject({ waiting: 0, issued: 1 });
 });
 // #endregion

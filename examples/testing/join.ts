@@ -23,7 +23,8 @@ export async function join(
   await outbox.write((database) => {
     // Your own code saves the member here, in the same transaction.
     const state = outbox.add(database, { userId: id, template, request });
-    if (state !== "added") outbox.correct(database, id, request); // the form was sent again
+    // the form was sent again
+    if (state !== "added") outbox.correct(database, id, request);
   });
   const { state, cardId, error } = await outbox.issue(id, { deadlineMs });
   if (cardId !== undefined) return { cardId };

@@ -173,7 +173,7 @@ function renderTables({ subject, result }: Benchmark, columns: readonly Column[]
   return splitColumns(columns).map((table) => {
     const isOneFigure = new Set(table.map(({ key }) => key)).size === 1;
     const [first] = table;
-    const heading = isOneFigure && !hasOnePanel && first ? capitalize(first.figure.label) : "";
+    const heading = isOneFigure && !hasOnePanel && first ? capitalize(first.figure.label) : "Variant";
     const titles = table.map(({ panel, figure }) => {
       if (hasOnePanel) return capitalize(figure.label);
       return isOneFigure ? panel : `${panel}: ${figure.label}`;
@@ -247,9 +247,11 @@ function renderSection(benchmark: Benchmark): string {
   return [
     `## ${subject.title}`,
     `${subject.question}${subject.floor === undefined ? "" : ` The floor is *${subject.floor}*.`}`,
-    `![${subject.title}: the figures of the table below](diagrams/benchmarks/${name}.svg)`,
+    `![${subject.title}: the figures of the tables below](diagrams/benchmarks/${name}.svg)`,
+    "<details><summary>The figures as tables</summary>",
     ...renderTables(benchmark, listColumns(benchmark)),
     ...renderGrowth(benchmark),
+    "</details>",
     ...(subject.notes === undefined ? [] : [subject.notes]),
     `\`npm run bench -- ${name}\`, ${date}, ${seconds} s, ${machine}.${peers.length > 0 ? ` Beside ${peers.join(", ")}.` : ""}`,
   ].join("\n\n");

@@ -10,7 +10,10 @@ export interface User {
   keySuffix?: string; // undefined until the service has rejected the form
 }
 
-/** Issues the card and stores its id in the user. Returns what the visitor has to correct. */
+/**
+ * Issues the card and stores its id in the user. Returns what the visitor has to
+ * correct.
+ */
 export async function issueCardOrCorrect(
   loyalty: IssuingClient,
   templateId: string,
@@ -28,7 +31,8 @@ export async function issueCardOrCorrect(
     return undefined;
   } catch (error) {
     if (!isIssuingError(error) || error.code !== "validation") throw error;
-    // Only after a received 422, when no card exists under this key. After any other error keep the key suffix.
+    // Only after a received 422, when no card exists under this key. After any
+    // other error keep the key suffix.
     if (error.outcome === "rejected") user.keySuffix = crypto.randomUUID();
     return error.userMessage;
   }

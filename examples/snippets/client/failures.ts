@@ -10,7 +10,8 @@ export type NextMove =
 export function nextMoveAfter(error: unknown): NextMove {
   if (!isIssuingError(error)) throw error;
   if (error.code === "validation") return { show: error.userMessage };
-  if (error.retryable) return { tryAgainLater: true }; // with the same userId, so there is no second card
+  // with the same userId, so there is no second card
+  if (error.retryable) return { tryAgainLater: true };
   return { callADeveloper: error.message };
 }
 // #endregion

@@ -2,7 +2,10 @@
 // #region field-messages
 import { isIssuingError } from "@loyalty-cards/issuing-client";
 
-/** The message for each input, by the JSON Pointer of its value: `/customer/phone`, `/fieldValues/name`. */
+/**
+ * The message for each input, by the JSON Pointer of its value: `/customer/phone`,
+ * `/fieldValues/name`.
+ */
 export function toFieldMessages(error: unknown): Map<string, string> {
   if (!isIssuingError(error) || error.code !== "validation") throw error;
   return new Map(

@@ -2,7 +2,8 @@
 // #region issue
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 
-const loyalty = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY, which stays on the server
+// reads LOYALTY_URL and LOYALTY_API_KEY, which stays on the server
+const loyalty = createIssuingClient();
 
 export function issueCardTo(user: { id: string; phone: string; name: string }) {
   return loyalty.issueCard(

@@ -19,7 +19,8 @@ export async function receiveWebhooks(
     connection: { url, enableOfflineQueue: false },
   });
   const inbox = await bullmqInbox(queue); // rejects when the queue cannot be used
-  // The job of a worker that dies is stalled; by default BullMQ fails a job that stalls for the second time.
+  // The job of a worker that dies is stalled; by default BullMQ fails a job that
+  // stalls for the second time.
   const worker = new Worker("loyalty", inboxHandler(handle), {
     prefix,
     connection: { url },

@@ -13,16 +13,19 @@ export async function createApp(
   const inbox = sqliteInbox({ file }); // throws here when the file cannot be used
   await inbox.write((database) =>
     database.exec(
-      "CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL NOT NULL)",
+      `CREATE TABLE IF NOT EXISTS balances
+        (card TEXT PRIMARY KEY, balance REAL NOT NULL)`,
     ),
   );
   inbox.work(
     onEvents({
       "balance.changed": (event, delivery) => {
         const { passId, balance } = event.data;
-        // Runs in the transaction that marks the event as done: both are committed, or neither.
+        // Runs in the transaction that marks the event as done: both are committed,
+        // or neither.
         delivery.write((database) => {
-          if (!isNewest(database, `balance of ${passId}`, event)) return; // events arrive in any order
+          // events arrive in any order
+          if (!isNewest(database, `balance of ${passId}`, event)) return;
           database
             .prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)")
             .run(passId, balance);

@@ -11,7 +11,8 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import type { RequestHandler } from "express";
 import type pg from "pg";
-import type PgBoss from "pg-boss"; // pg-boss 12: import type { PgBoss } from "pg-boss";
+// pg-boss 12: import type { PgBoss } from "pg-boss";
+import type PgBoss from "pg-boss";
 
 export async function receiveWebhooks(
   secret: string,
@@ -20,20 +21,24 @@ export async function receiveWebhooks(
 ): Promise<RequestHandler> {
   await ensureTables(pool); // or run migrations/postgres/*.sql with your own tool
   await boss.createQueue("loyalty");
-  const inbox = await pgBossInbox(boss, { queue: "loyalty" }); // rejects when the queue cannot be used
+  // rejects when the queue cannot be used
+  const inbox = await pgBossInbox(boss, { queue: "loyalty" });
   await boss.work(
     "loyalty",
-    { batchSize: 50, pollingIntervalSeconds: 0.5 }, // pg-boss takes one event every two seconds by default
+    // pg-boss takes one event every two seconds by default
+    { batchSize: 50, pollingIntervalSeconds: 0.5 },
     inboxHandler(
       onEvents({
         "balance.changed": (event) =>
           withPgTransaction(pool, async (transaction) => {
-            if (!(await markProcessed(transaction, event))) return; // processed before
+            // processed before
+            if (!(await markProcessed(transaction, event))) return;
             const { passId, balance } = event.data;
             if (!(await isNewest(transaction, `balance of ${passId}`, event)))
               return; // a newer balance is stored
             await transaction.query(
-              "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance",
+              `INSERT INTO balances VALUES ($1, $2)
+                ON CONFLICT (card) DO UPDATE SET balance = excluded.balance`,
               [passId, balance],
             );
           }),

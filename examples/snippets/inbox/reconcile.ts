@@ -21,12 +21,14 @@ export async function reconcileBalances(
         date = headers.get("date") ?? "";
       },
     });
-    // The balance was read after this time of the service, so every later event is newer.
+    // The balance was read after this time of the service, so every later event is
+    // newer.
     const read = { id: "", createdAt: new Date(date).toISOString() };
     corrected += await withPgTransaction(pool, async (transaction) => {
       if (!(await isNewest(transaction, `balance of ${card}`, read))) return 0;
       const { rowCount } = await transaction.query(
-        "UPDATE users SET balance = $1 WHERE card = $2 AND balance IS DISTINCT FROM $1",
+        `UPDATE users SET balance = $1
+          WHERE card = $2 AND balance IS DISTINCT FROM $1`,
         [loyaltyBalance, card],
       );
       return rowCount ?? 0;

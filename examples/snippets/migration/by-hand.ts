@@ -16,10 +16,12 @@ export function createApp(
     const expected = createHmac("sha256", secret)
       .update(`${time}.${body}`)
       .digest("hex");
-    if (signature !== expected) return void response.sendStatus(401); // its duration reveals how much is correct
+    // its duration reveals how much is correct
+    if (signature !== expected) return void response.sendStatus(401);
     response.sendStatus(204); // if the next line fails, the event is lost
     const { type, data } = request.body;
-    if (type === "balance.changed") save(data.passId, data.balance); // applied twice for a duplicate
+    // applied twice for a duplicate
+    if (type === "balance.changed") save(data.passId, data.balance);
   });
   return app;
 }

@@ -31,7 +31,10 @@ export async function signUp(users: Users, outbox: SqliteOutbox, user: User) {
   return entry;
 }
 
-/** Call it every minute. It adds the users that have no entry, and saves the cards that were issued later. */
+/**
+ * Call it every minute. It adds the users that have no entry, and saves the cards
+ * that were issued later.
+ */
 export async function sweep(users: Users, outbox: SqliteOutbox): Promise<void> {
   for await (const user of users.withoutCard()) {
     await outbox.addAll([toOwedCard(user)]);

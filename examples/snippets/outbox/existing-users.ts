@@ -12,7 +12,10 @@ interface ExistingUser {
   phone: string;
   /** Users with a card. */
   cardId?: string;
-  /** Users whose card was requested before: the last keySuffix, and the time of the first request with it. */
+  /**
+   * Users whose card was requested before: the last keySuffix, and the time of the
+   * first request with it.
+   */
   keySuffix?: string;
   firstAttemptAt?: Date;
 }

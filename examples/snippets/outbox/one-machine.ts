@@ -15,7 +15,8 @@ const columns = "id TEXT PRIMARY KEY, name TEXT, phone TEXT, card TEXT";
 await outbox.write((database) =>
   database.exec(`CREATE TABLE IF NOT EXISTS users (${columns})`),
 );
-outbox.work(); // issues what could not be issued at sign-up; on SIGTERM: await outbox.close()
+// issues what could not be issued at sign-up; on SIGTERM: await outbox.close()
+outbox.work();
 
 export async function signUp({
   id,
@@ -37,7 +38,8 @@ export async function signUp({
       request: { fieldValues: { name }, customer },
     });
   });
-  return outbox.issue(id, { deadlineMs: 5_000 }); // show the card if it is there; otherwise it follows
+  // show the card if it is there; otherwise it follows
+  return outbox.issue(id, { deadlineMs: 5_000 });
 }
 // #endregion
 

@@ -4,7 +4,10 @@ import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
 
 const hourMs = 3_600_000;
 
-/** Call it every minute with `await outbox.count()`, and alert when it returns something. */
+/**
+ * Call it every minute with `await outbox.count()`, and alert when it returns
+ * something.
+ */
 export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
   const { oldestWaitingAt, nextExpiryAt, undelivered, unknown, paused } = counts;
   const alarms = paused.map(({ reason, template = "" }) =>

@@ -2,9 +2,13 @@
 // #region serverless
 import type { Outbox } from "@loyalty-cards/issuing-outbox"; // a postgresOutbox
 
-type After = (work: () => Promise<unknown>) => void; // import { after } from "next/server"
+// import { after } from "next/server"
+type After = (work: () => Promise<unknown>) => void;
 
-/** After the transaction that saves the user. The page shows the card when users.card is set. */
+/**
+ * After the transaction that saves the user. The page shows the card when
+ * users.card is set.
+ */
 export function issueAfterResponse(
   outbox: Outbox,
   userId: string,
@@ -13,7 +17,10 @@ export function issueAfterResponse(
   after(() => outbox.issue(userId, { deadlineMs: 20_000 }));
 }
 
-/** The route that a schedule calls at least once an hour, with a secret that only the schedule knows. */
+/**
+ * The route that a schedule calls at least once an hour, with a secret that only
+ * the schedule knows.
+ */
 export async function drain(outbox: Outbox, request: Request): Promise<Response> {
   if (request.headers.get("authorization") !== `Bearer ${process.env.CRON_SECRET}`)
     return new Response(null, { status: 401 });

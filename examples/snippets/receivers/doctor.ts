@@ -13,7 +13,9 @@ export async function findProblems(url: string, secret: string): Promise<string[
 // #endregion
 
 // #region effects
-/** @param restart kills the receiver with SIGKILL, and resolves when it runs again. */
+/**
+ * @param restart kills the receiver with SIGKILL, and resolves when it runs again.
+ */
 export async function findWrongEffects(
   shop: string,
   secret: string,

@@ -15,7 +15,8 @@ export async function handle(
     return { status: 204, event };
   } catch (error) {
     if (!isWebhookVerificationError(error)) throw error;
-    return { status: error.reason === "invalid-payload" ? 400 : 401 }; // the reason is for your log only
+    // the reason is for your log only
+    return { status: error.reason === "invalid-payload" ? 400 : 401 };
   }
 }
 // #endregion

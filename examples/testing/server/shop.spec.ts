@@ -8,7 +8,8 @@ import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { expect, it, onTestFinished } from "vitest";
 import { join } from "../join.ts";
 
-const { LOYALTY_URL, LOYALTY_TEMPLATE_ID = "" } = process.env; // set by loyalty-cards exec
+// set by loyalty-cards exec
+const { LOYALTY_URL, LOYALTY_TEMPLATE_ID = "" } = process.env;
 const loyalty = createIssuingClient(); // reads LOYALTY_URL and LOYALTY_API_KEY
 
 /** Calls the control API, which does what the shop's staff do in the console. */
@@ -22,7 +23,7 @@ const control = async (path: string, body: unknown) => {
   return response.json();
 };
 
-it("issues a card whose balance changes after a purchase, when the first response was lost", async () => {
+it("issues a card after a lost response, and changes its balance", async () => {
   const fault = {
     phase: "after-commit",
     kind: "truncate",

@@ -103,7 +103,7 @@ describe("a benchmark", () => {
   it("has a table of ratios to the floor and differences from it, the best variant first", () => {
     expect(page).toContain(
       [
-        "|  | Time | Start |",
+        "| Variant | Time | Start |",
         "| --- | ---: | ---: |",
         "| **ours** | 0.50 × (0.40–0.60) | +5 ms (−1 to 6) |",
         "| bare | 100 µs (90–110) | 30 ms |",
