@@ -238,7 +238,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the first shop takes balances in the order of arrival",
     guarantees: ["G4"],
     file: "examples/getting-started/loyalty.ts",
-    find: " WHERE excluded.at >= balances.at",
+    find: "\n  WHERE excluded.at >= balances.at",
     replace: "",
   },
   {

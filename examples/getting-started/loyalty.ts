@@ -42,14 +42,19 @@ async function open() {
   // The shop's own tables, in the same file.
   await outbox.write((database) =>
     database.exec(`
-      CREATE TABLE IF NOT EXISTS users (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, cardId TEXT);
-      CREATE TABLE IF NOT EXISTS balances (cardId TEXT PRIMARY KEY, balance REAL, at TEXT)`),
+      CREATE TABLE IF NOT EXISTS users
+        (id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, cardId TEXT);
+      CREATE TABLE IF NOT EXISTS balances
+        (cardId TEXT PRIMARY KEY, balance REAL, at TEXT)`),
   );
   outbox.work();
   return { client, outbox };
 }
 
-/** Returns the id of the new or the known user. A real shop asks a known user for the password. */
+/**
+ * Returns the id of the new or the known user. A real shop asks a known user for the
+ * password.
+ */
 const saveUser = `
   INSERT INTO users (id, name, email) VALUES (?, ?, NULLIF(?, ''))
   ON CONFLICT (email) DO UPDATE SET name = excluded.name RETURNING id`;
@@ -87,20 +92,22 @@ const templateId = () => process.env.LOYALTY_TEMPLATE_ID ?? "";
 
 function toRequest({ name = "", email = "", phone = "" }: Form): IssueCardRequest {
   const consents = { privacy: { version: "2026-01" } };
-  return { fieldValues: { name }, customer: { name, email, phone, consents } }; // blank values are omitted
+  // Blank values are omitted.
+  return { fieldValues: { name }, customer: { name, email, phone, consents } };
 }
 
 export async function listUsers() {
   const { outbox } = await openShop();
-  const list =
-    "SELECT users.*, COALESCE(balance, 0) AS balance FROM users LEFT JOIN balances USING (cardId)";
+  const list = `SELECT users.*, COALESCE(balance, 0) AS balance
+    FROM users LEFT JOIN balances USING (cardId)`;
   return outbox.write((database) => database.prepare(list).all());
 }
 
 /** An older event can arrive later: then the newer balance stays. */
 const saveBalance = `
   INSERT INTO balances VALUES (?, ?, ?) ON CONFLICT DO UPDATE
-  SET balance = excluded.balance, at = excluded.at WHERE excluded.at >= balances.at`;
+  SET balance = excluded.balance, at = excluded.at
+  WHERE excluded.at >= balances.at`;
 
 export const webhooks = {
   secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "",

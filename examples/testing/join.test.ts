@@ -51,7 +51,7 @@ it("issues one card when the first response is lost", async ({ shop }) => {
   expect(service.faults.list()).toEqual([]); // it was injected
 });
 
-it("signs the member up while the service is down, and issues the card later", async ({
+it("signs up while the service is down, and issues the card later", async ({
   shop,
 }) => {
   const { service, outbox, templateId } = shop;

@@ -27,7 +27,7 @@ export interface Shop {
 }
 
 export const it = test.extend<{ shop: Shop }>({
-  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern that this fixture needs no other
+  // biome-ignore lint/correctness/noEmptyPattern: it needs no fixture
   shop: async ({}, use) => {
     const service = createMockService({
       clock: manualClock(),

@@ -17,10 +17,11 @@ import (
 
 func main() {
 	var secrets [][]byte // two during a rotation, separated by a comma
-	for _, secret := range strings.Split(os.Getenv("LOYALTY_SIGNING_SECRET"), ",") {
+	secrets := strings.Split(os.Getenv("LOYALTY_SIGNING_SECRET"), ",")
+	for _, secret := range secrets {
 		secrets = append(secrets, []byte(secret))
 	}
-	http.HandleFunc("/webhooks/loyalty", func(w http.ResponseWriter, r *http.Request) {
+	receive := func(w http.ResponseWriter, r *http.Request) {
 		// The bytes: not parsed, not decoded.
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		var tooLarge *http.MaxBytesError
@@ -45,7 +46,8 @@ func main() {
 		default:
 			w.WriteHeader(http.StatusNoContent)
 		}
-	})
+	}
+	http.HandleFunc("/webhooks/loyalty", receive)
 	server := http.Server{
 		Addr:        "127.0.0.1:" + os.Getenv("PORT"),
 		ReadTimeout: 10 * time.Second, // for the whole request

@@ -56,6 +56,8 @@ export interface MockServer {
   url: string;
   service: MockService;
   close(): Promise<void>;
+  /** `close()` at the end of the block: `await using server = await startMockServer()`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -84,7 +86,8 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   try {
     const server = await listen(seeded, locked);
     locked.announce(server.url);
-    return { ...server, close: () => server.close().finally(locked.release) };
+    const close = () => server.close().finally(locked.release);
+    return { ...server, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     locked.release();
     throw error;
@@ -146,18 +149,15 @@ async function listen(
     server.close();
     throw error;
   }
-  return {
-    url,
-    service,
-    close: async () => {
-      for (const { dispatcher } of core?.sandboxes.list() ?? []) dispatcher.close();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-      dataFile?.close();
-    },
+  const close = async () => {
+    for (const { dispatcher } of core?.sandboxes.list() ?? []) dispatcher.close();
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    dataFile?.close();
   };
+  return { url, service, close, [Symbol.asyncDispose]: close };
 }
 
 /** @returns other errors unchanged. */

@@ -64,6 +64,8 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
   write<Result>(work: (database: SqliteDatabase) => Result): Promise<Result>;
   /** Stops the workers, writes what is queued, and closes the file. */
   close(options?: { graceMs?: number }): Promise<void>;
+  /** `close()` at the end of the block: `await using inbox = sqliteInbox({ … })`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -113,16 +115,20 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     database.close();
   }
 
+  function closeOnce(closeOptions?: { graceMs?: number }): Promise<void> {
+    closed ??= close(closeOptions);
+    return closed;
+  }
+
   function startWorkerOf(...args: [SqliteHandler, SqliteWorkerOptions | undefined, (() => void)?]) {
     requireOpen();
     const worker = startWorker(context, ...args);
     workers.add(worker);
-    return {
-      async stop(stopOptions?: { graceMs?: number }) {
-        await worker.stop(stopOptions);
-        workers.delete(worker);
-      },
+    const stop = async (stopOptions?: { graceMs?: number }) => {
+      await worker.stop(stopOptions);
+      workers.delete(worker);
     };
+    return { stop, [Symbol.asyncDispose]: () => stop() };
   }
 
   const health = () =>
@@ -166,9 +172,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       if (isReplayed) for (const worker of workers) worker.poll();
       return isReplayed;
     },
-    close(closeOptions) {
-      closed ??= close(closeOptions);
-      return closed;
-    },
+    close: closeOnce,
+    [Symbol.asyncDispose]: () => closeOnce(),
   };
 }

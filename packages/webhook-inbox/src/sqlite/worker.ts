@@ -35,6 +35,8 @@ export interface SqliteWorker {
    * longer is aborted, and its event waits for another worker without having used an attempt.
    */
   stop(options?: { graceMs?: number }): Promise<void>;
+  /** `stop()` at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface WorkerContext {
@@ -65,7 +67,7 @@ export function startWorker(
   options: SqliteWorkerOptions = {},
   /** Called when no event is due and no handler runs. */
   onIdle: () => void = () => {},
-): SqliteWorker & { poll(): void } {
+): Pick<SqliteWorker, "stop"> & { poll(): void } {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
   const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } =
     validateWorkerOptions(options);

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
-import { openLibsql, type SqliteHandler, sqliteInbox } from "../../src/index.ts";
+import { openLibsql, type SqliteHandler, type SqliteInbox, sqliteInbox } from "../../src/index.ts";
 import type { SqliteDatabase } from "../../src/sqlite/processed.ts";
 import { isNewest, markProcessed } from "../../src/sqlite/processed.ts";
 import { balanceChanged, put, toBody } from "../events.ts";
@@ -40,6 +40,19 @@ describe.each(engines)("with %s", (name, open) => {
     expect(await tea.replay("evt_1")).toBe(false);
     expect(await coffee.replay("evt_1")).toBe(true);
     expect(await openInbox({ file, open }).health()).toMatchObject({ waiting: 0, dead: 0 });
+  });
+
+  it("closes at the end of a block, and so does its worker", async () => {
+    const file = scratchFile();
+    let kept: SqliteInbox | undefined;
+    {
+      await using inbox = sqliteInbox({ file, open, log: () => {} });
+      await using _worker = inbox.work(() => {});
+      kept = inbox;
+      expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
+    }
+    expect(await kept?.health()).toMatchObject({ isReachable: false });
+    expect(await openInbox({ file, open }).health()).toMatchObject({ isReachable: true });
   });
 
   it("drains what is due, and leaves what failed for a later call", async () => {

@@ -52,9 +52,7 @@ describe("every page", () => {
 
   it("shows code of 84 columns without scrolling at 1280 px", async () => {
     const clippedBlocks = [];
-    // Programs of these guides still have a line with more than 92 columns.
-    const tooWide = ["guides/getting-started", "guides/other-languages", "guides/testing"];
-    for (const path of guides.filter((guide) => !tooWide.includes(guide))) {
+    for (const path of guides) {
       const { page } = await open(path, { waitUntil: "load" });
       const clipped = await page.$$eval(".vp-doc div[class*=language-] pre", (blocks) => {
         // Every tab is shown, because a hidden block has no width.
