@@ -17,8 +17,8 @@ import (
 
 func main() {
 	var secrets [][]byte // two during a rotation, separated by a comma
-	secrets := strings.Split(os.Getenv("LOYALTY_SIGNING_SECRET"), ",")
-	for _, secret := range secrets {
+	given := os.Getenv("LOYALTY_SIGNING_SECRET")
+	for _, secret := range strings.Split(given, ",") {
 		secrets = append(secrets, []byte(secret))
 	}
 	receive := func(w http.ResponseWriter, r *http.Request) {
