@@ -98,10 +98,10 @@ export default defineConfigWithTheme<ThemeConfig>({
                 erase: "delete forget",
               };
               const word = term.toLowerCase();
-              return [word, ...(synonyms[word]?.split(" ") ?? [])];
+              return [word, ...(Object.hasOwn(synonyms, word) ? synonyms[word].split(" ") : [])];
             },
-            // A status finds the page of its error. Guides come before pages about packages, and these before the reference, unless the reader types the name of a
-            // symbol. VitePress copies the text of this function into the page.
+            // A status finds the page of its error. Guides come before pages about packages, and these before the reference, unless
+            // the reader types the name of a symbol. VitePress copies the text of this function into the page.
             boostDocument(id: string, term: string) {
               if (id.includes("/errors/")) return /^(\d{3}|unauthorized|limit(ed)?)$/.test(term) ? 12 : 1;
               if (!id.includes("/reference/")) return id.includes("/guides/") ? 3 : 1;

@@ -12,7 +12,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
 import { toFieldMessages } from "./field-messages.ts";
-import { showCard } from "./links.ts";
+import { createClient, polish, showCard, showForm } from "./languages.ts";
+import { showCard as showLinks } from "./links.ts";
 import { joinCoffeeClub } from "./template.ts";
 
 const template = {
@@ -23,8 +24,8 @@ const template = {
 
 async function open(options: MockServerOptions = {}) {
   const { url, service, close } = await startMockServer({
-    ...options,
     templates: [template],
+    ...options,
   });
   onTestFinished(close);
   return {
@@ -47,6 +48,49 @@ it("issues one card per user, from the environment", async () => {
   expect((await issueCardTo(anna)).id).toBe(card.id);
 });
 
+it("shows every error, label and button in Polish, and nothing in English", async () => {
+  const { url, service } = await open({
+    templates: [
+      { ...template, fields: [{ ...template.fields[0], label: "Imię" }] },
+    ],
+  });
+  Object.assign(process.env, {
+    LOYALTY_URL: url,
+    LOYALTY_API_KEY: service.apiKeys.website,
+  });
+  const loyalty = createClient("pl", polish);
+  const consents = { privacy: { version: "1" } };
+  const issue = (
+    customer: object,
+    fieldValues: object,
+    id = template.id as string,
+  ) =>
+    loyalty.issueCard(
+      id,
+      { fieldValues, customer: { ...customer, consents } } as never,
+      { idempotencyKey: crypto.randomUUID() },
+    );
+  const english = /\b(the|is|not|please|your|card|code|add|for|valid)\b/i;
+  const show = (call: Promise<unknown>) =>
+    call.then(
+      () => "",
+      (error: IssuingError) => showForm(polish, error).replaceAll(/<[^>]+>/g, " "),
+    );
+  const wrong = await show(issue({ phone: "12" }, { name: "" }));
+  expect(wrong).toContain("Popraw zaznaczone pola.");
+  expect(wrong).toContain(polish.fields.required);
+  expect(wrong).toContain(polish.fields.format);
+  expect(wrong).not.toMatch(english);
+  expect(await show(issue({}, { name: "Anna" }, "tpl_typo"))).toContain("sklepie");
+  for (const text of [polish.errors, polish.fields, polish.labels].flatMap(
+    (texts) => Object.values(texts),
+  ))
+    expect(text).not.toMatch(english);
+  const card = await issue({}, { name: "Anna" });
+  expect(showCard(card, polish)).toContain('alt="Dodaj do Apple Wallet"');
+  expect(showCard(card, polish)).toContain('aria-label="Kod QR karty"');
+});
+
 it("shows wallet buttons whose images and links exist", async () => {
   const { loyalty } = await open();
   const card = await loyalty.issueCard(
@@ -58,7 +102,7 @@ it("shows wallet buttons whose images and links exist", async () => {
     { userId: 1 },
   );
   const addresses = [
-    ...showCard(card.publicUrl).matchAll(/(?:href|src)="([^"]+)"/g),
+    ...showLinks(card.publicUrl).matchAll(/(?:href|src)="([^"]+)"/g),
   ].map(([, address = ""]) => address);
   expect(addresses.slice(0, 2)).toEqual([
     `${card.publicUrl}/pass.pkpass`,
