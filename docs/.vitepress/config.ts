@@ -98,7 +98,7 @@ export default defineConfigWithTheme<ThemeConfig>({
                 erase: "delete forget",
               };
               const word = term.toLowerCase();
-              return [word, ...(Object.hasOwn(synonyms, word) ? synonyms[word].split(" ") : [])];
+              return [word, ...((Object.hasOwn(synonyms, word) && synonyms[word]?.split(" ")) || [])];
             },
             // A status finds the page of its error. Guides come before pages about packages, and these before the reference, unless
             // the reader types the name of a symbol. VitePress copies the text of this function into the page.
