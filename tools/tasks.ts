@@ -32,7 +32,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
   compat: {
     runtimes: suite(
       "runtimes",
-      "the built packages on Node 20, 22 and 24, Deno, Bun and workerd; the client against Steady and Prism",
+      "the built packages on Node 20, 22, 24 and 26, Deno, Bun and workerd; the client against Steady and Prism",
     ),
     generators: suite(
       "generators",

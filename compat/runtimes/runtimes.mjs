@@ -37,6 +37,7 @@ export const runtimes = {
   "Node 20": inProcess(binary("node-20/bin/node")),
   "Node 22": inProcess(binary("node-22/bin/node")),
   "Node 24": inProcess(binary("node-24/bin/node")),
+  "Node 26": inProcess(binary("node-26/bin/node")),
   Deno: inProcess(binary("@deno/linux-x64-glibc/deno"), ...denoFlags),
   Bun: inProcess(binary("@oven/bun-linux-x64/bin/bun"), "run"),
   workerd: inWorkerd,
