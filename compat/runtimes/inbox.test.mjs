@@ -18,11 +18,11 @@ it.each([
 });
 
 it.each([
-  ["11", "$1"],
-  ["12", "$2"],
+  ["11", "$2"],
+  ["12", "$1"],
 ])("the README's program compiles with pg-boss %s", (major, importStatement) => {
   const snippet = readFileSync(here("../../examples/snippets/inbox/pg-boss.ts"), "utf8");
-  const importLine = /^(import type PgBoss from "pg-boss";) \/\/ pg-boss 12: (.+)$/m;
+  const importLine = /^\/\/ pg-boss 12: (.+)\n(import type PgBoss from "pg-boss";)$/m;
   expect(snippet).toMatch(importLine);
   const text = snippet.replace(importLine, importStatement).replace('"pg-boss"', `"pg-boss-${major}"`);
   expect(text).toContain(`"pg-boss-${major}"`);
