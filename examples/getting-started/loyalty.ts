@@ -51,7 +51,7 @@ async function open() {
   return { client, outbox };
 }
 
-/** Returns the id of the new or known user, whom a real shop asks for the password. */
+/** Returns the id of the new or known user. A real shop asks for the password. */
 const saveUser = `
   INSERT INTO users (id, name, email) VALUES (?, ?, NULLIF(?, ''))
   ON CONFLICT (email) DO UPDATE SET name = excluded.name RETURNING id`;
