@@ -56,7 +56,7 @@ import {
 } from "@loyalty-cards/issuing-client";
 import { qrCodeSvg, walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
 
-/** One client per language: its errors have these texts, and the service sees the language. */
+/** One client per language: its errors have these texts. */
 export const createClient = (language: string, { errors }: Texts) =>
   createIssuingClient({
     messages: errors,
@@ -73,7 +73,8 @@ export function showForm({ labels, fields }: Texts, error?: IssuingError): strin
     return `<label>${label} <input name="${name}">${message}</label>`;
   });
   const summary = error ? `<p role="alert">${error.userMessage}</p>` : "";
-  return `<form method="post">${summary}${rows.join("")}<button>${labels.submit}</button></form>`;
+  const button = `<button>${labels.submit}</button>`;
+  return `<form method="post">${summary}${rows.join("")}${button}</form>`;
 }
 
 export const showCard = (card: Card, { wallets, qrCode }: Texts): string =>
