@@ -1,7 +1,7 @@
 /** The pages that customers see: the card behind its QR code (spec 2.2), the second wallet's page, and "no card here". */
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import type { Wallets } from "../domain/context.ts";
-import type { CardView } from "./card-view.ts";
+import { type CardView, selectColours } from "./card-view.ts";
 import { html, type Markup } from "./html.ts";
 
 /** The public page of a card. */
@@ -10,6 +10,7 @@ export function cardPage(view: CardView, wallets: Wallets): Markup {
   return customerPage(
     `${shopName} card`,
     "../",
+    cardStyles(view, "../"),
     html`<main>
 ${card(view, html`<div class="code">${qrCode(view.publicUrl, "QR code of this card")}<p>Show this code at the till</p></div>`)}
 <nav class="wallets" data-live="wallets" aria-label="Add the card to your phone">
@@ -29,6 +30,7 @@ export function walletPage(view: CardView, wallet: string): Markup {
   return customerPage(
     `Add to ${title}`,
     "../../",
+    cardStyles(view, "../../"),
     html`<main>
 ${card(view, html``)}
 ${action}
@@ -42,6 +44,7 @@ export const notFoundPage = (up: string): Markup =>
   customerPage(
     "Card not found",
     up,
+    html``,
     html`<main class="lost">
 <p class="lost-card" aria-hidden="true">404</p>
 <h1>There is no card here</h1>
@@ -49,7 +52,7 @@ export const notFoundPage = (up: string): Markup =>
 </main>`,
   );
 
-function customerPage(title: string, up: string, content: Markup): Markup {
+function customerPage(title: string, up: string, styles: Markup, content: Markup): Markup {
   return html`<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -58,7 +61,8 @@ function customerPage(title: string, up: string, content: Markup): Markup {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${up}assets/icon.svg">
-<link rel="stylesheet" href="${up}assets/card.css">
+<link rel="stylesheet" href="${up}assets/page.css">
+${styles}
 <script src="${up}assets/card.js" type="module"></script>
 </head>
 <body>
@@ -68,11 +72,21 @@ ${content}
 </html>`;
 }
 
-/** @param below the lower half of the card. */
+const cardStyles = ({ templateId }: CardView, up: string): Markup =>
+  html`<link rel="stylesheet" href="${up}assets/card.css">
+<link rel="stylesheet" href="${up}assets/colours-of-${encodeURIComponent(templateId)}.css">`;
+
+/** The style sheet with the colours of a template's cards, for their pages and for the console. */
+export function coloursStyle(templateId: string): string {
+  const [from, to] = selectColours(templateId);
+  return `.card {\n  --from: ${from};\n  --to: ${to};\n}\n`;
+}
+
+/** The console shows the same elements. @param below the lower half of the card. */
 function card(view: CardView, below: Markup): Markup {
-  const { shopName, holder, balance, tier, colour } = view;
-  return html`<article class="card colour-${colour}">
-<header data-live="tier"><h1>${shopName}</h1>${tier === null ? html`` : html`<span class="tier">${tier}</span>`}</header>
+  const { shopName, holder, balance, tier } = view;
+  return html`<article class="card">
+<header data-live="tier"><h1 class="shop">${shopName}</h1>${tier === null ? html`` : html`<span class="tier">${tier}</span>`}</header>
 <div class="balance" data-live="balance" aria-live="polite"><p><strong>${formatPoints(balance)}</strong> points</p>${progress(view)}</div>
 ${holder === undefined ? html`` : html`<p class="holder"><span>Member</span> ${holder}</p>`}
 ${below}

@@ -18,19 +18,18 @@ export interface CardView {
   nextTier?: { name: string; missing: number; from: number; progressFrom: number };
   /** The wallets that the card was added to. */
   wallets: readonly string[];
-  /** An index of `colours`, the same for all cards of a template. */
-  colour: number;
+  templateId: string;
 }
 
-/** Background colours of cards as red, green, blue. White text is readable on each. `card.css` has the same list. */
-export const colours: readonly (readonly [number, number, number])[] = [
-  [49, 46, 129],
-  [15, 80, 75],
-  [120, 38, 60],
-  [30, 64, 120],
-  [92, 45, 20],
-  [76, 29, 120],
-];
+/** The backgrounds of cards: where the gradient starts, which is also the colour of the wallet pass, and where it ends. White text is readable on each. */
+const colours = [
+  ["#14807a", "#123a4d"],
+  ["#4338a5", "#262060"],
+  ["#a03353", "#5d1c31"],
+  ["#2b5cae", "#173463"],
+  ["#8a4a24", "#4d2610"],
+  ["#6a2fae", "#3b155f"],
+] as const;
 
 export function cardView(shop: Shop, card: StoredCard): CardView {
   const template = shop.state.templates.get(card.templateId) as Template; // templates are archived, never removed
@@ -46,7 +45,7 @@ export function cardView(shop: Shop, card: StoredCard): CardView {
     tier: card.tier,
     ...(nextTier !== undefined && { nextTier }),
     wallets: card.wallets,
-    colour: selectColour(template.id),
+    templateId: template.id,
   };
 }
 
@@ -66,8 +65,9 @@ function getNextTier({ tiers }: Template, points: number): CardView["nextTier"] 
   return { name: next.name, from: next.from, missing, progressFrom: reached?.from ?? Math.min(0, next.from) };
 }
 
-function selectColour(templateId: string): number {
+/** The same colours for all cards of a template. */
+export function selectColours(templateId: string): (typeof colours)[number] {
   let sum = 0;
   for (const character of templateId) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003;
-  return sum % colours.length;
+  return colours[sum % colours.length] as (typeof colours)[number];
 }

@@ -4,7 +4,7 @@ import type { Wallets } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
 import { emptyResponse, type ServiceResponse } from "../http/response.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
-import { cardPage, notFoundPage, walletButton, walletPage } from "./card-page.ts";
+import { cardPage, coloursStyle, notFoundPage, walletButton, walletPage } from "./card-page.ts";
 import { cardView } from "./card-view.ts";
 import { fileResponse, pageResponse } from "./html.ts";
 import { staticFiles } from "./node-static-files.ts";
@@ -56,7 +56,11 @@ export function addToWalletResponse(sandboxes: Sandboxes, slug: string, leaf: st
 
 export function assetResponse({ first, second }: Wallets, name: string): ServiceResponse | Problem {
   const wallet = [first, second].find((candidate) => name === `add-to-${candidate}-wallet.svg`);
-  return wallet === undefined ? findFile(`assets/${name}`) : fileResponse(name, walletButton(wallet).text);
+  if (wallet !== undefined) return fileResponse(name, walletButton(wallet).text);
+  const templateId = /^colours-of-(.*)\.css$/s.exec(name)?.[1];
+  return templateId === undefined
+    ? findFile(`assets/${name}`)
+    : fileResponse("colours.css", coloursStyle(templateId));
 }
 
 export const referenceResponse = (): ServiceResponse => pageResponse(referenceNoticePage());

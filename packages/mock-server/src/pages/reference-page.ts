@@ -14,7 +14,7 @@ export const referencePage = ({ apiKey, templateId }: { apiKey: string; template
 /** For services inside other programs, which do not serve the files of Swagger UI. */
 export const referenceNoticePage = (): Markup =>
   document(
-    html`<link rel="stylesheet" href="../assets/card.css">`,
+    html`<link rel="stylesheet" href="../assets/page.css">`,
     html`<main class="lost">
 <h1>API reference</h1>
 <p>The OpenAPI document is at <a href="docs/json"><code>/api/docs/json</code></a>.</p>

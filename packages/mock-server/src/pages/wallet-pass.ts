@@ -2,7 +2,7 @@
 import { toHex } from "@loyalty-cards/internal/format";
 import { strToU8, zipSync } from "fflate";
 import { formatPoints } from "./card-page.ts";
-import { type CardView, colours } from "./card-view.ts";
+import { type CardView, selectColours } from "./card-view.ts";
 import { staticFiles } from "./node-static-files.ts";
 
 const icons = ["icon.png", "icon@2x.png", "icon@3x.png"];
@@ -27,7 +27,7 @@ export async function walletPass(view: CardView, nowMs: number): Promise<Uint8Ar
 const zipDate = (nowMs: number): number =>
   Math.min(Math.max(nowMs, Date.UTC(1980, 0, 2)), Date.UTC(2099, 11, 30));
 
-function passJson({ id, publicUrl, shopName, holder, balance, tier, colour }: CardView): unknown {
+function passJson({ id, publicUrl, shopName, holder, balance, tier, templateId }: CardView): unknown {
   const secondary = [
     ...(holder === undefined ? [] : [{ key: "holder", label: "MEMBER", value: holder }]),
     ...(tier === null ? [] : [{ key: "tier", label: "LEVEL", value: tier }]),
@@ -41,8 +41,8 @@ function passJson({ id, publicUrl, shopName, holder, balance, tier, colour }: Ca
     description: `${shopName} card, unsigned: made by a mock service`,
     logoText: shopName,
     foregroundColor: "rgb(255, 255, 255)",
-    labelColor: "rgb(226, 228, 240)",
-    backgroundColor: `rgb(${colours[colour]?.join(", ")})`,
+    labelColor: "rgb(255, 255, 255)",
+    backgroundColor: toRgb(selectColours(templateId)[0]),
     storeCard: {
       primaryFields: [{ key: "balance", label: "POINTS", value: formatPoints(balance) }],
       secondaryFields: secondary,
@@ -54,6 +54,10 @@ function passJson({ id, publicUrl, shopName, holder, balance, tier, colour }: Ca
     barcodes: [{ format: "PKBarcodeFormatQR", message: publicUrl, messageEncoding: "iso-8859-1" }],
   };
 }
+
+/** Passes have no hexadecimal colours. */
+const toRgb = (colour: string): string =>
+  `rgb(${[1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)).join(", ")})`;
 
 async function sha1(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-1", bytes)));

@@ -1,7 +1,8 @@
 /** One card: its balance, customer and history, and everything that a shop can do with it. */
 import { callAsWebsite, get, getPage, getSandbox, post, put, remove } from "./api.js";
+import { getHolderName, readCardName } from "./cards.js";
 import { h } from "./dom.js";
-import { customerName, numberText, responseText, signed, statePill, walletTitle } from "./format.js";
+import { numberText, responseText, signed, statePill, walletTitle } from "./format.js";
 import { button, copyable, empty, facts, field, form, heading, pager, panel, table } from "./parts.js";
 import { showCardResult } from "./results.js";
 import { timeElement } from "./service-clock.js";
@@ -17,6 +18,7 @@ const cardPath = (id, ...rest) => ["cards", id, ...rest].map(encodeURIComponent)
 
 export const cardPage = {
   title: "Card",
+  getTitle: ({ card, template }) => `Card of ${getHolderName(card, template)}`,
   concerns: ["card", "operation", "customer", "delivery"],
 
   async load(state) {
@@ -43,11 +45,10 @@ export const cardPage = {
   },
 
   show({ card, operations, deliveries, endpoints, wallets, template, others }, state) {
-    const { customer } = card;
     return [
       h("p", { class: "back" }, h("a", { href: "#/cards" }, "← All cards")),
       heading(
-        customerName(customer),
+        getHolderName(card, template),
         `Card of ${template?.name ?? card.templateId}`,
         h(
           "a",
@@ -121,19 +122,26 @@ function asErrorOfAmount(error) {
   throw error;
 }
 
-const cardPreview = ({ loyaltyBalance, loyaltyTier, customer }, template) =>
-  h(
-    "div",
-    { class: "card-preview" },
+/** The upper half of the card's page, with its style sheets. */
+function cardPreview(card, template) {
+  const holder = readCardName(card, template) ?? card.customer.name;
+  return h(
+    "article",
+    { class: "card" },
+    h("link", {
+      rel: "stylesheet",
+      href: `assets/colours-of-${encodeURIComponent(card.templateId)}.css`,
+    }),
     h(
-      "p",
-      { class: "card-preview-top" },
-      h("span", {}, template?.name ?? ""),
-      loyaltyTier !== null && h("span", { class: "tier" }, loyaltyTier),
+      "header",
+      {},
+      h("p", { class: "shop" }, template?.name ?? ""),
+      card.loyaltyTier !== null && h("span", { class: "tier" }, card.loyaltyTier),
     ),
-    h("p", { class: "card-preview-balance" }, h("strong", {}, numberText(loyaltyBalance)), " points"),
-    h("p", { class: "card-preview-name" }, customer.name ?? ""),
+    h("div", { class: "balance" }, h("p", {}, h("strong", {}, numberText(card.loyaltyBalance)), " points")),
+    holder !== undefined && h("p", { class: "holder" }, h("span", {}, "Member"), " ", holder),
   );
+}
 
 const walletRows = ({ wallets: isIn }, { first, second }) =>
   h(
@@ -235,7 +243,7 @@ function historyTable({ items, total }) {
   return table(
     "History, newest first",
     [
-      ["Time"],
+      ["Time", "time"],
       ["Operation"],
       ["Change", "number"],
       ["Balance", "number"],
@@ -267,7 +275,7 @@ function deliveryTable(cardId, { items, total }, endpoints) {
   return [
     table(
       "Deliveries, newest first",
-      [["Event"], ["State"], ["Last response"], ["Attempts", "number"], ["Last attempt"]],
+      [["Event"], ["State", "state"], ["Last response"], ["Attempts", "number"], ["Last attempt", "time"]],
       items.map(({ id, type, state, endpointId, attempts }) => [
         id,
         h("a", { href: `#/delivery/${encodeURIComponent(id)}` }, type),

@@ -139,32 +139,43 @@ function cardList({ items, total }, templates, { query }) {
       "Your website issues one with POST /api/v1/templates/{templateId}/passes; the button above does the same.",
     );
   }
-  const names = new Map(templates.map(({ id, name }) => [id, name]));
+  const byId = new Map(templates.map((template) => [template.id, template]));
   return table(
     "Cards, newest first",
-    [["Customer"], ["Card"], ["Balance", "number"], ["Level"], ["Wallets"], ["Issued"]],
+    [
+      ["Customer"],
+      ["Card"],
+      ["Balance", "number"],
+      ["Level", "short"],
+      ["Wallets", "short"],
+      ["Issued", "time"],
+    ],
     items.map((card) => [
       card.id,
       [
         h(
           "a",
           { href: `#/card/${encodeURIComponent(card.id)}`, class: "strong" },
-          customerName({ ...card.customer, name: card.customer.name ?? readCardName(card, templates) }),
+          getHolderName(card, byId.get(card.templateId)),
         ),
         h("small", {}, [card.customer.phone, card.customer.email].filter(Boolean).join(" · ")),
       ],
-      [cardLink(card.id), h("small", {}, names.get(card.templateId) ?? card.templateId)],
+      [cardLink(card.id), h("small", {}, byId.get(card.templateId)?.name ?? card.templateId)],
       numberText(card.loyaltyBalance),
       card.loyaltyTier ?? "–",
       card.wallets.map(walletTitle).join(", ") || "–",
       timeElement(card.issuedAt),
     ]),
-    "issued",
+    "wide",
   );
 }
 
-/** The name in the card's fields: the customer may have no name. */
-function readCardName({ templateId, fieldValues }, templates) {
-  const key = templates.find(({ id }) => id === templateId)?.fields.find(({ type }) => type === "name")?.key;
+/** What the console calls a card's customer, who may have no name. */
+export const getHolderName = (card, template) =>
+  customerName({ ...card.customer, name: card.customer.name ?? readCardName(card, template) });
+
+/** The name in the card's fields. */
+export function readCardName({ fieldValues }, template) {
+  const key = template?.fields.find(({ type }) => type === "name")?.key;
   return key && Object.hasOwn(fieldValues, key) ? String(fieldValues[key]) : undefined;
 }
