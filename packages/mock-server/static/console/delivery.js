@@ -16,6 +16,7 @@ export const deliveryActions = {
 
 export const deliveryPage = {
   title: "Delivery",
+  getTitle: ({ delivery }) => `${delivery.type}, ${delivery.id}`,
   concerns: ["delivery", "endpoint", "clock"],
 
   async load({ id }) {
@@ -68,7 +69,7 @@ export function deliveryDetails(delivery, url) {
       ? h("p", {}, "The first attempt is in progress.")
       : table(
           `Attempts of ${id}`,
-          [["#", "number"], ["Time"], ["Response"], ["Duration", "number"], ["Signature time from"]],
+          [["#", "count"], ["Time", "time"], ["Response"], ["Duration", "number"], ["Signature time from"]],
           attempts.map((attempt, index) => [
             String(index),
             String(index + 1),

@@ -51,7 +51,7 @@ function requestList(items, total, isFiltered) {
   }
   return table(
     "Requests, newest first",
-    [["Time"], ["Status"], ["Request"], ["What came of it"], ["Duration", "number"]],
+    [["Time", "time"], ["Status", "state"], ["Request"], ["What came of it"], ["Duration", "number"]],
     items.map(({ id, at, method, path, status, durationMs, reason, cardId }) => [
       id,
       timeElement(at),
@@ -60,7 +60,7 @@ function requestList(items, total, isFiltered) {
       outcome(reason, cardId),
       `${numberText(durationMs)} ms`,
     ]),
-    "requests",
+    "wide",
   );
 }
 
