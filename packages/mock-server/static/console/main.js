@@ -80,9 +80,9 @@ async function refresh() {
     do {
       mustReadAgain = false;
       const current = visit;
-      const content = await loadContent(current);
+      const loaded = await loadContent(current);
       if (current !== visit) mustReadAgain = true;
-      else if (content !== undefined) show(current, content);
+      else if (loaded !== undefined) show(current, loaded);
     } while (mustReadAgain);
   } finally {
     isReading = false;
@@ -92,19 +92,20 @@ async function refresh() {
 /** Returns undefined when the service does not respond and the page has content, so that a half-filled form is not replaced. */
 async function loadContent({ page, state, isFresh }) {
   try {
-    return page.show(await page.load(state), state);
+    const data = await page.load(state);
+    return { title: page.getTitle?.(data) ?? page.title, content: page.show(data, state) };
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     if (error.status === undefined && !isFresh) return undefined;
     const back = h("a", { class: "button", href: "#/" }, "Back to the start");
-    return [heading(page.title, error.message, back)];
+    return { title: page.title, content: [heading(page.title, error.message, back)] };
   }
 }
 
-function show(current, content) {
+function show(current, { title, content }) {
+  document.title = `${title} – Loyalty cards console`;
   if (current.isFresh) {
     current.isFresh = false;
-    document.title = `${current.page.title} – Loyalty cards console`;
     main.replaceChildren();
     scrollTo(0, 0);
   }

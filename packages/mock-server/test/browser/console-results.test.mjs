@@ -147,6 +147,17 @@ describe("toasts and deliveries", () => {
     await text("attempts: 0 delivered.");
 
     await page.goto(`${shop.baseUrl}/console#/delivery/${deliveryId}`);
+    await page.waitForFunction(
+      (title) => document.title === title,
+      {},
+      `tier.changed, ${deliveryId} – Loyalty cards console`,
+    );
+    await page.locator(`main dd a::-p-text(${card.id})`).click();
+    await page.locator("main h1::-p-text(Anna)").wait();
+    assert.equal(new URL(page.url()).hash, `#/card/${card.id}`);
+    assert.equal(await page.title(), "Card of Anna – Loyalty cards console");
+    await page.goBack();
+    await page.locator("main h1::-p-text(tier.changed)").wait();
     const checks = opened.browser.waitForTarget((target) => target.url().includes("/check-signature#"));
     const repeated = await shop.control("GET", `webhooks/deliveries/${deliveryId}`);
     await press("Check the signature ↗");
