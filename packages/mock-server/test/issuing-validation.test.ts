@@ -197,9 +197,12 @@ describe("a field key that the template does not have", () => {
       customer: { emial: "anna@example.com", consents: { privacy: { version: "1" } } },
       feildValues: {},
     });
-    expect(service.warnings().map(({ message }) => message)).toEqual([
-      'The request has members that the service ignores: "feildValues" (did you mean "fieldValues"?).',
-      'customer has members that the service ignores: "emial" (did you mean "email"?).',
+    expect(service.warnings().map(({ type, message }) => [type, message])).toEqual([
+      [
+        "unknown-members",
+        'The request has members that the service ignores: "feildValues" (did you mean "fieldValues"?).',
+      ],
+      ["unknown-members", 'customer has members that the service ignores: "emial" (did you mean "email"?).'],
     ]);
   });
 

@@ -12,9 +12,9 @@ export interface Warning {
   id: string;
   /**
    * `replay-with-other-content`: an idempotency key was repeated with other content. `unknown-fields`: `fieldValues` has keys that
-   * the template does not have, or the request members that the service does not know.
+   * the template does not have. `unknown-members`: the request or its `customer` has members that the service ignores.
    */
-  type: "replay-with-other-content" | "unknown-fields";
+  type: "replay-with-other-content" | "unknown-fields" | "unknown-members";
   /** ISO 8601, by the clock of the sandbox. */
   at: string;
   /** What happened, and what to do. */
@@ -23,7 +23,7 @@ export interface Warning {
   keyHash?: string;
   /** The template in the path of the request; absent when it does not exist. */
   templateId?: string;
-  /** The card that was returned; absent when the stored response was a refusal, and for unknown fields. */
+  /** The card that was returned; absent when the stored response was a refusal, and for unknown keys. */
   cardId?: string;
   /** The keys of `fieldValues` that differ or are unknown, at most ten. */
   fields?: string[];
@@ -129,17 +129,30 @@ export function warnAboutUnknownFields(
 ): void {
   const fields = template.fields.map(({ key }) => key);
   const rules = fields.length === 0 ? "The template has no fields." : `Its fields are ${listKeys(fields)}.`;
-  const places: [what: string, value: object, known: string[], rules: string][] = [
+  const places: [type: Warning["type"], what: string, value: object, known: string[], rules: string][] = [
     [
+      "unknown-fields",
       `fieldValues has keys that template ${template.id} does not have`,
       request.fieldValues ?? {},
       fields,
       rules,
     ],
-    ["The request has members that the service ignores", request, Object.keys(requestMembers), ""],
-    ["customer has members that the service ignores", request.customer, Object.keys(customerMembers), ""],
+    [
+      "unknown-members",
+      "The request has members that the service ignores",
+      request,
+      Object.keys(requestMembers),
+      "",
+    ],
+    [
+      "unknown-members",
+      "customer has members that the service ignores",
+      request.customer,
+      Object.keys(customerMembers),
+      "",
+    ],
   ];
-  for (const [what, value, known, rules] of places) {
+  for (const [type, what, value, known, rules] of places) {
     const unknown = Object.keys(value).filter((key) => !known.includes(key));
     if (unknown.length === 0) continue;
     const names = unknown.slice(0, maxFields).map((key) => {
@@ -147,7 +160,7 @@ export function warnAboutUnknownFields(
       return `"${toPrintable(key)}"${meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`}`;
     });
     addWarning(domain, {
-      type: "unknown-fields",
+      type,
       message: `${what}: ${names.join(", ")}${formatMore(unknown)}. ${rules}`.trimEnd(),
       templateId: template.id,
       fields: unknown.slice(0, maxFields).map((key) => toPrintable(key)),

@@ -4,9 +4,11 @@ import { getElement, h } from "./dom.js";
 import { empty, heading, pager } from "./parts.js";
 import { timeElement } from "./service-clock.js";
 
-const titles = {
-  "replay-with-other-content": "Idempotency key repeated with other content",
-  "unknown-fields": "Unknown field keys",
+/** The title of each type, and the page that helps to correct it: its address and its name. */
+const types = {
+  "replay-with-other-content": ["Idempotency key repeated with other content"],
+  "unknown-fields": ["Unknown field keys", "#/templates", "Open the templates"],
+  "unknown-members": ["Unknown members of the request", "api/docs", "Open the API reference"],
 };
 
 export const warningsPage = {
@@ -20,7 +22,7 @@ export const warningsPage = {
       total === 0
         ? empty(
             "No warnings",
-            "A warning appears when a request repeats an Idempotency-Key with other content (usually two people share a key, and the second one gets the first one’s card), and when fieldValues has a key that the template does not have.",
+            "A warning appears when a request repeats an Idempotency-Key with other content (usually two people share a key, and the second one gets the first one’s card), and when it has a key or a member that the template or the service does not know.",
           )
         : h("ul", { class: "cards", "data-key": "list" }, items.map(warningPanel)),
       pager({ total, offset, noun: "warnings" }),
@@ -36,14 +38,16 @@ export async function showWarningCount() {
   badge.hidden = total === 0;
 }
 
-const warningPanel = ({ id, type, at, message, cardId }) =>
-  h(
+function warningPanel({ id, type, at, message, cardId }) {
+  const [title, address, label] = types[type] ?? [type];
+  return h(
     "li",
     { class: "panel", "data-key": id },
-    h("header", {}, h("h2", {}, titles[type] ?? type), timeElement(at)),
+    h("header", {}, h("h2", {}, title), timeElement(at)),
     h("p", {}, message),
     cardId !== undefined && action(`#/card/${encodeURIComponent(cardId)}`, "Open the card"),
-    type === "unknown-fields" && action("#/templates", "Open the templates"),
+    address !== undefined && action(address, label),
   );
+}
 
 const action = (href, text) => h("p", { class: "actions" }, h("a", { class: "button", href }, text));

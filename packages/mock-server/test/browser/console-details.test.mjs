@@ -208,11 +208,22 @@ describe("warnings in the console", () => {
     await shop.issue({ name: "Celine" }, { nmae: "Celine Secret" }, template, "user-8");
     await text("Unknown field keys");
     await text("did you mean");
-    await page.locator('main a[href="#/templates"]').wait();
-    await page.waitForFunction(() => document.querySelectorAll("main li.panel").length === 2);
-    await page.locator("#warning-count::-p-text(2)").wait();
+    await shop.issue({ name: "Dora", emial: "dora@secret.test" }, { name: "Dora" }, template, "user-9");
+    await page.waitForFunction(() => document.querySelectorAll("main li.panel").length === 3);
+    await page.locator("#warning-count::-p-text(3)").wait();
+    const panels = await page.$$eval("main li.panel", (all) =>
+      all.map((panel) => [
+        panel.querySelector("h2").textContent,
+        panel.querySelector(".actions a").getAttribute("href"),
+      ]),
+    );
+    assert.deepEqual(panels, [
+      ["Unknown members of the request", "api/docs"],
+      ["Unknown field keys", "#/templates"],
+      ["Idempotency key repeated with other content", `#/card/${card.id}`],
+    ]);
     const shown = await page.$eval("main", (main) => main.innerText);
-    for (const hidden of ["Anna", "Bernd", "Celine", "+48600100200", "user-7"])
+    for (const hidden of ["Anna", "Bernd", "Celine", "dora@", "+48600100200", "user-7"])
       assert.ok(!shown.includes(hidden));
 
     await shop.control("POST", "reset");
