@@ -75,6 +75,33 @@ export async function openPage(
   return { page, seen };
 }
 
+/** The colour schemes and widths in which pages are checked: a monitor and a phone. */
+export const modes = [
+  ["light", 1280],
+  ["dark", 1280],
+  ["dark", 390],
+  ["light", 390],
+];
+
+/** Changes the open page, which is faster than opening it again. */
+export async function setMode(page, [scheme, width]) {
+  await page.setViewport({ width, height: width < 800 ? 844 : 900 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+}
+
+/** What axe finds on the page, which has the program `axe`: the impact, the rule and the first elements. */
+export const findViolations = (page) =>
+  page.evaluate(async () => {
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(
+      ({ id, impact, nodes }) =>
+        `${impact} ${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+          .join(" | ")}`,
+    );
+  });
+
 /** The text of the QR code in a picture of the element. */
 export async function readQrCode(page, element) {
   const base64 = await element.screenshot({ encoding: "base64" });

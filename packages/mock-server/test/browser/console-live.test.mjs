@@ -18,6 +18,80 @@ const setHidden = (page, hidden) =>
     document.dispatchEvent(new Event("visibilitychange"));
   }, hidden);
 
+/** The title, position and width of every column of the lists on the page. The cells of the delivery log have no titles. */
+const readColumns = (page) =>
+  page.$$eval("main th:not(.entry *), main .entry:first-child summary > *", (all) =>
+    all.map((cell) => {
+      const { x, width } = cell.getBoundingClientRect();
+      return [cell.localName === "th" ? cell.textContent : "", x, width];
+    }),
+  );
+
+/** The titles that are wider than their columns. */
+const readWideTitles = (page) =>
+  page.$$eval("main th", (all) =>
+    all
+      .filter((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const [title, column] = [range, cell].map((part) => part.getBoundingClientRect());
+        return title.left < column.left || title.right > column.right;
+      })
+      .map(({ textContent }) => textContent),
+  );
+
+describe("the lists of the console", () => {
+  it("keep the width of their columns when rows arrive, and have room for the titles", async (test) => {
+    const shop = await openShop(test);
+    const url = await openReceiver(test);
+    const events = ["balance.changed", "tier.changed"];
+    await shop.control("POST", "webhooks/endpoints", { url, events });
+    const card = await shop.issue({ name: "Anna" });
+    await shop.control("POST", `cards/${card.id}/purchase`, { points: 1 });
+    await shop.control("POST", "wait", { delivery: { type: "balance.changed" } });
+    const lists = [];
+    for (const [address, rows] of [
+      ["cards", "main tbody tr"],
+      ["requests", "main tbody tr"],
+      ["deliveries", ".entry"],
+      [`card/${card.id}`, "main tbody tr"],
+    ]) {
+      const { page } = await openConsole(test, opened.browser, shop, { address: `#/${address}` });
+      await page.locator(rows).wait();
+      const read = async () => {
+        const columns = [];
+        for (const width of [1280, 900, 390]) {
+          await page.setViewport({ width, height: 900 });
+          columns.push([width, await readColumns(page)]);
+          assert.deepEqual([address, width, await readWideTitles(page)], [address, width, []]);
+        }
+        return columns;
+      };
+      const columns = await read();
+      const count = await page.$$eval(rows, ({ length }) => length);
+      lists.push({ address, page, rows, read, columns, count });
+    }
+
+    const name = "Maximiliana-Antoinette".repeat(4);
+    const other = await shop.issue({ name, email: `${name}@example.com` });
+    for (const { id } of [card, other]) {
+      await shop.control("POST", `cards/${id}/purchase`, { points: 123_456_789.123 });
+      for (const wallet of ["apple", "google"]) await shop.control("PUT", `cards/${id}/wallets/${wallet}`);
+    }
+    await fetch(`${shop.baseUrl}/api/v1/${name}/${name}`);
+    for (const { address, page, rows, read, columns, count } of lists) {
+      await page.bringToFront();
+      await page.waitForFunction(
+        (selector, former) => document.querySelectorAll(selector).length > former,
+        {},
+        rows,
+        count,
+      );
+      assert.deepEqual([address, await read()], [address, columns]);
+    }
+  });
+});
+
 describe("the console while other programs use the service", () => {
   it("shows changes of other programs at once, without scrolling or losing input", async (test) => {
     const shop = await openShop(test);
@@ -33,7 +107,7 @@ describe("the console while other programs use the service", () => {
     await page.locator("td a::-p-text(Anna)").click();
     await page.locator('[name="amount"]').fill("7");
     await shop.control("POST", `cards/${id}/purchase`, { points: 250 });
-    await page.locator(".card-preview-balance::-p-text(250)").wait();
+    await page.locator(".card .balance::-p-text(250)").wait();
     await page.locator(".tier::-p-text(Silver)").wait();
     assert.equal(await page.$eval('[name="amount"]', (input) => input.value), "7");
 
@@ -68,7 +142,7 @@ describe("the console while other programs use the service", () => {
     }
     const allShow = async (balance, pages) => {
       for (const { page } of pages) {
-        await page.locator(`.card-preview-balance::-p-text(${balance})`).wait();
+        await page.locator(`.card .balance::-p-text(${balance})`).wait();
         await page.locator("#connection::-p-text(Live)").wait();
       }
     };
@@ -95,7 +169,7 @@ describe("the console while other programs use the service", () => {
     await shop.control("POST", `cards/${id}/purchase`, { points: 100 });
     await allShow(333, others);
     assert.equal(streams().length, 3);
-    const shown = await reader.page.$eval(".card-preview-balance", ({ textContent }) => textContent);
+    const shown = await reader.page.$eval(".card .balance", ({ textContent }) => textContent);
     assert.match(shown, /133/); // hidden tabs do nothing
 
     await setHidden(reader.page, false);

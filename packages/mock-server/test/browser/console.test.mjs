@@ -115,11 +115,11 @@ describe("the console", () => {
       await press("Record it");
       await page.waitForFunction(() => document.querySelector('[name="amount"]').value === "");
     }
-    await page.locator(".card-preview-balance::-p-text(99)").wait();
+    await page.locator(".card .balance::-p-text(99)").wait();
     await press("Cancel the purchase of +120");
     await text("The balance is 99; it cannot change by -120.");
     await press("Cancel the redemption of −50");
-    await page.locator(".card-preview-balance::-p-text(149)").wait();
+    await page.locator(".card .balance::-p-text(149)").wait();
     const { items: cards } = await shop.control("GET", "cards");
     assert.deepEqual([cards[0].loyaltyBalance, cards[0].loyaltyTier], [149, "Silver"]);
 

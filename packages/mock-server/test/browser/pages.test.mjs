@@ -1,7 +1,16 @@
 /** Every page: accessibility, phone screens, hostile input, the QR code, the second wallet, the API reference. */
 import assert from "node:assert/strict";
+import { strFromU8, unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { axe, openBrowser, openPage, readQrCode } from "../../../../compat/browser.mjs";
+import {
+  axe,
+  findViolations,
+  modes,
+  openBrowser,
+  openPage,
+  readQrCode,
+  setMode,
+} from "../../../../compat/browser.mjs";
 import { openFilledShop, openShop } from "./shop.mjs";
 
 let opened;
@@ -18,47 +27,35 @@ async function opensAt(shop, [address, sign], options) {
 }
 
 describe("every page", () => {
-  for (const [scheme, width, height] of [
-    ["light", 1280, 900],
-    ["dark", 390, 844],
-  ]) {
-    it(`has no moderate or worse finding of axe, no foreign request and no console error: ${scheme}, ${width} px`, async (test) => {
-      const { shop, pages } = await openFilledShop(test);
-      for (const place of pages) {
-        const { page, seen } = await opensAt(shop, place, { scheme, width, height });
-        // Check the content of collapsed elements, too.
-        await page.$$eval(
-          'main details:not([open]) > summary, [data-action][aria-expanded="false"], .opblock-post .opblock-summary-control, .opblock-put .opblock-summary-control',
-          (all) => {
-            for (const element of all) element.click();
-          },
-        );
-        await page.waitForFunction(() => !document.querySelector('[data-action][aria-expanded="false"]'));
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate(() =>
-          globalThis.axe.run(document, { resultTypes: ["violations"] }),
-        );
-        const serious = violations
-          .filter(({ impact }) => impact !== "minor")
-          .map(
-            ({ id, nodes }) =>
-              `${id}: ${nodes
-                .slice(0, 3)
-                .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
-                .join(" | ")}`,
-          );
-        assert.deepEqual([place[0], serious], [place[0], []]);
-        assert.deepEqual([place[0], seen.foreign], [place[0], []]);
-        // Chromium logs an error for a 404 page.
-        const isNotFound = place[0].endsWith("nobody");
-        const complaints = seen.complaints.filter(
-          (text) => !(isNotFound && text.includes("404 (Not Found)")),
-        );
-        assert.deepEqual([place[0], complaints], [place[0], []]);
-        await page.close();
+  it("has no moderate or worse finding of axe in both colour schemes and on a phone, no foreign request and no console error", {
+    timeout: 300_000,
+  }, async (test) => {
+    const { shop, pages } = await openFilledShop(test);
+    for (const place of pages) {
+      const { page, seen } = await opensAt(shop, place);
+      // Check the content of collapsed elements, too.
+      await page.$$eval(
+        'main details:not([open]) > summary, [data-action][aria-expanded="false"], .opblock-post .opblock-summary-control, .opblock-put .opblock-summary-control',
+        (all) => {
+          for (const element of all) element.click();
+        },
+      );
+      await page.waitForFunction(() => !document.querySelector('[data-action][aria-expanded="false"]'));
+      await page.evaluate(axe);
+      for (const mode of modes) {
+        await setMode(page, mode);
+        const found = await findViolations(page);
+        const serious = found.filter((violation) => !violation.startsWith("minor"));
+        assert.deepEqual([place[0], mode, serious], [place[0], mode, []]);
       }
-    });
-  }
+      assert.deepEqual([place[0], seen.foreign], [place[0], []]);
+      // Chromium logs an error for a 404 page.
+      const isNotFound = place[0].endsWith("nobody");
+      const complaints = seen.complaints.filter((text) => !(isNotFound && text.includes("404 (Not Found)")));
+      assert.deepEqual([place[0], complaints], [place[0], []]);
+      await page.close();
+    }
+  });
 
   it("fits a phone of 360 px", async (test) => {
     const { shop, pages } = await openFilledShop(test);
@@ -101,6 +98,51 @@ describe("every page", () => {
     assert.equal(await page.evaluate(() => window.hacked), undefined);
   });
 });
+
+describe("a card", () => {
+  it("has the same look in the console, on its page and in the wallet pass, in the colours of its template", async (test) => {
+    const shop = await openShop(test);
+    const fields = [{ key: "name", type: "name" }];
+    const looks = [];
+    for (const [templateId, name] of [
+      ["tpl_coffee", "Coffee club"],
+      ["tpl_bakery", "Bakery"],
+    ]) {
+      const template = { id: templateId, name, fields, tiers: [{ name: "Gold", from: 10 }] };
+      await shop.control("POST", "templates", template);
+      const { id, publicUrl } = await shop.issue({ name: "Customer" }, { name: "Anna" }, templateId);
+      await shop.control("POST", `cards/${id}/purchase`, { points: 12 });
+      const readLook = async (address, selector) => {
+        const { page } = await opensAt(shop, [address, selector]);
+        await page.waitForNetworkIdle();
+        const look = await page.$eval(selector, (card) => ({
+          background: getComputedStyle(card).backgroundImage,
+          texts: [".shop", ".tier", ".balance strong", ".holder"].map((part) => {
+            const element = card.querySelector(part);
+            const { fontSize, fontWeight, color } = getComputedStyle(element);
+            return [element.textContent, fontSize, fontWeight, color];
+          }),
+        }));
+        await page.close();
+        return look;
+      };
+      const look = await readLook(publicUrl, ".card");
+      assert.deepEqual(await readLook(`${shop.baseUrl}/console#/card/${id}`, "main .card"), look);
+      const archive = await (await fetch(`${publicUrl}/pass.pkpass`)).arrayBuffer();
+      const pass = JSON.parse(strFromU8(unzipSync(new Uint8Array(archive))["pass.json"]));
+      assert.ok(look.background.includes(`(155deg, ${pass.backgroundColor},`), look.background);
+      assert.deepEqual(
+        look.texts.map(([text]) => text.replace("Member ", "")),
+        [pass.logoText, ...["tier", "balance", "holder"].map((key) => findField(pass, key))],
+      );
+      looks.push(look.background);
+    }
+    assert.notEqual(looks[0], looks[1]);
+  });
+});
+
+const findField = ({ storeCard: { primaryFields, secondaryFields } }, wanted) =>
+  [...primaryFields, ...secondaryFields].find(({ key }) => key === wanted).value;
 
 describe("the card's page", () => {
   it("has a QR code that contains the page's address", async (test) => {

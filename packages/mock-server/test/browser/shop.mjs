@@ -116,7 +116,7 @@ export async function openFilledShop(test, words = "Anna") {
     card,
     pages: [
       ...consolePages.map((page) => [`${shop.baseUrl}/console#/${page}`, "main h1"]),
-      [`${shop.baseUrl}/console#/card/${card.id}`, ".card-preview"],
+      [`${shop.baseUrl}/console#/card/${card.id}`, "main .card"],
       [`${shop.baseUrl}/console#/delivery/${deliveries[0].id}`, ".marks"],
       [`${shop.baseUrl}/console#/card/nobody`, "main h1"],
       [card.publicUrl, ".qr"],
