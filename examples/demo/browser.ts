@@ -48,7 +48,7 @@ async function send(values) {
   const headers = { "content-type": "application/json" };
   const response = await fetch(path, { method, headers, body: JSON.stringify(values) });
   const { userId, message: text, fields } = await response.json();
-  if (response.status === 422) rejected = userId;
+  if (response.status === 422) rejected = userId ?? rejected;
   if (!response.ok) return showErrors(text, fields);
   rejected = undefined;
   form.reset();
@@ -64,6 +64,8 @@ async function update() {
     const list = document.getElementById("list");
     if (next === null || next.innerHTML === list.innerHTML) return;
     const focused = [...list.querySelectorAll("a")].find((link) => link === document.activeElement);
+    const isIssued = list.querySelector(".later") && !next.querySelector(".later");
+    if (isIssued && done.textContent !== "") done.textContent = "Your card is ready.";
     list.replaceWith(next);
     if (focused) [...next.querySelectorAll("a")].find(({ href }) => href === focused.href)?.focus();
   } catch {
@@ -108,6 +110,10 @@ article { display: grid; gap: .35rem; }
 label { font-weight: 600; }
 input { font: inherit; color: inherit; width: 100%; min-height: 3rem; padding: .6rem .85rem; background: var(--page);
   border: 1.5px solid var(--edge); border-radius: .65rem; }
+.choice { display: flex; gap: .6rem; align-items: center; font-weight: 400; }
+.choice input { flex: none; width: 1.35rem; min-height: 1.35rem; margin: 0; accent-color: #0f5c63; }
+.choice [aria-invalid=true] { outline: 2px solid var(--wrong); outline-offset: 2px; }
+.text { max-width: 40rem; margin-inline: max(1rem, 50vw - 30rem); }
 input::placeholder { color: var(--soft); opacity: 1; }
 [aria-invalid=true] { border-color: var(--wrong); }
 .error, .message { color: var(--wrong); font-weight: 600; font-size: .95rem; }

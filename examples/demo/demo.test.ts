@@ -74,15 +74,26 @@ it("leaves the shop and the service running with --keep, so that the printed lin
   expect(await getHome()).toMatch(
     /<h3>Anna Kowalska<\/h3><a href="http[^"]+\/cards\/\w+">Card.+<\/div>\s*<p class="balance"><strong>120<\/strong> points<\/p>/,
   );
-  const body = JSON.stringify({
+  const mock = /console +(\S+)\/console/.exec(text)?.[1] ?? "";
+  const cleo = {
     name: "<b>Cleo</b>",
     email: "cleo@example.com",
     phone: "600100202",
-  });
-  const headers = { "content-type": "application/json" };
-  expect(
-    (await fetch(`${shop}sign-up`, { method: "POST", headers, body })).status,
-  ).toBe(201);
+  };
+  const signUp = async (form: object) =>
+    (
+      await fetch(`${shop}sign-up`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(form),
+      })
+    ).status;
+  expect(await signUp(cleo)).toBe(422);
+  expect(await signUp({ ...cleo, privacy: "2025-01" })).toBe(422);
+  expect(await getHome()).not.toContain("Cleo");
+  expect(await signUp({ ...cleo, privacy: "2026-01" })).toBe(201);
+  const { items } = await (await fetch(`${mock}/_mock/cards?query=cleo`)).json();
+  expect(items).toMatchObject([{ customer: { privacyVersion: "2026-01" } }]);
   expect(await getHome()).toContain('<h3>&lt;b&gt;Cleo&lt;/b&gt;</h3><a href="');
 
   child.kill("SIGINT");

@@ -13,7 +13,12 @@ import express from "express";
 import { renderUnicodeCompact } from "uqr";
 import { openShop } from "../express/shop.ts";
 import { listen } from "./listen.ts";
-import { renderHome } from "./page.ts";
+import {
+  privacyVersion,
+  renderHome,
+  renderPrivacyNotice,
+  requireConsent,
+} from "./page.ts";
 
 const template = {
   id: "tpl_coffee",
@@ -28,11 +33,13 @@ const anna = {
   name: "Anna Kowalska",
   email: "anna@example.com",
   phone: "+48 600 100 200",
+  privacy: privacyVersion,
 };
 const ben = {
   name: "Ben Nowak",
   email: "ben@example.com",
   phone: "+48 600 100 201",
+  privacy: privacyVersion,
 };
 
 interface Member {
@@ -143,6 +150,10 @@ export async function runDemo(
         }
         response.type("html").send(renderHome(members));
       });
+      app.get("/privacy", (_request, response) => {
+        response.type("html").send(renderPrivacyNotice());
+      });
+      app.use(["/sign-up", "/users"], requireConsent);
       app.use(shop.app);
       return {
         result: "an Express app",
