@@ -83,10 +83,14 @@ export const modes = [
   ["light", 390],
 ];
 
-/** Changes the open page, which is faster than opening it again. */
+/** Changes the open page, which is faster than opening it again, and waits for the transitions of its colours. */
 export async function setMode(page, [scheme, width]) {
   await page.setViewport({ width, height: width < 800 ? 844 : 900 });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await page.evaluate(async () => {
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    await Promise.allSettled(document.getAnimations().map(({ finished }) => finished));
+  });
 }
 
 /** What axe finds on the page, which has the program `axe`: the impact, the rule and the first elements. */

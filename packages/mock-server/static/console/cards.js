@@ -2,7 +2,7 @@
 import { callAsWebsite, get, getPage, getSandbox } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { customerName, numberText, walletTitle } from "./format.js";
+import { customerName, numberText, walletName } from "./format.js";
 import {
   button,
   cardLink,
@@ -158,12 +158,12 @@ function cardList({ items, total }, templates, { query }) {
           { href: `#/card/${encodeURIComponent(card.id)}`, class: "strong" },
           getHolderName(card, byId.get(card.templateId)),
         ),
-        h("small", {}, [card.customer.phone, card.customer.email].filter(Boolean).join(" · ")),
+        [card.customer.phone, card.customer.email].map((contact) => contact && h("small", {}, contact)),
       ],
       [cardLink(card.id), h("small", {}, byId.get(card.templateId)?.name ?? card.templateId)],
       numberText(card.loyaltyBalance),
       card.loyaltyTier ?? "–",
-      card.wallets.map(walletTitle).join(", ") || "–",
+      card.wallets.map(walletName).join(", ") || "–",
       timeElement(card.issuedAt),
     ]),
     "wide",

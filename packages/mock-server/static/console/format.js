@@ -53,7 +53,8 @@ export const stateNames = { pending: "Pending", delivered: "Delivered", failed: 
 export const statePill = (state) => h("span", { class: `pill ${state}` }, stateNames[state] ?? state);
 
 export const customerName = ({ name, phone, email }) => name || phone || email || "Unnamed customer";
-export const walletTitle = (wallet) => `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)} Wallet`;
+export const walletName = (wallet) => `${wallet.slice(0, 1).toUpperCase()}${wallet.slice(1)}`;
+export const walletTitle = (wallet) => `${walletName(wallet)} Wallet`;
 export const plural = (count, noun) => `${numberText(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 /** What an error of the network means; the code alone tells it only to some readers. */

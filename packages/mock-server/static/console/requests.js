@@ -51,7 +51,13 @@ function requestList(items, total, isFiltered) {
   }
   return table(
     "Requests, newest first",
-    [["Time", "time"], ["Status", "state"], ["Request"], ["What came of it"], ["Duration", "number"]],
+    [
+      ["Time", "time"],
+      ["Status", "status"],
+      ["Request", "path"],
+      ["What came of it"],
+      ["Duration", "number"],
+    ],
     items.map(({ id, at, method, path, status, durationMs, reason, cardId }) => [
       id,
       timeElement(at),
@@ -76,5 +82,5 @@ function outcome(reason, cardId) {
   if (reason === "replay") return ["Replay of ", card || "the first response"];
   if (reason === undefined) return card || "–";
   const isInjected = reason.startsWith("injected fault");
-  return [isInjected ? h("a", { href: "#/faults" }, reason) : reason, card && [" · ", card]];
+  return [isInjected ? h("a", { href: "#/faults" }, reason) : reason, card && h("small", {}, card)];
 }
