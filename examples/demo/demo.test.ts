@@ -92,8 +92,10 @@ it("leaves the shop and the service running with --keep, so that the printed lin
   expect(await signUp({ ...cleo, privacy: "2025-01" })).toBe(422);
   expect(await getHome()).not.toContain("Cleo");
   expect(await signUp({ ...cleo, privacy: "2026-01" })).toBe(201);
-  const { items } = await (await fetch(`${mock}/_mock/cards?query=cleo`)).json();
-  expect(items).toMatchObject([{ customer: { privacyVersion: "2026-01" } }]);
+  const cards = await fetch(`${mock}/_mock/cards?query=cleo`);
+  expect(await cards.json()).toMatchObject({
+    items: [{ customer: { privacyVersion: "2026-01" } }],
+  });
   expect(await getHome()).toContain('<h3>&lt;b&gt;Cleo&lt;/b&gt;</h3><a href="');
 
   child.kill("SIGINT");
