@@ -40,7 +40,10 @@ describe("every page", () => {
           for (const element of all) element.click();
         },
       );
-      await page.waitForFunction(() => !document.querySelector('[data-action][aria-expanded="false"]'));
+      // On a busy machine, Swagger UI needs half a minute for all operations.
+      await page.waitForFunction(() => !document.querySelector('[data-action][aria-expanded="false"]'), {
+        timeout: 60_000,
+      });
       await page.evaluate(axe);
       for (const mode of modes) {
         await setMode(page, mode);
