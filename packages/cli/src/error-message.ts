@@ -61,11 +61,12 @@ export function splitMessage({ message }: Pick<Error, "message">): { text: strin
 }
 
 /** The variables that a person at a terminal sets, in the place of the options of the client. */
-const nameVariables = (message: string) =>
+export const nameVariables = (message: string) =>
   message
     .replace(/, or set allowInsecureHttp(?=\.)/, "")
     .replace(/\b(?:the )?baseUrl\b/g, "LOYALTY_URL")
-    .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY");
+    .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY")
+    .replace(/\bidempotencyNamespace\b/g, "LOYALTY_IDEMPOTENCY_NAMESPACE");
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
 export function describeRejection({

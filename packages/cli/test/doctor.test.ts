@@ -370,7 +370,7 @@ describe("doctor", () => {
     expect(byName["contract"]).toEqual({
       status: "warning",
       detail: `${env["LOYALTY_URL"]}/below/api/docs/json responded 404`,
-      fix: "Pass the baseUrl of the client, without /api/v1.",
+      fix: "Is this the address of the service, without /api/v1?",
     });
     expect(service.warnings()).toEqual([]);
   });
@@ -473,7 +473,7 @@ describe("drift", () => {
     const { code, stderr } = await runCommand(["drift", "--from", "https://shop:hidden@cards.example.com"]);
     expect([code, stderr]).toEqual([
       2,
-      "loyalty-cards: The base URL contains a user name or a password. Remove it.\n",
+      "loyalty-cards: The address of the service contains a user name or a password. Remove it.\n",
     ]);
   });
 

@@ -209,3 +209,18 @@ describe("files of others", () => {
     expect((await start(lost)).exitCode).toBe(0);
   });
 });
+
+it.each([
+  ["LOYALTY_URL", (url: string) => url.replace("127.0.0.1", "localhost")],
+  ["LOYALTY_IDEMPOTENCY_NAMESPACE", () => "staging"],
+])("ends with 2 and names %s when it has changed since the outbox was created", async (name, change) => {
+  const { run, env, requests } = await openShop({ "members.csv": toCsv(toRows(20)) });
+  await run(declined, { columns: 80, stdin: "n\n" });
+  requests.length = 0;
+  const other = { ...env, [name]: change(env.LOYALTY_URL) };
+  const { exitCode, stdout, stderr } = await run(command, { env: other });
+  expect([exitCode, stdout, requests]).toEqual([2, "", []]);
+  expect(stderr).toContain(
+    `members.csv.outbox cannot be used: The client has another ${name} than the one with which`,
+  );
+});

@@ -6,6 +6,7 @@ import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { onTestFinished } from "vitest";
 import { main } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
+import { expectNamesOfVariables } from "./run-command.ts";
 
 export interface CommandResult {
   exitCode: number;
@@ -66,6 +67,7 @@ export function createFolder(files: Record<string, string | Uint8Array> = {}) {
       },
     };
     const exitCode = await main(args, terminal);
+    expectNamesOfVariables(output.stdout + output.stderr);
     return { exitCode, ...output };
   }
   return { folder, path: (name: string) => join(folder, name), run };

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type MockServer, type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { main } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
 
@@ -45,7 +45,13 @@ export async function runCommand(
     onInterrupt: () => () => {},
   };
   const code = await main(args, terminal);
+  expectNamesOfVariables(output.stdout + output.stderr);
   return { code, ...output };
+}
+
+/** Fails when a message has the name of an option of the client: a person at a terminal sets variables. JSON for programs may have it as a key. */
+export function expectNamesOfVariables(output: string): void {
+  expect(output).not.toMatch(/(?<!")\b(baseUrl|apiKey|idempotencyNamespace|allowInsecureHttp)\b/);
 }
 
 async function* readTyped(lines: readonly string[] = []): AsyncGenerator<Uint8Array, void> {

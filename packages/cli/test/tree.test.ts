@@ -3,11 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command, Option } from "commander";
+import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { variables } from "../src/configuration.ts";
 import { createProgram } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
-import { runCommand } from "./run-command.ts";
+import { expectNamesOfVariables, runCommand } from "./run-command.ts";
 
 const stream = { write: () => undefined };
 const terminal = { stdout: stream, stderr: stream, env: {} } as unknown as Terminal;
@@ -131,15 +132,31 @@ it.each([
   for (const option of ignored) expect(stdout).not.toContain(option);
 });
 
-it("lists each variable that a command reads", () => {
+const readSources = () => {
   const folder = fileURLToPath(new URL("../src", import.meta.url));
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
-    file.endsWith(".ts"),
-  );
-  const text = files.map((file) => readFileSync(join(folder, file), "utf8")).join("\n");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return files
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => readFileSync(join(folder, file), "utf8"));
+};
+
+it("lists each variable that a command reads", () => {
+  const text = readSources().join("\n");
   const read = [...text.matchAll(/\benvironment(?:\.|\[")(LOYALTY_\w+)/g)].map(([, name = ""]) => name);
   expect(read.length).toBeGreaterThan(3);
   expect(Object.keys(variables)).toEqual(expect.arrayContaining(read));
+});
+
+it("says in no sentence the name of an option of the client: a person at a terminal sets variables", () => {
+  const sentences: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node)) sentences.push(node.text);
+    ts.forEachChild(node, visit);
+  };
+  for (const source of readSources()) visit(ts.createSourceFile("", source, ts.ScriptTarget.Latest));
+  const found = sentences.filter((sentence) => sentence.includes(" "));
+  expect(found.length).toBeGreaterThan(200);
+  for (const sentence of found) expectNamesOfVariables(sentence);
 });
 
 it("finds the commands", () => {

@@ -7,7 +7,7 @@ import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { onTestFinished } from "vitest";
 import { main } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
-import { createFolder } from "./run-command.ts";
+import { createFolder, expectNamesOfVariables } from "./run-command.ts";
 
 export const secret = "whsec_only_for_tests";
 
@@ -58,7 +58,10 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
   };
   onTestFinished(interrupt);
   return {
-    exit: main(args, terminal).then((code) => ({ code, ...written })),
+    exit: main(args, terminal).then((code) => {
+      expectNamesOfVariables(written.stdout + written.stderr);
+      return { code, ...written };
+    }),
     waitFor: (pattern) =>
       new Promise((resolve) => {
         const check = () => {

@@ -65,15 +65,15 @@ export function* checkSettings(settings: Pick<Settings, "baseUrlHash" | "namespa
     );
   }
   if (toOptionalText(row?.["base_url_hash"]) !== settings.baseUrlHash)
-    throw otherSettings("baseUrl", "base_url_hash");
+    throw otherSettings("baseUrl", "base_url_hash", " (http://localhost:4010 and http://127.0.0.1:4010 differ)");
   if (toOptionalText(row?.["namespace_hash"]) !== settings.namespaceHash)
     throw otherSettings("idempotencyNamespace", "namespace_hash");
 }
 
-const otherSettings = (option: string, column: string) =>
+const otherSettings = (option: string, column: string, hint = "") =>
   withSafeMessage(
     new Error(
-      `The client has another ${option} than the one with which this outbox was created: its keys would issue second cards. Use the same ${option} (http://localhost:4010 and http://127.0.0.1:4010 differ); during development you can delete the tables. To change it on purpose, let the outbox become empty of waiting entries, stop all processes, and run "UPDATE issuing_outbox_settings SET ${column} = NULL".`,
+      `The client has another ${option} than the one with which this outbox was created: its keys would issue second cards. Use the same ${option}${hint}; during development you can delete the tables. To change it on purpose, let the outbox become empty of waiting entries, stop all processes, and run "UPDATE issuing_outbox_settings SET ${column} = NULL".`,
     ),
   );
 

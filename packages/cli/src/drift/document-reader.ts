@@ -28,10 +28,10 @@ export async function fetchDocument(
   { fetch = globalThis.fetch, timeoutMs = 10_000 }: FetchDocumentOptions = {},
 ): Promise<Json> {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new UnusableDocumentError("--from takes the base URL of a service, https://…; this is not a URL.");
+    throw new UnusableDocumentError("The address of the service is not a URL such as https://cards.example.com.");
   }
   if (new URL(baseUrl).username !== "" || new URL(baseUrl).password !== "") {
-    throw new UnusableDocumentError("The base URL contains a user name or a password", {
+    throw new UnusableDocumentError("The address of the service contains a user name or a password", {
       advice: "Remove it.",
     });
   }
@@ -42,7 +42,7 @@ export async function fetchDocument(
     if (!response.ok) {
       await response.body?.cancel();
       throw new UnusableDocumentError(`${address} responded ${response.status}`, {
-        advice: "Pass the baseUrl of the client, without /api/v1.",
+        advice: "Is this the address of the service, without /api/v1?",
       });
     }
     bytes = await readBytes(response, address);

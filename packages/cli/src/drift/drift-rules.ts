@@ -15,7 +15,7 @@ export const driftRules = {
   "event-removed": { severity: "breaking", reason: "Handlers of this event are no longer called." },
   "base-path-changed": {
     severity: "breaking",
-    reason: "The client sends its requests below /api/v1 of its baseUrl.",
+    reason: "The client sends its requests below /api/v1 of the service's address.",
   },
   "signature-changed": {
     severity: "breaking",

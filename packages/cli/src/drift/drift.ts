@@ -58,7 +58,7 @@ export function compareContracts(contract: Json, served: Json, work = new Work()
     found.set(key, { ...difference, operations: [...operations] });
     if (found.size > maxDifferences) {
       throw new UnusableDocumentError(
-        `The document has more than ${maxDifferences} differences. Is this the base URL of a Loyalty Card Issuing Service?`,
+        `The document has more than ${maxDifferences} differences. Is this the address of a Loyalty Card Issuing Service?`,
       );
     }
   };

@@ -64,7 +64,7 @@ export function matchOperations({ contract, served, work }: Comparison): Matches
   if (prefix === undefined) {
     const names = own.map(toKey).join(", ");
     throw new UnusableDocumentError(
-      `The service's document has none of the operations ${names}. Is this the base URL of a Loyalty Card Issuing Service?`,
+      `The service's document has none of the operations ${names}. Is this the address of a Loyalty Card Issuing Service?`,
     );
   }
   const chosen = candidates.filter((candidate) => candidate.prefix === prefix);

@@ -11,7 +11,7 @@ import {
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
 import { CommandError } from "../command-error.ts";
-import { describeRejection } from "../error-message.ts";
+import { describeRejection, nameVariables } from "../error-message.ts";
 import type { Counts } from "./progress.ts";
 import { addedColumns, type SourceRecord } from "./records.ts";
 import type { RejectedRow } from "./result-files.ts";
@@ -109,7 +109,7 @@ export class OutboxFile {
   }
 
   #createError(problem: string): CommandError {
-    return new CommandError(`${basename(this.#options.path)} ${problem}`);
+    return new CommandError(`${basename(this.#options.path)} ${nameVariables(problem)}`);
   }
 
   async close(): Promise<void> {

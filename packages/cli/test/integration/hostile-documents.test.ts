@@ -242,7 +242,7 @@ describe("compareContracts", () => {
       (_, schemas) => {
         for (let index = 0; index < 1001; index++) schemas.Card.properties[`p${index}`] = {};
       },
-      "The document has more than 1000 differences. Is this the base URL of a Loyalty Card Issuing Service?",
+      "The document has more than 1000 differences. Is this the address of a Loyalty Card Issuing Service?",
     ],
   ])("says what is wrong with %s", (_, change, message) => {
     expect(compare(change)).toEqual({ steps: expect.any(Number), message });
