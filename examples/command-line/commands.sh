@@ -67,8 +67,13 @@ npx loyalty-cards dev --forward http://localhost:3000/webhooks
 npx loyalty-cards exec -- node -p process.env.LOYALTY_URL
 # #endregion
 
+# #region purchase
+npx loyalty-cards purchase card_8sT2kq 120
+# #endregion
+
 # #region trigger
-npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks --set data.balance=120 --duplicate
+npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks \
+  --card card_8sT2kq --set data.balance=120 --duplicate
 npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks --bad-signature
 # #endregion
 

@@ -83,12 +83,17 @@ const recorded: string[] = [];
 const record = (region: string, text: string) =>
   void recorded.push(`# #region ${region}\n${text.trimEnd()}\n# #endregion\n`);
 
-it.each(["doctor", "dry-run", "issue", "operations", "consent", "drift"])(
-  "runs %s",
-  async (region) => {
-    record(region, normalize((await run(region)).stdout));
-  },
-);
+it.each([
+  "doctor",
+  "dry-run",
+  "issue",
+  "operations",
+  "consent",
+  "purchase",
+  "drift",
+])("runs %s", async (region) => {
+  record(region, normalize((await run(region)).stdout));
+});
 
 it("imports a list, and its rejected rows after a correction, as the guide shows", async () => {
   copyFileSync(

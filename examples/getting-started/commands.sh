@@ -49,8 +49,7 @@ curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
 
 # #region purchase
 card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*' | tail -n 1)
-curl http://localhost:4010/_mock/cards/$card/purchase \
-  -H "Content-Type: application/json" -d '{ "points": 120 }'
+npx loyalty-cards purchase $card 120 --base-url http://localhost:4010
 # #endregion
 
 # #region stop

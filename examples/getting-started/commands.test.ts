@@ -65,7 +65,7 @@ it("prints the responses that the guide shows", async () => {
   await findLine(start("start-express"), /The shop is open/);
   const json = (text: string) => JSON.stringify(JSON.parse(text), null, 2);
   show("sign-up", json(await output("sign-up")));
-  show("purchase", json(await output("purchase")));
+  show("purchase", await output("purchase"));
   await post(`http://127.0.0.1:${ports.service}/_mock/wait`, {
     delivery: { type: "balance.changed", state: "delivered" },
   });
@@ -85,10 +85,7 @@ it.each(["express", "fastify"])(
     const { userId, cardId, links } = JSON.parse(first) as SignedUp;
     expect(links.addToFirstWallet).toBe(`${links.page}/pass.pkpass`);
 
-    expect(JSON.parse(await output("purchase"))).toMatchObject({
-      type: "purchase",
-      change: 120,
-    });
+    expect(await output("purchase")).toMatch(/^Purchase of 120 points: /);
     const service = `http://127.0.0.1:${ports.service}`;
     await post(`${service}/_mock/wait`, {
       delivery: { type: "balance.changed", state: "delivered" },
@@ -138,11 +135,11 @@ it("records the purchase on one card, also after a form that was corrected", asy
   expect((await signUp({ email: "ben@example.com", phone: "12" })).status).toBe(
     422,
   );
-  expect(JSON.parse(await output("purchase"))).toMatchObject({ change: 120 });
+  expect(await output("purchase")).toMatch(/^Purchase of 120 points: /);
   expect(
     (await signUp({ email: "ben@example.com", phone: "600100201" })).status,
   ).toBe(201);
-  expect(JSON.parse(await output("purchase"))).toMatchObject({ change: 120 });
+  expect(await output("purchase")).toMatch(/^Purchase of 120 points: /);
   await post(`http://127.0.0.1:${ports.service}/_mock/wait`, {
     delivery: { type: "balance.changed", state: "delivered" },
     count: 2,

@@ -33,6 +33,21 @@ describe("trigger", () => {
     expect(stderr).toMatch(/^warning: the service has no event "card\.renamed" \(card\.added,\s/);
   });
 
+  it("says that the card of the example does not exist, unless --card names one", async () => {
+    const { env, accepted } = await startReceiver();
+    const note =
+      "The event is of the example card card_8sT2kq, which no service has. --card takes the id of a card that your application knows.\n";
+    expect((await run(["trigger", "balance.changed"], { env })).stderr).toBe(note);
+    for (const args of [
+      ["balance.changed", "--card", "card_1"],
+      ["balance.changed", "--set", "data.passId=card_1"],
+      ["ping"],
+      ["balance.changed", "--quiet"],
+    ])
+      expect((await run(["trigger", ...args], { env })).stderr).toBe("");
+    expect(JSON.stringify(accepted.slice(1, 3))).not.toContain("card_8sT2kq");
+  });
+
   it("delivers to Express", async () => {
     const types: string[] = [];
     const app = express().post(

@@ -11,7 +11,7 @@ import type { Rejection } from "../webhook/report.ts";
 interface TriggerOptions {
   to?: string;
   secretEnv?: string;
-  card: string;
+  card?: string;
   set?: string[];
   times: number;
   duplicate?: boolean;
@@ -19,6 +19,9 @@ interface TriggerOptions {
   stale?: boolean;
   badSignature?: boolean;
 }
+
+/** The card of the examples in the documentation. */
+const exampleCardId = "card_8sT2kq";
 
 /** Twice the tolerance ([spec 8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-8)). */
 const staleSeconds = 600;
@@ -32,7 +35,7 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
     )
     .argument("<event>", `${knownTypes.join(", ")}, or another type`);
   addReceiverOptions(trigger)
-    .option("--card <id>", "the card of the event", "card_8sT2kq")
+    .option("--card <id>", `the card of the event (default: ${exampleCardId}, which no service has)`)
     .option("--set <path=value>", "change a member: data.balance=7; can be repeated", collect)
     .option("--times <number>", "send this many different events", parseWhole(1, 10_000), 1)
     .option("--duplicate", "deliver each event twice")
@@ -42,7 +45,8 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
   addExamples(
     trigger,
     "loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks",
-    "loyalty-cards trigger balance.changed --set data.balance=500 --duplicate",
+    "loyalty-cards trigger balance.changed --card card_4xW9pL --set data.balance=500",
+    "loyalty-cards trigger balance.changed --duplicate",
     "loyalty-cards trigger ping --bad-signature",
   );
   setAction<TriggerOptions>(cli, trigger, runTrigger);
@@ -71,6 +75,10 @@ async function runTrigger(context: Context, options: TriggerOptions, type: strin
     const warning = `the service has no event "${type}" (${knownTypes.join(", ")}). It is sent all the same, as a newer service may do.`;
     print.info(text`${style("yellow", "warning:")} ${warning}`.wrap(print.columns, ""));
   }
+  if (options.card === undefined && JSON.stringify(planned).includes(exampleCardId))
+    print.info(
+      `The event is of the example card ${exampleCardId}, which no service has. --card takes the id of a card that your application knows.`,
+    );
   const { signWebhook } = await import("@loyalty-cards/webhook-verify");
   const { sendDelivery } = await import("../webhook/send-delivery.ts");
   const { reportDelivery } = await import("../webhook/report.ts");
@@ -101,7 +109,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type: strin
 
 /** The deliveries in the order in which they are sent. */
 function planDeliveries(type: string, options: TriggerOptions): Planned[] {
-  const { card: cardId, set = [], times, duplicate, reorder, stale, badSignature } = options;
+  const { card: cardId = exampleCardId, set = [], times, duplicate, reorder, stale, badSignature } = options;
   const count = reorder ? Math.max(2, times) : times;
   const run = randomUUID().slice(0, 8);
   const nowMs = Date.now();
