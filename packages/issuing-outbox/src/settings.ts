@@ -65,7 +65,11 @@ export function* checkSettings(settings: Pick<Settings, "baseUrlHash" | "namespa
     );
   }
   if (toOptionalText(row?.["base_url_hash"]) !== settings.baseUrlHash)
-    throw otherSettings("baseUrl", "base_url_hash", " (http://localhost:4010 and http://127.0.0.1:4010 differ)");
+    throw otherSettings(
+      "baseUrl",
+      "base_url_hash",
+      " (http://localhost:4010 and http://127.0.0.1:4010 differ)",
+    );
   if (toOptionalText(row?.["namespace_hash"]) !== settings.namespaceHash)
     throw otherSettings("idempotencyNamespace", "namespace_hash");
 }
