@@ -36,6 +36,12 @@ export class Printer {
     return this.#terminal.stderr.isTTY ? this.columns : Number.POSITIVE_INFINITY;
   }
 
+  /** How many lines of messages the terminal shows; unlimited in a file or a pipe. */
+  get messageRows(): number {
+    const { isTTY, rows } = this.#terminal.stderr;
+    return isTTY ? rows || 24 : Number.POSITIVE_INFINITY;
+  }
+
   /** The width of data; unlimited when it goes to a file or a pipe. */
   get dataColumns(): number {
     return this.#terminal.stdout.isTTY ? this.columns : Number.POSITIVE_INFINITY;

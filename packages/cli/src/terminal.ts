@@ -1,11 +1,12 @@
 /** What a command uses of its process: streams, environment, folder, and Ctrl-C. An argument, so that tests run commands without a process. */
 import { watchParent } from "@loyalty-cards/internal/node-parent";
 
-/** A stream to write to; `isTTY` and `columns` as Node.js has them. */
+/** A stream to write to; `isTTY`, `columns` and `rows` as Node.js has them. */
 export interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
 }
 
 export interface Terminal {

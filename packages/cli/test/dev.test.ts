@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { parseEnv, promisify } from "node:util";
+import { parseEnv, promisify, stripVTControlCharacters } from "node:util";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { knownTypes } from "../src/webhook/events.ts";
@@ -206,6 +206,23 @@ describe("dev", () => {
       ),
     ]);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it("repeats the address, the key and the secret on stderr of a terminal that they have left", async () => {
+    const args = ["dev", "--port", "0", "--forward", "http://127.0.0.1:9/"];
+    const running = start(args, { isTTY: true, rows: 9 });
+    const text = await running.waitFor(/card's publicUrl.*\n\n/s);
+    const [url, key, signingSecret] = ["URL", "API_KEY", "SIGNING_SECRET"].map(
+      (name) => new RegExp(`LOYALTY_${name}=.*`).exec(text)?.[0],
+    );
+    await fetch(`${url?.slice("LOYALTY_URL=".length)}/api/v1/passes/card_none`);
+    await running.waitFor(/# Again, for \.env\n.*SIGNING_SECRET.*\n/s);
+    running.interrupt();
+    const { stdout, stderr } = await running.exit;
+    expect(stripVTControlCharacters(stderr)).toContain(
+      `card_none  no API key\n\n# Again, for .env\n${url}\n${key}\n${signingSecret}\n\n`,
+    );
+    expect(stdout.match(/LOYALTY_URL/g)).toHaveLength(1); // what `dev > .env` writes
   });
 
   it("ends the line of a request with the reason, and counts a burst, so that the secret stays in the terminal", async () => {

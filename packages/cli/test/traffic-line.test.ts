@@ -2,16 +2,18 @@
 import { stripVTControlCharacters } from "node:util";
 import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { expect, it } from "vitest";
+import { text } from "../src/printable.ts";
 import { createTrafficLog } from "../src/webhook/traffic-line.ts";
 
 /** A log on a clock that the test moves, with a tick that it calls. */
-function openLog(columns = 200) {
+function openLog(columns = 200, headerAfter = Number.POSITIVE_INFINITY) {
   const lines: string[] = [];
   let nowMs = 0;
   let tick: (() => void) | undefined;
   const log = createTrafficLog({
     columns,
     write: (line) => lines.push(...stripVTControlCharacters(String(line)).split("\n")),
+    header: { text: text`the secret`, afterLines: headerAfter },
     nowMs: () => nowMs,
     repeat(run) {
       tick = run;
@@ -133,4 +135,22 @@ it("writes the count of a burst that goes on every 10 seconds, and the first lin
   const before = lines.length;
   add(issued);
   expect(lines.slice(before)).toEqual([expect.stringContaining("card_1")]);
+});
+
+it("repeats the header in the pause after different lines have scrolled it out of the terminal", () => {
+  const { add, pass, lines } = openLog(200, 20);
+  const get = (number: number) => add({ ...withoutCard, method: "GET", path: `/api/v1/other/${number}` });
+  for (let number = 0; number < 19; number++) get(number);
+  pass(1_500);
+  expect(lines).toHaveLength(19);
+  for (let number = 0; number < 50; number++) {
+    get(number);
+    pass(500);
+  }
+  expect(lines).not.toContain("the secret"); // between the lines it would scroll away too
+  pass(1_500);
+  expect(lines.slice(69)).toEqual(["the secret"]);
+  get(0);
+  pass(1_500);
+  expect(lines.slice(70)).toEqual([expect.stringContaining("/other/0")]);
 });

@@ -17,6 +17,8 @@ export interface RunOptions {
   stdin?: string | Uint8Array;
   /** A terminal of 80 columns. Otherwise the output is piped. */
   isTTY?: boolean;
+  /** The height of the terminal. */
+  rows?: number;
 }
 
 /** A command that is running. */
@@ -28,13 +30,14 @@ export interface Running {
 }
 
 export function start(args: readonly string[], options: RunOptions = {}): Running {
-  const { env = {}, cwd = createFolder(), stdin = "", isTTY = false } = options;
+  const { env = {}, cwd = createFolder(), stdin = "", isTTY = false, rows } = options;
   const written = { stdout: "", stderr: "" };
   const waiting = new Set<() => void>();
   const interrupts = new Set<() => void>();
   const createStream = (name: keyof typeof written) => ({
     isTTY,
     columns: isTTY ? 80 : undefined,
+    rows,
     write(text: string) {
       written[name] += text;
       for (const check of waiting) check();

@@ -14,9 +14,12 @@ import { formatJson, formatTable, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../terminal.ts";
 import { knownTypes } from "../webhook/events.ts";
 import { defaultSecretVariable } from "../webhook/receiver.ts";
-import { createTrafficLog } from "../webhook/traffic-line.ts";
+import { createTrafficLog, type TrafficLog } from "../webhook/traffic-line.ts";
 
-const guidesUrl = "https://github.com/loyalty-cards/loyalty-cards#documentation";
+const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/getting-started";
+
+/** Lines of the first output that are below the variables, and those of the header that is repeated. */
+const reservedRows = 8;
 
 export function addDevCommand(program: Command, cli: Cli): void {
   const dev = program
@@ -38,8 +41,8 @@ export function addDevCommand(program: Command, cli: Cli): void {
 
 async function runDev(context: Context, options: ServiceOptions): Promise<undefined> {
   const { print, terminal } = context;
-  const log = createTrafficLog({ columns: print.columns, write: (line) => print.info(line) });
-  const show = (event: TrafficEvent) => (print.isJson ? print.data(event, () => "") : log.add(event));
+  let log: TrafficLog | undefined;
+  const show = (event: TrafficEvent) => (print.isJson ? print.data(event, () => "") : log?.add(event));
   /** Deliveries of a data file can start before the ready lines are printed. */
   let early: TrafficEvent[] | undefined = [];
   const running = await startService(context, options, (event) =>
@@ -47,24 +50,32 @@ async function runDev(context: Context, options: ServiceOptions): Promise<undefi
   );
   try {
     const stopped = waitForStop(terminal);
-    printReady(context, options, running);
+    log = createTrafficLog({
+      columns: print.columns,
+      write: (line) => print.info(line),
+      header: {
+        text: printReady(context, options, running),
+        afterLines: Math.max(1, print.messageRows - reservedRows),
+      },
+    });
     if (!print.isJson) print.info(await describeFirstCard(running.server));
     for (const event of early) show(event);
     early = undefined;
     await stopped;
   } finally {
     await running.server.close();
-    log.end();
+    log?.end();
   }
   print.info("Stopped.");
   return undefined;
 }
 
+/** @returns what to show again when it has scrolled out of the terminal. */
 function printReady(
   { print, environment }: Context,
   { timeFactor, data }: ServiceOptions,
   { server: { url, service }, forwarded, signingSecret }: RunningService,
-): void {
+): Text {
   const { apiKeys, templateId } = service;
   const idempotencyNamespace = readNamespace(environment);
   const consoleUrl = `${url}/console`;
@@ -81,7 +92,7 @@ function printReady(
   const rows = [
     ["Console", style("cyan", consoleUrl)],
     ["Reference", style("cyan", `${url}/api/docs`)],
-    ["Guides", style("cyan", guidesUrl)],
+    ["Guide", style("cyan", guideUrl)],
     forwarded
       ? ["Webhooks", `${describeEvents(forwarded.events)} to ${forwarded.url}`]
       : ["Webhooks", style("dim", "none; --forward http://localhost:3000/webhooks sends them there")],
@@ -111,6 +122,8 @@ function printReady(
       print.info(style("dim", `# ${defaultSecretVariable} is the one that you have set.`));
     print.info("");
   }
+  const repeated = lines.filter((line) => /^LOYALTY_(URL|API_KEY|SIGNING_SECRET)=/.test(line));
+  return Text.lines(["", style("dim", "# Again, for .env"), ...repeated, ""]);
 }
 
 /** Quotes a value for `.env` files and shells when it needs quotes. */

@@ -26,6 +26,8 @@ interface Burst {
 export interface TrafficLogOptions {
   columns: number;
   write: (line: Text) => void;
+  /** What must not scroll away: written again, in the first pause after this many lines. */
+  header?: { text: Text; afterLines: number };
   nowMs?: () => number;
   /** Calls the function until the returned one is called. Default: twice a second. */
   repeat?: (tick: () => void) => () => void;
@@ -37,16 +39,23 @@ const summaryEveryMs = 10_000;
 
 /**
  * Writes the first line of a burst at once, and later one line with the number of the others. Otherwise a test run would
- * scroll the secret, which `dev` prints first, out of the terminal.
+ * scroll the secret, which `dev` prints first, out of the terminal. What different lines have scrolled out is written again.
  */
 export function createTrafficLog({
   columns,
-  write,
+  write: writeText,
+  header,
   nowMs = Date.now,
   repeat = repeatEveryTick,
 }: TrafficLogOptions): TrafficLog {
   const bursts = new Map<string, Burst>();
   let stop: (() => void) | undefined;
+  let linesBelowHeader = 0;
+
+  function write(line: Text): void {
+    linesBelowHeader += line.toString().split("\n").length;
+    writeText(line);
+  }
 
   function summarize(burst: Burst): void {
     const { last, lastAtMs, writtenAtMs, count } = burst;
@@ -69,6 +78,9 @@ export function createTrafficLog({
     if (bursts.size > 0) return;
     stop?.();
     stop = undefined;
+    if (header === undefined || linesBelowHeader < header.afterLines) return;
+    writeText(header.text);
+    linesBelowHeader = 0;
   }
 
   return {
