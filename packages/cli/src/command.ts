@@ -2,6 +2,7 @@
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
 import { type Command, Help, InvalidArgumentError } from "commander";
 import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
+import { text } from "./printable.ts";
 import { Printer } from "./printer.ts";
 import { type Ask, createAsk } from "./question.ts";
 import type { Terminal } from "./terminal.ts";
@@ -85,7 +86,14 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
 
 /** Examples at the end of `--help`. Each line is a comment or a command. */
 export function addExamples(command: Command, ...lines: string[]): Command {
-  return command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+  return command.addHelpText("after", () => {
+    const width = command.configureHelp().helpWidth ?? 80;
+    // A command is to be pasted, so it stays on its line.
+    const shown = lines.map((line) =>
+      line.startsWith("# ") ? text`${line.slice(2)}`.wrap(width, "  # ") : `  ${line}`,
+    );
+    return `\nExamples:\n${shown.join("\n")}`;
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Runs one command line: parses the arguments, runs the command, and turns errors into messages and exit codes. */
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, parseWhole } from "./command.ts";
 import { CommandError, describeSystemError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
@@ -72,8 +72,9 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
     .option("--timeout <seconds>", "time limit of one request (default: 10)", parseWhole(1, 3_600))
     .configureHelp({
       helpWidth: cli.terminal.stdout.columns || 80,
-      minWidthToWrap: 20,
+      minWidthToWrap,
       showGlobalOptions: true,
+      formatItem,
     })
     .configureOutput({
       writeOut: (help) => print.data(undefined, () => Text.multiline(help.trimEnd())),
@@ -111,6 +112,16 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
   );
   program.addHelpText("afterAll", `\nGuide: ${guideUrl}`);
   return program;
+}
+
+const minWidthToWrap = 20;
+
+/** Formats an option or a command of the help. In a narrow terminal the description is below the name, where it can wrap. */
+function formatItem(this: Help, name: string, nameWidth: number, description: string, help: Help): string {
+  const width = help.helpWidth ?? 80;
+  if (description === "" || width - nameWidth - 4 >= minWidthToWrap)
+    return Help.prototype.formatItem.call(this, name, nameWidth, description, help);
+  return `  ${name}\n${Text.multiline(description).wrap(width, " ".repeat(6))}`;
 }
 
 const guideUrl = "https://loyalty-cards.github.io/loyalty-cards/guides/command-line";

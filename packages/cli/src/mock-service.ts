@@ -5,6 +5,7 @@ import type { MockServer, TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Context, parseWhole } from "./command.ts";
 import { CommandError } from "./command-error.ts";
+import { nameVariables } from "./error-message.ts";
 import { style, Text } from "./printable.ts";
 import { knownTypes } from "./webhook/events.ts";
 import { defaultSecretVariable } from "./webhook/receiver.ts";
@@ -75,7 +76,8 @@ export async function startService(
       ...(forward !== undefined && {
         endpoints: [{ url: forward, events: types, ...(secret && { secret }) }],
       }),
-      log: (message) => print.info(style("yellow", Text.from(message).reflow(print.messageColumns))),
+      log: (message) =>
+        print.info(style("yellow", Text.from(nameVariables(message)).reflow(print.messageColumns))),
       onTraffic: (_line, event) => onTraffic(event),
     });
     if (timeFactor !== undefined) server.service.clock.set({ mode: "scaled", factor: timeFactor });

@@ -1,14 +1,18 @@
 /** Rules that every command follows: description, example, width of the help, and no secret as an option. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import contract from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import type { Command, Option } from "commander";
 import ts from "typescript";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { variables } from "../src/configuration.ts";
 import { createProgram } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
-import { expectNamesOfVariables, runCommand } from "./run-command.ts";
+import { createFolder, expectNamesOfVariables, openMock, type Ran, runCommand } from "./run-command.ts";
 
 const stream = { write: () => undefined };
 const terminal = { stdout: stream, stderr: stream, env: {} } as unknown as Terminal;
@@ -30,6 +34,15 @@ const listCommands = (command: Command, path: readonly string[] = []): Named[] =
     });
 
 const commands = listCommands(program);
+
+/** The contract without an operation, so that `drift` has something to print. */
+const otherContract = {
+  ...contract,
+  paths: Object.fromEntries(Object.entries(contract.paths).filter(([path]) => !path.endsWith("/operations"))),
+};
+
+/** Ids and durations differ between two runs. */
+const withoutId = (word: string) => word.replace(/evt_\w+/, "evt").replace(/^\d+$/, "1");
 
 /** Options that take a value which is a secret itself, and not the name of a file, variable or command that has it. */
 const takesSecret = ({ flags, long = "" }: Option) =>
@@ -100,14 +113,53 @@ it("prints a help that fits 80 columns and names the variables and exit codes", 
   expect(program.options.filter(takesSecret)).toEqual([]);
 });
 
-it("wraps its help between words at the width of the terminal", async () => {
-  for (const line of ["", "import", "webhook doctor"]) {
-    const { stdout } = await runCommand([...line.split(" "), "--help"].filter(Boolean), { columns: 70 });
-    const [prose = ""] = stdout.split("\nExamples:");
-    expect(prose.split("\n").filter((one) => one.length > 70)).toEqual([]);
+/** Lines that wrap at no width: commands to paste, addresses, and single words. */
+const isWhole = (line: string) =>
+  /^(Usage:|Guide:| {2}(loyalty-cards|source|echo|cat|curl|cloudflared)\b| {4}-)/.test(line) ||
+  /^ *(-h, )?\S+( [<[]\S+[>\]])*$/.test(line);
+
+it.each([40, 70, 120])("wraps the help of each command between words at %i columns", async (columns) => {
+  for (const path of ["", ...commands.map((command) => command.path)]) {
+    const args = [...path.split(" ").filter(Boolean), "--help"];
+    const { stdout } = await runCommand(args, { columns });
+    const lines = stdout.split("\n");
+    expect(lines.filter((line) => line.length > columns && !isWhole(line))).toEqual([]);
+    const toWords = (text: string) => text.split(/(?:\s+#?)+/);
+    // No word is broken or lost.
+    expect(toWords(stdout)).toEqual(toWords((await runCommand(args, { columns: 1_000 })).stdout));
   }
+});
+
+it("uses the width of a wide terminal", async () => {
   const { stdout } = await runCommand(["--help"], { columns: 120 });
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeGreaterThan(80);
+});
+
+it.each([
+  ["an error of usage", ["isue"]],
+  ["a missing address", ["card", "x"]],
+  ["doctor", ["doctor"]],
+  ["trigger", ["trigger", "card.renamed", "--to", "http://127.0.0.1:1/"]],
+  ["import check", ["import", "check", "members.csv", "--privacy", "2026-01"]],
+  ["drift", ["drift"]],
+  ["purchase", ["purchase", "card_none", "120"]],
+  ["webhook doctor", ["webhook", "doctor"]],
+])("wraps the output of %s between words at 40 columns", async (name, args) => {
+  const { env } = await openMock();
+  const served = createServer((_request, response) => response.end(JSON.stringify(otherContract)));
+  await new Promise<void>((resolve) => served.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void served.close());
+  const { port } = served.address() as AddressInfo;
+  const LOYALTY_URL = name === "drift" ? `http://127.0.0.1:${port}` : env["LOYALTY_URL"];
+  const own = name === "a missing address" ? {} : { ...env, LOYALTY_URL, LOYALTY_SIGNING_SECRET: "whsec_1" };
+  const cwd = createFolder();
+  writeFileSync(join(cwd, "members.csv"), "userId,phone\n1,4.86E+10\n1,+48600100200\n");
+  const run = (columns: number) => runCommand(args, { columns, typed: [], env: own, cwd });
+  const toLines = (ran: Ran) => stripVTControlCharacters(ran.stdout + ran.stderr).split("\n");
+  const lines = toLines(await run(40));
+  expect(lines.filter((line) => line.length > 40 && / /.test(line.trim()))).toEqual([]);
+  const toWords = (texts: string[]) => texts.join(" ").split(/\s+/).map(withoutId);
+  expect(toWords(lines)).toEqual(toWords(toLines(await run(1_000))));
 });
 
 it("begins its examples with `dev`", async () => {
@@ -135,9 +187,7 @@ it.each([
 const readSources = () => {
   const folder = fileURLToPath(new URL("../src", import.meta.url));
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  return files
-    .filter((file) => file.endsWith(".ts"))
-    .map((file) => readFileSync(join(folder, file), "utf8"));
+  return files.filter((file) => file.endsWith(".ts")).map((file) => readFileSync(join(folder, file), "utf8"));
 };
 
 it("lists each variable that a command reads", () => {

@@ -25,7 +25,9 @@ export function addDriftCommand(program: Command, cli: Cli): void {
     const { environment, globals, print, timeoutMs } = context;
     const found = await compareWithService(from ?? readBaseUrl(globals.baseUrl, environment), timeoutMs);
     const { differences, notes } = found;
-    print.data({ differences, notes }, () => Text.lines([...formatDrift(found)]));
+    print.data({ differences, notes }, () =>
+      Text.lines([...formatDrift(found)]).reflow(print.dataColumns, " ".repeat(12)),
+    );
     const failures = differences.filter(({ severity }) => failOn === "any" || severity === failOn);
     return failures.length > 0 ? exitCodes.failed : exitCodes.complete;
   });

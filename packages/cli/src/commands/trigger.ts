@@ -45,8 +45,8 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
   addExamples(
     trigger,
     "loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks",
-    "loyalty-cards trigger balance.changed --card card_4xW9pL --set data.balance=500",
-    "loyalty-cards trigger balance.changed --duplicate",
+    "loyalty-cards trigger balance.changed --card card_4xW9pL",
+    "loyalty-cards trigger balance.changed --set data.balance=500 --duplicate",
     "loyalty-cards trigger ping --bad-signature",
   );
   setAction<TriggerOptions>(cli, trigger, runTrigger);

@@ -28,7 +28,9 @@ export async function fetchDocument(
   { fetch = globalThis.fetch, timeoutMs = 10_000 }: FetchDocumentOptions = {},
 ): Promise<Json> {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new UnusableDocumentError("The address of the service is not a URL such as https://cards.example.com.");
+    throw new UnusableDocumentError(
+      "The address of the service is not a URL such as https://cards.example.com.",
+    );
   }
   if (new URL(baseUrl).username !== "" || new URL(baseUrl).password !== "") {
     throw new UnusableDocumentError("The address of the service contains a user name or a password", {

@@ -67,7 +67,7 @@ export async function checkFile(context: Context, options: ImportOptions, file: 
       onRow: () => {},
     },
   );
-  print.data({ summary: result }, () => formatCheck(input.name, result));
+  print.data({ summary: result }, () => formatCheck(input.name, result).reflow(print.dataColumns));
   return result.problems > 0 ? exitCodes.failed : exitCodes.complete;
 }
 
@@ -254,7 +254,7 @@ async function checkBefore(
   const result = await check(context, options, list, { onProblem, onRow });
   if (printed > maxPrintedProblems)
     print.info(`… and ${formatNumber(printed - maxPrintedProblems)} more: see loyalty-cards import check`);
-  print.info(formatCheck(name, result));
+  print.info(formatCheck(name, result).reflow(print.messageColumns));
   if (result.problems > 0) {
     print.info(
       options.skipInvalid || path === "-"

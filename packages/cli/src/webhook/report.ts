@@ -31,7 +31,7 @@ export function reportDelivery(print: Printer, delivery: SentDelivery, result: D
     const remarks = [...notes, ...(outcome.error === undefined ? [] : [outcome.error])].join(", ");
     const line = text`${mark} ${code} ${time}  ${style("bold", type)} ${id} ${remarks && style("dim", remarks)}`;
     const details = advice === undefined ? [] : [Text.from(advice).wrap(print.columns, "    ")];
-    return Text.lines([line.trimEnd(), ...details]);
+    return Text.lines([line.trimEnd().reflow(print.dataColumns, "    "), ...details]);
   });
   return passed;
 }
