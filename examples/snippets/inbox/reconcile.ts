@@ -1,41 +1,45 @@
-/** After a long outage: compares the stored balances with the service's, and corrects them. */
+/** After a long outage: reads the balance of each card, and corrects the stored one. */
 // #region reconcile
-import type { IssuingClient } from "@loyalty-cards/issuing-client";
-import { isNewest, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
-import type pg from "pg";
+import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 
-/** @returns how many balances were wrong. */
+/** Stores a balance unless a newer one is stored. @returns whether it changed. */
+export type StoreBalance = (
+  card: string,
+  balance: number,
+  read: { id: string; createdAt: string },
+) => Promise<boolean>;
+
+/** @returns how many balances were wrong, and the cards that do not exist. */
 export async function reconcileBalances(
   loyalty: IssuingClient,
-  pool: pg.Pool,
-  { cardsPerSecond = 5, sleep = wait } = {},
-): Promise<number> {
+  cards: Iterable<string>,
+  storeBalance: StoreBalance,
+  { cardsPerSecond = 5, now = () => performance.now(), sleep = wait } = {},
+): Promise<{ corrected: number; notFound: string[] }> {
   let corrected = 0;
-  const { rows } = await pool.query(
-    "SELECT card FROM users WHERE card IS NOT NULL",
-  );
-  for (const { card } of rows) {
+  const notFound: string[] = [];
+  let nextMs = now();
+  for (const card of cards) {
+    await sleep(Math.max(0, nextMs - now()));
+    const startedMs = now();
+    nextMs = startedMs + 1_000 / cardsPerSecond;
     let date = "";
-    const { loyaltyBalance } = await loyalty.getCard(card, {
-      onResponse: ({ headers }) => {
-        date = headers.get("date") ?? "";
-      },
-    });
-    // The balance was read after this time of the service, so every later event is
-    // newer.
-    const read = { id: "", createdAt: new Date(date).toISOString() };
-    corrected += await withPgTransaction(pool, async (transaction) => {
-      if (!(await isNewest(transaction, `balance of ${card}`, read))) return 0;
-      const { rowCount } = await transaction.query(
-        `UPDATE users SET balance = $1
-          WHERE card = $2 AND balance IS DISTINCT FROM $1`,
-        [loyaltyBalance, card],
-      );
-      return rowCount ?? 0;
-    });
-    await sleep(1_000 / cardsPerSecond);
+    const onResponse = ({ headers }: { headers: Headers }) => {
+      date = headers.get("date") ?? "";
+    };
+    try {
+      const { loyaltyBalance } = await loyalty.getCard(card, { onResponse });
+      // When the call began, on the clock of the service: every event that was created
+      // after the service read the balance is newer.
+      const readMs = Date.parse(date) - (now() - startedMs);
+      const read = { id: "", createdAt: new Date(readMs).toISOString() };
+      if (await storeBalance(card, loyaltyBalance, read)) corrected += 1;
+    } catch (error) {
+      if (!isIssuingError(error) || error.code !== "not-found") throw error;
+      notFound.push(card);
+    }
   }
-  return corrected;
+  return { corrected, notFound };
 }
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,19 @@
+/** After a long outage: stores a balance in PostgreSQL unless a newer one is stored. */
+// #region reconcile-postgres
+import { isNewest, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
+import type pg from "pg";
+import type { StoreBalance } from "./reconcile.ts";
+
+export const storeInPostgres =
+  (pool: pg.Pool): StoreBalance =>
+  (card, balance, read) =>
+    withPgTransaction(pool, async (transaction) => {
+      if (!(await isNewest(transaction, `balance of ${card}`, read))) return false;
+      const { rowCount } = await transaction.query(
+        `UPDATE users SET balance = $1
+          WHERE card = $2 AND balance IS DISTINCT FROM $1`,
+        [balance, card],
+      );
+      return rowCount === 1;
+    });
+// #endregion
