@@ -29,7 +29,7 @@ export async function reconcileBalances(
     };
     try {
       const { loyaltyBalance } = await loyalty.getCard(card, { onResponse });
-      // When the call began, on the clock of the service: every event that was created
+      // When the call began, on the clock of the service: an event that was created
       // after the service read the balance is newer.
       const readMs = Date.parse(date) - (now() - startedMs);
       const read = { id: "", createdAt: new Date(readMs).toISOString() };

@@ -83,8 +83,7 @@ h3 { font-size: 13px; font-weight: 600; margin: 0; overflow-wrap: anywhere; }
 p { margin: 0; }
 a { color: var(--accent); }
 .quiet { color: var(--quiet); }
-.hint, .rest { margin-block: 0 10px; max-width: 68ch; }
-.rest { margin-top: 8px; }
+.hint { margin-bottom: 10px; max-width: 68ch; }
 #refresh { font-size: 14px; }
 #refresh label { display: inline-flex; align-items: center; gap: 8px; min-height: 32px; }
 #refresh.failed::after { content: "Not up to date: the last refresh failed."; color: var(--alarm); display: block; }
@@ -93,8 +92,8 @@ a { color: var(--accent); }
 .alarm { background: var(--alarm-paper); color: var(--alarm); }
 .notice { background: var(--notice-paper); color: var(--notice); }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 12px; margin-top: 16px; }
-.figure { background: var(--card); border: 1px solid var(--line); border-radius: 14px; padding: 14px 18px; }
-.figure strong { display: block; font-size: 28px; line-height: 1.15; font-weight: 650; font-variant-numeric: tabular-nums; letter-spacing: -.02em; }
+.figure { background: var(--card); border: 1px solid var(--line); border-radius: 14px; padding: 14px; }
+.figure strong { display: block; white-space: nowrap; font-size: 24px; line-height: 1.15; font-weight: 650; font-variant-numeric: tabular-nums; letter-spacing: -.02em; }
 .figure span { color: var(--quiet); }
 .alarming strong { color: var(--alarm); }
 .panel { background: var(--card); border: 1px solid var(--line); border-radius: 14px; margin-bottom: 12px; overflow: hidden; }
@@ -106,22 +105,25 @@ a { color: var(--accent); }
 .count { display: inline-block; min-width: 24px; padding: 0 8px; border-radius: 12px; background: var(--line); text-align: center; font-variant-numeric: tabular-nums; }
 ul { list-style: none; margin: 0; padding: 0; }
 li + li { border-top: 1px solid var(--line); }
-.item { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 1.3fr) 11.5em 6.5em; gap: 4px 16px; align-items: center; padding: 6px 16px; min-height: 44px; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
-.selectable { grid-template-columns: 20px minmax(0, 2fr) minmax(0, 1.3fr) 11.5em 6.5em; }
+.item { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 1.3fr) 13.5em 7em; gap: 4px 16px; align-items: center; padding: 6px 16px; min-height: 44px; overflow-wrap: anywhere; font-size: 13px; font-variant-numeric: tabular-nums; }
+.selectable { grid-template-columns: 20px minmax(0, 2fr) minmax(0, 1.3fr) 13.5em 7em; }
 .selectable:has(:checked) { background: color-mix(in srgb, var(--accent) 9%, transparent); }
 .selectable label { padding: 8px 0; cursor: pointer; }
-.item .quiet { font-size: 13px; }
 .more { padding: 8px 16px; border-top: 1px solid var(--line); font-size: 13px; }
 @media (max-width: 640px) {
-  .item { grid-template-columns: 1fr auto; padding-block: 10px; }
+  .figure strong { font-size: 22px; }
+  .figure:last-child:nth-child(odd) { grid-column: 1 / -1; }
+  .item { grid-template-columns: 1fr auto; align-items: baseline; padding-block: 10px; }
+  .item > :last-child, .item > span:not(.quiet) { text-align: end; }
   .selectable { grid-template-columns: 24px 1fr auto; gap: 0 8px; }
-  .selectable > input { grid-row: span 2; }
+  .selectable > input { grid-row: span 2; align-self: center; }
   .item > code, .item > label { grid-column-end: span 1; }
   .selectable > .quiet:nth-last-child(2) { grid-column: 2; }
 }
 .resolution { display: flex; flex-wrap: wrap; gap: 8px 32px; align-items: start; padding: 0 16px 14px; }
-.resolution label { display: block; font-size: 13px; font-weight: 600; }
+.resolution label { display: block; font-size: 13px; font-weight: 600; padding: 4px 0; }
 .entry { display: flex; flex-wrap: wrap; gap: 8px; }
+.entry input { flex: 1 1 16em; }
 summary { cursor: pointer; font-size: 13px; font-weight: 600; padding: 4px 0; min-height: 32px; color: var(--accent); }
 details p { max-width: 44ch; margin-bottom: 8px; }
 code { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }

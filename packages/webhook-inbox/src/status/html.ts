@@ -2,6 +2,7 @@
 import { escapeHtml, formatDuration } from "@loyalty-cards/internal/format";
 import { script, style } from "./browser.ts";
 import {
+  formatNumber,
   maxShown,
   type StatusContent,
   type StatusGroup,
@@ -82,14 +83,17 @@ function renderSection(section: StatusSection, now: Date, hasAuthorization: bool
     .map((group, index) => renderGroup(section, group, `${state}-${index}`, now, hasAuthorization))
     .join("\n");
   const explained = hint === undefined ? "" : `<p class="quiet hint">${hint}</p>`;
+  const read = groups.reduce((sum, { items }) => sum + items.length, 0);
+  const rest = read < total ? `<p class="quiet hint">${formatRest(read, total, verb)}</p>` : "";
   const content =
     verb === undefined
       ? body
       : `<form method="post"><input type="hidden" name="state" value="${state}">${bar}${body}</form>`;
-  const read = groups.reduce((sum, { items }) => sum + items.length, 0);
-  const rest = read < total ? `<p class="quiet rest">The oldest ${read} of ${total}.</p>` : "";
-  return `<section>${heading}${explained}${content}${rest}</section>`;
+  return `<section>${heading}${explained}${rest}${content}</section>`;
 }
+
+const formatRest = (read: number, total: number, verb: string | undefined) =>
+  `The oldest ${formatNumber(read)} of ${formatNumber(total)}.${verb === undefined ? "" : ` “${verb} all” and “${verb} this group” include the others.`}`;
 
 function renderGroup(
   section: StatusSection,
@@ -106,14 +110,14 @@ function renderGroup(
   const heading =
     name === ""
       ? ""
-      : `<div class="group"><h3 id="${id}"><code>${escapeHtml(name)}</code> <span class="count">${items.length}</span></h3>${button}</div>`;
+      : `<div class="group"><h3 id="${id}"><code>${escapeHtml(name)}</code> <span class="count">${formatNumber(items.length)}</span></h3>${button}</div>`;
   const rows = items.slice(0, maxShown).map((item) => {
     const canSelect = verb !== undefined && hasAuthorization;
     const resolution = isResolvable && hasAuthorization ? renderResolution(state, item) : "";
     return `<li>${renderItem(section, item, canSelect, now)}${resolution}</li>`;
   });
   const hidden = items.length - rows.length;
-  const more = hidden > 0 ? `<p class="quiet more">and ${hidden} more</p>` : "";
+  const more = hidden > 0 ? `<p class="quiet more">and ${formatNumber(hidden)} more</p>` : "";
   return `<div class="panel">${heading}<ul>${rows.join("\n")}</ul>${more}</div>`;
 }
 

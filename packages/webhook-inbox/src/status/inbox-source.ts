@@ -2,6 +2,9 @@
 import { formatDuration } from "@loyalty-cards/internal/format";
 import type { InboxEntry, InspectableInbox } from "../reports.ts";
 import {
+  changeAll,
+  formatChanged,
+  formatNumber,
   maxItems,
   maxWaiting,
   type StatusContent,
@@ -14,12 +17,12 @@ import {
 } from "./source.ts";
 
 export function createInboxSource(inbox: InspectableInbox): StatusSource {
-  const listDead = () => inbox.list({ state: "dead", limit: maxItems });
+  const listDead = (limit: number) => inbox.list({ state: "dead", limit });
 
   async function read(): Promise<StatusContent> {
     const health = await inbox.health();
     const [dead, waiting] = health.isReachable
-      ? await Promise.all([listDead(), inbox.list({ state: "waiting", limit: maxWaiting })])
+      ? await Promise.all([listDead(maxItems), inbox.list({ state: "waiting", limit: maxWaiting })])
       : [[], []];
     const { oldestWaitingMs } = health;
     return {
@@ -27,9 +30,12 @@ export function createInboxSource(inbox: InspectableInbox): StatusSource {
         unreachable: `The inbox cannot be reached: ${health.error ?? "unknown"}.`,
       }),
       figures: [
-        { name: "waiting", value: String(health.waiting) },
-        { name: "oldest", value: oldestWaitingMs === undefined ? "–" : formatDuration(oldestWaitingMs) },
-        { name: "dead letters", value: String(health.dead), isAlarming: health.dead > 0 },
+        { name: "waiting", value: formatNumber(health.waiting) },
+        {
+          name: "oldest waiting",
+          value: oldestWaitingMs === undefined ? "–" : formatDuration(oldestWaitingMs),
+        },
+        { name: "dead letters", value: formatNumber(health.dead), isAlarming: health.dead > 0 },
       ],
       warnings: [],
       sections: [
@@ -59,18 +65,17 @@ export function createInboxSource(inbox: InspectableInbox): StatusSource {
   async function act(form: StatusForm): Promise<StatusResult> {
     const ids = await findIds(form);
     if (ids.length === 0) return { status: 400, message: "Select at least one dead letter." };
-    let replayed = 0;
-    for (const id of ids) if (await inbox.replay(id)) replayed += 1;
-    return replayed > 0
-      ? { done: "replayed" }
+    const changed = await changeAll(ids, (id) => inbox.replay(id));
+    return changed > 0
+      ? { done: "replayed", changed, selected: ids.length }
       : { status: 404, message: "This event is not a dead letter. It may have been replayed already." };
   }
 
-  /** Read once, so that an event which fails again at once is not replayed twice. */
+  /** All dead letters are read once, so that an event which fails again at once is not replayed twice. */
   async function findIds(form: StatusForm): Promise<string[]> {
     const group = form.get("group");
     if (group === null && !form.has("all")) return form.getAll("id").filter((id) => id !== "");
-    const dead = await listDead();
+    const dead = await listDead((await inbox.health()).dead);
     return dead
       .filter(({ lastFailure }) => group === null || toGroupName(lastFailure) === group)
       .map(({ id }) => id);
@@ -79,7 +84,10 @@ export function createInboxSource(inbox: InspectableInbox): StatusSource {
   return {
     name: "inbox",
     title: "Webhook inbox",
-    notices: { replayed: "What you replayed has all of its attempts again and waits for its handler." },
+    notices: {
+      replayed: (changed, selected) =>
+        `Replayed ${formatChanged(changed, selected, ["event", "events"])}. A replayed event has all of its attempts again and waits for its handler.`,
+    },
     read,
     act,
   };

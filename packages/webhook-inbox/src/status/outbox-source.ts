@@ -1,6 +1,9 @@
 /** The status page of an outbox: users whose card is waiting, rejected or unknown. It shows ids and codes only. */
 import { formatDuration } from "@loyalty-cards/internal/format";
 import {
+  changeAll,
+  formatChanged,
+  formatNumber,
   maxItems,
   maxWaiting,
   type StatusContent,
@@ -23,6 +26,10 @@ interface OutboxItem {
 
 interface EntryOptions {
   template: string;
+}
+
+interface UserRef extends EntryOptions {
+  userId: string;
 }
 
 /** The part of an outbox of `@loyalty-cards/issuing-outbox` that the page uses. @inline */
@@ -60,15 +67,19 @@ export function createOutboxSource(outbox: InspectableOutbox): StatusSource {
       list("unknown"),
     ]);
     const { oldestWaitingAt, paused } = counts;
-    const alarm = (name: string, count: number) => ({ name, value: String(count), isAlarming: count > 0 });
+    const alarm = (name: string, count: number) => ({
+      name,
+      value: formatNumber(count),
+      isAlarming: count > 0,
+    });
     const shared = { columns: ["User", "Template"], time: "Added" };
     const byCode = (entries: readonly OutboxItem[]) =>
       toGroups(entries, ({ error }) => toGroupName(error?.code), toItem);
     return {
       figures: [
-        { name: "waiting", value: String(counts.waiting) },
+        { name: "waiting", value: formatNumber(counts.waiting) },
         {
-          name: "oldest",
+          name: "oldest waiting",
           value: oldestWaitingAt === undefined ? "–" : formatDuration(Date.now() - oldestWaitingAt.getTime()),
         },
         alarm("unknown", counts.unknown),
@@ -93,7 +104,7 @@ export function createOutboxSource(outbox: InspectableOutbox): StatusSource {
           title: "Rejected",
           state: "rejected",
           empty: "None.",
-          hint: "The user corrects the form. Retry sends the same form again, for example after the template was changed.",
+          hint: "The user must correct the form. Retry sends the same form again, for example after a change of the template.",
           groups: byCode(rejected),
           total: counts.rejected,
           verb: "Retry",
@@ -125,7 +136,7 @@ export function createOutboxSource(outbox: InspectableOutbox): StatusSource {
     const resume = form.get("resume");
     if (resume !== null) {
       await outbox.resume({ resend: resume === "resend" });
-      return { done: "resumed" };
+      return { done: "resumed", changed: 0, selected: 0 };
     }
     const keys = (await findKeys(form)).map(parseKey);
     const users = keys.filter((user) => user !== undefined);
@@ -133,16 +144,30 @@ export function createOutboxSource(outbox: InspectableOutbox): StatusSource {
     if (first === undefined || users.length < keys.length)
       return { status: 400, message: "Select at least one user." };
     const resolution = form.get("resolve");
-    if (resolution === null) {
-      for (const { userId, template } of users) await outbox.retry(userId, { template });
-      return { done: "retried" };
-    }
+    if (resolution === null) return retry(users);
     const cardId = form.get("cardId")?.trim() ?? "";
     if (resolution === "card" && cardId === "")
       return { status: 400, message: "Enter the id of the card that exists." };
     const found = resolution === "none" ? { noCard: true as const } : { cardId };
     await outbox.resolve(first.userId, found, { template: first.template });
-    return { done: "resolved" };
+    return { done: "resolved", changed: 1, selected: 1 };
+  }
+
+  /** Skips an entry that cannot be retried, except when no entry can. */
+  async function retry(users: readonly UserRef[]): Promise<StatusResult> {
+    let rejection: unknown;
+    const changed = await changeAll(users, async ({ userId, template }) => {
+      try {
+        await outbox.retry(userId, { template });
+        return true;
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error;
+        rejection = error;
+        return false;
+      }
+    });
+    if (changed === 0) throw rejection;
+    return { done: "retried", changed, selected: users.length };
   }
 
   /** What was selected, a group, or all users of a section. */
@@ -150,7 +175,7 @@ export function createOutboxSource(outbox: InspectableOutbox): StatusSource {
     const group = form.get("group");
     if (group === null && !form.has("all")) return form.getAll("id");
     const state = form.get("state") === "waiting" ? "waiting" : "rejected";
-    const entries = await list(state);
+    const entries = await list(state, Number.POSITIVE_INFINITY);
     return entries
       .filter(({ error }) => group === null || toGroupName(error?.code ?? "not tried yet") === group)
       .map(toKey);
@@ -160,9 +185,10 @@ export function createOutboxSource(outbox: InspectableOutbox): StatusSource {
     name: "outbox",
     title: "Card outbox",
     notices: {
-      retried: "What you retried is due now.",
-      resolved: "The outbox has recorded what you found out.",
-      resumed: "The outbox has resumed.",
+      retried: (changed, selected) =>
+        `Retried ${formatChanged(changed, selected, ["entry", "entries"])}. A retried entry is due now.`,
+      resolved: () => "The outbox has recorded what you found out.",
+      resumed: () => "The outbox has resumed.",
     },
     read,
     act,
@@ -180,7 +206,7 @@ const toItem = (entry: OutboxItem): StatusItem => ({
 const toKey = ({ userId, template }: Pick<OutboxItem, "userId" | "template">) =>
   JSON.stringify([userId, template]);
 
-function parseKey(key: string): { userId: string; template: string } | undefined {
+function parseKey(key: string): UserRef | undefined {
   try {
     const [userId, template] = JSON.parse(key) as unknown[];
     return typeof userId === "string" && typeof template === "string" ? { userId, template } : undefined;

@@ -33,7 +33,7 @@ export interface StatusResponse {
   body: string;
 }
 
-/** Enough for {@link maxItems} selected ids. */
+/** Enough for a selection of everything that the page shows. */
 const maxFormBytes = 256 * 1024;
 
 const securityHeaders = {
@@ -66,8 +66,9 @@ export function createStatusHandler<Request>(source: StatusSource, options: Stat
     if (!isAllowed) return text(403, "You are not allowed to view this page.");
     if (request.method === "GET" || request.method === "HEAD") {
       const query = request.query();
-      const done = Object.keys(source.notices).find((name) => query.has(name));
-      return page(200, done === undefined ? {} : { notice: source.notices[done] });
+      const done = Object.keys(source.notices).find((name) => query.has(name)) ?? "";
+      const [changed, selected] = [toCount(query.get(done)), toCount(query.get("of"))];
+      return page(200, { notice: source.notices[done]?.(changed, selected) });
     }
     if (request.method === "POST") return act(request);
     return {
@@ -98,7 +99,8 @@ export function createStatusHandler<Request>(source: StatusSource, options: Stat
     if (form === undefined) return text(413, "This form is too long.");
     const result = await source.act(form);
     if ("status" in result) return page(result.status, { problem: result.message });
-    return { status: 303, headers: { ...plain, location: `?${result.done}` }, body: "" };
+    const { done, changed, selected } = result;
+    return { status: 303, headers: { ...plain, location: `?${done}=${changed}&of=${selected}` }, body: "" };
   }
 
   return async (request: StatusRequest<Request>): Promise<StatusResponse> => {
@@ -109,6 +111,9 @@ export function createStatusHandler<Request>(source: StatusSource, options: Stat
     }
   };
 }
+
+/** A number of the URL, which may be any text. */
+const toCount = (text: string | null) => Math.trunc(Math.abs(Number(text))) || 0;
 
 /** @returns undefined when the form is too long. */
 async function readForm(body: ReturnType<StatusRequest<unknown>["body"]>): Promise<StatusForm | undefined> {

@@ -49,20 +49,22 @@ export interface StatusContent {
 /** The fields of the form: each name with all of its values. */
 export type StatusForm = Pick<URLSearchParams, "get" | "getAll" | "has">;
 
-/** `done` names a notice of the page; otherwise the status and a message for the person. */
-export type StatusResult = { done: string } | { status: number; message: string };
+/** `done` names a notice of the page, with how many items were changed; otherwise the status and a message for the person. */
+export type StatusResult =
+  | { done: string; changed: number; selected: number }
+  | { status: number; message: string };
 
 export interface StatusSource {
   /** "inbox" or "outbox", for messages. */
   name: string;
   title: string;
   /** The sentences that follow an action. No text of the URL is shown: anyone can create a link with any text. */
-  notices: Readonly<Record<string, string>>;
+  notices: Readonly<Record<string, (changed: number, selected: number) => string>>;
   read(): Promise<StatusContent>;
   act(form: StatusForm): Promise<StatusResult>;
 }
 
-/** How many items the page reads for its groups, and how many one action changes at most. */
+/** How many items the page reads for its groups. */
 export const maxItems = 1_000;
 
 /** How many items of a group the page shows. */
@@ -74,6 +76,28 @@ export const maxWaiting = 10;
 /** The beginning of a failure on one line, because browsers change line breaks in forms. */
 export const toGroupName = (failure: string | undefined) =>
   (failure ?? "").replace(/\s+/g, " ").trim().slice(0, 500) || "unknown";
+
+/** Changes the items, 100 at once: SQLite writes those in one transaction. @returns how many were changed. */
+export async function changeAll<Item>(
+  items: readonly Item[],
+  change: (item: Item) => Promise<boolean>,
+): Promise<number> {
+  let changed = 0;
+  for (let first = 0; first < items.length; first += 100) {
+    const results = await Promise.all(items.slice(first, first + 100).map(change));
+    changed += results.filter(Boolean).length;
+  }
+  return changed;
+}
+
+/** A number with separators of thousands: `2,000`. */
+export const formatNumber = (value: number) => value.toLocaleString("en");
+
+/** How many items an action has changed: `1 event`, or `1,999 of 2,000 events`. */
+export function formatChanged(changed: number, selected: number, [one, several]: [string, string]): string {
+  const all = `${formatNumber(selected)} ${selected === 1 ? one : several}`;
+  return changed === selected ? all : `${formatNumber(changed)} of ${all}`;
+}
 
 /** Groups of items with the same name, the largest first. */
 export function toGroups<Entry>(

@@ -87,7 +87,9 @@ describe.each(mounts)("through %s", (_name, mount) => {
     const response = await ask(form(`evt_"<b>poison</b>`));
     expect(response.status).toBe(303);
     const query = response.headers.get("location") ?? "";
-    expect(await (await ask({ query })).text()).toContain("What you replayed has all of its attempts again");
+    expect(await (await ask({ query })).text()).toContain(
+      "Replayed 1 event. A replayed event has all of its attempts again",
+    );
     expect(await inbox.health()).toMatchObject({ waiting: 2, dead: 0 });
     expect((await ask(form(`evt_"<b>poison</b>`))).status).toBe(404);
     expect((await ask({ method: "POST", body: new URLSearchParams() })).status).toBe(400);
