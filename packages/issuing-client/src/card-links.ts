@@ -43,7 +43,10 @@ export interface CardLinksOptions {
  * ```
  */
 export function cardLinks(card: { publicUrl: string } | string, options: CardLinksOptions = {}): CardLinks {
-  if (isPromise(card)) throw configurationError("cardLinks got a promise instead of a card: await it.");
+  if (isPromise(card))
+    throw configurationError(
+      "cardLinks got a promise instead of a card: await it, as in cardLinks(await loyalty.issueCard(…)).",
+    );
   const page = httpUrl("publicUrl", typeof card === "string" ? card : card?.publicUrl);
   const service = httpUrl("baseUrl", options.baseUrl ?? page.origin);
   const { first, second } = getWallets(options);

@@ -96,8 +96,16 @@ export function formatUserId(userId: unknown): string {
   if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId);
   if (typeof userId === "string" && userId.trim() !== "") return userId;
   throw configurationError(
-    "userId must be a non-empty string, a safe integer or a bigint: is the user saved already?",
+    `userId must be a non-empty string, a safe integer or a bigint, not ${describeUserId(userId)}. Save the user first, and pass its id.`,
   );
+}
+
+/** Without the value, which may be personal data. */
+function describeUserId(userId: unknown): string {
+  if (userId === undefined || userId === null) return String(userId);
+  if (typeof userId === "string") return "a blank string";
+  if (typeof userId === "number") return Number.isNaN(userId) ? "NaN" : "another number";
+  return `a value of type ${typeof userId}`;
 }
 
 /** Returns the SHA-256 of a text in base64url: synchronously, because WebCrypto takes longer than the rest of a call's own work. */

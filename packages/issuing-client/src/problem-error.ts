@@ -26,7 +26,7 @@ const maxRetryAfterMs = 24 * 3_600_000;
 /** The message contains no text of the service, because that text can quote a customer. */
 const hints: Partial<Record<IssuingErrorCode, string>> = {
   unauthorized:
-    "the apiKey was not accepted. Is it mistyped or revoked, or does it belong to another service than the one at baseUrl?",
+    "the apiKey was not accepted. Copy the Website key from the console of the service at baseUrl: a mistyped or revoked key, or a key of another service, is rejected.",
   forbidden: "this apiKey is not allowed to do that.",
 };
 
@@ -88,11 +88,9 @@ function formatHint(
 ): string | undefined {
   if (code === "not-found") {
     const quoted = JSON.stringify(id.slice(0, maxIdLength));
-    const missing =
-      operation === "issueCard"
-        ? `template ${quoted} does not exist or is archived`
-        : `card ${quoted} does not exist`;
-    return `${missing}. Are the id and baseUrl correct?`;
+    return operation === "issueCard"
+      ? `template ${quoted} does not exist or is archived. Copy the id of a template from the console of the service at baseUrl.`
+      : `card ${quoted} does not exist. Is it a card of the service at baseUrl?`;
   }
   if (code !== "validation") return hints[code];
   const pointers = formatFields(fields, body);

@@ -241,7 +241,7 @@ describe("the arguments of a method", () => {
     ].map(([name, consents]): (typeof calls)[number] => [
       String(name),
       (c) => c.issueCard("t", { customer: { phone: "hunter2", consents } } as never, { userId: 1 }),
-      /customer\.consents\.privacy\.version is missing or blank: give the version label/,
+      /customer\.consents\.privacy\.version is missing or blank: set the version of the privacy text/,
     ]),
     ...[true, false, null, "2026-01"].map((marketing): (typeof calls)[number] => [
       `a marketing consent of ${marketing}`,

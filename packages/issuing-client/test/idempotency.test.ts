@@ -283,11 +283,12 @@ describe("issueCard without a userId and an idempotencyKey", () => {
 
 describe("an option of issueCard that is present without a value", () => {
   const withoutValue = [
-    ["userId", undefined, /userId must be .*: is the user saved already\?/],
-    ["userId", null, /userId must be .*: is the user saved already\?/],
-    ["userId", "", /userId must be .*: is the user saved already\?/],
-    ["userId", " ", /userId must be .*: is the user saved already\?/],
-    ["userId", Number.NaN, /userId must be .*: is the user saved already\?/],
+    ["userId", undefined, /userId must be .*, not undefined\. Save the user first/],
+    ["userId", null, /userId must be .*, not null\. Save the user first/],
+    ["userId", "", /userId must be .*, not a blank string\. Save the user first/],
+    ["userId", " ", /userId must be .*, not a blank string\. Save the user first/],
+    ["userId", Number.NaN, /userId must be .*, not NaN\. Save the user first/],
+    ["userId", Promise.resolve(1), /userId must be .*, not a value of type object\./],
     ["idempotencyKey", undefined, /idempotencyKey is present but undefined/],
     ["firstAttemptAt", undefined, /firstAttemptAt is present but undefined/],
   ] as const;

@@ -11,7 +11,7 @@ describe("the message of a 404", () => {
     const { client } = openWebsite();
     const error = await catchIssuingError(client.issueCard("tpl_typo", signUp, { userId: 1 }));
     expect(readText(error)).toBe(
-      'The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Are the id and baseUrl correct?',
+      'The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the console of the service at baseUrl.',
     );
   });
 
@@ -25,7 +25,7 @@ describe("the message of a 404", () => {
     };
     for (const [name, call] of Object.entries(calls)) {
       expect(readText(await catchIssuingError(call))).toBe(
-        `The service responded 404 to ${name}: card "card_typo" does not exist. Are the id and baseUrl correct?`,
+        `The service responded 404 to ${name}: card "card_typo" does not exist. Is it a card of the service at baseUrl?`,
       );
     }
   });

@@ -233,6 +233,6 @@ function requireTransaction(database: SqliteDatabase): void {
   }
   database.exec("ROLLBACK");
   throw invalid(
-    "add and correct belong in the transaction that saves the user: call them inside of outbox.write((database) => …), or after BEGIN on your own connection to the file.",
+    "add and correct belong in the transaction that saves the user, and this connection has none: call them in outbox.write((database) => …), or after BEGIN on your own connection to the file.",
   );
 }

@@ -67,11 +67,11 @@ export function describeFailure({ reason, skewSeconds = Number.NaN }: Verificati
     case "malformed-signature":
       return "malformed-signature; the Service-Signature header must be t=<unix seconds>,v1=<64 hex digits>, once. Does a proxy change it?";
     case "stale":
-      return `stale by ${skewSeconds} s: check the clock of this machine. The delivery is older than toleranceSeconds.`;
+      return `stale by ${skewSeconds} s: check the clock of this machine, and synchronize it with NTP. If it is correct, the delivery is older than toleranceSeconds allows.`;
     case "future":
-      return `future by ${-skewSeconds} s: check the clock of this machine. The delivery is further ahead than toleranceSeconds.`;
+      return `future by ${-skewSeconds} s: check the clock of this machine, and synchronize it with NTP. If it is correct, the clock of the sender is not.`;
     case "mismatch":
-      return "mismatch; is this the secret of this endpoint? Each endpoint has its own. A body that was parsed or changed does not match either.";
+      return "mismatch; is this the secret of this endpoint? Each endpoint has its own; if you do not have it, create a new one in the console. If it is correct, a parser or proxy changed the body.";
     case "invalid-payload":
       return "invalid-payload; the signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.";
   }

@@ -64,7 +64,7 @@ describe.each([
       attempts: 1,
     });
     expect(error.message).toMatch(
-      /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl begins with https:\/\/\. Does this port speak https\?/,
+      /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl begins with https:\/\/, but its port does not seem to speak https\. Use http:\/\/ for the mock service/,
     );
     expect(received).toBe(0);
   });

@@ -43,7 +43,7 @@ export function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOp
 }
 
 const wrongUse =
-  'fastifyReceiver is a plugin, not a route handler: write app.register(fastifyReceiver, { path: "/webhooks", secret, handler }).';
+  'fastifyReceiver is a plugin, not a route handler: write app.register(fastifyReceiver, { path: "/webhooks", secret, handler }). In Express, use expressReceiver.';
 
 /** What `app.register` itself reads from the options of a plugin. */
 const optionsOfFastify = ["path", "prefix", "logLevel", "logSerializers"];
