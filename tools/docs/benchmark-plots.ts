@@ -16,8 +16,11 @@ const margin = 20;
 const gap = 26;
 const rowHeight = 22;
 const headHeight = 46;
+const lineHeight = 16;
 const valueWidth = 58;
 const chartsPerLine = 3;
+/** On average, by class of the text. */
+const characterWidths = { title: 7, small: 6 };
 
 const style = `
     text { font: 13px system-ui, sans-serif; fill: #1f2933; }
@@ -85,37 +88,51 @@ const escapeText = (content: string) =>
 
 type Kind = "own" | "peer" | "floor";
 
-/** A chart with one dot per row. The labels of the rows are to the left of the first chart of a line. */
+/** Returns the lines above a chart: its title, and below it what the chart shows and the unit. */
+function toHead({ title, figure, compare, subtitle }: Column, size: number) {
+  const unit = { ratio: "×\u00a0floor", difference: `${figure.unit} over floor`, none: figure.unit }[compare];
+  const direction = figure.higherIsBetter ? ", higher is better" : "";
+  const details = [subtitle, unit].filter(Boolean).join(", ") + direction;
+  const toLines = (content: string, kind: keyof typeof characterWidths) =>
+    wrap(content, size / characterWidths[kind]).map((words) => ({ words, kind }));
+  return [...toLines(title, "title"), ...toLines(details, "small")];
+}
+
+/** Breaks a text into lines of at most `length` characters, and between words only. */
+const wrap = (content: string, length: number) =>
+  content.match(new RegExp(`\\S(.{0,${Math.floor(length) - 1}}|\\S*)(?= |$)`, "g")) ?? [];
+
+/** A chart with one dot per row, below its title. The labels of the rows are to the left of the first chart of a line. */
 function drawChart(
   column: Column,
   scale: Scale,
   names: readonly string[],
   getKind: (name: string) => Kind,
   left: number,
-  top: number,
+  rowsTop: number,
   size: number,
 ): string[] {
-  const { figure, compare, title, subtitle } = column;
+  const { figure, compare } = column;
   const x = (value: number) => left + scale.at(value) * (size - valueWidth);
-  const bottom = top + headHeight + names.length * rowHeight;
-  const unit = { ratio: "× floor", difference: `${figure.unit} over floor`, none: figure.unit }[compare];
-  const direction = figure.higherIsBetter ? ", higher is better" : "";
-  const parts = [
-    text(left, top + 14, title, ' class="title"'),
-    text(left, top + 31, [subtitle, unit].filter(Boolean).join(", ") + direction, ' class="small"'),
-  ];
+  const bottom = rowsTop + names.length * rowHeight;
+  const parts: string[] = [];
+  let labelsEnd = Number.NEGATIVE_INFINITY;
   for (const tick of scale.ticks) {
-    parts.push(line(x(tick), top + headHeight - 4, x(tick), bottom, "grid"));
-    parts.push(text(x(tick), bottom + 15, formatTick(tick), ' class="small" text-anchor="middle"'));
+    parts.push(line(x(tick), rowsTop - 4, x(tick), bottom, "grid"));
+    const label = formatTick(tick);
+    const half = (label.length * characterWidths.small) / 2;
+    if (x(tick) - half < labelsEnd + 6) continue; // no room beside the last label
+    labelsEnd = x(tick) + half;
+    parts.push(text(x(tick), bottom + 15, label, ' class="small" text-anchor="middle"'));
   }
   const origin = compare === "ratio" ? x(1) : left;
-  if (compare === "ratio") parts.push(line(origin, top + headHeight - 4, origin, bottom, "floor"));
+  if (compare === "ratio") parts.push(line(origin, rowsTop - 4, origin, bottom, "floor"));
   for (const [index, name] of names.entries()) {
     const row = column.rows.find((one) => one.name === name);
     const quartiles = row && getCompared(column, row);
     if (row === undefined || quartiles === undefined) continue;
     const [low, middle, high] = quartiles;
-    const y = top + headHeight + (index + 0.5) * rowHeight;
+    const y = rowsTop + (index + 0.5) * rowHeight;
     const kind = getKind(name);
     if (kind !== "floor") {
       parts.push(
@@ -156,7 +173,10 @@ function drawCharts({ subject, ...rest }: Benchmark, top: number): { parts: stri
       if (subject.own.includes(name)) return "own";
       return group.some(({ floor }) => floor === name) ? "floor" : "peer";
     };
-    const rowsTop = top + headHeight;
+    const labelWidth = 20 + 7.4 * Math.max(...names.map((name) => name.length));
+    const size = (width - 2 * margin - labelWidth - gap * (group.length - 1)) / group.length;
+    const heads = group.map((column) => toHead(column, size));
+    const rowsTop = top + 14 + lineHeight * Math.max(...heads.map(({ length }) => length));
     for (const [index, name] of names.entries()) {
       if (index % 2 === 0)
         parts.push(
@@ -164,12 +184,12 @@ function drawCharts({ subject, ...rest }: Benchmark, top: number): { parts: stri
         );
       parts.push(text(margin, rowsTop + (index + 0.5) * rowHeight + 4.5, name, ` class="${getKind(name)}"`));
     }
-    const labelWidth = 20 + 7.4 * Math.max(...names.map((name) => name.length));
-    const size = (width - 2 * margin - labelWidth - gap * (group.length - 1)) / group.length;
     for (const [index, column] of group.entries()) {
       const left = margin + labelWidth + index * (size + gap);
+      for (const [number, { words, kind }] of (heads[index] ?? []).entries())
+        parts.push(text(left, top + 14 + number * lineHeight, words, ` class="${kind}"`));
       const scale = scales.get(column.key + column.compare);
-      if (scale) parts.push(...drawChart(column, scale, names, getKind, left, top, size));
+      if (scale) parts.push(...drawChart(column, scale, names, getKind, left, rowsTop, size));
     }
     top = rowsTop + names.length * rowHeight + 44;
   }
@@ -226,8 +246,8 @@ function drawGrowth(
     );
   }
   for (const value of xs)
-    parts.push(text(x(value), bottom + 16, formatNumber(value), ' class="small" text-anchor="middle"'));
-  parts.push(text(x(last) + 36, bottom + 16, unit, ' class="small"'));
+    parts.push(text(x(value), bottom + 20, formatNumber(value), ' class="small" text-anchor="middle"'));
+  parts.push(text(x(last) + 36, bottom + 20, unit, ' class="small"'));
   let labelY = Number.NEGATIVE_INFINITY;
   const sorted = [...series].sort((one, other) => (other.medians.at(-1) ?? 0) - (one.medians.at(-1) ?? 0));
   for (const { name: label, medians } of sorted) {
@@ -253,12 +273,12 @@ function drawAllGrowth(benchmark: Benchmark, top: number): { parts: string[]; bo
   const getKind = (name: string): Kind =>
     subject.own.includes(name) ? "own" : floors.has(name) ? "floor" : "peer";
   const size = (width - 2 * margin - gap) / 2;
-  const lineHeight = headHeight + growthHeight + 44;
+  const chartHeight = headHeight + growthHeight + 44;
   const parts = charts.flatMap((growth, index) => {
     const left = margin + (index % 2) * (size + gap);
-    return drawGrowth(growth, getKind, left, top + Math.floor(index / 2) * lineHeight, size);
+    return drawGrowth(growth, getKind, left, top + Math.floor(index / 2) * chartHeight, size);
   });
-  return { parts, bottom: top + Math.ceil(charts.length / 2) * lineHeight };
+  return { parts, bottom: top + Math.ceil(charts.length / 2) * chartHeight };
 }
 
 /** The plot of a subject. */
