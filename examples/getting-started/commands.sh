@@ -1,13 +1,19 @@
 # The commands of the guides; commands.test.ts runs them.
 
-# #region project
-npm init --yes
-npm pkg set type=module
-npm install --save-dev tsx typescript @types/node
+# #region start
+git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
+npm ci && npm run build && npm run release -- pack ../my-shop
+cd ../my-shop
+npm init --yes && npm pkg set type=module
+npm install ./loyalty-cards-*.tgz && npm install --save-dev tsx typescript @types/node
 # #endregion
 
 # #region first-card
 npx loyalty-cards exec --port 4010 -- npx tsx first-card.ts
+# #endregion
+
+# #region libsql
+npm install libsql # only before Node 22.13; newer versions include SQLite
 # #endregion
 
 # #region install-express
@@ -47,6 +53,16 @@ curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
   -d '{ "name": "Anna", "email": "anna@example.com", "phone": "600100200" }'
 # #endregion
 
+# #region sign-up-invalid
+curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
+  -d '{ "name": "Ben", "email": "ben@example.com", "phone": "12" }'
+# #endregion
+
+# #region sign-up-corrected
+curl http://localhost:3000/sign-up -H "Content-Type: application/json" \
+  -d '{ "name": "Ben", "email": "ben@example.com", "phone": "600100201" }'
+# #endregion
+
 # #region purchase
 card=$(curl --silent http://localhost:3000/users | grep -o 'card_[[:alnum:]]*' | tail -n 1)
 npx loyalty-cards purchase $card 120 --base-url http://localhost:4010
@@ -66,18 +82,4 @@ npx @loyalty-cards/mock-server --port 4010
 
 # #region exec
 npx loyalty-cards exec -- npm test
-# #endregion
-
-# #region pack
-npm ci && npm run build
-mkdir -p ../my-shop
-npm pack --ignore-scripts --pack-destination ../my-shop \
-  --workspace packages/issuing-client --workspace packages/issuing-outbox \
-  --workspace packages/webhook-verify --workspace packages/webhook-inbox \
-  --workspace packages/mock-server --workspace packages/cli
-# #endregion
-
-# #region install-tarballs
-npm install ./loyalty-cards-*.tgz
-npm install libsql # only before Node 22.13; newer versions include SQLite
 # #endregion
