@@ -1,10 +1,17 @@
-/** The sidebars: one for guides, packages and everything else, and one for the generated reference. */
+/** The sidebars: one for users, one about the project itself, and one for each package of the generated reference. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import type { DefaultTheme } from "vitepress";
 import { guides, readTitle, root, toPage } from "./pages.ts";
 
-type Item = DefaultTheme.SidebarItem;
+/** The part of VitePress's type that is used here, because tests of this file run without VitePress. */
+export interface Item {
+  text: string;
+  link?: string;
+  collapsed?: boolean;
+  items?: Item[];
+}
+/** By the beginning of the paths of their pages. */
+type Sidebars = Readonly<Record<string, Item[]>>;
 
 const toItem = (file: string): Item => ({
   text: readTitle(file).replace("@loyalty-cards/", ""),
@@ -35,7 +42,7 @@ function toGroup(folder: string): Item {
   };
 }
 
-export function createGuideSidebar(): Item[] {
+export function createUserSidebar(): Item[] {
   return [
     ...guides.map(({ text, guides }) => ({
       text,
@@ -52,29 +59,36 @@ export function createGuideSidebar(): Item[] {
       items: [
         ...["guarantees", "specification", "assumptions", "glossary"].map((page) => `docs/${page}.md`),
         "SECURITY.md",
-      ].map(toItem),
-    },
-    {
-      text: "Project",
-      // A group that can be collapsed is a link, because VitePress nests a button in a button otherwise.
-      link: "/architecture",
-      collapsed: true,
-      items: [
-        ...["architecture", "simulation", "measurements", "benchmarks"].map((page) => `docs/${page}.md`),
-        "benchmarks/README.md",
-        "CONTRIBUTING.md",
       ]
         .map(toItem)
-        .concat(toGroup("docs/decisions")),
+        .concat({ text: "Project", link: "/architecture" }),
     },
   ];
 }
 
+/** The pages for contributors, and for readers who want to see how the packages are tested and measured. */
+export function createProjectSidebars(): Sidebars {
+  const pages = ["architecture", "simulation", "measurements", "benchmarks"].map((page) => `docs/${page}.md`);
+  const items = [...pages, "benchmarks/README.md", "CONTRIBUTING.md"].map(toItem);
+  const decisions = toGroup("docs/decisions");
+  const sidebar: Item[] = [
+    { text: "Project", items: [...items, decisions] },
+    { text: "For users", items: [{ text: "Guides", link: "/guides/getting-started" }] },
+  ];
+  return Object.fromEntries([...items, decisions].map(({ link = "" }) => [link, sidebar]));
+}
+
 /** What typedoc-plugin-markdown writes to navigation.json. */
-interface Navigation {
+export interface Navigation {
   title: string;
   path?: string | null;
   children?: readonly Navigation[];
+}
+
+/** Returns nothing when `typedoc` has not run. */
+function readNavigation(): readonly Navigation[] {
+  const file = join(root, "docs/reference/navigation.json");
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
 }
 
 /** A module with its groups, such as "Functions"; a single group is left out. */
@@ -101,12 +115,10 @@ const toLink = (path?: string | null) => `/reference/${path?.replace(/(index)?\.
 
 /**
  * One sidebar for each package, because every page contains the whole sidebar: its entry points with their symbols, and links to the
- * other packages. The sidebar of the index groups all entry points by package. Empty when `typedoc` has not run.
+ * other packages. The sidebar of the index groups all entry points by package.
  */
-export function createReferenceSidebars(): DefaultTheme.SidebarMulti {
-  const file = join(root, "docs/reference/navigation.json");
-  if (!existsSync(file)) return {};
-  const modules: readonly Navigation[] = JSON.parse(readFileSync(file, "utf8"));
+export function createReferenceSidebars(modules = readNavigation()): Sidebars {
+  if (modules.length === 0) return {};
   const createSidebar = (items: Item[]): Item[] => [{ text: "Reference", link: "/reference/", items }];
   const names = [...new Set(modules.map(({ path }) => path?.split("/")[0] ?? ""))];
   const packages = names.map(
