@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type DefaultTheme, defineConfigWithTheme } from "vitepress";
 import { markdown, type SearchEnv } from "./markdown.ts";
 import { excluded, help, repository, root, toPage } from "./pages.ts";
-import { createGuideSidebar, createReferenceSidebars } from "./sidebar.ts";
+import { createProjectSidebars, createReferenceSidebars, createUserSidebar } from "./sidebar.ts";
 
 /** The logo of theme/Layout.vue: a card. */
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><rect x="6" y="9" width="20" height="14" rx="3" fill="#fff"/><rect x="6" y="12.5" width="20" height="3.5" fill="#0f766e"/></svg>`;
@@ -53,7 +53,7 @@ export default defineConfigWithTheme<ThemeConfig>({
       { text: "Packages", link: "/packages/issuing-client", activeMatch: "^/packages/" },
       { text: "Reference", link: "/reference/", activeMatch: "^/reference/" },
     ],
-    sidebar: { ...createReferenceSidebars(), "/": createGuideSidebar() },
+    sidebar: { ...createReferenceSidebars(), ...createProjectSidebars(), "/": createUserSidebar() },
     socialLinks: [{ icon: "github", link: repository }],
     editLink: {
       pattern: ({ filePath }) => `https://github.com/loyalty-cards/loyalty-cards/edit/main/${filePath}`,
@@ -79,13 +79,10 @@ export default defineConfigWithTheme<ThemeConfig>({
             // the page, so that it contains everything it uses.
             processTerm(term: string) {
               const synonyms: Record<string, string> = {
-                gdpr: "personal forget",
                 privacy: "consents",
                 quick: "getting",
                 quickstart: "getting started",
                 tutorial: "getting started",
-                refund: "purchase",
-                cors: "browser",
                 dlq: "dead letter",
                 queue: "outbox inbox",
                 backfill: "bulk",

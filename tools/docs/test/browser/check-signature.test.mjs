@@ -181,6 +181,29 @@ it("fills in examples, and works with the keyboard", async () => {
   assert.deepEqual(seen.complaints, []);
 });
 
+it("checks the delivery that the mock console passes in the fragment, and removes the secret from the address", async () => {
+  const [{ header, body, secrets }] = vectors.map(toForm);
+  const fields = { header, body, secret: secrets[0] };
+  const { page, seen } = await open(`check-signature#${new URLSearchParams(fields)}`);
+  await page.waitForFunction(() => document.querySelectorAll(".check-report li").length === 5);
+  const shown = await page.evaluate(() => ({
+    header: document.getElementById("header").value,
+    body: document.getElementById("body").value,
+    secret: document.getElementById("secret-0").value,
+  }));
+  assert.deepEqual(shown, fields);
+  // The delivery is old. Its signature is right, which the report says all the same.
+  assert.match(await page.$eval(".headline", (element) => element.textContent), /^\s*Rejected: stale/);
+  assert.match(await page.$eval(".check-report", (element) => element.innerText), /belong to this signature/);
+  assert.equal(new URL(page.url()).hash, "");
+  const secret = encodeURIComponent(fields.secret);
+  assert.deepEqual(
+    seen.urls.filter((url) => url.replace(/#.*/, "").includes(secret)),
+    [],
+  );
+  assert.deepEqual(seen.foreign, []);
+});
+
 it("reads the bytes of a file", async () => {
   const { page } = await openForm();
   await page.evaluate(() => {

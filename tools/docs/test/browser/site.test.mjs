@@ -26,29 +26,47 @@ const pages = [
 /** Rules of axe whose findings are moderate, and are findings for this site. */
 const rules = ["region", "landmark-one-main", "empty-table-header"];
 
+const modes = ["light", "dark"].flatMap((scheme) => [
+  { scheme, width: 1280, height: 900 },
+  { scheme, width: 390, height: 844 },
+]);
+
+/** Changes the open page, which is faster than opening it again. */
+async function setMode(page, { scheme, width, height }) {
+  await page.setViewport({ width, height });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await page.waitForFunction(
+    (isDark) => document.documentElement.classList.contains("dark") === isDark,
+    {},
+    scheme === "dark",
+  );
+  const isOver = () => document.getAnimations().every((animation) => !(animation instanceof CSSTransition));
+  await page.waitForFunction(isOver);
+}
+
 const open = startSite();
 
 describe("every page", () => {
-  for (const [scheme, width, height] of [
-    ["light", 1280, 900],
-    ["dark", 390, 844],
-  ]) {
-    it(`has no serious finding of axe, no foreign request and no console error: ${scheme}, ${width} px`, async () => {
-      for (const path of pages) {
-        const { page, seen } = await open(path, { scheme, width, height });
-        await page.evaluate(axe);
+  it.each(pages)(
+    "has no serious finding of axe, no foreign request and no console error: /%s",
+    async (path) => {
+      const { page, seen } = await open(path);
+      await page.evaluate(axe);
+      const findings = [];
+      for (const mode of modes) {
+        await setMode(page, mode);
         const { violations } = await page.evaluate(() =>
           globalThis.axe.run(document, { resultTypes: ["violations"] }),
         );
         const serious = violations
           .filter(({ id, impact }) => impact === "serious" || impact === "critical" || rules.includes(id))
           .flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ html }) => `${id}: ${html}`));
-        assert.deepEqual([path, serious], [path, []]);
-        assert.deepEqual([path, seen.foreign, seen.complaints], [path, [], []]);
-        await page.close();
+        findings.push(...serious.map((finding) => `${mode.scheme}, ${mode.width} px: ${finding}`));
       }
-    });
-  }
+      assert.deepEqual(findings, []);
+      assert.deepEqual([seen.foreign, seen.complaints], [[], []]);
+    },
+  );
 
   it("shows code of 84 columns without scrolling at 1280 px", async () => {
     const clippedBlocks = [];
@@ -116,6 +134,14 @@ describe("the search", () => {
     const { page } = await open("");
     const found = await search(page, words);
     assert.match(found[0], expected, found.join("\n"));
+  });
+
+  it("shows the text around the words that were found", async () => {
+    const { page } = await open("");
+    await search(page, "refund");
+    await page.locator(".VPLocalSearchBox .result .excerpt mark").wait();
+    const excerpt = await page.$eval(".VPLocalSearchBox .result .excerpt", (element) => element.innerText);
+    assert.match(excerpt, /A refund changes the balance too/);
   });
 
   it("lists no decision", async () => {
