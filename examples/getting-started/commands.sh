@@ -5,7 +5,8 @@ git clone https://github.com/loyalty-cards/loyalty-cards && cd loyalty-cards
 npm ci && npm run build && npm run release -- pack ../my-shop
 cd ../my-shop
 npm init --yes && npm pkg set type=module
-npm install ./loyalty-cards-*.tgz && npm install --save-dev tsx typescript @types/node
+npm install ./loyalty-cards-*.tgz
+npm install --save-dev tsx typescript @types/node
 # #endregion
 
 # #region first-card
