@@ -280,8 +280,9 @@ How to read the figures:
 export const renderPage = (benchmarks: readonly Benchmark[]) =>
   `${[introduction, renderContents(benchmarks), ...benchmarks.map(renderSection)].join("\n\n")}\n`;
 
+/** One line, because a list after the list of the introduction would belong to that. */
 const renderContents = (benchmarks: readonly Benchmark[]) =>
-  benchmarks.map(({ subject }) => `- [${subject.title}](#${toAnchor(subject.title)})`).join("\n");
+  benchmarks.map(({ subject }) => `[${subject.title}](#${toAnchor(subject.title)})`).join(" · ");
 
 /** The anchor of a heading. */
 export const toAnchor = (heading: string) =>
