@@ -1,6 +1,6 @@
 /** The checks after each history: each is a guarantee of docs/guarantees.md. */
-import { readRows } from "./files.ts";
-import type { Evidence } from "./stage.ts";
+import type { History, Stage } from "./stage.ts";
+import { frameworkLines } from "./world.ts";
 
 export interface Violation {
   /** The number of the guarantee: G1. */
@@ -8,35 +8,18 @@ export interface Violation {
   message: string;
 }
 
-type Check = (evidence: Evidence) => string[];
+type Check = (stage: Stage) => string[];
 
-interface UserRow {
-  id: string;
-  name: string;
-  email: string;
-  phone?: string;
-  card: string | null;
-}
-
-const readUsers = ({ shopFile, history }: Evidence) =>
-  readRows(
-    shopFile,
+const readUsers = ({ shopMachine, history }: Stage) =>
+  shopMachine.readRows(
     `SELECT *, ${history.shop === "express" ? "card" : "cardId"} AS card FROM users`,
-  ) as unknown as UserRow[];
+  ) as unknown as { id: string; name: string; card: string | null }[];
 
-const readEntries = ({ shopFile }: Evidence) =>
-  readRows(shopFile, "SELECT * FROM issuing_outbox_entries") as unknown as {
-    user_id: string;
-    state: string;
-    card_id: string | null;
-    work: number | null;
-  }[];
-
-const isDiskGood = ({ actions }: Evidence["history"]) =>
+const isDiskGood = ({ actions }: History) =>
   actions.every(({ type }) => type !== "disk full" && type !== "file locked");
 
 /** Whether a clock can be set while a request is unanswered for minutes or hours: that voids G1. */
-const isClockSetMeanwhile = ({ actions }: Evidence["history"]) =>
+const isClockSetMeanwhile = ({ actions }: History) =>
   actions.some(({ type }) => type === "clock") &&
   actions.some(({ type }) => ["late requests", "machines sleep", "two nights"].includes(type));
 
@@ -44,145 +27,130 @@ const isClockSetMeanwhile = ({ actions }: Evidence["history"]) =>
 export const checks: Readonly<Record<string, Check>> = {
   /** At most one card for each user. */
   G1({ issued, history }) {
-    if (isClockSetMeanwhile(history)) return [];
-    const byName = new Map<string, string[]>();
-    for (const [id, { name }] of issued) byName.set(name, [...(byName.get(name) ?? []), id]);
-    return [...byName]
-      .filter(([, ids]) => ids.length > 1)
-      .map(([name, ids]) => `${name} has ${ids.length} cards: ${ids.join(", ")}`);
+    const names = [...issued.values()].map(({ name }) => name);
+    return names
+      .filter((name, index) => names.indexOf(name) !== index && !isClockSetMeanwhile(history))
+      .map((name) => `${name} has more than one card`);
   },
 
   /** A user who was saved gets a card, or is listed as rejected or unknown. */
-  G2(evidence) {
-    const users = readUsers(evidence);
-    const entries = new Map(readEntries(evidence).map((entry) => [entry.user_id, entry]));
+  G2(stage) {
+    const users = readUsers(stage);
+    const entries = new Map(
+      stage.shopMachine
+        .readRows("SELECT * FROM issuing_outbox_entries")
+        .map((entry) => [entry["user_id"], entry]),
+    );
+    const names = [...stage.issued.values()].map(({ name }) => name);
+    const isFickle = stage.history.alternatives.includes("fickle 422"); // it rejects a form that it accepts later
     const lost: string[] = [];
-    for (const { visitor, status, form } of evidence.visits) {
-      if (![201, 202, 422].includes(status ?? 0)) continue;
-      if (!users.some(({ name }) => name === form.name))
+    for (const { visitor, status = 0, form } of stage.visits)
+      if ([201, 202, 422].includes(status) && !users.some(({ name }) => name === form.name))
         lost.push(`visitor ${visitor} got ${status} and is not saved`);
-    }
     for (const { id, card, name } of users) {
       const entry = entries.get(id);
       if (entry === undefined) lost.push(`user ${id} is saved and owed no card`);
-      else if (entry.state === "issued" && card !== entry.card_id)
+      else if (entry["state"] === "issued" && card !== entry["card_id"])
         lost.push(`the card of user ${id} is not stored with the user`);
-      else if (entry.state === "waiting") lost.push(`user ${id} still waits`);
-      else if (
-        entry.state === "rejected" &&
-        !evidence.history.alternatives.includes("fickle 422") && // it rejects a form that it accepts later
-        [...evidence.issued.values()].some((issued) => issued.name === name)
-      )
+      else if (entry["state"] === "waiting") lost.push(`user ${id} still waits`);
+      else if (entry["state"] === "rejected" && !isFickle && names.includes(name))
         lost.push(`user ${id} is listed as rejected and has a card`);
     }
     return lost;
   },
 
   /** An acknowledged event takes effect exactly once. */
-  G3({ service, booksFile }) {
-    const bookings = readRows(booksFile, "SELECT event, count(*) AS times FROM bookings GROUP BY event") as {
-      event: string;
-      times: number;
-    }[];
-    const times = new Map(bookings.map(({ event, times }) => [event, times]));
-    const wrong = bookings
-      .filter(({ times }) => times > 1)
-      .map(({ event, times }) => `${event} was booked ${times} times`);
-    for (const delivery of service.webhooks.deliveries()) {
-      if (delivery.endpointId !== service.endpoints[1]?.id || delivery.state !== "delivered") continue;
-      if (!times.has(delivery.eventId)) wrong.push(`${delivery.eventId} was acknowledged and is not booked`);
-    }
-    return wrong;
+  G3({ service, booksMachine }) {
+    const rows = booksMachine.readRows("SELECT event, count(*) AS times FROM bookings GROUP BY event");
+    const booked = new Set(rows.map(({ event }) => event));
+    const deliveries = service.webhooks.deliveries({ endpointId: service.endpoints[1]?.id ?? "" });
+    return [
+      ...rows
+        .filter(({ times }) => Number(times) > 1)
+        .map(({ event, times }) => `${event} was booked ${times} times`),
+      ...deliveries
+        .filter(({ state, eventId }) => state === "delivered" && !booked.has(eventId))
+        .map(({ eventId }) => `${eventId} was acknowledged and is not booked`),
+    ];
   },
 
   /** The newest balance wins. */
-  G4(evidence) {
-    const { service, shopFile, issued } = evidence;
-    const balances = new Map(
-      readRows(shopFile, "SELECT * FROM balances").map(({ card, cardId, balance }) => [
-        card ?? cardId,
-        balance,
-      ]),
-    );
-    const deliveries = service.webhooks.deliveries({
-      endpointId: service.endpoints[0]?.id ?? "",
-      type: "balance.changed",
+  G4({ service, shopMachine, issued }) {
+    const rows = shopMachine.readRows("SELECT * FROM balances");
+    const balances = new Map(rows.map(({ card, cardId, balance }) => [card ?? cardId, balance]));
+    const endpointId = service.endpoints[0]?.id ?? "";
+    const deliveries = service.webhooks
+      .deliveries({ endpointId, type: "balance.changed" })
+      .map(({ body, state }) => ({ ...JSON.parse(body), state }))
+      .sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? 1 : -1));
+    return [...issued.keys()].flatMap((id) => {
+      const [newest, second] = deliveries.filter(({ data }) => data.passId === id);
+      if (newest?.state !== "delivered") return [];
+      if (newest.createdAt === second?.createdAt) return []; // no order
+      const [shownBalance, { balance }] = [balances.get(id), newest.data];
+      return shownBalance === balance
+        ? []
+        : [`the shop shows ${shownBalance} for ${id}, and the newest event says ${balance}`];
     });
-    const wrong: string[] = [];
-    for (const id of issued.keys()) {
-      const events = deliveries
-        .map((delivery) => ({ ...delivery, event: JSON.parse(delivery.body) }))
-        .filter(({ event }) => event.data.passId === id)
-        .sort((a, b) => (a.event.createdAt + a.eventId < b.event.createdAt + b.eventId ? 1 : -1));
-      const [newest, second] = events;
-      if (newest !== undefined && newest.event.createdAt === second?.event.createdAt) continue; // no order
-      if (newest?.state !== "delivered") continue;
-      if (balances.get(id) !== newest.event.data.balance)
-        wrong.push(
-          `the shop shows ${balances.get(id)} for ${id}, and the newest event says ${newest.event.data.balance}`,
-        );
-    }
-    return wrong;
   },
 
   /** What is not genuine and fresh changes nothing. */
-  G5({ forged, shopFile }) {
-    const wrong = forged
-      .filter(({ eventId }) => eventId !== "")
-      .filter(({ status }) => status < 400)
-      .map(({ kind, status }) => `a delivery (${kind}) got ${status}`);
-    const stored = readRows(shopFile, "SELECT id FROM webhook_inbox_events WHERE id LIKE 'evt_forged%'");
-    for (const { id } of stored) wrong.push(`${id} was stored`);
-    for (const { balance } of readRows(shopFile, "SELECT balance FROM balances"))
-      if (balance === 9_999 || balance === 8_888) wrong.push("a forged balance is shown");
-    return wrong;
+  G5({ forged, shopMachine }) {
+    const events = shopMachine.readRows("SELECT id FROM webhook_inbox_events WHERE id LIKE 'evt_forged%'");
+    const balances = shopMachine.readRows("SELECT balance FROM balances WHERE balance IN (9999, 8888)");
+    return [
+      ...forged
+        .filter(({ status }) => status < 400)
+        .map(({ kind, status }) => `a delivery (${kind}) got ${status}`),
+      ...events.map(({ id }) => `${id} was stored`),
+      ...balances.map(() => "a forged balance is shown"),
+    ];
   },
 
   /** No call outlives its deadline: the sign-up asks for five seconds. */
-  G6: ({ durationsMs, history }) =>
-    (isDiskGood(history) ? durationsMs : [])
-      .filter((ms) => ms > 5_200)
+  G6: ({ network, history }) =>
+    network.processes
+      .flatMap(({ name, durationsMs }) => (name.startsWith("shop") ? durationsMs : []))
+      .filter((ms) => ms > 5_200 && isDiskGood(history))
       .map((ms) => `a sign-up with a deadline of 5 s took ${Math.round(ms)} ms`),
 
   /** The key and the customer's data reach the service only. */
   G7: ({ network }) => network.strays.map((stray) => `sent elsewhere: ${stray}`),
 
   /** No secret and no personal data in a log. */
-  G8({ lines, secrets, network }) {
-    const hidden = [...secrets, network.apiKey, "Visitor ", "@example.com", "60010"];
-    return lines
+  G8({ shopSecrets, booksSecret, network }) {
+    const hidden = [...shopSecrets, booksSecret, network.apiKey, "Visitor ", "@example.com", "60010"];
+    return [...network.processes.flatMap(({ lines }) => lines), ...frameworkLines.splice(0)]
       .filter((line) => hidden.some((text) => line.includes(text)))
       .map((line) => `a log has what it must not have: ${line}`);
   },
 
   /** A user has the card of the own form. */
-  G9(evidence) {
+  G9(stage) {
     const wrong: string[] = [];
-    for (const { name, card } of readUsers(evidence)) {
-      const owner = card === null ? undefined : evidence.issued.get(card);
-      if (card !== null && owner === undefined)
-        wrong.push(`${name} has the card ${card}, which was never issued`);
-      if (owner !== undefined && owner.name !== name) wrong.push(`${name} has the card of ${owner.name}`);
+    for (const { name, card } of readUsers(stage)) {
+      const owner = card === null ? name : stage.issued.get(card)?.name;
+      if (owner !== name) wrong.push(`${name} has the card ${card}, which is of ${owner ?? "nobody"}`);
     }
-    for (const { name, phone } of evidence.issued.values()) {
-      const sent = evidence.visits.filter(({ form }) => form.name === name).map(({ form }) => form.phone);
-      if (name.startsWith("Visitor") && !sent.some((form) => phone.replaceAll(/\D/g, "").endsWith(form)))
+    for (const { name, phone } of stage.issued.values()) {
+      const forms = stage.visits.map(({ form }) => form).filter((form) => form.name === name);
+      if (forms.length > 0 && !forms.some((form) => phone.replaceAll(/\D/g, "").endsWith(form.phone)))
         wrong.push(`${name} has a card with a phone that no form had`);
     }
     return wrong;
   },
 
   /** A sign-up succeeds while the service fails. */
-  G10({ visits, history }) {
-    if (!isDiskGood(history)) return [];
-    return visits
-      .filter(({ status }) => status !== undefined && ![201, 202, 409, 422].includes(status))
-      .map(({ path, status }) => `${path} got ${status}`);
-  },
+  G10: ({ visits, history }) =>
+    visits
+      .filter(({ status = 201 }) => ![201, 202, 409, 422].includes(status) && isDiskGood(history))
+      .map(({ path, status }) => `${path} got ${status}`),
 
   /** No request makes a receiver fail or a process end. */
-  G11: ({ forged, crashes, history }) => [
-    ...(isDiskGood(history) ? crashes : []),
+  G11: ({ forged, network, history }) => [
+    ...network.processes
+      .flatMap(({ name, lines }) => lines.map((line) => `${name}: ${line}`))
+      .filter((line) => line.includes(": uncaught:") && isDiskGood(history)),
     ...forged
       .filter(({ status }) => status >= 500)
       .map(({ kind, status }) => `a delivery (${kind}) got ${status}`),
@@ -192,8 +160,8 @@ export const checks: Readonly<Record<string, Check>> = {
   G12: ({ isSettled }) => (isSettled ? [] : ["something is still waiting long after the troubles"]),
 };
 
-export function check(evidence: Evidence): Violation[] {
+export function check(stage: Stage): Violation[] {
   return Object.entries(checks).flatMap(([guarantee, run]) =>
-    run(evidence).map((message) => ({ guarantee, message })),
+    run(stage).map((message) => ({ guarantee, message })),
   );
 }

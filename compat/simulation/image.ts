@@ -8,29 +8,8 @@ import { resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import type { Patch } from "./faults.ts";
 
-export const root = resolve(import.meta.dirname, "../..");
-
-/** The globals of a process; every other one is that of this process. */
-export const globalNames = [
-  "globalThis",
-  "process",
-  "console",
-  "Date",
-  "Math",
-  "performance",
-  "crypto",
-  "fetch",
-  "setTimeout",
-  "setInterval",
-  "setImmediate",
-  "clearTimeout",
-  "clearInterval",
-  "clearImmediate",
-  "require",
-] as const;
-
-export type ProcessGlobals = Record<(typeof globalNames)[number], unknown>;
-export type Image = (globals: ProcessGlobals) => Promise<void>;
+/** @param globals those of the process; every other one is that of this process. */
+export type Image = (globals: Record<string, unknown>) => Promise<void>;
 
 /** The programs of the simulation. The shops are the examples, unchanged. */
 const programs = {
@@ -44,25 +23,18 @@ const programs = {
 export type ProgramName = keyof typeof programs;
 export type Images = Record<ProgramName, Image>;
 
-export interface ImageOptions {
+interface ImageOptions {
   /** Use `dist/` of each package instead of its sources. */
   isBuilt?: boolean;
   /** A planted fault: text of a source file that is replaced. */
-  patch?: Patch | undefined;
+  patch?: Patch;
 }
 
-export async function buildImages(options: ImageOptions = {}): Promise<Images> {
-  const names = Object.keys(programs) as ProgramName[];
-  const images = await Promise.all(
-    names.map(async (name) => [name, await buildImage(name, options)] as const),
-  );
-  return Object.fromEntries(images) as Images;
-}
-
-async function buildImage(name: ProgramName, { isBuilt = false, patch }: ImageOptions): Promise<Image> {
+export async function buildImages({ isBuilt = false, patch }: ImageOptions): Promise<Images> {
   const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: [programs[name]],
+    absWorkingDir: resolve(import.meta.dirname, "../.."),
+    entryPoints: programs,
+    outdir: "simulation",
     bundle: true,
     write: false,
     format: "esm", // top-level await stays, as the body of an async function
@@ -73,15 +45,22 @@ async function buildImage(name: ProgramName, { isBuilt = false, patch }: ImageOp
     plugins: [external, ...(patch ? [plant(patch)] : [])],
     logLevel: "error",
   });
-  const code = outputFiles[0]?.text ?? "";
-  const AsyncFunction = (async () => {}).constructor as new (
-    ...parts: string[]
-  ) => (...values: unknown[]) => Promise<void>;
-  const run = new AsyncFunction(
-    ...globalNames,
-    `"use strict";\n${code}\n//# sourceURL=simulation/${name}.mjs`,
-  );
-  return (globals) => run(...globalNames.map((global) => globals[global]));
+  const names = Object.keys(programs) as ProgramName[];
+  const images = names.map((name, index) => [name, createImage(name, outputFiles[index]?.text ?? "")]);
+  return Object.fromEntries(images);
+}
+
+const AsyncFunction = (async () => {}).constructor as new (
+  ...parts: string[]
+) => (...values: unknown[]) => Promise<void>;
+
+function createImage(name: string, code: string): Image {
+  const body = `"use strict";\n${code}\n//# sourceURL=simulation/${name}.mjs`;
+  let run: InstanceType<typeof AsyncFunction> | undefined;
+  return (globals) => {
+    run ??= new AsyncFunction(...Object.keys(globals), body);
+    return run(...Object.values(globals));
+  };
 }
 
 /** Frameworks, databases and modules of Node.js are not part of an image: `require` of the process returns them. */
@@ -89,7 +68,7 @@ const external: Plugin = {
   name: "external",
   setup({ onResolve, onLoad }) {
     const names = [...builtinModules, "express", "fastify", "libsql"];
-    const filter = new RegExp(`^(node:.*|${names.map((name) => name.replaceAll(/\W/g, "\\$&")).join("|")})$`);
+    const filter = new RegExp(`^(node:.*|${names.join("|")})$`);
     onResolve({ filter }, ({ path, namespace }) =>
       namespace === "external" ? { path, external: true } : { path, namespace: "external" },
     );
@@ -102,7 +81,7 @@ const external: Plugin = {
 const plant = ({ file, find, replace }: Patch): Plugin => ({
   name: "plant",
   setup({ onLoad }) {
-    onLoad({ filter: new RegExp(`${file.replaceAll(/\W/g, "\\$&")}$`) }, ({ path }) => {
+    onLoad({ filter: new RegExp(`${file.replaceAll(".", "\\.")}$`) }, ({ path }) => {
       const text = readFileSync(path, "utf8");
       if (text.split(find).length !== 2) throw new Error(`${file} must contain this text once: ${find}`);
       return { contents: text.replace(find, () => replace), loader: "ts" };

@@ -1,6 +1,30 @@
 /** The network: loses, delays, duplicates, cuts and reorders what processes and visitors send each other. */
-import type { Machine, Message, Process, Reply } from "./process.ts";
+import type { Machine } from "./files.ts";
+import type { Process } from "./process.ts";
+import type { Random } from "./random.ts";
 import type { World } from "./world.ts";
+
+/** A request as it travels. */
+export interface Message {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** The reply to a message, whose body can be cut off. */
+interface Sent {
+  reply: Reply;
+  isCut: boolean;
+}
+
+export type Listener = (message: Message) => Promise<Reply>;
 
 /** The port behind which a load balancer selects one of the processes of the shop. */
 export const shopPort = 3999;
@@ -8,9 +32,9 @@ export const servicePort = 4010;
 export const bookkeeperPort = 3500;
 export const tillPort = 3400;
 /** An address that is not the service. Nothing may arrive there. */
-export const elsewhere = "https://elsewhere.example";
+const elsewhere = "https://elsewhere.example";
 
-/** What can happen to a message, and how often, while the network is bad. */
+/** What can happen to a message while the network is bad. */
 const troubles = [
   "refused", // nothing is sent
   "request lost",
@@ -25,9 +49,8 @@ const troubles = [
   "web page", // a gateway of a hotel or an office responds with a page
 ] as const;
 
-type Trouble = (typeof troubles)[number];
-
 export class Network {
+  readonly world: World;
   /** The probability of a trouble for each message. */
   badness = 0;
   /** Whether every response of the service is lost. */
@@ -38,37 +61,36 @@ export class Network {
   lastArrivalMs = 0;
   /** Whether the service may get a request twice at once. One that rejects the first copy and accepts the second voids G1. */
   canRepeatRequests = true;
-  readonly processes = new Set<Process>();
+  /** All processes that were started, also those that have ended. */
+  readonly processes: Process[] = [];
   /** Requests that arrived at another address than that of the service. */
   readonly strays: string[] = [];
-  /** The key and the address of the service, to see where the key goes. */
+  /** The key of the service, to see where it goes. */
   apiKey = "";
-  /** Called with each genuine delivery to the shop. */
-  onDelivery: (message: Message) => void = () => {};
-  readonly #world: World;
+  /** Genuine deliveries to the shop, for attackers who repeat them. */
+  readonly deliveries: Message[] = [];
   #sent = 0;
 
   constructor(world: World) {
-    this.#world = world;
+    this.world = world;
   }
 
-  isRunning(machine: Machine, pid: number): boolean {
-    return [...this.processes].some(
+  /** @throws what Node.js throws for a process that is not running. */
+  checkRunning(machine: Machine, pid: number): void {
+    const isRunning = this.processes.some(
       (process) => process.machine === machine && process.pid === pid && process.isAlive,
     );
+    if (!isRunning) throw Object.assign(new Error("There is no such process."), { code: "ESRCH" });
   }
 
   /** The `fetch` of a process. */
   async fetch(from: Process, input: string | Request, init: RequestInit = {}): Promise<Response> {
-    const request = typeof input === "string" ? undefined : input;
+    const request = typeof input === "string" ? { ...init, url: input } : input;
+    const { method = "GET", url, signal, redirect } = request;
     const message: Message = {
-      method: request?.method ?? init.method ?? "GET",
-      url: request?.url ?? (input as string),
-      headers: Object.fromEntries(new Headers(request?.headers ?? init.headers)),
-      body: request ? await request.text() : String(init.body ?? ""),
+      ...{ method, url, headers: Object.fromEntries(new Headers(request.headers)) },
+      body: request instanceof Request ? await request.text() : String(init.body ?? ""),
     };
-    const signal = request?.signal ?? init.signal ?? undefined;
-    const isManual = (request?.redirect ?? init.redirect) === "manual";
     from.effect();
     return new Promise((resolve, reject) => {
       const settle = (run: () => void) => {
@@ -83,8 +105,11 @@ export class Network {
       this.send(from.name, message).then(
         ({ reply, isCut }) =>
           settle(() => {
-            const location = reply.headers["location"];
-            if (location !== undefined && !isManual) this.#follow(message, location);
+            if (reply.headers["location"] !== undefined && redirect !== "manual") {
+              // fetch sends the request again, without `authorization`
+              const { authorization: _, ...headers } = message.headers;
+              this.strays.push(JSON.stringify({ ...message, url: reply.headers["location"], headers }));
+            }
             resolve(toResponse(reply, isCut));
           }),
         (error) => settle(() => reject(error)),
@@ -93,15 +118,17 @@ export class Network {
   }
 
   /** Sends a message, and resolves with the reply if one arrives; the promise can stay pending. */
-  send(from: string, message: Message): Promise<{ reply: Reply; isCut: boolean }> {
-    const world = this.#world;
-    const { port, pathname } = new URL(message.url);
-    const name = `${from} #${++this.#sent} ${message.method} :${port}${pathname}`;
-    const random = world.random(name);
-    const drawn: Trouble | undefined = random.chance(this.badness) ? random.pick(troubles) : undefined;
+  async send(from: string, message: Message): Promise<Sent> {
+    const { world } = this;
+    const { port: portText, pathname } = new URL(message.url);
+    const port = Number(portText);
+    const isToService = port === servicePort;
+    const number = ++this.#sent;
+    const title = `#${number} ${message.method} :${port}${pathname}`;
+    const random = world.random(`${from} ${title}`);
+    const drawn = random.chance(this.badness) ? random.pick(troubles) : undefined;
     // A page with status 200 in the place of a receiver would acknowledge a delivery that nothing has received, and
     // browsers do not send a form twice: visitors do.
-    const isToService = Number(port) === servicePort;
     const isImpossible =
       (drawn === "web page" && !isToService) ||
       (drawn === "sent twice" && (from.startsWith("visitor") || (isToService && !this.canRepeatRequests)));
@@ -109,75 +136,69 @@ export class Network {
     const delayMs = trouble === "slow" ? random.integer(1_000, 20_000) : random.integer(1, 40);
     const lateMs = isToService ? this.lateMs : 0;
     if (lateMs > 0) this.lastArrivalMs = Math.max(this.lastArrivalMs, world.nowMs + lateMs + delayMs);
-    world.log(from, `#${this.#sent} ${message.method} :${port}${pathname}${trouble ? ` (${trouble})` : ""}`);
-    if (from === "service" && Number(port) === shopPort) this.onDelivery(message);
-    if (Number(port) !== servicePort && JSON.stringify(message).includes(this.apiKey))
-      this.strays.push(message.url);
-    const number = this.#sent;
-    return new Promise((resolve, reject) => {
-      const fail = (code: string) =>
-        reject(Object.assign(new TypeError("fetch failed"), { cause: { code } }));
-      const respond = (reply: Reply, isCut = false) => {
-        world.log(from, `#${number} gets ${reply.status}${isCut ? ", cut" : ""}`);
-        resolve({ reply, isCut });
-      };
-      const gateway = (status: number, headers: Record<string, string> = {}, body = "") =>
-        world.after(delayMs, () => respond({ status, headers, body }));
-      const receiver = this.#findReceiver(Number(port), random);
-      if (trouble === "refused" || receiver === undefined)
-        return void world.after(1, () => fail("ECONNREFUSED"));
-      if (trouble === "gateway before")
-        return void gateway(502, { "content-type": "text/html" }, "<html></html>");
-      if (trouble === "rate limited")
-        return void gateway(429, random.chance(0.5) ? { "retry-after": "2" } : {});
-      if (trouble === "redirected") return void gateway(307, { location: `${elsewhere}${pathname}` });
-      if (trouble === "web page")
-        return void gateway(200, { "content-type": "text/html" }, "<html>Log in</html>");
-      if (trouble === "request lost")
-        return void world.after(random.integer(5_000, 60_000), () => fail("ECONNRESET"));
-      const arrive = (receiverNow: Process | undefined) => {
-        if (!receiverNow?.isAlive) return void world.after(1, () => fail("ECONNRESET"));
-        const reset = world.after(120_000, () => fail("ECONNRESET"));
-        receiverNow.receive(Number(port) === shopPort ? findPort(receiverNow) : Number(port), message).then(
-          (reply) => {
-            reset();
-            if (trouble === "response lost" || (this.isResponseLost && Number(port) === servicePort)) {
-              if (random.chance(0.5)) world.after(random.integer(1, 40), () => fail("ECONNRESET"));
-              return;
-            }
-            if (trouble === "gateway after")
-              return void gateway(504, { "content-type": "text/html" }, "<html></html>");
-            world.after(delayMs, () => respond(reply, trouble === "response cut"));
-          },
-          () => fail("ECONNRESET"),
-        );
-      };
-      world.after(delayMs + lateMs, () => arrive(receiver));
-      if (trouble === "sent twice")
-        world.after(delayMs + random.integer(0, 30_000), () =>
-          arrive(this.#findReceiver(Number(port), random)),
-        );
-    });
+    world.log(from, `${title}${trouble ? ` (${trouble})` : ""}`);
+    if (from === "service" && port === shopPort) this.deliveries.push(message);
+    if (!isToService && JSON.stringify(message).includes(this.apiKey)) this.strays.push(message.url);
+
+    const fail = async (ms: number, code = "ECONNRESET"): Promise<never> => {
+      await world.sleep(ms);
+      throw toFetchError(code);
+    };
+    const respond = async (reply: Reply) => {
+      await world.sleep(delayMs);
+      const isCut = trouble === "response cut";
+      world.log(from, `#${number} gets ${reply.status}${isCut ? ", cut" : ""}`);
+      return { reply, isCut };
+    };
+    const receiver = this.#findReceiver(port, random);
+    if (trouble === "refused" || receiver === undefined) return fail(1, "ECONNREFUSED");
+    if (trouble === "request lost") return fail(random.integer(5_000, 60_000));
+    if (trouble === "gateway before") return respond(toPage(502));
+    if (trouble === "web page") return respond(toPage(200));
+    if (trouble === "redirected")
+      return respond({ status: 307, headers: { location: `${elsewhere}${pathname}` }, body: "" });
+    if (trouble === "rate limited")
+      return respond({ status: 429, headers: random.chance(0.5) ? { "retry-after": "2" } : {}, body: "" });
+
+    const arrive = async (ms: number, findReceiver: () => Process | undefined): Promise<Sent> => {
+      await world.sleep(ms);
+      const receiver = findReceiver();
+      if (!receiver?.isAlive) return fail(1);
+      return new Promise((resolve, reject) => {
+        const reset = () => reject(toFetchError("ECONNRESET"));
+        const cancel = world.after(120_000, reset);
+        receiver.receive(port === shopPort ? findPort(receiver) : port, message).then((reply) => {
+          cancel();
+          const isLost = trouble === "response lost" || (this.isResponseLost && isToService);
+          if (!isLost) resolve(respond(trouble === "gateway after" ? toPage(504) : reply));
+          else if (random.chance(0.5)) resolve(fail(random.integer(1, 40)));
+        }, reset);
+      });
+    };
+    const first = arrive(delayMs + lateMs, () => receiver);
+    if (trouble !== "sent twice") return first;
+    const second = arrive(delayMs + random.integer(0, 30_000), () => this.#findReceiver(port, random));
+    return Promise.race([first, second]);
   }
 
-  #findReceiver(port: number, random: { pick<Item>(items: readonly Item[]): Item }): Process | undefined {
-    const able = [...this.processes].filter(
+  #findReceiver(port: number, random: Random): Process | undefined {
+    const able = this.processes.filter(
       (process) =>
         process.isAlive && (port === shopPort ? findPort(process) !== 0 : process.listeners.has(port)),
     );
     return able.length > 0 ? random.pick(able) : undefined;
-  }
-
-  /** What `fetch` does with a redirect unless it is told not to: it sends the request again, without `authorization`. */
-  #follow({ method, headers, body }: Message, location: string): void {
-    const { authorization, ...others } = headers;
-    this.strays.push(`${method} ${location} ${JSON.stringify(others)} ${body}`);
   }
 }
 
 /** The port of a shop's process. Shops listen on 3000 to 3009. */
 const findPort = ({ listeners }: Process) =>
   [...listeners.keys()].find((port) => port >= 3000 && port < 3010) ?? 0;
+
+const toFetchError = (code: string) => Object.assign(new TypeError("fetch failed"), { cause: { code } });
+
+const toPage = (status: number): Reply => ({
+  ...{ status, headers: { "content-type": "text/html" }, body: "<html>A gateway</html>" },
+});
 
 function toResponse({ status, headers, body }: Reply, isCut: boolean): Response {
   const hasBody = ![101, 204, 205, 304].includes(status);

@@ -4,87 +4,63 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import express from "express";
 import fastify from "fastify";
-import lightMyRequest, { type Response as InjectedResponse } from "light-my-request";
-import { type Disk, SimulatedDatabase } from "./files.ts";
-import { globalNames, type Image, type ProcessGlobals } from "./image.ts";
-import type { Network } from "./network.ts";
+import lightMyRequest from "light-my-request";
+import { type Machine, SimulatedDatabase } from "./files.ts";
+import type { Image } from "./image.ts";
+import type { Listener, Message, Network, Reply } from "./network.ts";
+import type { Random } from "./random.ts";
 import { startMs, type World } from "./world.ts";
 
-/** A request as it travels. */
-export interface Message {
-  method: string;
-  url: string;
-  headers: Record<string, string>;
-  body: string;
-}
-
-export interface Reply {
-  status: number;
-  headers: Record<string, string>;
-  body: string;
-}
-
-export type Listener = (message: Message) => Promise<Reply>;
-
-/** A machine: its clock, its files, and the processes on it. */
-export interface Machine {
-  name: string;
-  /** How far its clock is from the real time. */
-  clockErrorMs: number;
-  /** Increases when the machine starts again. */
-  boot: number;
-  isDiskFull: boolean;
-  isFileLocked: boolean;
-  databases: Set<SimulatedDatabase>;
+declare global {
+  /** The process, for programs of the simulation. */
+  const simulation: Process;
 }
 
 /** Thrown inside a process that has ended: nothing that it still does has an effect. */
 class Killed extends Error {}
 
+type Run = (...values: unknown[]) => void;
+
 const realRequire = createRequire(import.meta.url);
 const RealDate = Date;
-let lastProcessId = 100;
-
-export function resetProcessIds(): void {
-  lastProcessId = 100;
-}
 
 export class Process {
   readonly name: string;
   readonly machine: Machine;
-  readonly pid = ++lastProcessId;
+  readonly pid: number;
   isAlive = true;
   /** Ends the process at this number of effects from now: statements, requests and responses. */
   effectsToLive = Number.POSITIVE_INFINITY;
   readonly listeners = new Map<number, Listener>();
+  readonly databases = new Set<SimulatedDatabase>();
+  /** What it wrote. */
   readonly lines: string[] = [];
-  /** How long each request of a visitor took. */
+  /** How long each request took, without those during which the process was frozen. */
   readonly durationsMs: number[] = [];
-  /** Set by programs of the simulation. */
-  readonly handles: Record<string, unknown> = {};
+  /** What a program of the simulation shows to the simulation. */
+  shown: unknown;
   readonly #world: World;
   readonly #network: Network;
+  readonly #random: Random;
   readonly #startedAtMs: number;
-  readonly #databases = new Set<SimulatedDatabase>();
-  readonly #onEnd: (process: Process) => void;
+  readonly #onEnd: () => void;
   /** Until then the process is stopped: nothing of it runs. */
   #frozenUntilMs = 0;
 
-  constructor(
-    world: World,
-    network: Network,
-    { name, machine, onEnd }: { name: string; machine: Machine; onEnd: (process: Process) => void },
-  ) {
+  constructor(network: Network, machine: Machine, name: string, onEnd: () => void) {
     this.name = name;
     this.machine = machine;
-    this.#world = world;
+    this.pid = 101 + network.processes.length;
+    this.#world = network.world;
     this.#network = network;
-    this.#startedAtMs = world.nowMs;
+    this.#random = network.world.random(`${name} ${this.pid}`);
+    this.#startedAtMs = network.world.nowMs;
     this.#onEnd = onEnd;
+    network.processes.push(this);
   }
 
   start(image: Image, env: Record<string, string>): void {
-    this.#world.log(this.name, `starts as process ${this.pid}`);
+    this.log(`starts as process ${this.pid}`);
     image(this.#createGlobals(env)).catch((error: unknown) => {
       if (!this.isAlive || error instanceof Killed) return;
       this.lines.push(`uncaught: ${(error as Error)?.stack ?? error}`);
@@ -92,21 +68,21 @@ export class Process {
     });
   }
 
+  log(what: string): void {
+    this.#world.log(this.name, what);
+  }
+
   /** Ends the process without a chance to do anything. */
-  end(how = "is killed"): void {
+  end(how: string): void {
     if (!this.isAlive) return;
     this.isAlive = false;
-    this.#world.log(this.name, how);
+    this.log(how);
     this.closeFiles();
-    this.#onEnd(this);
+    this.#onEnd();
   }
 
   closeFiles(): void {
-    for (const database of this.#databases) {
-      this.machine.databases.delete(database);
-      database.abandon();
-    }
-    this.#databases.clear();
+    for (const database of this.databases) database.abandon();
   }
 
   /** Stops the process, as SIGSTOP does; its clock goes on. */
@@ -148,13 +124,8 @@ export class Process {
     });
   }
 
-  #createGlobals(env: Record<string, string>): ProcessGlobals {
-    const world = this.#world;
-    const random = world.random(`${this.name} ${this.pid}`);
-    const { machine } = this;
-    const now = () => startMs + Math.round(world.nowMs) + machine.clockErrorMs;
-    const monotonic = () => world.nowMs - this.#startedAtMs;
-
+  #createGlobals(env: Record<string, string>): Record<string, unknown> {
+    const now = () => startMs + Math.round(this.#world.nowMs) + this.machine.clockErrorMs;
     class SimulatedDate extends RealDate {
       constructor(...values: unknown[]) {
         super(...((values.length === 0 ? [now()] : values) as [number]));
@@ -164,127 +135,99 @@ export class Process {
         return value instanceof RealDate;
       }
     }
-
-    const startTimer = (delayMs: number, run: () => void, repeat: boolean) => {
-      let cancel = () => {};
-      const fire = () => {
-        if (!this.isAlive) return;
-        if (this.frozenMs > 0) cancel = world.after(this.frozenMs, fire);
-        else {
-          if (repeat) cancel = world.after(Math.max(1, delayMs), fire);
-          run();
-        }
-      };
-      if (this.isAlive) cancel = world.after(delayMs, fire);
-      const timer = { cancel: () => cancel(), unref: () => timer, ref: () => timer, hasRef: () => false };
-      return timer;
-    };
-    const toTimer =
-      (repeat: boolean) =>
-      (run: (...values: unknown[]) => void, ms = 0, ...values: unknown[]) =>
-        startTimer(Math.max(1, ms), () => run(...values), repeat);
-    const clear = (timer?: { cancel(): void }) => timer?.cancel();
-
-    const randomBytes = (length: number) => Buffer.from(random.bytes(length));
-    const randomUUID = () => {
-      const bytes = randomBytes(16);
-      bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40;
-      bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
-      return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-    };
-    // Web Crypto responds from threads, at any time: here the same results come in the same turn.
-    const webCrypto = {
-      randomUUID,
-      getRandomValues(bytes: Uint8Array) {
-        bytes.set(randomBytes(bytes.length));
-        return bytes;
-      },
-      subtle: {
-        digest: async (name: string, bytes: Uint8Array) =>
-          toArrayBuffer(crypto.createHash(name.replace("-", "")).update(bytes).digest()),
-        importKey: async (_format: string, key: Uint8Array) => ({ key }),
-        sign: async (_name: unknown, { key }: { key: Uint8Array }, bytes: Uint8Array) =>
-          toArrayBuffer(crypto.createHmac("sha256", key).update(bytes).digest()),
-        verify: async (
-          _name: unknown,
-          { key }: { key: Uint8Array },
-          signature: Uint8Array,
-          bytes: Uint8Array,
-        ) => crypto.createHmac("sha256", key).update(bytes).digest().equals(Buffer.from(signature)),
-      },
-    };
     const write = (...values: unknown[]) =>
       void (this.isAlive && this.lines.push(values.map(String).join(" ")));
-    const simulatedProcess = {
+    const clear = (timer?: { cancel(): void }) => timer?.cancel();
+    const process = {
       env,
       pid: this.pid,
       platform: "linux",
       versions: {}, // not Node.js: the client then sends with fetch
-      geteuid: () => 1000,
-      kill: (pid: number) => {
-        if (!this.#network.isRunning(machine, pid))
-          throw Object.assign(new Error("kill ESRCH"), { code: "ESRCH" });
-      },
-      on: () => simulatedProcess,
-      once: () => simulatedProcess,
-      emitWarning: write,
-      cwd: () => "/",
-      getBuiltinModule: (name: string) =>
-        name === "node:sqlite"
-          ? { DatabaseSync: this.#createDatabaseClass() }
-          : this.#require(name, { randomBytes, randomUUID }),
+      kill: (pid: number) => this.#network.checkRunning(this.machine, pid),
+      once: () => process,
+      getBuiltinModule: (name: string) => this.#require(name),
     };
-    const globals = {
-      process: simulatedProcess,
-      console: { log: write, info: write, warn: write, error: write, debug: write },
+    const globals: Record<string, unknown> = {
+      process,
+      console: { log: write, info: write, warn: write, error: write },
       Date: SimulatedDate,
-      Math: Object.create(Math, { random: { value: () => random() } }),
-      performance: { now: monotonic, timeOrigin: startMs + this.#startedAtMs },
-      crypto: webCrypto,
+      Math: Object.create(Math, { random: { value: this.#random } }),
+      performance: { now: () => this.#world.nowMs - this.#startedAtMs },
+      crypto: {
+        randomUUID: () => this.#createUUID(),
+        getRandomValues: (bytes: Uint8Array) => {
+          bytes.set(this.#random.bytes(bytes.length));
+          return bytes;
+        },
+      },
       fetch: (input: string | Request, init?: RequestInit) => this.#network.fetch(this, input, init),
-      setTimeout: toTimer(false),
-      setInterval: toTimer(true),
-      setImmediate: (run: (...values: unknown[]) => void, ...values: unknown[]) =>
-        startTimer(0, () => run(...values), false),
+      setTimeout: (run: Run, ms = 0, ...values: unknown[]) =>
+        this.#startTimer(() => run(...values), Math.max(1, ms)),
+      setInterval: (run: Run, ms = 0, ...values: unknown[]) =>
+        this.#startTimer(() => run(...values), Math.max(1, ms), true),
+      setImmediate: (run: Run, ...values: unknown[]) => this.#startTimer(() => run(...values), 0),
       clearTimeout: clear,
       clearInterval: clear,
       clearImmediate: clear,
-      require: (name: string) => this.#require(name, { randomBytes, randomUUID }),
-      simulation: {
-        listen: (port: number, listener: Listener) => this.listeners.set(port, listener),
-        handles: this.handles,
-      },
+      require: (name: string) => this.#require(name),
+      simulation: this,
     };
-    const shared = Object.create(globalThis, Object.getOwnPropertyDescriptors(globals));
-    return Object.fromEntries(
-      globalNames.map((name) => [name, name === "globalThis" ? shared : globals[name]]),
-    ) as ProcessGlobals;
+    globals["globalThis"] = Object.create(globalThis, Object.getOwnPropertyDescriptors(globals));
+    return globals;
   }
 
-  #require(name: string, random: object): unknown {
+  #startTimer(run: () => void, delayMs: number, isRepeated = false) {
+    let cancel = () => {};
+    const fire = () => {
+      if (!this.isAlive) return;
+      if (this.frozenMs > 0) cancel = this.#world.after(this.frozenMs, fire);
+      else {
+        if (isRepeated) cancel = this.#world.after(delayMs, fire);
+        run();
+      }
+    };
+    if (this.isAlive) cancel = this.#world.after(delayMs, fire);
+    const timer = { cancel: () => cancel(), unref: () => timer };
+    return timer;
+  }
+
+  #createUUID(): string {
+    const bytes = this.#random.bytes(16);
+    bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40;
+    bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
+    return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  }
+
+  #require(name: string): unknown {
+    const owner = this;
     const { machine } = this;
+    class DatabaseSync extends SimulatedDatabase {
+      constructor(file: string) {
+        super(file, owner);
+      }
+    }
     switch (name.replace("node:", "")) {
       case "express":
         return Object.assign(() => this.#createExpress(), express);
       case "fastify":
         return () => this.#createFastify();
+      case "sqlite":
+        return { DatabaseSync };
       case "libsql":
-        return this.#createDatabaseClass();
+        return DatabaseSync;
       case "module":
-        return { createRequire: () => (other: string) => this.#require(other, random) };
+        return { createRequire: () => (other: string) => this.#require(other) };
       case "crypto":
-        return { ...crypto, ...random };
+        return { ...crypto, randomBytes: this.#random.bytes, randomUUID: () => this.#createUUID() };
       case "fs":
         return {
           ...fs,
           readlinkSync: (path: string) => `${machine.name} ${path}`,
           readFileSync: (path: string, ...options: []) => {
-            if (typeof path !== "string" || !path.startsWith("/proc/"))
-              return fs.readFileSync(path, ...options);
+            if (!String(path).startsWith("/proc/")) return fs.readFileSync(path, ...options);
             if (path.endsWith("boot_id")) return `${machine.name}-${machine.boot}`;
             const pid = Number(path.split("/")[2]);
-            if (!this.#network.isRunning(machine, pid))
-              throw Object.assign(new Error("ENOENT"), { code: "ENOENT" });
+            this.#network.checkRunning(machine, pid);
             return `${pid} (node) S ${"0 ".repeat(18)}${pid}`;
           },
         };
@@ -293,37 +236,13 @@ export class Process {
     }
   }
 
-  #createDatabaseClass() {
-    const owner = this;
-    const disk: Disk = {
-      step: () => this.effect(),
-      isFull: () => this.machine.isDiskFull,
-      isLocked: () => this.machine.isFileLocked,
-      onCommit: () => this.#world.log(this.name, "commits"),
-    };
-    return class extends SimulatedDatabase {
-      constructor(file: string) {
-        owner.effect();
-        super(file, disk);
-        owner.#databases.add(this);
-        owner.machine.databases.add(this);
-      }
-      override close(): void {
-        owner.#databases.delete(this);
-        owner.machine.databases.delete(this);
-        super.close();
-      }
-    };
-  }
-
   /** Express itself, whose `listen` opens a port of the simulated network. */
   #createExpress() {
     const app = express();
     app.set("env", "production");
     app.listen = ((port: number, onListening?: () => void) => {
-      this.listeners.set(port, (message) => inject(app, message));
+      this.listeners.set(port, (message) => inject(app as never, message));
       onListening?.();
-      return { close: () => this.listeners.delete(port) };
     }) as unknown as typeof app.listen;
     return app;
   }
@@ -332,27 +251,20 @@ export class Process {
     const app = fastify();
     app.listen = (async ({ port }: { port: number }) => {
       await app.ready();
-      this.listeners.set(port, async (message) => toReply(await app.inject(toInjected(message))));
-      return `http://localhost:${port}`;
-    }) as typeof app.listen;
+      this.listeners.set(port, (message) => inject(app.routing as never, message));
+    }) as unknown as typeof app.listen;
     return app;
   }
 }
 
-const toArrayBuffer = (bytes: Buffer) => new Uint8Array(bytes).buffer;
-
-const toInjected = ({ method, url, headers, body }: Message) => ({
-  method: method as "POST",
-  url: new URL(url).pathname + new URL(url).search,
-  headers: { ...headers, host: new URL(url).host },
-  payload: body,
-});
-
-const toReply = (response: InjectedResponse): Reply => ({
-  status: response.statusCode,
-  headers: Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
-  body: response.payload,
-});
-
-const inject = async (app: express.Express, message: Message) =>
-  toReply(await lightMyRequest(app as never, toInjected(message)));
+async function inject(app: Parameters<typeof lightMyRequest>[0], message: Message): Promise<Reply> {
+  const { host, pathname, search } = new URL(message.url);
+  const { statusCode, headers, payload } = await lightMyRequest(app, {
+    method: message.method as "POST",
+    url: pathname + search,
+    headers: { ...message.headers, host },
+    payload: message.body,
+  });
+  const texts = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+  return { status: statusCode, headers: Object.fromEntries(texts), body: payload };
+}

@@ -1,7 +1,7 @@
 /** Shrinks a failing history: removes what the failure does not need, until nothing more can be removed. */
-import type { History } from "./history.ts";
 import type { Images } from "./image.ts";
 import { type Run, runHistory } from "./play.ts";
+import type { History } from "./stage.ts";
 
 /** @returns the shortest history that was found which breaks the same guarantee, as it ran. */
 export async function shrink(failing: Run, images: Images, maxRuns = 300): Promise<Run> {

@@ -1,154 +1,123 @@
-/** The stage of a history: the machines, the processes on them, and the evidence that they leave. */
+/** The stage of a history: the machines, the processes on them, and what the checks look at afterwards. */
 import { join } from "node:path";
-import type { MockService } from "@loyalty-cards/mock-server";
-import type { History } from "./history.ts";
-import type { Images } from "./image.ts";
+import { Machine } from "./files.ts";
+import type { Images, ProgramName } from "./image.ts";
 import { bookkeeperPort, Network, servicePort, shopPort } from "./network.ts";
-import { type Machine, type Message, Process, resetProcessIds } from "./process.ts";
+import { Process } from "./process.ts";
+import type { ShownByService } from "./programs/service.ts";
 import { World } from "./world.ts";
+
+/** What a history consists of. It is JSON, so a failing one is kept as a file. */
+export interface History {
+  seed: number;
+  shop: "express" | "fastify";
+  /** Processes of the shop on one machine, with one file. */
+  processes: number;
+  /** What the service does differently from the mock service. */
+  alternatives: string[];
+  /** The probability that a message is lost, late, cut, repeated or refused, before the end. */
+  badness: number;
+  actions: Action[];
+  /** When the troubles end. What happens then must lead to the promised state. */
+  endMs: number;
+}
+
+/** Something that happens, with the details that its type draws in `actions.ts`. */
+export interface Action {
+  atMs: number;
+  type: string;
+  [detail: string]: unknown;
+}
 
 /** What a visitor sent and got. */
 export interface Visit {
   visitor: number;
   path: string;
   form: { name: string; email: string; phone: string };
-  status: number | undefined;
-  body: { userId?: string; message?: string; cardId?: string };
+  status?: number;
+  userId?: string;
 }
 
-/** Everything that the checks look at. */
-export interface Evidence {
-  history: History;
-  world: World;
-  network: Network;
-  service: MockService;
-  issued: Map<string, { name: string; phone: string; key: string }>;
-  visits: Visit[];
-  /** The responses to deliveries that were not genuine. */
-  forged: { kind: string; status: number; eventId: string }[];
-  /** All lines that processes wrote. */
-  lines: string[];
-  secrets: string[];
-  shopFile: string;
-  booksFile: string;
-  /** How long each request of a visitor took in the process of the shop, without the time in which it was frozen. */
-  durationsMs: number[];
-  /** Whether everything came to an end after the troubles. */
-  isSettled: boolean;
-  crashes: string[];
-}
+export type Stage = Awaited<ReturnType<typeof setUp>>;
 
-/** Starts the service, the processes of the shop and two bookkeepers. Processes that end are started again. */
+/** Starts the service, the processes of the shop, two bookkeepers and a till. Processes that end are started again. */
 export async function setUp(history: History, images: Images, folder: string) {
-  resetProcessIds();
-  const { seed } = history;
-  const world = new World(seed);
+  const world = new World(history.seed);
   const network = new Network(world);
-  const shopMachine = createMachine("shop");
-  const booksMachine = createMachine("books");
-  const shopFile = join(folder, "shop.db");
-  const booksFile = join(folder, "books.db");
-  const url = `http://localhost:${servicePort}`;
-  const secrets = ["whsec_of_the_shop", "whsec_of_the_books"];
-  const evidence: Evidence = {
-    ...{ history, world, network, shopFile, booksFile, secrets: [...secrets] },
-    ...{ visits: [], forged: [], lines: [], durationsMs: [], crashes: [], isSettled: false },
-    ...({} as { service: MockService; issued: Evidence["issued"] }),
-  };
-  /** Genuine deliveries as they were sent, for attackers who repeat them. */
-  const captured: Message[] = [];
-  const state = {
+  const serviceMachine = new Machine("service");
+  const shopMachine = new Machine("shop", join(folder, "shop.db"));
+  const booksMachine = new Machine("books", join(folder, "books.db"));
+  const [booksSecret, shopSecrets] = ["whsec_of_the_books", ["whsec_of_the_shop"]];
+  const stage = {
+    ...{ history, world, network, shopMachine, booksMachine, booksSecret },
+    /** The last is that of the shop, the others were replaced. */
+    shopSecrets,
+    shops: [] as Process[],
+    books: [] as Process[],
+    visits: [] as Visit[],
+    /** The responses to deliveries that were not genuine. */
+    forged: [] as { kind: string; status: number; eventId: string }[],
     /** Until then the machines of the shop and of the bookkeepers sleep. */
     awakeAtMs: 0,
     /** Nothing is started any more. */
     isOver: false,
+    /** Whether everything came to an end after the troubles. */
+    isSettled: false,
   };
 
+  type Env = Record<string, string>;
   const start = (
-    name: string,
+    program: ProgramName,
     machine: Machine,
-    program: keyof Images,
-    env: Record<string, string>,
-    restart?: () => void,
+    name: string,
+    getEnv: () => Env,
+    group: Process[],
   ) => {
-    const onEnd = (ended: Process) => {
-      network.processes.delete(ended);
-      evidence.lines.push(...ended.lines);
-      if (machine === shopMachine) evidence.durationsMs.push(...ended.durationsMs);
-      for (const line of ended.lines)
-        if (line.startsWith("uncaught:")) evidence.crashes.push(`${name}: ${line}`);
-      const delayMs =
-        Math.max(0, state.awakeAtMs - world.nowMs) + world.random("restarts").integer(500, 10_000);
-      if (restart !== undefined && !state.isOver) world.after(delayMs, restart);
+    const index = group.length;
+    const run = () => {
+      const process = new Process(network, machine, name, restart);
+      group[index] = process;
+      process.start(images[program], { LOYALTY_URL: `http://localhost:${servicePort}`, ...getEnv() });
     };
-    const process = new Process(world, network, { name, machine, onEnd });
-    network.processes.add(process);
-    process.start(images[program], { NODE_ENV: "test", LOYALTY_URL: url, ...env });
-    return process;
+    const restart = () => {
+      const sleepMs = Math.max(0, stage.awakeAtMs - world.nowMs);
+      if (!stage.isOver) world.after(sleepMs + world.random("restarts").integer(500, 10_000), run);
+    };
+    run();
   };
 
   const endpoints = [
     {
       url: `http://localhost:${shopPort}/webhooks/loyalty`,
-      secret: secrets[0],
+      secret: shopSecrets[0],
       events: ["balance.changed", "card.added", "tier.changed"],
     },
-    { url: `http://localhost:${bookkeeperPort}/`, secret: secrets[1], events: ["balance.changed"] },
+    { url: `http://localhost:${bookkeeperPort}/`, secret: booksSecret, events: ["balance.changed"] },
   ];
-  const serviceProcess = start("service", createMachine("service"), "service", {
-    ENDPOINTS: JSON.stringify(endpoints),
-    ALTERNATIVES: history.alternatives.join(),
-  });
+  const others: Process[] = [];
+  const serviceEnv = { ENDPOINTS: JSON.stringify(endpoints), ALTERNATIVES: history.alternatives.join() };
+  start("service", serviceMachine, "service", () => serviceEnv, others);
   await world.runUntil(1);
-  const { service, issued } = serviceProcess.handles as unknown as Pick<Evidence, "service" | "issued">;
-  Object.assign(evidence, { service, issued });
+  const shown = others[0]?.shown as ShownByService;
+  const { service, issued } = shown;
   network.apiKey = service.apiKeys.website;
   network.canRepeatRequests = !history.alternatives.some(
     (name) => name.endsWith("in flight") || name === "fickle 422",
   );
-  network.onDelivery = (message) => captured.push(message);
-
-  const shops: Process[] = [];
-  const startShop = (index: number) => {
-    shops[index] = start(
-      `shop ${index + 1}`,
-      shopMachine,
-      history.shop,
-      {
-        LOYALTY_API_KEY: service.apiKeys.website,
-        LOYALTY_TEMPLATE_ID: service.templateId,
-        LOYALTY_SIGNING_SECRET: secrets[0] as string,
-        SHOP_FILE: shopFile,
-        PORT: String(3000 + index),
-      },
-      () => startShop(index),
-    );
-  };
-  const books: Process[] = [];
-  const startBooks = (index: number) => {
-    books[index] = start(
-      `books ${index + 1}`,
-      booksMachine,
-      "bookkeeper",
-      { SECRET: secrets[1] as string, BOOKS_FILE: booksFile },
-      () => startBooks(index),
-    );
-  };
-  for (let index = 0; index < history.processes; index++) startShop(index);
-  for (const index of [0, 1]) startBooks(index);
-  if (history.actions.some(({ type }) => type === "till"))
-    start("till", createMachine("till"), "till", {
-      LOYALTY_API_KEY: service.apiKeys.website,
-      LOYALTY_TEMPLATE_ID: service.templateId,
+  const clientEnv = { LOYALTY_API_KEY: service.apiKeys.website, LOYALTY_TEMPLATE_ID: service.templateId };
+  for (let index = 0; index < history.processes; index++) {
+    const getEnv = () => ({
+      ...clientEnv,
+      LOYALTY_SIGNING_SECRET: shopSecrets.at(-1) as string,
+      SHOP_FILE: shopMachine.file,
+      PORT: String(3000 + index),
     });
-  return {
-    ...{ evidence, world, network, service, serviceProcess, shopMachine, shops, books },
-    ...{ secrets, captured, state },
-  };
+    start(history.shop, shopMachine, `shop ${index + 1}`, getEnv, stage.shops);
+  }
+  const booksEnv = { SECRET: booksSecret, BOOKS_FILE: booksMachine.file };
+  for (const name of ["books 1", "books 2"])
+    start("bookkeeper", booksMachine, name, () => booksEnv, stage.books);
+  if (history.actions.some(({ type }) => type === "till"))
+    start("till", new Machine("till"), "till", () => clientEnv, others);
+  return Object.assign(stage, { service, issued, shown });
 }
-
-export type Stage = Awaited<ReturnType<typeof setUp>>;
-
-const createMachine = (name: string): Machine => ({
-  ...{ name, clockErrorMs: 0, boot: 1, isDiskFull: false, isFileLocked: false, databases: new Set() },
-});

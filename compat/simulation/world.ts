@@ -1,13 +1,6 @@
-/** The world: one queue of events in virtual time, the machines with their files, and the trace. */
+/** The world: one queue of events in virtual time, and the trace. */
 import { createHash } from "node:crypto";
 import { createRandom, type Random } from "./random.ts";
-
-interface Event {
-  atMs: number;
-  order: number;
-  run: () => void;
-  isCancelled?: boolean;
-}
 
 /** 2026-01-01, so that traces are easy to read. */
 export const startMs = Date.UTC(2026, 0, 1);
@@ -18,9 +11,9 @@ export class World {
   nowMs = 0;
   /** What happened, in order: requests, responses, commits, deliveries, kills, clocks. */
   readonly trace: string[] = [];
-  readonly #queue: Event[] = [];
+  /** What runs later, the earliest first. */
+  #queue: { atMs: number; run: () => void }[] = [];
   readonly #streams = new Map<string, Random>();
-  #order = 0;
 
   constructor(seed: number) {
     this.seed = seed;
@@ -39,10 +32,11 @@ export class World {
 
   /** Runs a function after a delay. @returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void {
-    const event: Event = { atMs: this.nowMs + Math.max(0, delayMs), order: this.#order++, run };
-    push(this.#queue, event);
+    const event = { atMs: this.nowMs + Math.max(0, delayMs), run };
+    const index = this.#queue.findLastIndex(({ atMs }) => atMs <= event.atMs);
+    this.#queue.splice(index + 1, 0, event);
     return () => {
-      event.isCancelled = true;
+      this.#queue = this.#queue.filter((other) => other !== event);
     };
   }
 
@@ -53,13 +47,11 @@ export class World {
   /** Runs all events up to this time. After each one, everything that it started in this turn comes to rest. */
   async runUntil(endMs: number): Promise<void> {
     await settle();
-    for (;;) {
-      const event = this.#queue[0];
-      if (event === undefined || event.atMs > endMs) break;
-      pop(this.#queue);
-      if (event.isCancelled) continue;
-      this.nowMs = event.atMs;
-      event.run();
+    while (this.#queue[0] !== undefined && this.#queue[0].atMs <= endMs) {
+      const { atMs, run } = this.#queue[0];
+      this.#queue.shift();
+      this.nowMs = atMs;
+      run();
       await settle();
     }
     this.nowMs = Math.max(this.nowMs, endMs);
@@ -92,32 +84,4 @@ export function watchFrameworks(): void {
 async function settle(): Promise<void> {
   do await new Promise(realSetImmediate);
   while (pendingImmediates > 0);
-}
-
-const isBefore = (a: Event, b: Event) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
-
-function push(heap: Event[], event: Event): void {
-  let index = heap.push(event) - 1;
-  while (index > 0) {
-    const parent = (index - 1) >> 1;
-    if (!isBefore(event, heap[parent] as Event)) break;
-    heap[index] = heap[parent] as Event;
-    index = parent;
-  }
-  heap[index] = event;
-}
-
-function pop(heap: Event[]): void {
-  const last = heap.pop() as Event;
-  if (heap.length === 0) return;
-  let index = 0;
-  for (;;) {
-    let child = 2 * index + 1;
-    if (child >= heap.length) break;
-    if (child + 1 < heap.length && isBefore(heap[child + 1] as Event, heap[child] as Event)) child++;
-    if (!isBefore(heap[child] as Event, last)) break;
-    heap[index] = heap[child] as Event;
-    index = child;
-  }
-  heap[index] = last;
 }

@@ -2,11 +2,7 @@
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
-import type { Listener } from "../process.ts";
-
-const { simulation } = globalThis as unknown as {
-  simulation: { listen(port: number, listener: Listener): void };
-};
+import { bookkeeperPort } from "../network.ts";
 
 const inbox = sqliteInbox({ file: process.env.BOOKS_FILE ?? "" });
 await inbox.write((database) =>
@@ -28,7 +24,7 @@ inbox.work(
 );
 const receive = fetchReceiver({ secret: () => process.env.SECRET ?? "", inbox });
 
-simulation.listen(3500, async ({ method, url, headers, body }) => {
+simulation.listeners.set(bookkeeperPort, async ({ method, url, headers, body }) => {
   const response = await receive(new Request(url, { method, headers, body }));
   return { status: response.status, headers: {}, body: "" };
 });

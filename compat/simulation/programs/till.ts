@@ -1,14 +1,10 @@
 /** A till without an outbox: the cashier repeats the call with the same user until there is a card. */
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
-import type { Listener } from "../process.ts";
-
-const { simulation } = globalThis as unknown as {
-  simulation: { listen(port: number, listener: Listener): void };
-};
+import { tillPort } from "../network.ts";
 
 const client = createIssuingClient();
 
-simulation.listen(3400, async ({ body }) => {
+simulation.listeners.set(tillPort, async ({ body }) => {
   const { name, firstAttemptAt } = JSON.parse(body) as { name: string; firstAttemptAt: number };
   const request = { fieldValues: { name }, customer: { name, consents: { privacy: { version: "1" } } } };
   const options = { userId: name, ...(firstAttemptAt > 0 && { firstAttemptAt }) };

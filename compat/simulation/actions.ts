@@ -1,0 +1,197 @@
+/** What can happen in a history: how often, with which details, and what it does. They are drawn in this order. */
+import {
+  deliver,
+  forge,
+  forgeries,
+  type PhoneKind,
+  sendForm,
+  sendGarbage,
+  signUpAtTill,
+  trade,
+} from "./people.ts";
+import type { Process } from "./process.ts";
+import type { Random } from "./random.ts";
+import type { Action, Stage } from "./stage.ts";
+
+interface ActionType<Details> {
+  /** How many of them a history has. Few histories are long. */
+  count(random: Random, isLong: boolean): number;
+  draw(random: Random, visitors: number): Details;
+  act(stage: Stage, details: Details, random: Random): unknown;
+}
+
+const hour = 3_600_000;
+const upTo =
+  (most: number, probability = 0.5) =>
+  (random: Random) =>
+    random.chance(probability) ? random.integer(1, most) : 0;
+const drawMs = (min: number, max: number) => (random: Random) => ({ ms: random.integer(min, max) });
+const drawIndex = (random: Random) => ({ index: random.integer(0, 9) });
+const drawForm = (random: Random, visitors: number) => ({
+  visitor: random.integer(1, visitors),
+  phone: random.pick<PhoneKind>(["first", "second", "wrong"]),
+});
+const drawTrade = (most: number) => (random: Random, visitors: number) => ({
+  visitor: random.integer(1, visitors),
+  points: random.integer(1, most),
+});
+const drawBody = (random: Random) => ({
+  body: random.pick([
+    '{"name":Visitor 1',
+    '{"name":{"toString":1},"email":[1]}',
+    "[]",
+    "null",
+    '"Visitor 1"',
+    "a=1",
+  ]),
+});
+
+/** A row of the table, whose compiler compares what `draw` returns with what `act` takes. */
+const row = <Details extends object>(
+  count: ActionType<Details>["count"],
+  draw: ActionType<Details>["draw"],
+  act: ActionType<Details>["act"],
+) => ({ count, draw, act }) as ActionType<object>;
+
+export const actionTypes: Record<string, ActionType<object>> = {
+  "sign-up": row(upTo(3), drawForm, (stage, { visitor, phone }) => sendForm(stage, visitor, phone)),
+  correct: row(upTo(3), drawForm, (stage, { visitor, phone }) => sendForm(stage, visitor, phone, true)),
+  purchase: row(
+    (random) => random.integer(0, 6),
+    drawTrade(200),
+    (stage, details) => trade(stage, "purchase", details),
+  ),
+  "two purchases": row(upTo(2), drawTrade(50), (stage, details) => trade(stage, "purchase", details, true)),
+  redeem: row(upTo(2), drawTrade(20), (stage, details) => trade(stage, "redeem", details)),
+  kill: row(
+    upTo(4),
+    (random) => ({ process: random.integer(0, 3), effects: random.integer(0, 120) }),
+    (stage, { process, effects }) => {
+      getProcess(stage, process).effectsToLive = effects;
+    },
+  ),
+  "power failure": row(
+    upTo(2, 0.2),
+    () => ({}),
+    ({ shops, shopMachine }, _, random) => {
+      shopMachine.cutPower(random, () => {
+        for (const shop of shops) shop.closeFiles();
+      });
+      for (const shop of shops) {
+        shop.isAlive = true;
+        shop.end("loses its power");
+      }
+    },
+  ),
+  freeze: row(
+    upTo(2, 0.3),
+    (random) => ({ process: random.integer(0, 3), ms: random.integer(100, 90_000) }),
+    (stage, { process, ms }) => getProcess(stage, process).freeze(ms),
+  ),
+  clock: row(upTo(2, 0.3), drawMs(-2 * hour, 2 * hour), ({ shopMachine }, { ms }) => {
+    shopMachine.clockErrorMs += ms;
+  }),
+  "disk full": row(upTo(1, 0.15), drawMs(500, 60_000), (stage, { ms }) =>
+    setFor(stage, ms, stage.shopMachine, "isDiskFull"),
+  ),
+  /** Another program, such as a backup, locks the file. */
+  "file locked": row(upTo(2, 0.2), drawMs(10, 8_000), (stage, { ms }) =>
+    setFor(stage, ms, stage.shopMachine, "isFileLocked"),
+  ),
+  "service down": row(upTo(2, 0.4), drawMs(1_000, 60_000), (stage, { ms }) =>
+    setFor(stage, ms, stage.shown, "isDown"),
+  ),
+  "new secret": row(
+    upTo(1, 0.2),
+    () => ({}),
+    ({ service, shopSecrets, shops }) => {
+      shopSecrets.push(service.webhooks.newSecret(service.endpoints[0]?.id ?? "").secret);
+      for (const shop of shops) shop.end("is restarted with the new secret");
+    },
+  ),
+  resend: row(upTo(2, 0.3), drawIndex, ({ service }, { index }) => {
+    const ended = service.webhooks.deliveries().filter(({ state }) => state !== "pending");
+    const delivery = ended[index % ended.length];
+    if (delivery !== undefined) service.webhooks.resend(delivery.id);
+  }),
+  replay: row(upTo(2, 0.3), drawIndex, (stage, { index }) => {
+    const { deliveries } = stage.network;
+    const message = deliveries[index % deliveries.length];
+    if (message !== undefined) void deliver(stage, message);
+  }),
+  forge: row(
+    upTo(2, 0.3),
+    (random) => ({ kind: random.pick(forgeries) }),
+    (stage, { kind }, random) => forge(stage, kind, random),
+  ),
+  /** What a program that is not a form may send to the sign-up. */
+  garbage: row(upTo(1, 0.3), drawBody, (stage, { body }) => sendGarbage(stage, body)),
+  "machines sleep": row(
+    () => 0, // see "two nights"
+    drawMs(hour, 30 * hour),
+    (stage, { ms }) => {
+      stage.awakeAtMs = stage.world.nowMs + ms;
+      for (const process of [...stage.shops, ...stage.books]) process.freeze(ms);
+    },
+  ),
+  /** Somebody signs up, the machines sleep twice, and no response of the service arrives before and between. */
+  "two nights": row(
+    (_, isLong) => (isLong ? 1 : 0),
+    (random) => ({
+      type: random.pick(["machines sleep", "two nights", "two nights"]),
+      ms: random.integer(1, 30) * hour,
+    }),
+    (stage, { ms }) => {
+      const sleep = () => act(stage, { atMs: stage.world.nowMs, type: "machines sleep", ms });
+      setFor(stage, ms + 60_000, stage.network, "isResponseLost");
+      void sendForm(stage, 9, "none");
+      stage.world.after(20_000, sleep);
+      stage.world.after(ms + 50_000, sleep);
+    },
+  ),
+  /** Somebody signs up, the requests of the next seconds arrive later, and the form is corrected meanwhile. */
+  "late requests": row(
+    (random) => (random.chance(0.1) ? 1 : 0),
+    (random) => ({ ms: random.integer(60, 500) * 1_000 }),
+    (stage, { ms }) => {
+      const { network, world } = stage;
+      network.lateMs = ms;
+      void sendForm(stage, 8, "first");
+      world.after(15_000, () => sendForm(stage, 8, "second", true));
+      world.after(20_000, () => {
+        network.lateMs = 0;
+      });
+    },
+  ),
+  /** A cashier signs somebody up at a till, which calls the client without an outbox. */
+  till: row(
+    upTo(2, 0.3),
+    (random) => ({ customer: random.integer(1, 1e6) }),
+    (stage, { customer }) => signUpAtTill(stage, customer),
+  ),
+};
+
+export function act(stage: Stage, action: Action): void {
+  const { atMs, type, ...details } = action;
+  const texts = Object.entries(details).map(([name, value]) => `${name} ${value}`);
+  if (type !== "sign-up" && type !== "correct")
+    stage.world.log("world", texts.length === 0 ? type : `${type} (${texts.join(", ")})`);
+  actionTypes[type]?.act(stage, details, stage.world.random(`action ${atMs} ${type}`));
+}
+
+function setFor<Flag extends string>(
+  { world }: Stage,
+  ms: number,
+  target: Record<Flag, boolean>,
+  flag: Flag,
+) {
+  target[flag] = true;
+  world.after(ms, () => {
+    target[flag] = false;
+  });
+}
+
+function getProcess({ shops, books }: Stage, index: number): Process {
+  const processes = [...shops, ...books];
+  return processes[index % processes.length] as Process;
+}
