@@ -12,6 +12,7 @@ import {
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
 import type { Action, Stage } from "./stage.ts";
+import type { World } from "./world.ts";
 
 interface ActionType<Details> {
   /** How many of them a history has. Few histories are long. */
@@ -26,6 +27,7 @@ const upTo =
   (random: Random) =>
     random.chance(probability) ? random.integer(1, most) : 0;
 const drawMs = (min: number, max: number) => (random: Random) => ({ ms: random.integer(min, max) });
+const drawNothing = () => ({});
 const drawIndex = (random: Random) => ({ index: random.integer(0, 9) });
 const drawForm = (random: Random, visitors: number) => ({
   visitor: random.integer(1, visitors),
@@ -35,16 +37,15 @@ const drawTrade = (most: number) => (random: Random, visitors: number) => ({
   visitor: random.integer(1, visitors),
   points: random.integer(1, most),
 });
-const drawBody = (random: Random) => ({
-  body: random.pick([
-    '{"name":Visitor 1',
-    '{"name":{"toString":1},"email":[1]}',
-    "[]",
-    "null",
-    '"Visitor 1"',
-    "a=1",
-  ]),
-});
+const garbage = [
+  '{"name":Visitor 1',
+  '{"name":{"toString":1},"email":[1]}',
+  "[]",
+  "null",
+  '"Visitor 1"',
+  "a=1",
+];
+const drawGarbage = (random: Random) => ({ body: random.pick(garbage) });
 
 /** A row of the table, whose compiler compares what `draw` returns with what `act` takes. */
 const row = <Details extends object>(
@@ -70,19 +71,15 @@ export const actionTypes: Record<string, ActionType<object>> = {
       getProcess(stage, process).effectsToLive = effects;
     },
   ),
-  "power failure": row(
-    upTo(2, 0.2),
-    () => ({}),
-    ({ shops, shopMachine }, _, random) => {
-      shopMachine.cutPower(random, () => {
-        for (const shop of shops) shop.closeFiles();
-      });
-      for (const shop of shops) {
-        shop.isAlive = true;
-        shop.end("loses its power");
-      }
-    },
-  ),
+  "power failure": row(upTo(2, 0.2), drawNothing, ({ shops, shopMachine }, _, random) => {
+    shopMachine.cutPower(random, () => {
+      for (const shop of shops) shop.closeFiles();
+    });
+    for (const shop of shops) {
+      shop.isAlive = true; // one that is about to start again does so twice
+      shop.end("loses its power");
+    }
+  }),
   freeze: row(
     upTo(2, 0.3),
     (random) => ({ process: random.integer(0, 3), ms: random.integer(100, 90_000) }),
@@ -91,24 +88,20 @@ export const actionTypes: Record<string, ActionType<object>> = {
   clock: row(upTo(2, 0.3), drawMs(-2 * hour, 2 * hour), ({ shopMachine }, { ms }) => {
     shopMachine.clockErrorMs += ms;
   }),
-  "disk full": row(upTo(1, 0.15), drawMs(500, 60_000), (stage, { ms }) =>
-    setFor(stage, ms, stage.shopMachine, "isDiskFull"),
+  "disk full": row(upTo(1, 0.15), drawMs(500, 60_000), ({ world, shopMachine }, { ms }) =>
+    setFor(world, ms, shopMachine, "isDiskFull"),
   ),
   /** Another program, such as a backup, locks the file. */
-  "file locked": row(upTo(2, 0.2), drawMs(10, 8_000), (stage, { ms }) =>
-    setFor(stage, ms, stage.shopMachine, "isFileLocked"),
+  "file locked": row(upTo(2, 0.2), drawMs(10, 8_000), ({ world, shopMachine }, { ms }) =>
+    setFor(world, ms, shopMachine, "isFileLocked"),
   ),
-  "service down": row(upTo(2, 0.4), drawMs(1_000, 60_000), (stage, { ms }) =>
-    setFor(stage, ms, stage.shown, "isDown"),
+  "service down": row(upTo(2, 0.4), drawMs(1_000, 60_000), ({ world, shown }, { ms }) =>
+    setFor(world, ms, shown, "isDown"),
   ),
-  "new secret": row(
-    upTo(1, 0.2),
-    () => ({}),
-    ({ service, shopSecrets, shops }) => {
-      shopSecrets.push(service.webhooks.newSecret(service.endpoints[0]?.id ?? "").secret);
-      for (const shop of shops) shop.end("is restarted with the new secret");
-    },
-  ),
+  "new secret": row(upTo(1, 0.2), drawNothing, ({ service, shopSecrets, shops }) => {
+    shopSecrets.push(service.webhooks.newSecret(service.endpoints[0]?.id ?? "").secret);
+    for (const shop of shops) shop.end("is restarted with the new secret");
+  }),
   resend: row(upTo(2, 0.3), drawIndex, ({ service }, { index }) => {
     const ended = service.webhooks.deliveries().filter(({ state }) => state !== "pending");
     const delivery = ended[index % ended.length];
@@ -125,7 +118,7 @@ export const actionTypes: Record<string, ActionType<object>> = {
     (stage, { kind }, random) => forge(stage, kind, random),
   ),
   /** What a program that is not a form may send to the sign-up. */
-  garbage: row(upTo(1, 0.3), drawBody, (stage, { body }) => sendGarbage(stage, body)),
+  garbage: row(upTo(1, 0.3), drawGarbage, (stage, { body }) => sendGarbage(stage, body)),
   "machines sleep": row(
     () => 0, // see "two nights"
     drawMs(hour, 30 * hour),
@@ -142,11 +135,12 @@ export const actionTypes: Record<string, ActionType<object>> = {
       ms: random.integer(1, 30) * hour,
     }),
     (stage, { ms }) => {
-      const sleep = () => act(stage, { atMs: stage.world.nowMs, type: "machines sleep", ms });
-      setFor(stage, ms + 60_000, stage.network, "isResponseLost");
+      const { world } = stage;
+      const sleep = () => act(stage, { atMs: world.nowMs, type: "machines sleep", ms });
+      setFor(world, ms + 60_000, stage.network, "isResponseLost");
       void sendForm(stage, 9, "none");
-      stage.world.after(20_000, sleep);
-      stage.world.after(ms + 50_000, sleep);
+      world.after(20_000, sleep);
+      world.after(ms + 50_000, sleep);
     },
   ),
   /** Somebody signs up, the requests of the next seconds arrive later, and the form is corrected meanwhile. */
@@ -179,12 +173,7 @@ export function act(stage: Stage, action: Action): void {
   actionTypes[type]?.act(stage, details, stage.world.random(`action ${atMs} ${type}`));
 }
 
-function setFor<Flag extends string>(
-  { world }: Stage,
-  ms: number,
-  target: Record<Flag, boolean>,
-  flag: Flag,
-) {
+function setFor<Flag extends string>(world: World, ms: number, target: Record<Flag, boolean>, flag: Flag) {
   target[flag] = true;
   world.after(ms, () => {
     target[flag] = false;

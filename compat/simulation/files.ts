@@ -21,22 +21,25 @@ export class Machine {
   syncedBytes = 0;
   /** What was read from the file since the last write. Most of the time programs look whether anything is due. */
   readonly reads = new Map<string, unknown>();
+  #reader: ReturnType<typeof openSqlite> | undefined;
 
   constructor(name: string, file = "") {
     this.name = name;
     this.file = file;
   }
 
-  /** Reads rows between two events of the world. */
+  /** Reads rows between two events of the world, after the troubles: a power failure does not close this connection. */
   readRows(sql: string): Row[] {
-    const connection = openSqlite(this.file);
+    this.#reader ??= openSqlite(this.file);
     try {
-      return connection.prepare(sql).all().map(toPlain);
+      return this.#reader.prepare(sql).all().map(toPlain);
     } catch {
       return []; // the table does not exist in this shop, or not yet
-    } finally {
-      connection.close();
     }
+  }
+
+  close(): void {
+    this.#reader?.close();
   }
 
   /**

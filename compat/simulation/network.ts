@@ -16,12 +16,8 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: string;
-}
-
-/** The reply to a message, whose body can be cut off. */
-interface Sent {
-  reply: Reply;
-  isCut: boolean;
+  /** Whether the connection ends in the middle of the body. */
+  isCut?: boolean;
 }
 
 export type Listener = (message: Message) => Promise<Reply>;
@@ -93,32 +89,22 @@ export class Network {
     };
     from.effect();
     return new Promise((resolve, reject) => {
-      const settle = (run: () => void) => {
-        try {
-          from.effect();
-        } catch {
-          return; // the process has ended meanwhile
-        }
-        run();
-      };
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
-      this.send(from.name, message).then(
-        ({ reply, isCut }) =>
-          settle(() => {
-            if (reply.headers["location"] !== undefined && redirect !== "manual") {
-              // fetch sends the request again, without `authorization`
-              const { authorization: _, ...headers } = message.headers;
-              this.strays.push(JSON.stringify({ ...message, url: reply.headers["location"], headers }));
-            }
-            resolve(toResponse(reply, isCut));
-          }),
-        (error) => settle(() => reject(error)),
-      );
+      const onReply = (reply: Reply) => {
+        if (!from.survives()) return;
+        const { location } = reply.headers;
+        if (location !== undefined && redirect !== "manual") {
+          const { authorization: _, ...headers } = message.headers; // fetch sends the others again
+          this.strays.push(JSON.stringify({ ...message, url: location, headers }));
+        }
+        resolve(toResponse(reply));
+      };
+      this.send(from.name, message).then(onReply, (error) => from.survives() && reject(error));
     });
   }
 
   /** Sends a message, and resolves with the reply if one arrives; the promise can stay pending. */
-  async send(from: string, message: Message): Promise<Sent> {
+  async send(from: string, message: Message): Promise<Reply> {
     const { world } = this;
     const { port: portText, pathname } = new URL(message.url);
     const port = Number(portText);
@@ -148,7 +134,7 @@ export class Network {
       await world.sleep(delayMs);
       const isCut = trouble === "response cut";
       world.log(from, `#${number} gets ${reply.status}${isCut ? ", cut" : ""}`);
-      return { reply, isCut };
+      return { ...reply, isCut };
     };
     const receiver = this.#findReceiver(port, random);
     if (trouble === "refused" || receiver === undefined) return fail(1, "ECONNREFUSED");
@@ -160,7 +146,7 @@ export class Network {
     if (trouble === "rate limited")
       return respond({ status: 429, headers: random.chance(0.5) ? { "retry-after": "2" } : {}, body: "" });
 
-    const arrive = async (ms: number, findReceiver: () => Process | undefined): Promise<Sent> => {
+    const arrive = async (ms: number, findReceiver: () => Process | undefined): Promise<Reply> => {
       await world.sleep(ms);
       const receiver = findReceiver();
       if (!receiver?.isAlive) return fail(1);
@@ -200,7 +186,7 @@ const toPage = (status: number): Reply => ({
   ...{ status, headers: { "content-type": "text/html" }, body: "<html>A gateway</html>" },
 });
 
-function toResponse({ status, headers, body }: Reply, isCut: boolean): Response {
+function toResponse({ status, headers, body, isCut }: Reply): Response {
   const hasBody = ![101, 204, 205, 304].includes(status);
   if (!isCut || !hasBody) return new Response(hasBody ? body : null, { status, headers });
   const stream = new ReadableStream({

@@ -33,10 +33,10 @@ export async function sendForm(stage: Stage, visitor: number, phone: PhoneKind, 
   const visit: Visit = { visitor, path, form };
   visits.push(visit);
   const request = toRequest(shopPort, isCorrection ? "PUT" : "POST", path, JSON.stringify(form));
-  const sent = await network.send(`visitor ${visitor}`, request).catch(() => undefined);
-  if (sent === undefined || sent.isCut || !sent.reply.headers["content-type"]?.includes("json")) return;
-  visit.status = sent.reply.status;
-  visit.userId = JSON.parse(sent.reply.body).userId;
+  const reply = await network.send(`visitor ${visitor}`, request).catch(() => undefined);
+  if (reply === undefined || reply.isCut || !reply.headers["content-type"]?.includes("json")) return;
+  visit.status = reply.status;
+  visit.userId = JSON.parse(reply.body).userId;
 }
 
 /** The cashier repeats the sign-up with the time of the first attempt. */
@@ -46,8 +46,8 @@ export async function signUpAtTill({ history, network, world }: Stage, customer:
   for (let attempt = 1; attempt <= 5; attempt++) {
     const request = toRequest(tillPort, "POST", "/", JSON.stringify({ name, firstAttemptAt }));
     firstAttemptAt ||= startMs + world.nowMs;
-    const sent = await network.send("cashier", request).catch(() => undefined);
-    if (sent?.reply.status === 201) return;
+    const reply = await network.send("cashier", request).catch(() => undefined);
+    if (reply?.status === 201) return;
     await world.sleep(3_000);
   }
 }

@@ -19,9 +19,9 @@ const folders = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 export async function runHistory(history: History, images: Images): Promise<Run> {
   const folder = mkdtempSync(join(folders, "simulation-"));
+  const stage = await setUp(history, images, folder);
+  const { network, world, shopMachine, booksMachine } = stage;
   try {
-    const stage = await setUp(history, images, folder);
-    const { network, world } = stage;
     for (const action of history.actions) world.after(action.atMs, () => act(stage, action));
     world.after(1, () => {
       network.badness = history.badness;
@@ -30,6 +30,7 @@ export async function runHistory(history: History, images: Images): Promise<Run>
     await finish(stage);
     return { history, world, violations: check(stage) };
   } finally {
+    for (const machine of [shopMachine, booksMachine]) machine.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -95,10 +95,15 @@ export class Process {
     return Math.max(0, this.#frozenUntilMs - this.#world.nowMs);
   }
 
-  /** An effect on the world is about to happen. @throws {Killed} when the process has ended, or ends here. */
-  effect(): void {
+  /** An effect on the world is about to happen: a process can end there. @returns whether it still runs. */
+  survives(): boolean {
     if (this.isAlive && --this.effectsToLive < 0) this.end("is killed between two effects");
-    if (!this.isAlive) throw new Killed("The process has ended.");
+    return this.isAlive;
+  }
+
+  /** The same for statements. @throws {Killed} when the process has ended, or ends here. */
+  effect(): void {
+    if (!this.survives()) throw new Killed("The process has ended.");
   }
 
   /** Calls the listener on a port. The promise stays pending when the process ends meanwhile. */
@@ -112,10 +117,7 @@ export class Process {
         listener(message).then(
           (reply) => {
             if (this.#frozenUntilMs < startedMs) this.durationsMs.push(this.#world.nowMs - startedMs);
-            try {
-              this.effect();
-              resolve(reply);
-            } catch {} // killed before the response was sent
+            if (this.survives()) resolve(reply);
           },
           (error) => this.isAlive && reject(error),
         );
