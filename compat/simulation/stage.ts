@@ -44,7 +44,6 @@ export type Stage = Awaited<ReturnType<typeof setUp>>;
 export async function setUp(history: History, images: Images, folder: string) {
   const world = new World(history.seed);
   const network = new Network(world);
-  const serviceMachine = new Machine("service");
   const shopMachine = new Machine("shop", join(folder, "shop.db"));
   const booksMachine = new Machine("books", join(folder, "books.db"));
   const [booksSecret, shopSecrets] = ["whsec_of_the_books", ["whsec_of_the_shop"]];
@@ -96,7 +95,7 @@ export async function setUp(history: History, images: Images, folder: string) {
   ];
   const others: Process[] = [];
   const serviceEnv = { ENDPOINTS: JSON.stringify(endpoints), ALTERNATIVES: history.alternatives.join() };
-  start("service", serviceMachine, "service", () => serviceEnv, others);
+  start("service", new Machine("service"), "service", () => serviceEnv, others);
   await world.runUntil(1);
   const shown = others[0]?.shown as ShownByService;
   const { service, issued } = shown;
