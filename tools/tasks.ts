@@ -173,9 +173,13 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
         "npm run format",
       ],
     },
+    untagged: {
+      description: "the current versions that have no git tag yet; a workflow publishes and tags them",
+      commands: [script("tools/release/untagged.ts")],
+    },
     pack: {
       description:
-        "the tarballs of the built packages and their digests, into a folder; a workflow publishes them",
+        "the tarballs of the built packages and their digests, into a folder; with LOYALTY_CARDS_TARBALLS=FOLDER all checks use them",
       commands: [script("tools/release/pack-all.ts")],
     },
   },

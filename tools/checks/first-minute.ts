@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
 import { root, userEnvironment } from "../published.ts";
+import { releaseFolder } from "../release/pack.ts";
 
 export const frameworks = ["express", "fastify", "next"] as const;
 export type Framework = (typeof frameworks)[number];
@@ -23,8 +24,12 @@ const readPage = () => readFileSync(join(root, "docs/guides/getting-started.md")
 /** The commands of the guide before this line run in a clone. */
 const leaveClone = "cd ../my-shop\n";
 
-/** Runs the command of the guide that packs the packages, without the build. @returns the destination. */
+/** Runs the command of the guide that packs the packages, without the build; a release has packed them. @returns the destination. */
 export function packForGuide(destination: string): string {
+  if (releaseFolder) {
+    cpSync(releaseFolder, destination, { recursive: true });
+    return destination;
+  }
   const [, command] = /^npm ci && npm run build && (.+ \.\.\/my-shop)$/m.exec(readPage()) ?? [];
   if (command === undefined) throw new Error("The guide has no command that packs the packages.");
   const pack = command.replace("../my-shop", destination);

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { published, root } from "../published.ts";
-import { pack } from "./pack.ts";
+import { npmPack, pack } from "./pack.ts";
 
 /** On the same disk as `node_modules`, whose files are hard-linked. Its path has another length and depth. */
 const copy = join(root, ".twin", "the-same-sources-in-a-folder-of-another-name");
@@ -58,7 +58,7 @@ try {
   let differing = 0;
   for (const { name, folder } of published) {
     const other = join(copy, relative(root, folder));
-    const [first, second] = [pack(folder), pack(other)];
+    const [first, second] = [pack(folder), npmPack(other)];
     if (first.integrity === second.integrity) {
       console.log(`✓ ${name} ${first.integrity.slice(0, 24)}… twice`);
       continue;
