@@ -22,7 +22,7 @@ const inEachFile: readonly Change[] = [
   [checkout, "docker://rhysd/actionlint:1.7.7", "has no commit with its version"],
   [`uses: ${checkout}`, '"uses": actions/checkout@v4', "is written in another way"],
   ["persist-credentials: false", "persist-credentials: true", "the checkout stores credentials"],
-  ["\non:\n", "\non:\n  pull_request_target:\n", "it runs with the rights of a stranger"],
+  ["\non:\n", "\non:\n  pull_request_target:\n", "a pull request of a fork runs with the rights"],
   ["\npermissions:", "\nignored:", "the default permissions are not only"],
   ["\njobs:", `\nenv: { TOKEN: "${expression("secrets.TOKEN")}" }\njobs:`, "it uses a secret"],
 ];
