@@ -67,7 +67,10 @@ export function findProblems(files: Files): string[] {
     const uses = Object.values(jobs).flatMap(({ steps }) => steps.filter((step) => step.uses !== undefined));
     check(uses.length === lines.length, ": a line `uses: …` is written in another way");
     check(readsOnly(permissions), ": the default permissions are not only `contents: read`");
-    check(!("pull_request_target" in on || "workflow_run" in on), ": a pull request of a fork runs with the rights of the repository");
+    check(
+      !("pull_request_target" in on || "workflow_run" in on),
+      ": a pull request of a fork runs with the rights of the repository",
+    );
     check(!/\bsecrets\b/.test(text), ": it uses a secret");
     for (const [id, job] of Object.entries(jobs))
       for (const problem of findJobProblems(job, `${name} ${id}`, permissions))
