@@ -18,14 +18,22 @@ export interface HmacEngine {
 interface NodeCrypto {
   createSecretKey(key: string, encoding: "utf8"): object;
   createHmac(algorithm: "sha256", key: object): NodeHmac;
+  createHash(algorithm: "sha256"): { update(data: Uint8Array): { digest(): Uint8Array } };
+  /** Since Node 20.12; other runtimes may not have it. */
+  hash?(algorithm: "sha256", data: Uint8Array, encoding: "hex" | "binary"): string;
   timingSafeEqual(a: Uint8Array, b: Uint8Array): boolean;
 }
 interface NodeHmac {
   update(data: string | Uint8Array): NodeHmac;
   digest(encoding: "hex" | "binary"): string;
 }
+interface NodeBytes extends Uint8Array {
+  write(text: string, encoding: "hex" | "binary"): number;
+  write(text: string, offset: number, encoding: "binary" | "utf8"): number;
+  subarray(start: number, end: number): NodeBytes;
+}
 interface NodeBuffer {
-  Buffer: { alloc(size: number): Uint8Array & { write(text: string, encoding: "hex" | "binary"): number } };
+  Buffer: { alloc(size: number, fill?: number): NodeBytes };
 }
 
 let nodeEngine: HmacEngine | undefined;
@@ -47,19 +55,28 @@ function createNodeEngine(nodeCrypto: NodeCrypto | undefined): HmacEngine | unde
   if (nodeCrypto === undefined) return undefined;
   const { createHmac, createSecretKey, timingSafeEqual } = nodeCrypto;
   const { Buffer } = getBuiltinModule("node:buffer") as NodeBuffer;
+  const digestShort = createShortHmac(nodeCrypto, Buffer);
   // Safe to share: used synchronously.
   const expected = Buffer.alloc(32);
   const received = Buffer.alloc(32);
-  const createSignature = (key: SigningKey, timestamp: string, body: Uint8Array | string) => {
+  const digest = (
+    key: SigningKey,
+    timestamp: string,
+    body: Uint8Array | string,
+    encoding: "hex" | "binary",
+  ) => {
+    const short = digestShort?.(key, timestamp, body, encoding);
+    if (short !== undefined) return short;
     key.nodeKey ??= createSecretKey(key.key as string, "utf8");
     return createHmac("sha256", key.nodeKey as object)
       .update(`${timestamp}.`)
-      .update(body);
+      .update(body)
+      .digest(encoding);
   };
   return {
-    sign: (key, timestamp, body) => createSignature(key, timestamp, body).digest("hex"),
+    sign: (key, timestamp, body) => digest(key, timestamp, body, "hex"),
     verify(key, { timestamp, signatures }, body) {
-      expected.write(createSignature(key, timestamp, body).digest("binary"), "binary");
+      expected.write(digest(key, timestamp, body, "binary"), "binary");
       let hasMatch = false;
       for (const signature of signatures) {
         received.write(signature, "hex");
@@ -67,6 +84,45 @@ function createNodeEngine(nodeCrypto: NodeCrypto | undefined): HmacEngine | unde
       }
       return hasMatch;
     },
+  };
+}
+
+const blockBytes = 64;
+/** Longer texts gain less than a tenth. */
+const maxShortBytes = 4_096;
+
+/**
+ * The definition of HMAC (RFC 2104) with two one-shot hashes. `createHmac` allocates an object for each text, which takes as long as
+ * hashing 1 KB: for an event of 300 bytes, verifying takes a fifth less this way.
+ * @returns a function that returns undefined for a long text; undefined where one-shot hashes do not exist.
+ */
+function createShortHmac({ hash, createHash }: NodeCrypto, { alloc }: NodeBuffer["Buffer"]) {
+  if (hash === undefined) return undefined;
+  // Safe to share: used synchronously.
+  const inner = alloc(blockBytes + maxShortBytes);
+  const outer = alloc(blockBytes + 32);
+
+  function createPads({ key }: SigningKey): { inner: Uint8Array; outer: Uint8Array } {
+    const bytes = toBytes(key) as Uint8Array;
+    const block = bytes.length > blockBytes ? createHash("sha256").update(bytes).digest() : bytes;
+    const pad = (value: number) => alloc(blockBytes, value).map((byte, index) => byte ^ (block[index] ?? 0));
+    return { inner: pad(0x36), outer: pad(0x5c) };
+  }
+
+  return (key: SigningKey, timestamp: string, body: Uint8Array | string, encoding: "hex" | "binary") => {
+    const maxBytes = timestamp.length + 1 + (typeof body === "string" ? 3 : 1) * body.length;
+    if (maxBytes > maxShortBytes) return undefined;
+    key.pads ??= createPads(key);
+    inner.set(key.pads.inner);
+    let end = blockBytes + inner.write(`${timestamp}.`, blockBytes, "binary");
+    if (typeof body === "string") end += inner.write(body, end, "utf8");
+    else {
+      inner.set(body, end);
+      end += body.length;
+    }
+    outer.set(key.pads.outer);
+    outer.write(hash("sha256", inner.subarray(0, end), "binary"), blockBytes, "binary");
+    return hash("sha256", outer, encoding);
   };
 }
 

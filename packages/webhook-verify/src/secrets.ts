@@ -29,6 +29,8 @@ export interface SigningKey {
   readonly notAfterMs: number | undefined;
   nodeKey?: unknown;
   webKey?: unknown;
+  /** The key as the two blocks of RFC 2104. */
+  pads?: { inner: Uint8Array; outer: Uint8Array };
 }
 
 /** An error about an invalid secret. `problem` is the end of a sentence and never contains the secret. */

@@ -1,5 +1,7 @@
 /** Which HMAC engine is used in which runtime. */
+import { createHmac } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { signWebhookSync, verifyWebhookSync } from "../src/index.ts";
 import { balanceChanged, secret, signedDelivery } from "./signed-delivery.ts";
 
 it("uses WebCrypto where getBuiltinModule throws, as in Next's edge runtime", async () => {
@@ -18,4 +20,30 @@ it("uses WebCrypto where getBuiltinModule throws, as in Next's edge runtime", as
   const delivery = { rawBody: body, signature: headers["service-signature"], secret };
   expect(await verifyWebhook(delivery)).toEqual(balanceChanged());
   expect(() => verifyWebhookSync(delivery)).toThrow(/no node:crypto\. Use verifyWebhook/);
+});
+
+it.each([1, 63, 64, 65, 300])(
+  "signs as createHmac does, with a key of %i bytes and a body of any length",
+  (keyBytes) => {
+    const key = new Uint8Array(keyBytes).fill(200);
+    for (const length of [0, 1, 300, 1_360, 1_361, 1_362, 4_084, 4_085, 4_086, 5_000, 100_000, 0]) {
+      for (const body of ["a".repeat(length), "ż€".repeat(length / 2), Buffer.alloc(length, 250)]) {
+        const expected = createHmac("sha256", key).update("1767225600.").update(body).digest("hex");
+        const signature = signWebhookSync({ rawBody: body, secret: key, timestamp: 1_767_225_600 });
+        expect(signature, `${typeof body} of ${length}`).toBe(`t=1767225600,v1=${expected}`);
+      }
+    }
+  },
+);
+
+it("gives each key its own signature when keys are used in turn", () => {
+  const keys = ["first", "second", "third".repeat(30)];
+  const rawBody = JSON.stringify(balanceChanged());
+  const signatures = keys.map((key) => signWebhookSync({ rawBody, secret: key }));
+  for (const [index, signature] of signatures.entries())
+    for (const [other, key] of keys.entries()) {
+      const verify = () => verifyWebhookSync({ rawBody, signature, secret: key });
+      if (index === other) expect(verify()).toEqual(balanceChanged());
+      else expect(verify).toThrow(/mismatch/);
+    }
 });
