@@ -13,8 +13,8 @@ export default {
   title: "Receiving a webhook",
   question: "How long does a delivery take in a server, beside a route that only verifies the signature?",
   notes: `Each delivery is a POST of 607 bytes from plain sockets, 32 at a time, and the response is 204. The processor time is that of the
-server's process. The routes by hand and with stripe use the framework's own parser and a body limit; they have no timeout, no
-deduplication and no outcomes, and call no handler.`,
+server's process. The routes by hand and with stripe use the framework's own parser and, except in Hono, a body limit; they have no timeout,
+no deduplication and no outcomes, and call no handler.`,
   figures: {
     cpu: { label: "processor time per delivery", unit: "µs" },
     time: { label: "time per delivery", unit: "µs" },
