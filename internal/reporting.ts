@@ -104,7 +104,7 @@ function formatNameAndCode(error: Error): string {
 /** A code such as `ECONNREFUSED`, `42P01`, `P2002` or 11000. Other values might be data. */
 const codePattern = /^(?=.*[A-Za-z])[\w./-]{1,40}$|^\d{1,5}$/;
 
-function pickCode(error: unknown): { code?: string; syscall?: string } {
+export function pickCode(error: unknown): { code?: string; syscall?: string } {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   const isCode = (typeof code === "string" || typeof code === "number") && codePattern.test(String(code));
   return {

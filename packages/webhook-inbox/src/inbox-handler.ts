@@ -51,9 +51,10 @@ export function inboxHandler(
   if (typeof handler !== "function")
     throw new TypeError("inboxHandler needs a handler: inboxHandler(onEvents({ … })).");
   const report = createReport(options);
+  const { tracing } = options;
 
   async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {
-    const { event, body, receivedAt, source } = parseJobData(job.data);
+    const { event, body, receivedAt, source, traceparent } = parseJobData(job.data);
     const attempt = getAttempt(job);
     const startedMs = performance.now();
     const delivery: QueueDelivery = {
@@ -64,9 +65,11 @@ export function inboxHandler(
       attempt,
       source,
     };
-    const facts = { event: { id: event.id, type: event.type }, attempt: attempt ?? 1 };
+    const { id: messageId, type: destination } = event;
+    const facts = { event: { id: messageId, type: destination }, attempt: attempt ?? 1 };
+    const traced = { operation: "process", destination, messageId, traceparent } as const;
     try {
-      await handler(event, delivery);
+      await (tracing ? tracing.run(traced, async () => handler(event, delivery)) : handler(event, delivery));
     } catch (error) {
       report({ outcome: isLastAttempt(job) ? "dead" : "failed", ...facts, error });
       throw error;

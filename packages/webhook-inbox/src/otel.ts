@@ -1,7 +1,33 @@
-/** Entry point `/otel`: OpenTelemetry metrics of an inbox. Pass `onOutcome` to the inbox, and the inbox to `observe`. */
+/** Entry point `/otel`: OpenTelemetry spans of an inbox, for its option `tracing`, and metrics, for `onOutcome` and `observe`. */
+import { createTracing } from "@loyalty-cards/internal/otel";
+import type { Tracing } from "@loyalty-cards/internal/tracing";
 import { requiredData as knownTypes } from "@loyalty-cards/openapi/events";
-import type { Attributes, Meter } from "@opentelemetry/api";
+import { type Attributes, type Meter, type Tracer, trace } from "@opentelemetry/api";
 import type { InboxOutcome, InspectableInbox } from "./reports.ts";
+
+/** Unknown types share one name, so that a sender cannot create any number of spans' names and series. */
+const toKnownType = (type: string) => (Object.hasOwn(knownTypes, type) ? type : "other");
+
+/**
+ * Creates the option `tracing` of an inbox, and of `inboxHandler`. Each delivery gets a span such as `receive balance.changed`, in the trace of
+ * its request, and each attempt of the handler a span such as `process balance.changed`, with a link to it: the inbox stores the
+ * `traceparent` with the event. The span is active while the handler runs. An error in telemetry fails neither.
+ * @param tracer default: a tracer of the global provider.
+ * @example
+ * ```ts
+ * import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
+ * import { inboxTracing } from "@loyalty-cards/webhook-inbox/otel";
+ *
+ * const inbox = sqliteInbox({ file: "inbox.db", tracing: inboxTracing() });
+ * ```
+ */
+export function inboxTracing(tracer: Tracer = trace.getTracer("@loyalty-cards/webhook-inbox")): Tracing {
+  const { capture, run } = createTracing(tracer);
+  return {
+    capture,
+    run: (traced, work) => run({ ...traced, destination: toKnownType(traced.destination) }, work),
+  };
+}
 
 /** Metrics of an inbox: counted from its outcomes, and observed from its health at each collection. @inline */
 type InboxMetrics = {
@@ -64,11 +90,7 @@ export function inboxMetrics(meter: Meter, attributes: Attributes = {}): InboxMe
 
   return {
     onOutcome(outcome) {
-      // Unknown types share one label, so that a sender cannot create any number of series.
-      const type =
-        "event" in outcome
-          ? { "event.type": Object.hasOwn(knownTypes, outcome.event.type) ? outcome.event.type : "other" }
-          : {};
+      const type = "event" in outcome ? { "event.type": toKnownType(outcome.event.type) } : {};
       const labels = { ...attributes, ...type };
       counters[outcome.outcome]?.add(1, labels);
       switch (outcome.outcome) {

@@ -158,11 +158,11 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
     });
 
   return {
-    put: createPut(report, async (event, { body, receivedAt }) => {
+    put: createPut(report, options.tracing, async (event, { body, receivedAt }, _options, traceparent) => {
       archive?.restoreHourly();
       const result = await storeBatched({
         id: toUuid(toEventKey(event, source)),
-        data: toJobData(body, receivedAt, source),
+        data: toJobData(body, receivedAt, source, traceparent),
       });
       if (result !== "missing") return result;
       throw withSafeMessage(

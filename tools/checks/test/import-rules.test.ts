@@ -46,6 +46,11 @@ it.each<[what: string, files: Record<string, string>, message: string]>([
     "only one file imports @opentelemetry/[^/]+",
   ],
   [
+    "the code of OpenTelemetry in another entry point",
+    { [`${client}/index.ts`]: 'export * from "./otel.ts";', [`${client}/otel.ts`]: "" },
+    "only the entry point /otel imports the code of OpenTelemetry",
+  ],
+  [
     "a SQLite binding in another file",
     { "packages/webhook-inbox/src/sqlite/store.ts": 'await import("libsql");' },
     "only one file imports libsql",

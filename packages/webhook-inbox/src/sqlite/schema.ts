@@ -93,6 +93,8 @@ const migrations: readonly string[] = [
     UPDATE webhook_inbox_counts SET waiting = waiting - (OLD.state = 'waiting'), dead = dead - (OLD.state = 'dead')
     WHERE source = OLD.source;
   END;`,
+  // The traceparent of the receipt, with `tracing`.
+  "ALTER TABLE webhook_inbox_events ADD COLUMN traceparent TEXT",
 ];
 
 /** The tables, and the row in which the events of this source are counted. */

@@ -5,6 +5,7 @@ import type { DatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { type GroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
+import type { Tracing } from "@loyalty-cards/internal/tracing";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
 import { validateNumber } from "../options.ts";
@@ -45,6 +46,7 @@ export interface WorkerContext {
   store: Store;
   commits: GroupCommit;
   report: Report;
+  tracing: Tracing | undefined;
   /** Describes the error of a failed attempt as it is stored. */
   describe: (error: unknown) => string;
   /** Measures the reported lag. Every time that is stored or compared comes from `clock`. */
@@ -62,7 +64,19 @@ const maxDeletedPerSweep = 100;
 const workerStops = new Error("The worker stops.");
 
 export function startWorker(
-  { source, database, store, commits, report, describe, now, clock, random, retentionMs }: WorkerContext,
+  {
+    source,
+    database,
+    store,
+    commits,
+    report,
+    tracing,
+    describe,
+    now,
+    clock,
+    random,
+    retentionMs,
+  }: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
   /** Called when no event is due and no handler runs. */
@@ -133,11 +147,19 @@ export function startWorker(
   }
 
   async function runAttempt(leased: LeasedEvent, controller: AbortController): Promise<void> {
-    const { id, type, attempt } = leased;
+    const { id, type, attempt, traceparent } = leased;
     const event = { id, type };
     const startedMs = performance.now();
+    const call = () => callHandler(handler, { leased, source }, controller, handlerTimeoutMs);
+    const traced = {
+      operation: "process",
+      destination: type,
+      messageId: id,
+      traceparent,
+      isRoot: true,
+    } as const;
     try {
-      const writes = await callHandler(handler, { leased, source }, controller, handlerTimeoutMs);
+      const writes = await (tracing ? tracing.run(traced, call) : call());
       const committed = commits.commit(
         () => {
           if (!store.done(leased, clock.nowMs())) return false;
