@@ -64,7 +64,7 @@ export function createCore<Transaction>(
   database: OutboxDatabase,
   open: () => Promise<Settings>,
 ): Core {
-  const { retentionDays = 30, onIssued, onRejected, testing = {} } = options;
+  const { retentionDays = 30, onIssued, onRejected, tracing, testing = {} } = options;
   const { random = Math.random } = testing;
   const clock = steps.clock;
   requireNumber("retentionDays", retentionDays, 1, 3_650);
@@ -82,7 +82,7 @@ export function createCore<Transaction>(
     onRejected: onRejected as Recorder["onRejected"],
     random,
   };
-  const sender = new Sender(database, steps, recorder, report);
+  const sender = new Sender(database, steps, recorder, report, tracing);
   const issuing = new Set<Promise<unknown>>();
   let closed: Promise<void> | undefined;
   const closing = new AbortController();
@@ -107,6 +107,8 @@ export function createCore<Transaction>(
     const id = template === undefined ? undefined : readTemplateId(template);
     return { userId: deriveKey(steps, id ?? "template", userId).userId, template: id };
   }
+
+  const parse = (input: EntryInput) => parseNewEntry(steps, input, tracing?.capture());
 
   async function* list(listOptions: ListOptions = {}) {
     requireKnownOptions("list", listOptions, ["state", "limit", "after"]);
@@ -139,7 +141,7 @@ export function createCore<Transaction>(
         batch = [];
       };
       for await (const input of entries) {
-        batch.push(await parseNewEntry(steps, input));
+        batch.push(await parse(input));
         if (batch.length === batchSize) await write();
       }
       if (batch.length > 0) await write();
@@ -235,9 +237,9 @@ export function createCore<Transaction>(
   return {
     outbox,
     poll: () => loops.poll(),
-    parse: (input) => {
+    parse(input) {
       requireNotClosed();
-      return parseNewEntry(steps, input);
+      return parse(input);
     },
     add: addEntry,
     prepareCorrection(userId, request, templateOption) {

@@ -11,6 +11,7 @@ const optionTypes = {
   log: "function",
   logErrorMessages: "boolean",
   retentionDays: "number",
+  tracing: "object",
   testing: "object",
 } satisfies Record<keyof OutboxOptions<unknown>, string>;
 

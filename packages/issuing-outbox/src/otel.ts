@@ -1,7 +1,26 @@
-/** Entry point `/otel`: OpenTelemetry metrics of an outbox. Pass `onOutcome` to the outbox, and the outbox to `observe`. */
-import type { Attributes, Meter } from "@opentelemetry/api";
+/** Entry point `/otel`: OpenTelemetry spans of an outbox, for its option `tracing`, and metrics, for `onOutcome` and `observe`. */
+import { createTracing } from "@loyalty-cards/internal/otel";
+import type { Tracing } from "@loyalty-cards/internal/tracing";
+import { type Attributes, type Meter, type Tracer, trace } from "@opentelemetry/api";
 import type { OutboxCounts } from "./entry.ts";
 import type { OutboxOutcome } from "./report.ts";
+
+/**
+ * Creates the option `tracing` of an outbox. `add` stores the `traceparent` of the active span until the card is issued, and each attempt to
+ * issue it gets a span `issue card` with a link to that span. The span of the client's call is inside of it, with `withOpenTelemetry` of
+ * `@loyalty-cards/issuing-client/otel`. An error in telemetry fails neither.
+ * @param tracer default: a tracer of the global provider.
+ * @example
+ * ```ts
+ * import { createIssuingClient } from "@loyalty-cards/issuing-client";
+ * import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+ * import { outboxTracing } from "@loyalty-cards/issuing-outbox/otel";
+ *
+ * const outbox = sqliteOutbox({ client: createIssuingClient(), file: "shop.db", tracing: outboxTracing() });
+ * ```
+ */
+export const outboxTracing = (tracer: Tracer = trace.getTracer("@loyalty-cards/issuing-outbox")): Tracing =>
+  createTracing(tracer);
 
 /** Metrics of an outbox: counted from its outcomes, and observed from its counts at each collection. */
 export interface OutboxMetrics {

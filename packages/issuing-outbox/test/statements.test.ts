@@ -1,8 +1,6 @@
 /** The statements of the outbox: they find rows by an index, whatever waits. */
-import { readFileSync } from "node:fs";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { expect, it } from "vitest";
-import { postgresTables } from "../src/schema.ts";
 import { nextPhone, openVirtualShop, scratchFile, template, toRequest } from "./shop.ts";
 
 it("finds entries by an index in every statement of sending, pausing and correcting", async () => {
@@ -44,9 +42,4 @@ it("finds entries by an index in every statement of sending, pausing and correct
     });
   expect(statements.size).toBeGreaterThan(20);
   expect(scans).toEqual([]);
-});
-
-it("of the tables for PostgreSQL are the migration that is published", () => {
-  const migration = new URL("../migrations/postgres/0001-issuing-outbox.sql", import.meta.url);
-  expect(readFileSync(migration, "utf8")).toBe(postgresTables);
 });

@@ -1,5 +1,4 @@
 /** The outbox in a real PostgreSQL: through each supported client, in several processes' places, and with connections that are cut. */
-import { readFileSync } from "node:fs";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -15,7 +14,6 @@ import {
 } from "../../../webhook-inbox/test/transactions.ts";
 import type { OutboxOutcome } from "../../src/index.ts";
 import { ensureTables, type PostgresOutboxOptions, postgresOutbox } from "../../src/postgres.ts";
-import { postgresTables } from "../../src/schema.ts";
 import { createNetwork, nextPhone, template, toRequest } from "../shop.ts";
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
@@ -311,27 +309,6 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(await openShop(network).outbox.count()).toMatchObject({ issued: 1, paused: [] });
   });
 
-  it("says that the tables are missing, and goes on when they are created", async () => {
-    const other = ownSchemaName(schema);
-    await pool.query(`CREATE SCHEMA ${other}`);
-    onTestFinished(() => pool.query(`DROP SCHEMA ${other} CASCADE`).then(() => {}));
-    const empty = new pg.Pool({ connectionString: url, options: `-c search_path=${other}`, max: 2 });
-    onTestFinished(() => empty.end());
-    const network = createNetwork();
-    const outbox = postgresOutbox({ client: network.createClient(), pool: empty, log: () => {} });
-    await expect(outbox.count()).rejects.toThrow("issuing_outbox");
-    const client = await empty.connect();
-    await client.query(
-      readFileSync(new URL("../../migrations/postgres/0001-issuing-outbox.sql", import.meta.url), "utf8"),
-    );
-    client.release();
-    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
-    expect(await outbox.drain()).toMatchObject({ issued: 1 });
-    await empty.query("INSERT INTO issuing_outbox_schema (version) VALUES (9)");
-    await expect(ensureTables(empty)).rejects.toThrow("newer version");
-    await expect(outbox.drain({ maxMs: 300 })).resolves.toMatchObject({ issued: 1 });
-  });
-
   it("finds due entries among 100,000 by the index", async () => {
     await pool.query(
       `INSERT INTO issuing_outbox_entries (user_id, template, state, work, due_at, added_at)
@@ -345,11 +322,4 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(JSON.stringify(rows)).toContain("issuing_outbox_due");
     expect(JSON.stringify(rows)).not.toContain("Seq Scan on issuing_outbox_entries");
   });
-
-  it("has a migration file with the same statements", () => {
-    const file = new URL("../../migrations/postgres/0001-issuing-outbox.sql", import.meta.url);
-    expect(readFileSync(file, "utf8")).toBe(postgresTables);
-  });
 });
-
-const ownSchemaName = (schema: string) => `${schema}_empty`;
