@@ -3,7 +3,7 @@ import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-clie
 import { cardLinks } from "@loyalty-cards/issuing-client/links";
 import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
 import { type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import { outboxMetrics } from "@loyalty-cards/issuing-outbox/otel";
+import { outboxMetrics, outboxTracing } from "@loyalty-cards/issuing-outbox/otel";
 import { ensureTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
@@ -15,7 +15,7 @@ import {
   type SqliteInbox,
   sqliteInbox,
 } from "@loyalty-cards/webhook-inbox";
-import { inboxMetrics } from "@loyalty-cards/webhook-inbox/otel";
+import { inboxMetrics, inboxTracing } from "@loyalty-cards/webhook-inbox/otel";
 import { markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { expressStatusPage, fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
@@ -75,7 +75,9 @@ export const entries = [
   inboxHandler,
   markProcessed,
   inboxMetrics,
+  inboxTracing,
   outboxMetrics,
+  outboxTracing,
   ensureTables,
   postgresOutbox,
   expressStatusPage,
