@@ -268,6 +268,6 @@ describe.each(engines)("with %s", (_name, open) => {
     const version = await inbox.write((database) =>
       database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get(),
     );
-    expect(version).toMatchObject({ version: 3 });
+    expect(version).toMatchObject({ version: 4 });
   });
 });
