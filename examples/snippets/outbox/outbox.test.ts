@@ -309,10 +309,10 @@ it("shows users by state to an administrator, without their data, and resolves a
   expect(await send([id("unknown"), resolve])).toBe("400");
   expect(await send([id("unknown")])).toBe("409"); // a card may exist
   expect(await send([id("nobody")])).toBe("409");
-  expect(await send([id("unknown"), resolve, cardId])).toBe("303 ?resolved");
+  expect(await send([id("unknown"), resolve, cardId])).toBe("303 ?resolved=1&of=1");
   expect(await outbox.get("unknown")).toMatchObject({ cardId: "card_found" });
   const all: [string, string] = ["all", "1"];
-  expect(await send([["state", "rejected"], all])).toBe("303 ?retried");
+  expect(await send([["state", "rejected"], all])).toBe("303 ?retried=1&of=1");
   expect((await outbox.get("rejected<b>"))?.state).toBe("waiting");
   await outbox.close();
   expect(await send([all])).toBe("503");
