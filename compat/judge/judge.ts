@@ -1,5 +1,5 @@
 /** Judges the integration in a folder: starts it and runs every check against it. */
-import { type Settings, SettingsError } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 import { openShop, type Shop } from "./shop.ts";
 import { type Check, laterCheck, signUpChecks } from "./sign-up-checks.ts";
 import { webhookChecks } from "./webhook-checks.ts";
@@ -19,6 +19,8 @@ export interface Result {
 export interface JudgeOptions {
   /** The names of the checks to run. Default: all. */
   only?: readonly string[];
+  /** Further environment variables of the program. */
+  env?: NodeJS.ProcessEnv;
   onResult?: (result: Result) => void;
 }
 
@@ -28,8 +30,8 @@ export async function judge(
   settings: Settings,
   options: JudgeOptions = {},
 ): Promise<Result[]> {
-  const { only, onResult } = options;
-  const shop = await openShop(folder, settings);
+  const { only, env = {}, onResult } = options;
+  const shop = await openShop(folder, settings, env);
   const results: Result[] = [];
   try {
     for (const check of checks.filter(({ name }) => only?.includes(name) ?? true)) {
@@ -56,5 +58,3 @@ async function runCheck({ name, title, advice, run }: Check, shop: Shop): Promis
   const passed = seen === undefined;
   return { name, title, passed, seconds, ...(seen !== undefined && { seen, advice }) };
 }
-
-export { SettingsError };

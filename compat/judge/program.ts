@@ -47,15 +47,20 @@ export function createProgram({ command, cwd, port, env, log }: ProgramOptions) 
     }
   }
 
+  function killGroup(): void {
+    try {
+      if (child?.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // no process of the group is left
+    }
+  }
+  process.once("exit", killGroup); // when the judge itself is stopped
+
   /** SIGKILL, as at a power failure. */
   async function kill(): Promise<void> {
-    if (child?.pid === undefined) return;
+    if (child === undefined) return;
     const ended = hasEnded(child) ? undefined : once(child, "exit");
-    try {
-      process.kill(-child.pid, "SIGKILL"); // also when only the processes that it started are left
-    } catch {
-      // none is left
-    }
+    killGroup();
     await ended;
     while (await isListening(port)) await pause(10); // until the system has closed its sockets
   }

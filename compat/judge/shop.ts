@@ -41,7 +41,7 @@ export interface Member {
 export type Shop = Awaited<ReturnType<typeof openShop>>;
 
 /** @throws {SettingsError} when the program does not start. */
-export async function openShop(folder: string, settings: Settings) {
+export async function openShop(folder: string, settings: Settings, env: NodeJS.ProcessEnv) {
   const temporary = mkdtempSync(join(tmpdir(), "loyalty-cards-judge-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -71,6 +71,7 @@ export async function openShop(folder: string, settings: Settings) {
     port,
     log: join(temporary, "output.txt"),
     env: {
+      ...env,
       LOYALTY_URL: mock.url,
       LOYALTY_API_KEY: secrets["API key"],
       LOYALTY_SIGNING_SECRET: secrets["signing secret"],

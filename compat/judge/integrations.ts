@@ -1,0 +1,46 @@
+/** What the judge is tested with: the examples, two more integrations that pass, and the mistakes that it finds. */
+import { join } from "node:path";
+import { root } from "../../tools/published.ts";
+import { judge, type Result } from "./judge.ts";
+import { type Mistake, plant } from "./mistakes.ts";
+import { readSettings } from "./settings.ts";
+
+export interface Integration {
+  name: string;
+  /** In the repository. */
+  folder: string;
+  /** Another command than that of its judge.json. */
+  start?: string;
+}
+
+export const integrations: readonly Integration[] = [
+  { name: "examples/express", folder: "examples/express" },
+  { name: "examples/fastify", folder: "examples/fastify" },
+  { name: "examples/getting-started on Express", folder: "examples/getting-started" },
+  {
+    name: "examples/getting-started on Fastify",
+    folder: "examples/getting-started",
+    start: "tsx shop-fastify.ts",
+  },
+];
+
+/** Programs of this repository use the sources of the packages. */
+export const sourceEnvironment = (folder: string): NodeJS.ProcessEnv =>
+  folder.startsWith(root) ? sources : {};
+
+const sources = { NODE_OPTIONS: "--conditions=@loyalty-cards/source" };
+
+export function judgeIntegration({ folder, start }: Integration): Promise<Result[]> {
+  const path = join(root, folder);
+  return judge(path, { ...readSettings(path), ...(start && { start }) }, { env: sources });
+}
+
+/** Runs the first sign-up and the check that must find the mistake. */
+export async function judgeMistake(mistake: Mistake): Promise<Result[]> {
+  const { folder, remove } = plant(mistake);
+  try {
+    return await judge(folder, readSettings(folder), { only: ["sign-up", mistake.foundBy], env: sources });
+  } finally {
+    remove();
+  }
+}
