@@ -39,7 +39,8 @@ export function judgeIntegration({ folder, start }: Integration): Promise<Result
 export async function judgeMistake(mistake: Mistake): Promise<Result[]> {
   const { folder, remove } = plant(mistake);
   try {
-    return await judge(folder, readSettings(folder), { only: ["sign-up", mistake.foundBy], env: sources });
+    const settings = { ...readSettings(folder), recoverySeconds: 40 }; // the leases of SQLite last 30 s
+    return await judge(folder, settings, { only: ["sign-up", mistake.foundBy], env: sources });
   } finally {
     remove();
   }

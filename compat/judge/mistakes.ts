@@ -63,8 +63,10 @@ export const mistakes: readonly Mistake[] = [
       {
         file: "loyalty.ts",
         find: "  const userId = await outbox.write((database) => {\n",
-        replace:
-          "  const known = (await listUsers()).find((user) => user.email === form.email);\n  const userId = known?.id ?? await outbox.write((database) => {\n",
+        replace: `  const known = (await listUsers()).find((user) => user.email === form.email);
+  await new Promise((resolve) => setTimeout(resolve, 30)); // the hash of a password
+  const userId = known?.id ?? await outbox.write((database) => {
+`,
       },
     ],
   },
@@ -147,7 +149,7 @@ export const mistakes: readonly Mistake[] = [
         replace: `express.text({ type: "*/*" }), async (request, response) => {
     const body = Buffer.from(request.body);
     const event = JSON.parse(request.body);
-    await inbox.put(event, { body, receivedAt: new Date() });
+    await inbox.put(event, { body, receivedAt: new Date() }, { signal: AbortSignal.timeout(9_000) });
     response.sendStatus(204);
   }`,
       },
@@ -197,7 +199,8 @@ export const mistakes: readonly Mistake[] = [
     secret,
     async handler(event) {
       const body = Buffer.from(JSON.stringify(event));
-      setTimeout(() => inbox.put(event, { body, receivedAt: new Date() }), 500); // a batch in memory
+      const stored = { body, receivedAt: new Date() };
+      setTimeout(() => inbox.put(event, stored, { signal: AbortSignal.timeout(9_000) }), 500); // a batch in memory
     },
   })`,
       },

@@ -1,14 +1,13 @@
 /** A shop under judgement: the mock service, an empty database, the running program, its visitors and its members. */
-import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { type MockServerOptions, startMockServer, type TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { requiredData } from "@loyalty-cards/openapi/events";
-import pg from "pg";
 import { freePort } from "../../packages/webhook-inbox/test/own-redis.ts";
+import { createDatabase, readSqlite } from "./database.ts";
+import { type Page, readPage } from "./page.ts";
 import { createProgram } from "./program.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
@@ -22,7 +21,7 @@ export interface Visitor {
   email: string;
   phone: string;
   /** The hidden fields and the cookies of the page that the visitor has open. */
-  page?: { hidden: [string, string][]; cookie: string };
+  page?: Promise<Page>;
 }
 
 export interface Reply {
@@ -111,15 +110,16 @@ export async function openShop(folder: string, settings: Settings, env: NodeJS.P
     target: { method: string; path: string } = settings.signUp,
   ): Promise<Reply> {
     const { page, type, fields } = settings.signUp;
-    if (page !== undefined) visitor.page ??= readPage(await request("GET", page));
+    if (page !== undefined) visitor.page ??= request("GET", page).then(readPage);
+    const opened = await visitor.page;
     const fill = (value: string) =>
       value.replace(/\{(name|email|phone)\}/g, (_all, name: "name" | "email" | "phone") => visitor[name]);
     const values: [string, string][] = [
-      ...(visitor.page?.hidden ?? []),
+      ...(opened?.hidden ?? []),
       ...Object.entries(fields).map(([name, value]): [string, string] => [name, fill(value)]),
     ];
     const headers: Record<string, string> = { origin: url };
-    if (visitor.page?.cookie) headers["cookie"] = visitor.page.cookie;
+    if (opened?.cookie) headers["cookie"] = opened.cookie;
     if (type === "json") headers["content-type"] = "application/json";
     const encode = {
       json: () => JSON.stringify(Object.fromEntries(values)),
@@ -138,7 +138,7 @@ export async function openShop(folder: string, settings: Settings, env: NodeJS.P
     const { members } = settings;
     let rows: unknown;
     if ("sql" in members) {
-      rows = database ? await database.query(members.sql) : readFile(file, members.sql);
+      rows = database ? await database.query(members.sql) : readSqlite(file, members.sql);
     } else {
       const { status, text } = await request("GET", members.path);
       if (status === undefined) return new Map(); // it is starting
@@ -269,71 +269,4 @@ function pick(value: unknown, path: string): unknown {
   for (const name of path.split(".").filter(Boolean))
     at = (at as Record<string, unknown> | null | undefined)?.[name];
   return at;
-}
-
-function readFile(file: string, sql: string): unknown[] {
-  const database = openSqlite(file);
-  try {
-    database.exec("PRAGMA busy_timeout = 5000");
-    return database.prepare(sql).all();
-  } catch (error) {
-    throw new SettingsError(`members.sql failed in the file SHOP_FILE: ${(error as Error).message}`);
-  } finally {
-    database.close();
-  }
-}
-
-/** An empty database, beside the one that `DATABASE_URL` names. */
-async function createDatabase() {
-  const admin = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
-  const name = `judge_${randomUUID().replaceAll("-", "")}`;
-  const run = async (connectionString: string, sql: string) => {
-    const client = new pg.Client({ connectionString });
-    await client.connect();
-    return client.query(sql).finally(() => client.end());
-  };
-  await run(admin, `CREATE DATABASE ${name}`).catch((error: Error) => {
-    throw new SettingsError(`PostgreSQL at DATABASE_URL: ${error.message}`);
-  });
-  const url = Object.assign(new URL(admin), { pathname: `/${name}` }).href;
-  const pool = new pg.Pool({ connectionString: url, max: 2 });
-  return {
-    url,
-    query: async (sql: string): Promise<unknown[]> => {
-      try {
-        return (await pool.query(sql)).rows;
-      } catch (error) {
-        throw new SettingsError(`members.sql failed: ${(error as Error).message}`);
-      }
-    },
-    async drop() {
-      await pool.end();
-      await run(admin, `DROP DATABASE ${name} WITH (FORCE)`);
-    },
-  };
-}
-
-/** The hidden fields of the page's forms, and its cookies. */
-function readPage({ text, headers }: Reply & { headers?: Headers }): {
-  hidden: [string, string][];
-  cookie: string;
-} {
-  const entities: Record<string, string> = {
-    "&quot;": '"',
-    "&#x27;": "'",
-    "&#39;": "'",
-    "&lt;": "<",
-    "&gt;": ">",
-    "&amp;": "&",
-  };
-  const decode = (value: string) => value.replace(/&[#\w]+;/g, (entity) => entities[entity] ?? entity);
-  const hidden: [string, string][] = [];
-  for (const [input] of text.matchAll(/<input\b[^>]*>/gi)) {
-    const read = (name: string) => new RegExp(`\\b${name}="([^"]*)"`, "i").exec(input)?.[1];
-    const name = read("name");
-    if (read("type") === "hidden" && name !== undefined)
-      hidden.push([decode(name), decode(read("value") ?? "")]);
-  }
-  const cookies = headers?.getSetCookie() ?? [];
-  return { hidden, cookie: cookies.map((cookie) => cookie.split(";")[0]).join("; ") };
 }

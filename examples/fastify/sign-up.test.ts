@@ -55,10 +55,21 @@ describe.skipIf(!(await hasPostgres()))("the sign-up", () => {
     expect((await signUp(anna, 1)).status).toBe(409);
   });
 
-  it("shows what the visitor has to correct", async () => {
-    const { status, body } = await signUp({ name: "Ben", phone: "12" });
+  it("shows what the visitor has to correct, and issues one card to the corrected form", async () => {
+    const ben = { name: "Ben", phone: "12" };
+    const { status, body } = await signUp(ben);
     expect([status, body.message]).toEqual([422, "The phone number is not valid."]);
     expect(await readCard(body)).toBe(null);
+
+    const correct = async (process: number) =>
+      apps[process]?.inject({
+        method: "PUT",
+        url: `/users/${body.userId}`,
+        payload: { ...ben, phone: "600100201" },
+      });
+    expect((await correct(1))?.statusCode).toBe(201);
+    expect((await correct(0))?.statusCode).toBe(409);
+    expect(mock.service.cards.get(await readCard(body)).status).toBe("active");
   });
 
   // G10

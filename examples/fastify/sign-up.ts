@@ -5,8 +5,9 @@ import {
   createIssuingClient,
   type IssueCardRequest,
 } from "@loyalty-cards/issuing-client";
+import type { OutboxEntry } from "@loyalty-cards/issuing-outbox";
 import { postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type pg from "pg";
 
 interface Form {
@@ -61,9 +62,32 @@ export function addSignUp(
     });
     if (!isNew)
       return reply.code(409).send({ message: "You have an account already." });
-    const { publicUrl, state, error } = await outbox.issue(userId, {
-      deadlineMs: 5_000,
-    });
+    return respond(reply, await outbox.issue(userId, { deadlineMs: 5_000 }));
+  });
+
+  // The corrected form. In a real shop the id comes from the session of the user.
+  app.put<{ Body: Form; Params: { id: string } }>(
+    "/users/:id",
+    async ({ body, params: { id } }, reply) => {
+      const correction = await outbox.write(async (transaction) => {
+        const update = `UPDATE users SET name = $2, email = NULLIF($3, ''), phone = $4
+          WHERE id = $1 AND card IS NULL`;
+        const values = [id, body.name, body.email ?? "", body.phone ?? ""];
+        const { rowCount } = await transaction.query(update, values);
+        return rowCount
+          ? outbox.correct(transaction, id, toRequest(body))
+          : "absent";
+      });
+      if (correction === "absent" || correction === "too-late")
+        return reply.code(409).send({ message: "There is nothing to correct." });
+      return respond(reply, await outbox.issue(id, { deadlineMs: 5_000 }));
+    },
+  );
+
+  function respond(
+    reply: FastifyReply,
+    { userId, state, publicUrl, error }: OutboxEntry,
+  ) {
     if (publicUrl !== undefined)
       return reply.code(201).send({ userId, cardPage: publicUrl });
     if (state === "rejected")
@@ -71,6 +95,6 @@ export function addSignUp(
     return reply
       .code(202)
       .send({ userId, message: "You are a member. Your card follows." });
-  });
+  }
 }
 // #endregion
