@@ -22,6 +22,8 @@ export const integrations: readonly Integration[] = [
     folder: "examples/getting-started",
     start: "tsx shop-fastify.ts",
   },
+  { name: "Koa and SQLite", folder: "compat/judge/integrations/koa" },
+  { name: "node:http and PostgreSQL", folder: "compat/judge/integrations/node-postgres" },
 ];
 
 /** Programs of this repository use the sources of the packages. */
