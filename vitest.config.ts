@@ -42,6 +42,7 @@ export default defineConfig({
             "examples/**/*.test.ts",
             "compat/simulation/*.test.ts",
             "compat/golden/*.test.ts",
+            "compat/judge/*.test.ts",
           ],
           exclude: ["**/node_modules/**", slow, "examples/workers/**"], // it has its own packages
           ...timeouts,

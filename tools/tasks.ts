@@ -127,7 +127,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     },
     judge: {
       description:
-        "a shop in a folder with a judge.json: sign-ups, an outage, kills and duplicates; without FOLDER the examples and the planted mistakes (docs/judge.md)",
+        "a shop in a folder with a judge.json: sign-ups, an outage, kills and duplicates; without FOLDER the examples, two more shops and the planted mistakes",
       commands: [script("compat/judge/main.ts")],
     },
     newest: {

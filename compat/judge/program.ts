@@ -72,9 +72,9 @@ export function createProgram({ command, cwd, port, env, log }: ProgramOptions) 
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
 
-/** As npm does for its scripts: the commands of the installed packages, here and in the folders above. */
+/** As npm does for its scripts: this Node, and the commands of the installed packages, here and in the folders above. */
 function addBinaries(folder: string): string {
-  const folders: string[] = [];
+  const folders = [dirname(process.execPath)];
   for (let at = folder; at !== dirname(at); at = dirname(at)) folders.push(join(at, "node_modules/.bin"));
   return [...folders, process.env["PATH"]].join(delimiter);
 }

@@ -51,7 +51,10 @@ export class SettingsError extends Error {}
 /** @throws {SettingsError} that names the member which is missing or wrong. */
 export function readSettings(folder: string): Settings {
   const file = join(folder, "judge.json");
-  if (!existsSync(file)) throw new SettingsError(`${file} does not exist: write it as docs/judge.md says.`);
+  if (!existsSync(file))
+    throw new SettingsError(
+      `${file} does not exist: docs/guides/testing.md#judge-a-whole-shop says what it contains.`,
+    );
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(file, "utf8"));

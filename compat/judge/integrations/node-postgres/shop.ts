@@ -33,7 +33,8 @@ const outbox = postgresOutbox({
 });
 outbox.work();
 
-const boss = new PgBoss(DATABASE_URL);
+// A job of a killed process starts again at the first maintenance after its lease.
+const boss = new PgBoss({ connectionString: DATABASE_URL, maintenanceIntervalSeconds: 10 });
 boss.on("error", ({ name }) => console.error(name));
 await boss.start();
 await boss.createQueue("loyalty", { name: "loyalty", expireInSeconds: 30 });
