@@ -11,6 +11,8 @@ export interface Integration {
   folder: string;
   /** Another command than that of its judge.json. */
   start?: string;
+  /** Installs it in an empty folder with the packed packages, and builds it. */
+  isBuilt?: true;
 }
 
 export const integrations: readonly Integration[] = [
@@ -22,6 +24,7 @@ export const integrations: readonly Integration[] = [
     folder: "examples/getting-started",
     start: "tsx shop-fastify.ts",
   },
+  { name: "examples/next", folder: "examples/next", isBuilt: true },
   { name: "Koa and SQLite", folder: "compat/judge/integrations/koa" },
   { name: "node:http and PostgreSQL", folder: "compat/judge/integrations/node-postgres" },
 ];
@@ -32,8 +35,18 @@ export const sourceEnvironment = (folder: string): NodeJS.ProcessEnv =>
 
 const sources = { NODE_OPTIONS: "--conditions=@loyalty-cards/source" };
 
-export function judgeIntegration({ folder, start }: Integration): Promise<Result[]> {
+export async function judgeIntegration({ folder, start, isBuilt }: Integration): Promise<Result[]> {
   const path = join(root, folder);
+  if (isBuilt) {
+    const { installProject } = await import(new URL("../next/project.mjs", import.meta.url).href);
+    const project = installProject();
+    try {
+      project.build();
+      return await judge(project.folder, readSettings(project.folder));
+    } finally {
+      project.remove();
+    }
+  }
   return judge(path, { ...readSettings(path), ...(start && { start }) }, { env: sources });
 }
 

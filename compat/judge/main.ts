@@ -40,7 +40,7 @@ async function judgeEverything(): Promise<boolean> {
   const wrong: string[] = [];
   const addRow = (isRight: boolean, name: string, text: string, startedMs: number) => {
     const seconds = Math.round((performance.now() - startedMs) / 1000);
-    console.log(`${isRight ? "✓" : "✗"} ${name.padEnd(66)} ${`${seconds} s`.padStart(6)}  ${text}`);
+    console.log(`${isRight ? "✓" : "✗"} ${name.padEnd(72)} ${`${seconds} s`.padStart(6)}  ${text}`);
     if (!isRight) wrong.push(name);
   };
   for (const integration of integrations) {

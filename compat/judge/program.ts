@@ -36,6 +36,7 @@ export function createProgram({ command, cwd, port, env, log }: ProgramOptions) 
     });
     closeSync(output);
     child = started;
+    process.once("exit", killGroup); // when the judge itself is stopped
     const deadlineMs = performance.now() + startTimeoutMs;
     while (!(await isListening(port))) {
       if (hasEnded(started) || performance.now() > deadlineMs) {
@@ -54,13 +55,12 @@ export function createProgram({ command, cwd, port, env, log }: ProgramOptions) 
       // no process of the group is left
     }
   }
-  process.once("exit", killGroup); // when the judge itself is stopped
-
   /** SIGKILL, as at a power failure. */
   async function kill(): Promise<void> {
     if (child === undefined) return;
     const ended = hasEnded(child) ? undefined : once(child, "exit");
     killGroup();
+    process.off("exit", killGroup);
     await ended;
     while (await isListening(port)) await pause(10); // until the system has closed its sockets
   }
