@@ -55,6 +55,7 @@ export function createProgram({ command, cwd, port, env, log }: ProgramOptions) 
       // no process of the group is left
     }
   }
+
   /** SIGKILL, as at a power failure. */
   async function kill(): Promise<void> {
     if (child === undefined) return;
