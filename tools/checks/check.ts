@@ -56,7 +56,7 @@ const beforeMerge: readonly Gate[] = [
       "npm run compat -- examples testing express workers getting-started-express getting-started-fastify",
   },
   { name: "guides and reference", command: "npm run docs" },
-  { name: "simulated histories", command: "npm run --silent simulate -- --built --seed 1 --histories 500" },
+  { name: "simulated histories", command: "npm run --silent simulate -- --built --seed 1 --histories 2000" },
   { name: "killed receivers", command: "npm run compat -- crash-inbox 150 6", linuxOnly: needsServers },
   { name: "killed shops", command: "npm run compat -- crash-outbox 60 5", linuxOnly: needsServers },
   { name: "killed bulk runs", command: "npm run compat -- crash-bulk 2000 4" },
