@@ -18,8 +18,9 @@ export interface RejectedField {
   /** What is wrong, in the words of the service or of the schema. It can quote what the user typed: show it to them, and do not log it. */
   detail?: string;
   /**
-   * What is wrong, for a message in your own language: `required` is missing or blank, `type` is a list or a boolean, `too-long` is longer
-   * than the service accepts (if the service says so), `format` is anything else.
+   * What is wrong, for a message in your own language: `required` is missing or blank, `type` is a value of another type, such as a
+   * number in place of a text, `too-long` is longer than the service or the schema accepts, `format` is anything else. If the service
+   * states none, it is that of the value that was sent.
    */
   reason: RejectedFieldReason;
 }

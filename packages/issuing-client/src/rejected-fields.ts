@@ -25,7 +25,7 @@ export function readRejectedFields({ errors }: ProblemDetails, sent: string): Re
   return errors.slice(0, maxFields).flatMap((entry) => {
     const { pointer, detail, reason } = (entry ?? {}) as Record<string, unknown>;
     const decoded = typeof pointer === "string" ? decodeFragment(pointer) : undefined;
-    return toField(decoded, detail, request, reason);
+    return toField(decoded, detail, request, { stated: reason });
   });
 }
 
@@ -34,10 +34,14 @@ export function toRejectedFields(
   issues: readonly StandardSchemaV1.Issue[],
   fieldValues: unknown,
 ): RejectedField[] {
-  return issues.slice(0, maxFields).flatMap(({ path, message }) => {
+  return issues.slice(0, maxFields).flatMap((issue) => {
+    const { path, message, code, type } = issue as StandardSchemaV1.Issue & {
+      code?: unknown;
+      type?: unknown;
+    };
     const keys = (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment));
     const segments = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
-    return toField(`/fieldValues${segments.join("")}`, message, { fieldValues });
+    return toField(`/fieldValues${segments.join("")}`, message, { fieldValues }, { rule: code ?? type });
   });
 }
 
@@ -45,22 +49,28 @@ function toField(
   pointer: string | undefined,
   text: unknown,
   request: unknown,
-  stated?: unknown,
+  { stated, rule }: { stated?: unknown; rule?: unknown },
 ): RejectedField[] {
   if (pointer === undefined || pointer.length > maxPointerLength) return [];
   if (pointer !== "" && !pointer.startsWith("/")) return [];
   const detail = toShowable(text);
-  const reason = reasons.find((each) => each === stated) ?? findReason(getValue(request, pointer));
+  const reason = reasons.find((each) => each === stated) ?? findReason(getValue(request, pointer), rule);
   return [{ pointer, ...(detail !== undefined && { detail }), reason }];
 }
 
 const reasons: readonly RejectedFieldReason[] = ["required", "format", "type", "too-long"];
 
-/** The specification states no reason, so it is that of the value that was sent. */
-function findReason(value: unknown): RejectedFieldReason {
-  if (value === undefined || value === null) return "required";
-  if (typeof value === "string") return value.trim() === "" ? "required" : "format";
-  return typeof value === "boolean" || Array.isArray(value) ? "type" : "format";
+/** How Zod and Valibot name the rule that a value breaks; Standard Schema has no member for it. */
+const typeRules: readonly unknown[] = ["invalid_type", "string", "number"];
+const lengthRules: readonly unknown[] = ["too_big", "max_length"];
+
+/** The specification states no reason, so it is that of the value that was sent. @param rule that of a schema. */
+function findReason(value: unknown, rule: unknown): RejectedFieldReason {
+  const isText = typeof value === "string";
+  if (value === undefined || value === null || (isText && value.trim() === "")) return "required";
+  if (typeRules.includes(rule)) return "type";
+  if (isText) return lengthRules.includes(rule) ? "too-long" : "format";
+  return rule !== undefined || isObject(value) ? "format" : "type";
 }
 
 /** Returns the value at a JSON Pointer; undefined when there is none. */

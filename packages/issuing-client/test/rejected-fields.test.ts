@@ -1,5 +1,6 @@
 /** Unknown ids and rejected fields: named in the message, and listed in `error.fields`. */
 import { inspect } from "node:util";
+import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTemplate } from "../src/index.ts";
@@ -84,9 +85,11 @@ describe("a 422 of the service", () => {
       { pointer: "/customer/consents" },
       { pointer: "/customer/email" },
       { pointer: "/customer/constructor" },
+      { pointer: "/fieldValues/name" },
+      { pointer: "/fieldValues/name", reason: "format" },
     ];
     const { client } = scripted([json({ errors }, 422)]);
-    const request = { ...signUp, customer: { ...signUp.customer, name: "Anna" } };
+    const request = { customer: { ...signUp.customer, name: "Anna" }, fieldValues: { name: 7 } };
     const { fields } = await catchIssuingError(client.issueCard(template.id, request, { userId: 1 }));
     expect(fields.map(({ reason }) => reason)).toEqual([
       "too-long",
@@ -94,6 +97,8 @@ describe("a 422 of the service", () => {
       "format",
       "required",
       "required",
+      "type",
+      "format",
     ]);
   });
 
@@ -174,10 +179,49 @@ describe("values that do not match the schema of a template", () => {
     const error = await catchIssuingError(client.issueCard(club, { ...signUp, fieldValues }, { userId: 1 }));
     expect(error.fields).toEqual([
       { pointer: "/fieldValues/name", detail: "Please fill in your name.", reason: "required" },
-      { pointer: "/fieldValues/a~1b~0c", detail: expect.any(String), reason: "format" },
+      { pointer: "/fieldValues/a~1b~0c", detail: expect.any(String), reason: "type" },
     ]);
     expect(readText(error)).toBe("Field values do not match the template's schema: /fieldValues/name.");
     expect(requests).toEqual([]);
+  });
+
+  const [stars, length] = [5, 10];
+  it.each([
+    [
+      "Zod",
+      z.object({
+        name: z.string().max(length),
+        email: z.email(),
+        stars: z.number().max(stars),
+        city: z.string(),
+      }),
+    ],
+    [
+      "Valibot",
+      v.object({
+        name: v.pipe(v.string(), v.maxLength(length)),
+        email: v.pipe(v.string(), v.email()),
+        stars: v.pipe(v.number(), v.maxValue(stars)),
+        city: v.string(),
+      }),
+    ],
+  ])("have the reason of the rule that %s names", async (_name, schema) => {
+    const { client } = scripted([]);
+    const readReasons = async (fieldValues: object) => {
+      const request = { ...signUp, fieldValues: fieldValues as never };
+      const call = client.issueCard(defineTemplate(template.id, schema), request, { userId: 1 });
+      return (await catchIssuingError(call)).fields.map(({ pointer, reason }) => [pointer, reason]);
+    };
+    expect(await readReasons({ name: "x".repeat(length + 1), email: "anna", stars: stars + 1 })).toEqual([
+      ["/fieldValues/name", "too-long"],
+      ["/fieldValues/email", "format"],
+      ["/fieldValues/stars", "format"],
+      ["/fieldValues/city", "required"],
+    ]);
+    expect(await readReasons({ name: 7, email: "a@example.com", stars: "many", city: "Ł" })).toEqual([
+      ["/fieldValues/name", "type"],
+      ["/fieldValues/stars", "type"],
+    ]);
   });
 
   it("have the pointer of fieldValues when an issue has no path", async () => {

@@ -1,52 +1,77 @@
-/** Invalid requests of issueCard: every 422, with a sentence for a person and a rule for a developer (spec 4.5); and warnings for unknown fields. */
+/** Invalid requests of issueCard: every 422, with a sentence for a person, a reason and a rule (spec 4.5); and warnings for unknown fields. */
 import { describe, expect, it } from "vitest";
 import { openShop, signUp, template } from "./shop.ts";
 
 describe("a 422", () => {
-  const refusals: [string, unknown, string, string][] = [
-    ["a required field is missing", signUp({}, {}), "/fieldValues/firstName", 'Please fill in "First name".'],
+  const refusals: [string, unknown, string, string, string][] = [
+    [
+      "a required field is missing",
+      signUp({}, {}),
+      "/fieldValues/firstName",
+      'Please fill in "First name".',
+      "required",
+    ],
     [
       "a required field is blank",
       signUp({}, { firstName: " " }),
       "/fieldValues/firstName",
       'Please fill in "First name".',
+      "required",
     ],
     [
       "a number field holds text",
       signUp({}, { firstName: "A", points: "7" }),
       "/fieldValues/points",
       'Please enter a number for "points".',
+      "type",
     ],
     [
       "a text field holds a number",
       signUp({}, { firstName: 7 }),
       "/fieldValues/firstName",
       'Please enter text for "First name".',
+      "type",
     ],
-    ["the phone is malformed", signUp({ phone: "12" }), "/customer/phone", "The phone number is not valid."],
+    [
+      "the phone is malformed",
+      signUp({ phone: "12" }),
+      "/customer/phone",
+      "The phone number is not valid.",
+      "format",
+    ],
     [
       "the phone hides in a sentence",
       signUp({ phone: "call +48600100200" }),
       "/customer/phone",
       "The phone number is not valid.",
+      "format",
     ],
     [
       "the email is malformed",
       signUp({ email: "anna@" }),
       "/customer/email",
       "The email address is not valid.",
+      "format",
+    ],
+    [
+      "the email is too long",
+      signUp({ email: `${"a".repeat(250)}@example.com` }),
+      "/customer/email",
+      "The email address is not valid.",
+      "too-long",
     ],
   ];
 
   const forShop = "This form does not work at the moment. Please contact the shop.";
-  const shapes: [string, unknown, string, string, string][] = [
-    ["the customer is missing", {}, "/customer", forShop, '"customer" is missing.'],
-    ["the body is a list", [], "", forShop, "The body must be of type object."],
+  const shapes: [string, unknown, string, string, string, string][] = [
+    ["the customer is missing", {}, "/customer", forShop, "required", '"customer" is missing.'],
+    ["the body is a list", [], "", forShop, "type", "The body must be of type object."],
     [
       "the consents are missing",
       { customer: {} },
       "/customer/consents",
       "Please accept the privacy policy.",
+      "required",
       '"customer.consents" is missing.',
     ],
     [
@@ -54,6 +79,7 @@ describe("a 422", () => {
       { customer: { consents: { privacy: {} } } },
       "/customer/consents/privacy/version",
       "Please accept the privacy policy.",
+      "required",
       '"customer.consents.privacy.version" is missing.',
     ],
     [
@@ -61,6 +87,7 @@ describe("a 422", () => {
       signUp({ consents: { privacy: { version: " " } } }),
       "/customer/consents/privacy/version",
       "Please accept the privacy policy.",
+      "required",
       '"customer.consents.privacy.version" must not be blank.',
     ],
     [
@@ -68,6 +95,7 @@ describe("a 422", () => {
       signUp({ consents: { privacy: { version: "1" }, marketing: true } }),
       "/customer/consents/marketing",
       "Please choose whether you want news and offers.",
+      "type",
       '"customer.consents.marketing" must be of type object.',
     ],
     [
@@ -75,6 +103,7 @@ describe("a 422", () => {
       signUp({ phone: 48600100200 }),
       "/customer/phone",
       "The phone number is not valid.",
+      "type",
       '"customer.phone" must be of type string.',
     ],
     [
@@ -82,6 +111,7 @@ describe("a 422", () => {
       signUp({ email: null }),
       "/customer/email",
       "The email address is not valid.",
+      "type",
       '"customer.email" must be of type string.',
     ],
     [
@@ -89,6 +119,7 @@ describe("a 422", () => {
       signUp({ name: [] }),
       "/customer/name",
       "The name is not valid.",
+      "type",
       '"customer.name" must be of type string.',
     ],
     [
@@ -96,14 +127,18 @@ describe("a 422", () => {
       signUp({}, { firstName: {} }),
       "/fieldValues/firstName",
       'Please enter text or a number for "First name".',
+      "type",
       '"fieldValues.firstName" must be of type string or number.',
     ],
   ];
 
   it.each(shapes)("has a sentence for a person and a rule for a developer when %s", async (...row) => {
-    const [, body, pointer, detail, rule] = row;
+    const [, body, pointer, detail, reason, rule] = row;
     const response = await openShop().issue(body);
-    expect(response).toMatchObject({ status: 422, body: { detail, errors: [{ pointer, detail, rule }] } });
+    expect(response).toMatchObject({
+      status: 422,
+      body: { detail, errors: [{ pointer, detail, reason, rule }] },
+    });
   });
 
   it("contains each sentence once", async () => {
@@ -119,13 +154,13 @@ describe("a 422", () => {
     });
     expect([status, body.detail]).toEqual([422, "Please choose whether you want news and offers."]);
     expect(body.errors).toMatchObject([
-      { pointer: "/marketing", rule: '"marketing" must be of type boolean.' },
+      { pointer: "/marketing", reason: "type", rule: '"marketing" must be of type boolean.' },
     ]);
   });
 
-  it.each(refusals)("is the response when %s", async (_name, body, pointer, detail) => {
+  it.each(refusals)("is the response when %s", async (_name, body, pointer, detail, reason) => {
     const response = await openShop().issue(body);
-    expect(response).toMatchObject({ status: 422, body: { detail, errors: [{ pointer, detail }] } });
+    expect(response).toMatchObject({ status: 422, body: { detail, errors: [{ pointer, detail, reason }] } });
   });
 
   it("names all errors at once, and nothing is created", async () => {
@@ -146,7 +181,7 @@ describe("a 422", () => {
     const detail = 'Please enter a smaller number for "x".';
     expect(response).toMatchObject({
       status: 422,
-      body: { errors: [{ pointer: "/fieldValues/x", detail }] },
+      body: { errors: [{ pointer: "/fieldValues/x", detail, reason: "format" }] },
     });
   });
 

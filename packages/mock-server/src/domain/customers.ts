@@ -37,15 +37,16 @@ export function readContact(
   const contact: Contact = {};
   if (given.phone !== undefined) {
     const phone = normalizePhone(given.phone.trim(), defaultCountry);
-    if (phone === undefined)
-      errors.push({ pointer: "/customer/phone", detail: "The phone number is not valid." });
+    const invalid = { pointer: "/customer/phone", detail: "The phone number is not valid." };
+    if (phone === undefined) errors.push({ ...invalid, reason: "format" });
     else contact.phone = phone;
   }
   if (given.email !== undefined) {
     const email = given.email.trim();
-    if (normalizeEmail(email) === undefined) {
-      errors.push({ pointer: "/customer/email", detail: "The email address is not valid." });
-    } else contact.email = email;
+    const invalid = { pointer: "/customer/email", detail: "The email address is not valid." };
+    if (email.length > maxEmailLength) errors.push({ ...invalid, reason: "too-long" });
+    else if (normalizeEmail(email) === undefined) errors.push({ ...invalid, reason: "format" });
+    else contact.email = email;
   }
   const name = given.name?.trim() ?? "";
   if (name !== "") contact.name = name;
@@ -109,9 +110,11 @@ const domainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z
 /** Before the @, letters and signs of all languages are allowed too (RFC 6531). */
 const localPartPattern = /^(?:[a-z0-9.!#$%&'*+/=?^_`{|}~-]|[^\p{ASCII}\p{C}\p{Z}])+$/u;
 
+/** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
+const maxEmailLength = 254;
+
 /** Addresses are compared in lower case, with the domain in ASCII. Undefined for a malformed address. */
 export function normalizeEmail(email: string): string | undefined {
-  if (email.length > 254) return undefined;
   const lower = email.normalize("NFC").toLowerCase();
   const at = lower.indexOf("@");
   const [name, domain] = [lower.slice(0, Math.max(0, at)), toAsciiDomain(lower.slice(at + 1))];

@@ -6,6 +6,8 @@ export interface FieldError {
   pointer: string;
   /** In a response of the API: a sentence for a person. */
   detail: string;
+  /** In a response of the API: what is wrong, for a message in the visitor's language. */
+  reason?: "required" | "format" | "type" | "too-long";
   /** The rule, for a developer, when `detail` is a sentence for a person. */
   rule?: string;
 }
@@ -62,7 +64,8 @@ export function toFieldErrors(
 ): FieldError[] {
   return (validator.errors ?? []).map((error) => {
     const pointer = toPointer(error);
-    return { pointer, detail: formatDetail(pointer, getLabel), rule: formatRule(error, pointer) };
+    const detail = formatDetail(pointer, getLabel);
+    return { pointer, detail, reason: getReason(error), rule: formatRule(error, pointer) };
   });
 }
 
@@ -89,6 +92,10 @@ function formatDetail(pointer: string, getLabel: (key: string) => string): strin
   }
   return sentences.find(([pattern]) => pattern.test(pointer))?.[1] ?? "";
 }
+
+/** The contract's only pattern is that of a value that is not blank. */
+const getReason = ({ keyword }: ValidationError) =>
+  keyword === "type" ? "type" : keyword === "required" || keyword === "pattern" ? "required" : "format";
 
 function formatRule({ keyword, params, message }: ValidationError, pointer: string): string {
   const name = pointer === "" ? "The body" : `"${pointer.slice(1).replaceAll("/", ".")}"`;

@@ -94,11 +94,13 @@ export function validateFieldValues(template: Template, values: FieldValues): Fi
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
     const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
     if (isBlank) {
-      if (required) errors.push({ pointer: toPointer(key), detail: `Please fill in "${label}".` });
+      const detail = `Please fill in "${label}".`;
+      if (required) errors.push({ pointer: toPointer(key), detail, reason: "required" });
     } else if (typeof value !== (type === "number" ? "number" : "string")) {
       errors.push({
         pointer: toPointer(key),
         detail: `Please enter ${type === "number" ? "a number" : "text"} for "${label}".`,
+        reason: "type",
       });
     }
   }
@@ -107,6 +109,7 @@ export function validateFieldValues(template: Template, values: FieldValues): Fi
     errors.push({
       pointer: toPointer(key),
       detail: `Please enter a smaller number for "${getFieldLabel(template, key)}".`,
+      reason: "format",
     });
   }
   return errors;
