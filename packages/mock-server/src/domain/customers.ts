@@ -2,7 +2,7 @@
 
 import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/min/es6";
 import type { Country, Domain, DomainContext } from "./context.ts";
-import type { FieldError } from "./problem.ts";
+import { createFieldError, type FieldError } from "./problem.ts";
 
 export interface Customer {
   id: string;
@@ -37,15 +37,14 @@ export function readContact(
   const contact: Contact = {};
   if (given.phone !== undefined) {
     const phone = normalizePhone(given.phone.trim(), defaultCountry);
-    const invalid = { pointer: "/customer/phone", detail: "The phone number is not valid." };
-    if (phone === undefined) errors.push({ ...invalid, reason: "format" });
+    if (phone === undefined) errors.push(createFieldError("/customer/phone", "format", "phone"));
     else contact.phone = phone;
   }
   if (given.email !== undefined) {
     const email = given.email.trim();
-    const invalid = { pointer: "/customer/email", detail: "The email address is not valid." };
-    if (email.length > maxEmailLength) errors.push({ ...invalid, reason: "too-long" });
-    else if (normalizeEmail(email) === undefined) errors.push({ ...invalid, reason: "format" });
+    const reason = email.length > maxEmailLength ? "too-long" : "format";
+    if (reason === "too-long" || normalizeEmail(email) === undefined)
+      errors.push(createFieldError("/customer/email", reason, "email"));
     else contact.email = email;
   }
   const name = given.name?.trim() ?? "";

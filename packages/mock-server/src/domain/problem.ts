@@ -57,6 +57,30 @@ export class Problem {
   }
 }
 
+/** What a visitor reads about a rejected value, in English. `{label}` is the label of the field. */
+export const sentences = {
+  phone: "The phone number is not valid.",
+  email: "The email address is not valid.",
+  name: "The name is not valid.",
+  marketing: "Please choose whether you want news and offers.",
+  privacy: "Please accept the privacy policy.",
+  // A visitor cannot correct it: the program that sends the form is wrong. `rule` names the mistake.
+  form: "This form does not work at the moment. Please contact the shop.",
+  missing: 'Please fill in "{label}".',
+  number: 'Please enter a number for "{label}".',
+  smallerNumber: 'Please enter a smaller number for "{label}".',
+  text: 'Please enter text for "{label}".',
+  textOrNumber: 'Please enter text or a number for "{label}".',
+} as const;
+
+/** A field error in a response of the API. */
+export const createFieldError = (
+  pointer: string,
+  reason: NonNullable<FieldError["reason"]>,
+  sentence: keyof typeof sentences,
+  label = "",
+): FieldError => ({ pointer, detail: sentences[sentence].replace("{label}", () => label), reason });
+
 /** @param getLabel returns the name that people see for the field with this key. */
 export function toFieldErrors(
   validator: Validator<unknown>,
@@ -64,8 +88,13 @@ export function toFieldErrors(
 ): FieldError[] {
   return (validator.errors ?? []).map((error) => {
     const pointer = toPointer(error);
-    const detail = formatDetail(pointer, getLabel);
-    return { pointer, detail, reason: getReason(error), rule: formatRule(error, pointer) };
+    const [, key] = /^\/fieldValues\/(.*)$/s.exec(pointer) ?? [];
+    const label = key && getLabel(key.replaceAll("~1", "/").replaceAll("~0", "~"));
+    const sentence = sentenceNames.find(([pattern]) => pattern.test(pointer))?.[1] ?? "form";
+    return {
+      ...createFieldError(pointer, getReason(error), sentence, label),
+      rule: formatRule(error, pointer),
+    };
   });
 }
 
@@ -73,25 +102,15 @@ function toPointer({ instancePath, keyword, params }: ValidationError): string {
   return keyword === "required" ? `${instancePath}/${params["missingProperty"]}` : instancePath;
 }
 
-/** The first match applies. */
-const sentences: readonly [RegExp, string][] = [
-  [/^\/customer\/phone$/, "The phone number is not valid."],
-  [/^\/customer\/email$/, "The email address is not valid."],
-  [/^\/customer\/name$/, "The name is not valid."],
-  [/^\/customer\/consents\/marketing|^\/marketing$/, "Please choose whether you want news and offers."],
-  [/^\/customer\/consents/, "Please accept the privacy policy."],
-  // A visitor cannot correct it: the program that sends the form is wrong. `rule` names the mistake.
-  [/^/, "This form does not work at the moment. Please contact the shop."],
+/** The first match applies; `form` is that of any other pointer. */
+const sentenceNames: readonly [RegExp, keyof typeof sentences][] = [
+  [/^\/customer\/phone$/, "phone"],
+  [/^\/customer\/email$/, "email"],
+  [/^\/customer\/name$/, "name"],
+  [/^\/customer\/consents\/marketing|^\/marketing$/, "marketing"],
+  [/^\/customer\/consents/, "privacy"],
+  [/^\/fieldValues\//, "textOrNumber"],
 ];
-
-/** [spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7): `detail` is suitable to show to the user. */
-function formatDetail(pointer: string, getLabel: (key: string) => string): string {
-  const [, key] = /^\/fieldValues\/(.*)$/s.exec(pointer) ?? [];
-  if (key !== undefined) {
-    return `Please enter text or a number for "${getLabel(key.replaceAll("~1", "/").replaceAll("~0", "~"))}".`;
-  }
-  return sentences.find(([pattern]) => pattern.test(pointer))?.[1] ?? "";
-}
 
 /** The contract's only pattern is that of a value that is not blank. */
 const getReason = ({ keyword }: ValidationError) =>

@@ -2,7 +2,7 @@
 
 import type { components } from "@loyalty-cards/openapi/control";
 import { type Domain, NotFoundError } from "./context.ts";
-import type { FieldError } from "./problem.ts";
+import { createFieldError, type FieldError } from "./problem.ts";
 
 /** One field of a template. */
 export interface TemplateField {
@@ -94,23 +94,15 @@ export function validateFieldValues(template: Template, values: FieldValues): Fi
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
     const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
     if (isBlank) {
-      const detail = `Please fill in "${label}".`;
-      if (required) errors.push({ pointer: toPointer(key), detail, reason: "required" });
+      if (required) errors.push(createFieldError(toPointer(key), "required", "missing", label));
     } else if (typeof value !== (type === "number" ? "number" : "string")) {
-      errors.push({
-        pointer: toPointer(key),
-        detail: `Please enter ${type === "number" ? "a number" : "text"} for "${label}".`,
-        reason: "type",
-      });
+      errors.push(createFieldError(toPointer(key), "type", type === "number" ? "number" : "text", label));
     }
   }
   for (const [key, value] of Object.entries(values)) {
     if (typeof value !== "number" || Number.isFinite(value)) continue; // 1e400 is valid JSON, but not a finite number
-    errors.push({
-      pointer: toPointer(key),
-      detail: `Please enter a smaller number for "${getFieldLabel(template, key)}".`,
-      reason: "format",
-    });
+    const label = getFieldLabel(template, key);
+    errors.push(createFieldError(toPointer(key), "format", "smallerNumber", label));
   }
   return errors;
 }

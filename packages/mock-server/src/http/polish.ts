@@ -1,31 +1,44 @@
-/** The sentences of a 422 in Polish, for requests with `accept-language: pl`. The other problems are for developers, in English. */
-import { type FieldError, Problem } from "../domain/problem.ts";
+/** The sentences of a 422 in Polish, if `accept-language` prefers it. The other problems are for developers, in English. */
+import { type FieldError, Problem, sentences } from "../domain/problem.ts";
 
-/** Each sentence of the domain. `$1` is the label of a field. */
-const sentences: readonly [english: RegExp, polish: string][] = [
-  [/^The phone number is not valid\.$/, "Numer telefonu jest nieprawidłowy."],
-  [/^The email address is not valid\.$/, "Adres e-mail jest nieprawidłowy."],
-  [/^The name is not valid\.$/, "Imię jest nieprawidłowe."],
-  [/^Please choose whether you want news and offers\.$/, "Wybierz, czy chcesz otrzymywać nowości i oferty."],
-  [/^Please accept the privacy policy\.$/, "Zaakceptuj politykę prywatności."],
-  [
-    /^This form does not work at the moment\. Please contact the shop\.$/,
-    "Ten formularz w tej chwili nie działa. Skontaktuj się ze sklepem.",
-  ],
-  [/^Please fill in "(.*)"\.$/s, "Wypełnij pole „$1”."],
-  [/^Please enter a number for "(.*)"\.$/s, "Wpisz liczbę w polu „$1”."],
-  [/^Please enter a smaller number for "(.*)"\.$/s, "Wpisz mniejszą liczbę w polu „$1”."],
-  [/^Please enter text for "(.*)"\.$/s, "Wpisz tekst w polu „$1”."],
-  [/^Please enter text or a number for "(.*)"\.$/s, "Wpisz tekst lub liczbę w polu „$1”."],
-];
+type Sentence = keyof typeof sentences;
 
-/** @param accepted the header `accept-language`; the first language counts. */
+const polish: Readonly<Record<Sentence, string>> = {
+  phone: "Numer telefonu jest nieprawidłowy.",
+  email: "Adres e-mail jest nieprawidłowy.",
+  name: "Imię jest nieprawidłowe.",
+  marketing: "Wybierz, czy chcesz otrzymywać nowości i oferty.",
+  privacy: "Zaakceptuj politykę prywatności.",
+  form: "Ten formularz w tej chwili nie działa. Skontaktuj się ze sklepem.",
+  missing: "Wypełnij pole „{label}”.",
+  number: "Wpisz liczbę w polu „{label}”.",
+  smallerNumber: "Wpisz mniejszą liczbę w polu „{label}”.",
+  text: "Wpisz tekst w polu „{label}”.",
+  textOrNumber: "Wpisz tekst lub liczbę w polu „{label}”.",
+};
+
+/** @param accepted the header `accept-language`. */
 export function inLanguageOf(accepted: string | null, problem: Problem): Problem {
-  if (problem.status !== 422 || !/^\s*pl\b/i.test(accepted ?? "")) return problem;
+  if (problem.status !== 422 || !prefersPolish(accepted ?? "")) return problem;
   return Problem.invalid(problem.errors.map(toPolish));
 }
 
+/** Whether Polish has a higher quality than English, or comes first with the same (RFC 9110, section 12.5.4). */
+function prefersPolish(accepted: string): boolean {
+  const ranges = accepted.split(",").map((range) => {
+    const [, language = "", quality = "1"] = /^\s*([a-z]+|\*)[^;]*(?:;\s*q=([\d.]+))?/i.exec(range) ?? [];
+    return { language: language.toLowerCase(), quality: Number(quality) };
+  });
+  const known = ranges.filter(({ language, quality }) => /^(?:pl|en|\*)$/.test(language) && quality > 0);
+  return known.sort((one, other) => other.quality - one.quality)[0]?.language === "pl";
+}
+
 function toPolish(error: FieldError): FieldError {
-  const [pattern, polish] = sentences.find(([english]) => english.test(error.detail)) ?? [];
-  return pattern === undefined ? error : { ...error, detail: error.detail.replace(pattern, polish ?? "") };
+  for (const [name, english] of Object.entries(sentences)) {
+    const [start = "", end = ""] = english.split("{label}");
+    if (!error.detail.startsWith(start) || !error.detail.endsWith(end)) continue;
+    const label = error.detail.slice(start.length, error.detail.length - end.length);
+    return { ...error, detail: polish[name as Sentence].replace("{label}", () => label) };
+  }
+  return error;
 }
