@@ -49,6 +49,20 @@ it("ends drain after maxEntries, after maxMs and with its signal, and reports it
   expect(await run(outbox.drain())).toMatchObject({ issued: 100, waiting: 0 });
 });
 
+it("stops at the end of a block, and sends nothing after that", async () => {
+  const { outbox, run, signUp, requests, clock } = openVirtualShop();
+  {
+    await using _worker = outbox.work();
+    await run(signUp("1"));
+    await clock.pass(60_000);
+    expect(requests).toHaveLength(1);
+  }
+  await run(signUp("2"));
+  await clock.pass(60_000);
+  expect(requests).toHaveLength(1);
+  expect(await run(outbox.drain())).toMatchObject({ issued: 2 });
+});
+
 it("sends an entry that is added while another one is being sent", async () => {
   const { outbox, run, weather, signUp, clock } = openVirtualShop();
   const worker = outbox.work({ concurrency: 4 });

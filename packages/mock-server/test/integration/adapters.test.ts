@@ -186,6 +186,17 @@ describe("on a port", () => {
     expect(response).toMatch(/^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*cannot be read/);
   });
 
+  it("closes at the end of a block", async () => {
+    const check = (url: string) => fetch(`${url}/_mock/health`);
+    let kept = "";
+    {
+      await using server = await startMockServer();
+      kept = server.url;
+      expect((await check(kept)).status).toBe(200);
+    }
+    await expect(check(kept)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+  });
+
   it("uses a reachable address in links when it listens on all addresses", async () => {
     const { url, close } = await startMockServer({ host: "0.0.0.0" });
     onTestFinished(close);

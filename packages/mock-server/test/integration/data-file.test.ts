@@ -50,6 +50,16 @@ it("restores cards, keys, sandboxes, secrets, the clock and pending deliveries a
   expect(after.service.endpoints).toEqual(before.service.endpoints);
 });
 
+it("releases the file at the end of a block", async () => {
+  const data = temporaryData();
+  const addSandbox = async () => {
+    await using server = await startMockServer({ data });
+    server.service.sandboxes.create();
+    return server.service.sandboxes.list().length;
+  };
+  expect([await addSandbox(), await addSandbox()]).toEqual([2, 3]);
+});
+
 it("restores status, expired points and changed endpoints, and no deleted endpoints", async () => {
   const data = temporaryData();
   const failing = () => new Response(null, { status: 500 });
