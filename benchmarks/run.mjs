@@ -12,11 +12,10 @@
  *                       the first figure of each panel is plotted)
  *     floor, own        the variant that the others are compared with; the names of our variants. The rest are peers
  *     panels            [{ name: "2 KB" }]: groups of variants that are compared. A panel can have members of its own for `open`, and
- *                       `node: 22` (runs on Node 22), `figures` (some of the names), `floor`, `starts`, `rounds`, `warmUps`
+ *                       `node: 22` (runs on Node 22; default 24), `figures` (some of the names), `floor`, `starts`, `rounds`, `warmUps`
  *     growth            optional [{ name, unit: "cards", x: [1e2, 1e6], figures }]: for each x a panel with the member `x`
  *     starts, rounds    fresh processes of each panel (default 5), and rounds in each of them (default 5), after `warmUps` (default 1)
  *     packages          the names of the peers' packages, whose versions are recorded
- *     needs             ["compat"] if it uses that folder's packages
  *     open(panel)       called in the fresh process. Returns { variants: { NAME: async () => ({ time: 62, cpu: 61 }) }, close }: each
  *                       function measures one round and returns its figures; rounds are interleaved, in random order
  */
@@ -29,6 +28,8 @@ import { install } from "../tools/install.ts";
 import { published, root } from "../tools/published.ts";
 import { quantile, readVersion, receive } from "./measure.mjs";
 
+/** Panels run on this version, whatever Node starts the command. */
+const defaultNode = 24;
 const folder = join(root, "benchmarks");
 const names = readdirSync(join(folder, "subjects")).map((file) => file.replace(".mjs", ""));
 async function load(name) {
@@ -38,10 +39,12 @@ async function load(name) {
 async function measureAll(subjects) {
   const failed = [];
   install("benchmarks");
+  install("compat"); // peers, and the versions of Node
   buildIfStale();
+  const commit = describeCommit();
   for (const name of subjects) {
     try {
-      const result = await measure(name, await load(name));
+      const result = { commit, ...(await measure(name, await load(name))) };
       const lines = JSON.stringify(result).replaceAll('{"name"', '\n{"name"'); // a line for each row
       writeFileSync(join(folder, "results", `${name}.json`), `${lines}\n`);
       await writeBenchmarks();
@@ -57,8 +60,7 @@ async function measureAll(subjects) {
 
 async function measure(name, subject) {
   const startedMs = performance.now();
-  const { panels = [], growth = [], packages = [], needs = [], starts = 5 } = subject;
-  for (const other of needs) install(other);
+  const { panels = [], growth = [], packages = [], starts = 5 } = subject;
   const points = growth.flatMap((one) => one.x.map((x) => ({ starts: 1, rounds: 1, warmUps: 0, ...one, x })));
   const all = [...panels, ...points].map((panel) => ({
     starts,
@@ -95,13 +97,11 @@ function measureInFreshProcess(name, panel) {
   const file = new URL(`subjects/${name}.mjs`, import.meta.url).href;
   const options = {
     execArgv: [],
-    execPath: panel.node ? findNode(panel.node) : process.execPath,
+    execPath: join(root, `compat/node_modules/node-${panel.node ?? defaultNode}/bin/node`),
     timeout: 900_000,
   };
   return receive(fork(join(folder, "measure.mjs"), [file, JSON.stringify(panel)], options));
 }
-
-const findNode = (major) => join(root, `compat/node_modules/node-${major}/bin/node`);
 
 /** @returns for each variant and figure the quartiles of its value, and of how it compares with the floor in the same round. */
 function summarize(rounds, figures, floor) {
@@ -125,7 +125,15 @@ const quartiles = (numbers) =>
 function describeMachine() {
   const [{ model }] = cpus();
   const gibibytes = Math.round(totalmem() / 2 ** 30);
-  return `${cpus().length} × ${model.trim()}, ${gibibytes} GiB, ${platform()} ${release().split("-")[0]}, Node ${process.versions.node}`;
+  return `${cpus().length} × ${model.trim()}, ${gibibytes} GiB, ${platform()} ${release().split("-")[0]}, Node ${readVersion(`node-${defaultNode}`)}`;
+}
+
+/** @returns the commit that is measured, with `+` if files other than results differ from it. */
+function describeCommit() {
+  const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+  const results = ["benchmarks/results", "docs/benchmarks.md", "docs/diagrams/benchmarks"];
+  const changes = git("status", "--porcelain", "--", ".", ...results.map((path) => `:!${path}`));
+  return git("rev-parse", "--short", "HEAD") + (changes === "" ? "" : "+");
 }
 
 /** The built packages are measured. They contain parts of internal/ and openapi/. */

@@ -40,12 +40,12 @@ counter. axios, got and stripe send over node:http, the other peers over fetch.`
   warmUps: 2,
   own: ["", ", userId", ", fetch", ", fetch, userId"].map((options) => `issueCard${options}`),
   panels: [
-    { name: "Node 20", node: 20, hasPeers: true },
+    { name: "Node 20", node: 20 },
     { name: "Node 22", node: 22 },
-    { name: "Node 24", node: 24 },
+    { name: "Node 24", node: 24, hasPeers: true },
+    { name: "Node 26", node: 26 },
   ],
-  packages: [...peers, "undici", "openapi-fetch", "node-20", "node-22", "node-24"],
-  needs: ["compat"],
+  packages: [...peers, "undici", "openapi-fetch", "node-20", "node-22", "node-24", "node-26"],
   async open({ hasPeers = false }) {
     const { child, message: port } = await startModule(new URL("../issuing-service.mjs", import.meta.url));
     const baseUrl = `http://127.0.0.1:${port}`;

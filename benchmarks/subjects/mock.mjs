@@ -50,7 +50,7 @@ export default {
     "How many cards does a mock server issue, how soon after its start, and does that depend on how many cards exist?",
   notes: `Each request of the first panel has a phone number and an idempotency key of its own, on one of ${connections} connections. The server by hand checks
 the API key and the consent, and stores card and key in maps; MSW's handler does the same. Prism stores nothing and returns an example. json-server rewrites its file. The
-processor time is that of the server. The start ends with the first 201.
+processor time is that of the server. The start ends with the first 201. The idle memory is that of a server that listens and got no request yet.
 
 Growth: requests to \`service.fetch\` without a socket. The memory of a card includes its customer and its idempotency key.`,
   figures: {
@@ -58,6 +58,7 @@ Growth: requests to \`service.fetch\` without a socket. The memory of a card inc
     p99: { label: "99th percentile of the response time", unit: "ms", plot: true },
     cpu: { label: "processor time per card", unit: "µs" },
     start: { label: "start", unit: "ms", plot: true },
+    idle: { label: "memory (RSS) idle", unit: "MiB", compare: "none" },
     memory: { label: "memory after the first card", unit: "MiB", compare: "none" },
     issue: { label: "processor time to issue", unit: "µs", compare: "none" },
     read: { label: "processor time to read", unit: "µs", compare: "none" },
@@ -65,7 +66,6 @@ Growth: requests to \`service.fetch\` without a socket. The memory of a card inc
   },
   floor: "node:http by hand",
   own: ["mock-server", "mock-server --data", "service.fetch"],
-  needs: ["compat"],
   packages: ["msw", "json-server", "@stoplight/prism-cli"],
   panels: [
     { name: "Issuing", starts: 3 },
@@ -92,7 +92,7 @@ async function startAll() {
   return Object.fromEntries(entries);
 }
 
-/** Starts a server and issues its first card. */
+/** Starts a server, reads its idle memory, and issues its first card. */
 async function start(program) {
   const { args, path } = programs[program];
   const port = path === undefined ? undefined : String(await findFreePort());
@@ -107,15 +107,32 @@ async function start(program) {
     server.key = apiKeys.website;
   }
   child.stdout.resume();
-  while (!(await issueCards(server, 1, 0).catch(() => undefined)))
-    await new Promise((resolve) => setTimeout(resolve, 2));
+  while (!(await canConnect(server.port))) await pause();
+  server.idle = residentMiB(child.pid);
+  while (!(await issueCards(server, 1, 0).catch(() => undefined))) await pause();
   return server;
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 2));
+
+async function canConnect(port) {
+  const socket = connect({ port, host: "127.0.0.1" });
+  const isConnected = await once(socket, "connect").then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return isConnected;
 }
 
 async function measureStart(program) {
   const startedMs = performance.now();
   const server = await start(program);
-  const figures = { start: performance.now() - startedMs, memory: residentMiB(server.child.pid) };
+  const figures = {
+    start: performance.now() - startedMs,
+    idle: server.idle,
+    memory: residentMiB(server.child.pid),
+  };
   server.child.kill("SIGKILL");
   await once(server.child, "exit");
   children.delete(server.child);

@@ -16,6 +16,8 @@ export interface Row {
 
 /** The contents of benchmarks/results/NAME.json. */
 export interface Result {
+  /** The commit that was measured, with `+` if the tree had changes. */
+  commit?: string;
   date: string;
   seconds: number;
   machine: string;
@@ -242,7 +244,8 @@ const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1
 
 function renderSection(benchmark: Benchmark): string {
   const { name, subject, result } = benchmark;
-  const { date, seconds, machine, versions } = result;
+  const { commit, date, seconds, machine, versions } = result;
+  const measured = [...(commit === undefined ? [] : [`commit ${commit}`]), date, `${seconds} s`, machine];
   const peers = Object.entries(versions).map(([peer, version]) => `${peer} ${version}`);
   return [
     `## ${subject.title}`,
@@ -253,7 +256,7 @@ function renderSection(benchmark: Benchmark): string {
     ...renderGrowth(benchmark),
     "</details>",
     ...(subject.notes === undefined ? [] : [subject.notes]),
-    `\`npm run bench -- ${name}\`, ${date}, ${seconds} s, ${machine}.${peers.length > 0 ? ` Beside ${peers.join(", ")}.` : ""}`,
+    `\`npm run bench -- ${name}\`, ${measured.join(", ")}.${peers.length > 0 ? ` Beside ${peers.join(", ")}.` : ""}`,
   ].join("\n\n");
 }
 
@@ -264,8 +267,8 @@ const introduction = `# Benchmarks
 Our packages beside other packages and beside a *floor*: the same work written by hand, without a library.
 
 \`npm ci && npm run bench\` measures everything in about 30 minutes; \`npm run bench -- NAME…\` measures some subjects, and
-\`npm run bench -- --list\` lists them. The mock server's and the inboxes' subjects need Linux; the inboxes' also need PostgreSQL and Redis on
-the standard ports.
+\`npm run bench -- --list\` lists them. It needs Linux on x64; the inboxes' subject also needs PostgreSQL and Redis on the standard ports. Everything runs on
+Node 24, except where a column names another version.
 
 How to read the figures:
 

@@ -123,7 +123,14 @@ describe("a benchmark", () => {
     );
   });
 
-  it("names the command, the date, the machine and the versions", () => {
+  it("names the command, the commit, the date, the machine and the versions", () => {
+    const measured = { ...benchmark, result: { ...benchmark.result, commit: "abc1234+" } };
+    expect(renderPage([measured])).toContain(
+      "`npm run bench -- sample`, commit abc1234+, 2026-01-02, 3 s, 2 × CPU. Beside peer 1.2.3.",
+    );
+  });
+
+  it("names no commit when the result has none", () => {
     expect(page).toContain("`npm run bench -- sample`, 2026-01-02, 3 s, 2 × CPU. Beside peer 1.2.3.");
   });
 
