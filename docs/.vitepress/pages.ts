@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
+/** The address of the site. */
+export const site = "https://loyalty-cards.github.io/loyalty-cards";
 export const repository = "https://github.com/loyalty-cards/loyalty-cards";
 
 /** Markdown files that are no pages of the site: each has its place on GitHub or in a tarball. */
@@ -14,6 +16,7 @@ export const excluded = [
   "**/THIRD-PARTY.md",
   "compat/**",
   "packages/*/docs/**",
+  "packages/*/skills/**",
   "openapi/**",
   "reports/**",
   "coverage/**",

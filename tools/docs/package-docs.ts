@@ -1,18 +1,17 @@
 /**
  * Writes the documentation inside the tarball of a package: `docs/` with its guides and `using.md`, a page for people and programs
- * that know nothing else, and `llms.txt`, which lists them. The build of each package runs it in the package's folder.
+ * that know nothing else, `skills/` for coding agents, and `llms.txt`, which lists them. The build of each package runs it in the package's folder.
  *
  * All text and code comes from pages whose code is quoted from files that run in the tests; nothing is written here.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join, posix } from "node:path";
+import { basename, dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { resolveFile } from "../../docs/.vitepress/pages.ts";
+import { readTitle, site } from "../../docs/.vitepress/pages.ts";
 import type { Manifest } from "../published.ts";
-import { readFromRoot, updateSnippets } from "./snippets.ts";
-
-const site = "https://loyalty-cards.github.io/loyalty-cards";
-const images = "https://raw.githubusercontent.com/loyalty-cards/loyalty-cards/main";
+import { linkPages, quote, readSection, withoutComments } from "./excerpts.ts";
+import { createSkill, type SkillName } from "./skills.ts";
+import { readFromRoot } from "./snippets.ts";
 
 interface Contents {
   /** Pages of `docs/guides` with what they are about. */
@@ -21,6 +20,7 @@ interface Contents {
   calls: Readonly<Record<string, string>>;
   /** Sections of pages, as `file#heading`. */
   mistakes: readonly string[];
+  skills?: readonly SkillName[];
 }
 
 const receiving = "responses, duplicates, order, secret rotation";
@@ -37,6 +37,7 @@ export const contents: Readonly<Record<string, Contents>> = {
       "Handle errors": "examples/snippets/client/failures.ts#failures",
     },
     mistakes: ["docs/guides/common-mistakes.md#Issuing cards"],
+    skills: ["loyalty-cards-sign-up"],
   },
   "issuing-outbox": {
     guides: {
@@ -49,6 +50,7 @@ export const contents: Readonly<Record<string, Contents>> = {
       "Find what a person should know": "examples/snippets/outbox/operations.ts#operations",
     },
     mistakes: ["docs/guides/troubleshooting.md#The outbox"],
+    skills: ["loyalty-cards-sign-up"],
   },
   "webhook-verify": {
     guides: {
@@ -65,6 +67,7 @@ export const contents: Readonly<Record<string, Contents>> = {
       "docs/guides/common-mistakes.md#Receiving webhooks",
       "docs/guides/receiving-webhooks.md#Checklist",
     ],
+    skills: ["loyalty-cards-receiver"],
   },
   "webhook-inbox": {
     guides: {
@@ -89,6 +92,7 @@ export const contents: Readonly<Record<string, Contents>> = {
       "Around a command": "examples/getting-started/commands.sh#exec",
     },
     mistakes: ["packages/mock-server/README.md#Warnings", "docs/guides/testing.md#What to test"],
+    skills: ["loyalty-cards-tests"],
   },
   cli: {
     guides: {
@@ -133,6 +137,8 @@ export function packageDocs(name: string): Record<string, string> {
     const [file = "", heading = ""] = reference.split("#");
     return toLocal(file, readSection(readFromRoot(file), heading, file));
   };
+  const skills = own.skills ?? [];
+  for (const skill of skills) files[`skills/${skill}/SKILL.md`] = createSkill(skill);
   files["docs/using.md"] = [
     `# Using ${manifest.name}`,
     String(manifest["description"]),
@@ -154,6 +160,9 @@ export function packageDocs(name: string): Record<string, string> {
       ...Object.entries(own.guides).map(
         ([guide, about]) => `- [${readTitle(`docs/guides/${guide}.md`)}](docs/${guide}.md): ${about}`,
       ),
+      ...skills.map(
+        (skill) => `- [Skill ${skill}](skills/${skill}/SKILL.md): steps and rules for a coding agent`,
+      ),
       "- [README](README.md): functions and main options",
     ].join("\n"),
     "## Optional",
@@ -168,8 +177,6 @@ const listGuides = ({ guides }: Contents) =>
   Object.keys(guides)
     .map((guide) => `[${readTitle(`docs/guides/${guide}.md`)}](${guide}.md)`)
     .join(", ");
-
-const readTitle = (file: string) => /^# (.+)$/m.exec(readFromRoot(file))?.[1] ?? file;
 
 /** What can be imported from where: the first sentence of each entry point. */
 function importTable(name: string, { name: specifier, exports = {} }: Manifest): string[] {
@@ -188,77 +195,11 @@ function importTable(name: string, { name: specifier, exports = {} }: Manifest):
     : ["## Imports", ["| import from | content |", "|---|---|", ...rows].join("\n")];
 }
 
-const quote = (snippet: string) =>
-  withoutComments(updateSnippets(`<!-- snippet: ${snippet} -->\n\`\`\`\n\`\`\``, readFromRoot)).trim();
-
-/** Calls `change` with each part of a page outside of its code blocks. */
-const outsideOfCode = (page: string, change: (text: string) => string) =>
-  page
-    .split(/^(```[\s\S]*?^```$)/m)
-    .map((part, index) => (index % 2 === 1 ? part : change(part)))
-    .join("");
-
-/** Removes the marks of our own tools, which are lines with an HTML comment. */
-const withoutComments = (page: string) => outsideOfCode(page, (text) => text.replace(/^<!--.*-->\n/gm, ""));
-
-/** A section with its heading at level 3, and those below it at level 4. @throws when the page has no such heading. */
-export function readSection(page: string, heading: string, file: string): string {
-  const lines = page.split("\n");
-  const start = lines.findIndex((line) => line.replace(/^#+ /, "") === heading && line.startsWith("#"));
-  if (start < 0) throw new Error(`${file} has no heading "${heading}".`);
-  const level = /^#+/.exec(lines[start] ?? "")?.[0].length ?? 0;
-  let isCode = false;
-  const end = lines.findIndex((line, index) => {
-    if (line.startsWith("```")) isCode = !isCode;
-    return index > start && !isCode && (/^#+(?= )/.exec(line)?.[0].length ?? 7) <= level;
-  });
-  const section = lines
-    .slice(start, end < 0 ? undefined : end)
-    .join("\n")
-    .trim();
-  return outsideOfCode(section, (text) =>
-    text.replace(/^#+(?= )/gm, (marks) => "#".repeat(marks.length - level + 3)),
-  );
-}
-
-/** Turns relative links into links to other files of the tarball, or to the site and the repository. */
-function linkPages(page: string, file: string, localPages: ReadonlyMap<string, string>): string {
-  return outsideOfCode(page, (text) =>
-    text.replace(
-      /(!?)(\[[^\]]*\])\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g,
-      (_whole, image, label, path, anchor = "") => {
-        const target = posix.join(posix.dirname(file), path);
-        if (image === "!") return `![${label.slice(1, -1)}](${images}/${target})`;
-        return `${label}(${localPages.get(target) ?? toAddress(target)}${anchor})`;
-      },
-    ),
-  );
-}
-
-/** @throws when the repository has no such file. */
-function toAddress(file: string): string {
-  const found = resolveFile(file);
-  if (found === undefined) throw new Error(`A page of the packages links to ${file}, which does not exist.`);
-  return found.startsWith("/") ? site + found.replace(/(\/index)?\.md$/, "") : found;
-}
-
-/** @returns the relative links of a page that lead to no file of the tarball,  */
-export function findBrokenLinks(path: string, page: string, paths: readonly string[]): string[] {
-  const targets: string[] = [];
-  outsideOfCode(page, (text) => {
-    for (const [, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) targets.push(target);
-    return text;
-  });
-  return targets.filter((target) => {
-    if (/^(https?:|#)/.test(target)) return false;
-    return !paths.includes(posix.join(posix.dirname(path), target.split("#")[0] ?? ""));
-  });
-}
-
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = process.cwd();
-  rmSync(join(folder, "docs"), { recursive: true, force: true });
-  mkdirSync(join(folder, "docs"));
-  for (const [path, text] of Object.entries(packageDocs(basename(folder))))
+  for (const name of ["docs", "skills"]) rmSync(join(folder, name), { recursive: true, force: true });
+  for (const [path, text] of Object.entries(packageDocs(basename(folder)))) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
+  }
 }

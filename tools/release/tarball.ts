@@ -8,7 +8,7 @@ import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import ts from "typescript";
-import { findBrokenLinks } from "../docs/package-docs.ts";
+import { findBrokenLinks } from "../docs/excerpts.ts";
 import { hasEntryPoints, type Manifest, type Published, published, root } from "../published.ts";
 import { pack } from "./pack.ts";
 

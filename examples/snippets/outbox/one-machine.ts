@@ -11,27 +11,19 @@ export const outbox = sqliteOutbox({
     database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId);
   },
 });
-const columns = "id TEXT PRIMARY KEY, name TEXT, phone TEXT, card TEXT";
-await outbox.write((database) =>
-  database.exec(`CREATE TABLE IF NOT EXISTS users (${columns})`),
-);
+const createUsers = `CREATE TABLE IF NOT EXISTS users
+  (id TEXT PRIMARY KEY, name TEXT, phone TEXT, card TEXT)`;
+await outbox.write((database) => database.exec(createUsers));
 // issues what could not be issued at sign-up; on SIGTERM: await outbox.close()
 outbox.work();
 
-export async function signUp({
-  id,
-  name,
-  phone,
-}: {
-  id: string;
-  name: string;
-  phone: string;
-}) {
+type Member = Record<"id" | "name" | "phone", string>;
+
+export async function signUp({ id, name, phone }: Member) {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   await outbox.write((database) => {
-    database
-      .prepare("INSERT INTO users (id, name, phone) VALUES (?, ?, ?)")
-      .run(id, name, phone);
+    const insert = "INSERT INTO users (id, name, phone) VALUES (?, ?, ?)";
+    database.prepare(insert).run(id, name, phone);
     outbox.add(database, {
       userId: id,
       template: process.env.LOYALTY_TEMPLATE_ID ?? "",
@@ -44,15 +36,7 @@ export async function signUp({
 // #endregion
 
 // #region correction
-export async function correct({
-  id,
-  name,
-  phone,
-}: {
-  id: string;
-  name: string;
-  phone: string;
-}) {
+export async function correct({ id, name, phone }: Member) {
   const customer = { name, phone, consents: { privacy: { version: "2026-01" } } };
   await outbox.write((database) => {
     database

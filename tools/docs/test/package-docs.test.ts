@@ -1,7 +1,8 @@
 /** The documentation inside the tarballs: complete, self-contained, and quoted from pages that are checked. */
 import { describe, expect, it } from "vitest";
 import { published } from "../../published.ts";
-import { contents, findBrokenLinks, packageDocs, readSection } from "../package-docs.ts";
+import { findBrokenLinks, readSection } from "../excerpts.ts";
+import { contents, packageDocs } from "../package-docs.ts";
 import { readFromRoot } from "../snippets.ts";
 
 const names = published.map(({ name }) => name);
@@ -24,7 +25,7 @@ describe.each(names)("%s", (name) => {
     for (const [path, text] of Object.entries(files)) {
       expect(findBrokenLinks(path, text, paths), path).toEqual([]);
       expect(text, path).not.toMatch(/^<!--/m);
-      expect(text.startsWith("# "), path).toBe(true);
+      expect(text, path).toMatch(path.startsWith("skills/") ? /^---\n/ : /^# /);
     }
   });
 
