@@ -1,7 +1,8 @@
 /** The documentation site: every Markdown file of the repository that is for readers, and the generated reference. */
-import { cpSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DefaultTheme, defineConfigWithTheme } from "vitepress";
+import { createLlmsTxt } from "./llms.ts";
 import { markdown, type SearchEnv } from "./markdown.ts";
 import { excluded, help, repository, root, toPage } from "./pages.ts";
 import { createProjectSidebars, createReferenceSidebars, createUserSidebar } from "./sidebar.ts";
@@ -9,15 +10,18 @@ import { createProjectSidebars, createReferenceSidebars, createUserSidebar } fro
 /** The logo of theme/Layout.vue: a card. */
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0f766e"/><rect x="6" y="9" width="20" height="14" rx="3" fill="#fff"/><rect x="6" y="12.5" width="20" height="3.5" fill="#0f766e"/></svg>`;
 
+const title = "Loyalty Cards";
+const description =
+  "TypeScript SDK of the Loyalty Card Issuing Service: issue cards, receive signed webhooks, test both.";
+
 /** The configuration of theme/Layout.vue, beside that of VitePress. */
 interface ThemeConfig extends DefaultTheme.Config {
   help: Readonly<Record<string, { text: string; link: string }>>;
 }
 
 export default defineConfigWithTheme<ThemeConfig>({
-  title: "Loyalty Cards",
-  description:
-    "TypeScript SDK of the Loyalty Card Issuing Service: issue cards, receive signed webhooks, test both.",
+  title,
+  description,
   lang: "en",
   base: "/loyalty-cards/",
   head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
@@ -41,6 +45,7 @@ export default defineConfigWithTheme<ThemeConfig>({
   buildEnd({ outDir }) {
     for (const name of ["openapi.json", "events"])
       cpSync(join(root, "packages/contract", name), join(outDir, "contract", name), { recursive: true });
+    writeFileSync(join(outDir, "llms.txt"), createLlmsTxt(title, description));
   },
   vite: {
     resolve: { conditions: ["@loyalty-cards/source"] }, // components import the sources of the packages

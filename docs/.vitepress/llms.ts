@@ -1,0 +1,51 @@
+/** `llms.txt` of the site: the pages of the users' sidebar for a program that reads documentation, with one line about each. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { guides, readTitle, root, site, toPage } from "./pages.ts";
+import { createUserSidebar } from "./sidebar.ts";
+
+/** The cells of the tables in `docs/errors/README.md`: the link to the page, and the last one, its meaning. */
+const errorRow = /^\| \[[^\]]+\]\(([\w-]+)\.md\) \|(?:.*\|)? (.+) \|$/gm;
+
+/** @param summary one sentence. */
+export function createLlmsTxt(title: string, summary: string): string {
+  const about = new Map([...describeGuides(), ...describePackages(), ...describeErrors()]);
+  const sections = createUserSidebar().map(({ text, items = [] }) => {
+    const pages = items.flatMap((item) => [item, ...(item.items ?? [])]);
+    const lines = pages.map(({ text, link = "" }) => {
+      const sentence = about.get(link);
+      return `- [${text}](${site}${link})${sentence === undefined ? "" : `: ${sentence}`}`;
+    });
+    return [`## ${text}`, lines.join("\n")].join("\n\n");
+  });
+  return `${[`# ${title}`, `> ${summary}`, ...sections].join("\n\n")}\n`;
+}
+
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const toLink = (file: string) => `/${toPage(file).replace(/\.md$/, "")}`;
+
+/** The first sentence of each guide. */
+const describeGuides = () =>
+  guides
+    .flatMap((group) => group.guides.map(({ file }) => `docs/${file}.md`))
+    .map((file): [string, string] => {
+      const page = read(file).replace(/^<!--.*-->\n/gm, "");
+      const [, paragraph = ""] = /^# .+\n\n((?:.+\n)+)/.exec(page) ?? [];
+      const [sentence = ""] = /^.+?\.(?= |$)/.exec(paragraph.trim().replaceAll("\n", " ")) ?? [];
+      if (sentence === "") throw new Error(`${readTitle(file)} does not begin with a sentence.`);
+      return [toLink(file), toPlain(sentence)];
+    });
+
+/** The description in each package.json. */
+const describePackages = () =>
+  readdirSync(join(root, "packages")).map((name): [string, string] => [
+    `/packages/${name}`,
+    JSON.parse(read(`packages/${name}/package.json`)).description,
+  ]);
+
+const describeErrors = () =>
+  [...read("docs/errors/README.md").matchAll(errorRow)].map(
+    ([, name = "", meaning = ""]): [string, string] => [`/errors/${name}`, toPlain(meaning)],
+  );
+
+const toPlain = (markdown: string) => markdown.replace(/\[([^\]]+)\]\([^)]+\)/g, "$1").replaceAll("*", "");
