@@ -169,7 +169,7 @@ class FetchResponse implements TransportResponse {
       this.#chunks = toChunks(body);
       const bytes = await readBounded(this.#chunks, maxBytes);
       if (bytes === undefined) throw tooLongError(maxBytes);
-      isWhole = String(bytes.length) === this.header("content-length");
+      isWhole = !this.header("content-encoding") && this.header("content-length") === String(bytes.length);
       return new TextDecoder().decode(bytes);
     } finally {
       // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
