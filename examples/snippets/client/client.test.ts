@@ -12,7 +12,6 @@ import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
 import { toFieldMessages } from "./field-messages.ts";
-import { createClient, polish, showCard, showForm } from "./languages.ts";
 import { showCard as showLinks } from "./links.ts";
 import { joinCoffeeClub } from "./template.ts";
 
@@ -46,49 +45,6 @@ it("issues one card per user, from the environment", async () => {
   const anna = { id: crypto.randomUUID(), name: "Anna", phone: "+48600100200" };
   const card = await issueCardTo(anna);
   expect((await issueCardTo(anna)).id).toBe(card.id);
-});
-
-it("shows every error, label and button in Polish, and nothing in English", async () => {
-  const { url, service } = await open({
-    templates: [
-      { ...template, fields: [{ ...template.fields[0], label: "Imię" }] },
-    ],
-  });
-  Object.assign(process.env, {
-    LOYALTY_URL: url,
-    LOYALTY_API_KEY: service.apiKeys.website,
-  });
-  const loyalty = createClient("pl", polish);
-  const consents = { privacy: { version: "1" } };
-  const issue = (
-    customer: object,
-    fieldValues: object,
-    id = template.id as string,
-  ) =>
-    loyalty.issueCard(
-      id,
-      { fieldValues, customer: { ...customer, consents } } as never,
-      { idempotencyKey: crypto.randomUUID() },
-    );
-  const english = /\b(the|is|not|please|your|card|code|add|for|valid)\b/i;
-  const show = (call: Promise<unknown>) =>
-    call.then(
-      () => "",
-      (error: IssuingError) => showForm(polish, error).replaceAll(/<[^>]+>/g, " "),
-    );
-  const wrong = await show(issue({ phone: "12" }, { name: "" }));
-  expect(wrong).toContain("Popraw zaznaczone pola.");
-  expect(wrong).toContain(polish.fields.required);
-  expect(wrong).toContain(polish.fields.format);
-  expect(wrong).not.toMatch(english);
-  expect(await show(issue({}, { name: "Anna" }, "tpl_typo"))).toContain("sklepie");
-  for (const text of [polish.errors, polish.fields, polish.labels].flatMap(
-    (texts) => Object.values(texts),
-  ))
-    expect(text).not.toMatch(english);
-  const card = await issue({}, { name: "Anna" });
-  expect(showCard(card, polish)).toContain('alt="Dodaj do Apple Wallet"');
-  expect(showCard(card, polish)).toContain('aria-label="Kod QR karty"');
 });
 
 it("shows wallet buttons whose images and links exist", async () => {

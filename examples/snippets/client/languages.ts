@@ -5,46 +5,89 @@ import type {
   RejectedField,
 } from "@loyalty-cards/issuing-client";
 
+type Input = "name" | "email" | "phone" | "privacy" | "marketing";
+
 /** A code or a reason without a text is an error of the compiler. */
-interface Texts {
-  labels: Record<"name" | "phone" | "submit", string>;
+export interface Texts {
+  labels: Record<Input | "submit", string>;
   errors: Record<IssuingErrorCode, string>;
   fields: Record<RejectedField["reason"], string>;
   wallets: { first: string; second: string };
   qrCode: string;
 }
 
-const later = "Twoja karta pojawi się wkrótce.";
-const shop = "Nie możemy teraz wydać karty. Zapytaj w sklepie.";
+/** Most codes need no text of their own. */
+const toErrors = (
+  invalid: string,
+  later: string,
+  shop: string,
+): Texts["errors"] => ({
+  validation: invalid,
+  "rate-limited": later,
+  server: later,
+  network: later,
+  timeout: later,
+  deadline: later,
+  conflict: later,
+  "invalid-response": later,
+  "idempotency-mismatch": later,
+  "idempotency-expired": shop,
+  rejected: shop,
+  "not-found": shop,
+  unauthorized: shop,
+  forbidden: shop,
+  configuration: shop,
+});
 
-export const polish: Texts = {
-  labels: { name: "Imię", phone: "Telefon", submit: "Dołącz" },
-  errors: {
-    validation: "Popraw zaznaczone pola.",
-    "rate-limited": later,
-    server: later,
-    network: later,
-    timeout: later,
-    deadline: later,
-    conflict: later,
-    "invalid-response": later,
-    "idempotency-mismatch": later,
-    "idempotency-expired": shop,
-    rejected: shop,
-    "not-found": shop,
-    unauthorized: shop,
-    forbidden: shop,
-    configuration: shop,
+const english: Texts = {
+  labels: {
+    name: "Name",
+    email: "Email",
+    phone: "Phone",
+    privacy: "I accept the privacy policy.",
+    marketing: "I want news and offers.",
+    submit: "Join",
   },
+  errors: toErrors(
+    "Please correct the marked fields.",
+    "Your card will appear soon.",
+    "We cannot issue your card now. Please ask in the shop.",
+  ),
+  fields: {
+    required: "This field is required.",
+    format: "Please check this field.",
+    type: "This value cannot be used here.",
+    "too-long": "This text is too long.",
+  },
+  wallets: { first: "Add to Apple Wallet", second: "Add to Google Wallet" },
+  qrCode: "QR code of the card",
+};
+
+const polish: Texts = {
+  labels: {
+    name: "Imię",
+    email: "E-mail",
+    phone: "Telefon",
+    privacy: "Akceptuję politykę prywatności.",
+    marketing: "Chcę otrzymywać nowości i oferty.",
+    submit: "Dołącz",
+  },
+  errors: toErrors(
+    "Popraw zaznaczone pola.",
+    "Twoja karta pojawi się wkrótce.",
+    "Nie możemy teraz wydać karty. Zapytaj w sklepie.",
+  ),
   fields: {
     required: "To pole jest wymagane.",
-    format: "Sprawdź, czy to pole jest poprawne.",
-    type: "Sprawdź, czy to pole jest poprawne.",
+    format: "Sprawdź to pole.",
+    type: "Tej wartości nie można tu użyć.",
     "too-long": "Ten tekst jest za długi.",
   },
   wallets: { first: "Dodaj do Apple Wallet", second: "Dodaj do Google Wallet" },
   qrCode: "Kod QR karty",
 };
+
+export const texts = { en: english, pl: polish };
 
 // #endregion
 
@@ -52,31 +95,88 @@ export const polish: Texts = {
 import {
   type Card,
   createIssuingClient,
+  type IssueCardOptions,
+  type IssuingClient,
   type IssuingError,
+  isIssuingError,
 } from "@loyalty-cards/issuing-client";
 import { qrCodeSvg, walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
 
-/** One client per language: its errors have these texts. */
-export const createClient = (language: string, { errors }: Texts) =>
-  createIssuingClient({
-    messages: errors,
-    headers: { "accept-language": language },
-  });
+type Language = keyof typeof texts;
 
-const inputs = { name: "/fieldValues/name", phone: "/customer/phone" } as const;
-
-export function showForm({ labels, fields }: Texts, error?: IssuingError): string {
-  const rows = Object.entries(inputs).map(([name, pointer]) => {
-    const rejected = error?.fields.find((field) => field.pointer === pointer);
-    const message = rejected ? ` <em>${fields[rejected.reason]}</em>` : "";
-    const label = labels[name as keyof typeof inputs];
-    return `<label>${label} <input name="${name}">${message}</label>`;
-  });
-  const summary = error ? `<p role="alert">${error.userMessage}</p>` : "";
-  const button = `<button>${labels.submit}</button>`;
-  return `<form method="post">${summary}${rows.join("")}${button}</form>`;
+/** One client per language: its errors have the texts of that language. */
+export function createClients(): Record<Language, IssuingClient> {
+  const create = (language: Language) =>
+    createIssuingClient({
+      messages: texts[language].errors,
+      headers: { "accept-language": language },
+    });
+  return { en: create("en"), pl: create("pl") };
 }
 
-export const showCard = (card: Card, { wallets, qrCode }: Texts): string =>
+/** Issues a card. @returns the card, or the form with its errors, as HTML. */
+export async function signUp(
+  request: Request,
+  clients: Record<Language, IssuingClient>,
+  options: IssueCardOptions,
+): Promise<string> {
+  const accepted = request.headers.get("accept-language") ?? "";
+  const language = /^\s*pl\b/i.test(accepted) ? "pl" : "en";
+  const form = await request.formData();
+  const read = (name: Input) => String(form.get(name) ?? "");
+  const name = read("name");
+  const version = read("privacy");
+  const marketing = read("marketing");
+  // The client sends no request without the version of the accepted policy.
+  if (version === "") {
+    const fields = [{ pointer: "/customer/consents", reason: "required" }] as const;
+    const userMessage = texts[language].errors.validation;
+    return showForm(texts[language], { userMessage, fields });
+  }
+  const consents = {
+    privacy: { version },
+    ...(marketing && { marketing: { version: marketing } }),
+  };
+  const customer = { name, email: read("email"), phone: read("phone"), consents };
+  const signUp = { fieldValues: { name }, customer };
+  try {
+    const card = await clients[language].issueCard("tpl_coffee", signUp, options);
+    return showCard(card, texts[language]);
+  } catch (error) {
+    if (isIssuingError(error)) return showForm(texts[language], error);
+    throw error;
+  }
+}
+
+/** The pointers of the values that an input sends. */
+const pointers: Record<Input, RegExp> = {
+  name: /^\/(fieldValues|customer)\/name$/,
+  email: /^\/customer\/email$/,
+  phone: /^\/customer\/phone$/,
+  privacy: /^\/customer\/consents(\/privacy|$)/,
+  marketing: /^\/customer\/consents\/marketing/,
+};
+
+const checkbox = 'type="checkbox" value="2026-01"'; // the version of the consent
+
+type Rejection = Pick<IssuingError, "userMessage" | "fields">;
+
+export function showForm({ labels, fields }: Texts, error?: Rejection): string {
+  const toRow = (name: Input, attributes = "") => {
+    const rejected = error?.fields.find(({ pointer }) =>
+      pointers[name].test(pointer),
+    );
+    const message = rejected ? ` <em>${fields[rejected.reason]}</em>` : "";
+    const input = `<input name="${name}" ${attributes}>`;
+    return `<label>${labels[name]} ${input}${message}</label>`;
+  };
+  const summary = error ? `<p role="alert">${error.userMessage}</p>` : "";
+  return `<form method="post">${summary}
+    ${toRow("name")} ${toRow("email")} ${toRow("phone")}
+    ${toRow("privacy", checkbox)} ${toRow("marketing", checkbox)}
+    <button>${labels.submit}</button></form>`;
+}
+
+const showCard = (card: Card, { wallets, qrCode }: Texts): string =>
   walletButtonsHtml(card, { labels: wallets }) + qrCodeSvg(card, { label: qrCode });
 // #endregion
