@@ -64,7 +64,8 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       commands: [script("tools/checks/first-minute.ts")],
     },
     readmes: {
-      description: "the first program of each README, and the command, on Node 20, 22 and 24",
+      description:
+        "the first program of each README, and the command, on Node 20, 22, 24 and 26; the programs of the first guide without tsx on Node 24 and 26",
       commands: [script("tools/checks/first-snippets.ts")],
       needs: "compat",
     },

@@ -82,7 +82,7 @@ const beforeRelease: readonly Gate[] = [
   ...tarballs,
   { name: "reproducible build", command: "npm run release -- reproducible" },
   {
-    name: "first programs and the command on Node 20, 22 and 24",
+    name: "first programs on Node 20, 22, 24 and 26",
     command: "npm run compat -- readmes",
     linuxOnly,
   },

@@ -38,6 +38,15 @@ const uses = {
     const card = await issueCardTo({ id: 7, phone: "+48600100200", name: "Anna" });
     return service.cards.get(card.id).fieldValues.name === "Anna";
   },
+  async "issuing-outbox"({ url, service }) {
+    process.env.LOYALTY_URL = url;
+    process.env.LOYALTY_API_KEY = service.apiKeys.website;
+    process.env.LOYALTY_TEMPLATE_ID = service.templateId;
+    const { outbox, signUp } = await load();
+    const { cardId } = await signUp({ id: "7", name: "Anna", phone: "+48600100200" });
+    await outbox.close();
+    return service.cards.get(cardId).fieldValues.name === "Anna";
+  },
   async "webhook-verify"(mock) {
     const { server, secret } = await listening(mock.service);
     const balances = [];
