@@ -1,4 +1,4 @@
-/** The checks of the sign-up: each visitor who is told that they are a member has one card, whatever happens meanwhile. */
+/** The checks of the sign-up: each visitor whose sign-up succeeded has one card, whatever happens meanwhile. */
 import { type Reply, readUntil, type Shop, type Visitor } from "./shop.ts";
 
 export interface Check {
@@ -90,16 +90,16 @@ export const signUpChecks: readonly Check[] = [
     advice:
       "Save the member in one statement (INSERT … ON CONFLICT on a UNIQUE column): between a SELECT and an INSERT the other form passes too.",
     async run(shop) {
-      const everybody: Visitor[] = [];
+      const allVisitors: Visitor[] = [];
       // The forms of the first round open the connections, and may arrive one after the other.
       for (let round = 1; round <= 3; round += 1) {
         const visitors = createVisitors(shop, 4);
-        everybody.push(...visitors);
+        allVisitors.push(...visitors);
         const forms = [...visitors, ...visitors].map((visitor) => shop.submit(visitor));
         const failed = (await Promise.all(forms)).find(({ status = 500 }) => status >= 500);
         if (failed !== undefined) return `a form ${describe(failed)}`;
       }
-      return findWrongCard(shop, everybody);
+      return findWrongCard(shop, allVisitors);
     },
   },
   {
@@ -173,10 +173,10 @@ export const signUpChecks: readonly Check[] = [
     advice:
       "Save the user and the owed card in one transaction before the request to the service (outbox.add), and let a worker (outbox.work) issue it after a restart.",
     async run(shop) {
-      const everybody: Visitor[] = [];
+      const allVisitors: Visitor[] = [];
       for (const { moment, phase } of moments) {
         const visitors = createVisitors(shop, 3);
-        everybody.push(...visitors);
+        allVisitors.push(...visitors);
         const fault = { kind: "hang", match: { operation: "issueCard" } } as const;
         if (phase !== undefined) shop.service.faults.add({ ...fault, phase });
         const reached = shop.waitForTraffic(
@@ -196,7 +196,7 @@ export const signUpChecks: readonly Check[] = [
         }
       }
       // Once for all kills, because the leases of a killed program can last for half a minute.
-      return findWrongCard(shop, everybody, shop.settings.recoverySeconds * 1_000);
+      return findWrongCard(shop, allVisitors, shop.settings.recoverySeconds * 1_000);
     },
   },
 ];

@@ -157,7 +157,7 @@ export const actionTypes: Record<string, ActionType<object>> = {
       });
     },
   ),
-  /** A cashier signs somebody up at a till, which calls the client without an outbox. */
+  /** A cashier signs a customer up at a till, which calls the client without an outbox. */
   till: row(
     upTo(2, 0.3),
     (random) => ({ customer: random.integer(1, 1e6) }),
