@@ -75,10 +75,7 @@ export const actionTypes: Record<string, ActionType<object>> = {
     shopMachine.cutPower(random, () => {
       for (const shop of shops) shop.closeFiles();
     });
-    for (const shop of shops) {
-      shop.isAlive = true; // one that is about to start again does so twice
-      shop.end("loses its power");
-    }
+    for (const shop of shops) shop.end("loses its power");
   }),
   freeze: row(
     upTo(2, 0.3),

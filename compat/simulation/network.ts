@@ -151,10 +151,15 @@ export class Network {
       const receiver = findReceiver();
       if (!receiver?.isAlive) return fail(1);
       return new Promise((resolve, reject) => {
-        const reset = () => reject(toFetchError("ECONNRESET"));
+        let isReset = false;
+        const reset = () => {
+          isReset = true;
+          reject(toFetchError("ECONNRESET"));
+        };
         const cancel = world.after(120_000, reset);
         receiver.receive(port === shopPort ? findPort(receiver) : port, message).then((reply) => {
           cancel();
+          if (isReset) return;
           const isLost = trouble === "response lost" || (this.isResponseLost && isToService);
           if (!isLost) resolve(respond(trouble === "gateway after" ? toPage(504) : reply));
           else if (random.chance(0.5)) resolve(fail(random.integer(1, 40)));

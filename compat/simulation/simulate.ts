@@ -34,6 +34,8 @@ if (![seed, histories].every(Number.isSafeInteger)) {
   process.exit(2);
 }
 watchFrameworks();
+let runningSeed = seed;
+process.on("uncaughtExceptionMonitor", () => console.log(`The history of seed ${runningSeed} threw:`));
 if (values.faults) await findFaults();
 else await simulate();
 
@@ -71,7 +73,8 @@ async function findFailure(
   onRun?: (run: Run) => void,
 ): Promise<{ failing?: Run; runs: number }> {
   for (let index = 0; index < histories; index++) {
-    const run = await runHistory(kept || drawHistory(seed + index), images);
+    runningSeed = kept ? kept.seed : seed + index;
+    const run = await runHistory(kept || drawHistory(runningSeed), images);
     onRun?.(run);
     if (run.violations.length > 0) return { failing: run, runs: index + 1 };
   }

@@ -58,10 +58,16 @@ function prepare(database: SqliteDatabase, schema: DatabaseSchema): void {
   // A checkpoint blocks the event loop. With a million waiting events and 64 concurrent puts the longest block is 16 ms; with 250 pages
   // it is 27 ms, and 41 ms with SQLite's default of 1 000. The throughput is the same.
   database.exec("PRAGMA wal_autocheckpoint = 64");
+  runAtStart(database, () => migrate(database, schema));
+}
+
+/** Runs `work` in a transaction before the file is used: it waits up to 5 s for the transactions of other processes. */
+export function runAtStart<Result>(database: SqliteDatabase, work: () => Result): Result {
   retryWhileBusy(() => database.exec("BEGIN IMMEDIATE"));
   try {
-    migrate(database, schema);
+    const result = work();
     database.exec("COMMIT");
+    return result;
   } catch (error) {
     rollBack(database);
     throw error;

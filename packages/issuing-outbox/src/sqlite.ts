@@ -5,12 +5,11 @@ import { createDatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
 import {
   type OpenSqlite,
   openSqlite,
-  rollBack,
   type SqliteDatabase,
   type SqliteStatement,
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { createGroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
-import { openFile } from "@loyalty-cards/internal/sqlite/open-file";
+import { openFile, runAtStart } from "@loyalty-cards/internal/sqlite/open-file";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import { invalid } from "./add.ts";
 import { asynchronousSchema, createCore } from "./core.ts";
@@ -103,9 +102,20 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   database.exec("PRAGMA secure_delete = ON"); // what is deleted is overwritten
   database.exec("PRAGMA wal_autocheckpoint = 1000"); // with 64 pages, as an inbox has, a long list takes a third longer
   const clock = createDatabaseClock(database, "issuing_outbox_settings", () => steps.clock.now());
-  const commits = createGroupCommit("outbox", database, clock.record);
   const run = <Result>(operation: Operation<Result>) =>
     runSync(operation, createExecutor(database, clock.nowMs));
+  let settings: Settings;
+  try {
+    settings = runAtStart(database, () => {
+      const stored = run(openSettings(steps, getFileNumber(file)));
+      run(releaseEnded((lease) => isRunning(lease) === false));
+      return { ...stored, processId: getProcessId() };
+    });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  const commits = createGroupCommit("outbox", database, clock.record);
   let isTidy = false;
 
   const adapter: OutboxDatabase = {
@@ -126,18 +136,6 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
       database.close();
     },
   };
-
-  let settings: Settings;
-  try {
-    database.exec("BEGIN IMMEDIATE");
-    settings = { ...run(openSettings(steps, getFileNumber(file))), processId: getProcessId() };
-    run(releaseEnded((lease) => isRunning(lease) === false));
-    database.exec("COMMIT");
-  } catch (error) {
-    rollBack(database);
-    database.close();
-    throw error;
-  }
 
   const core = createCore(options, steps, adapter, async () => settings);
   let isWriting = false;

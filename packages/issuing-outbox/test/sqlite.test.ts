@@ -1,7 +1,9 @@
 /** The main paths of an outbox in a SQLite file. */
+import { Worker } from "node:worker_threads";
 import { getProcessId } from "@loyalty-cards/internal/node-lock";
-import { expect, it } from "vitest";
-import { createNetwork, nextPhone, openShop, template, toRequest } from "./shop.ts";
+import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { expect, it, onTestFinished } from "vitest";
+import { createNetwork, nextPhone, openShop, scratchFile, template, toRequest } from "./shop.ts";
 
 it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
   const { outbox, signUp, getCardOf, requests } = openShop();
@@ -101,3 +103,48 @@ it("sends entries of one contact one after another", async () => {
   expect(await outbox.drain()).toMatchObject({ issued: 20 });
   expect(maxRunning).toBe(1);
 });
+
+it("opens while another process writes at any moment of the opening", { timeout: 120_000 }, () => {
+  const file = scratchFile();
+  openShop(createNetwork(), { file });
+  const lock = lockFromOtherThread(file, 200);
+  let begun = 0;
+  const open: OpenSqlite = (name) => {
+    const database = openSqlite(name);
+    const { exec } = database;
+    database.exec = (sql) => {
+      if (sql === "BEGIN IMMEDIATE") {
+        begun += 1;
+        lock();
+      }
+      return exec.call(database, sql);
+    };
+    return database;
+  };
+  openShop(createNetwork(), { file, open });
+  expect(begun).toBeGreaterThanOrEqual(2); // the tables, and the settings
+});
+
+/** @returns a function that returns when the other thread has locked the file, which it unlocks after some time. */
+function lockFromOtherThread(file: string, lockedMs: number): () => void {
+  const state = new Int32Array(new SharedArrayBuffer(4));
+  const program = `
+    const { state, binding, file, lockedMs } = require("node:worker_threads").workerData;
+    const database = new (binding === "libsql" ? require("libsql") : require("node:sqlite").DatabaseSync)(file);
+    for (;;) {
+      Atomics.wait(state, 0, 0);
+      database.exec("BEGIN IMMEDIATE");
+      Atomics.store(state, 0, 0);
+      Atomics.notify(state, 0);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lockedMs);
+      database.exec("COMMIT");
+    }`;
+  const binding = process.getBuiltinModule?.("node:sqlite") ? "node:sqlite" : "libsql";
+  const worker = new Worker(program, { eval: true, workerData: { state, binding, file, lockedMs } });
+  onTestFinished(async () => void (await worker.terminate()));
+  return () => {
+    Atomics.store(state, 0, 1);
+    Atomics.notify(state, 0);
+    Atomics.wait(state, 0, 1);
+  };
+}
