@@ -78,8 +78,6 @@ export class SimulatedDatabase {
   readonly #connection;
   #isDurable = false;
   #isInTransaction = false;
-  /** Opening a locked file blocks the process, which has no place in virtual time: locks begin later. */
-  #isOpen = false;
 
   constructor(file: string, owner: Owner) {
     owner.effect();
@@ -99,7 +97,12 @@ export class SimulatedDatabase {
     const toKey = (method: string, values: unknown[]) =>
       sql.startsWith("SELECT") ? `${method} ${sql} ${values.join("\u0000")}` : undefined;
     return {
-      run: (...values) => this.#run(sql, () => statement.run(...values)),
+      // Programs open the file with `exec`, which waits in real time for a lock: only later transactions meet one.
+      run: (...values) =>
+        this.#run(sql, () => {
+          if (sql === "BEGIN IMMEDIATE" && this.#owner.machine.isFileLocked) throw fileLocked();
+          return statement.run(...values);
+        }),
       get: (...values) => {
         const row = this.#run(sql, () => statement.get(...values), toKey("get", values));
         return row && toPlain(row);
@@ -112,21 +115,18 @@ export class SimulatedDatabase {
   #run<Result>(sql: string, run: () => Result, key?: string): Result {
     const { machine } = this.#owner;
     this.#owner.effect();
-    if (sql === "BEGIN IMMEDIATE" && this.#isOpen && machine.isFileLocked)
-      throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY", errcode: 5 });
     if (sql === "COMMIT" && machine.isDiskFull) {
       this.#connection.exec("ROLLBACK"); // as SQLite does
       this.#isInTransaction = false;
       throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL", errcode: 13 });
     }
-    if (sql.startsWith("BEGIN")) this.#isInTransaction = true;
     if (key === undefined && !sql.startsWith("PRAGMA")) machine.reads.clear();
     const isCached = key !== undefined && !this.#isInTransaction;
     const result = isCached && machine.reads.has(key) ? (machine.reads.get(key) as Result) : run();
     if (isCached) machine.reads.set(key, result);
+    if (sql.startsWith("BEGIN")) this.#isInTransaction = true;
     if (sql === "COMMIT" || sql === "ROLLBACK") this.#isInTransaction = false;
     if (sql === "COMMIT") {
-      this.#isOpen = true;
       if (this.#isDurable) machine.syncedBytes = getSize(`${machine.file}-wal`);
       this.#owner.log("commits");
     }
@@ -151,5 +151,7 @@ function toPlain(row: unknown): Row {
   const { _metadata, ...plain } = row as Row;
   return plain;
 }
+
+const fileLocked = () => Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY", errcode: 5 });
 
 const getSize = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
