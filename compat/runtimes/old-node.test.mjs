@@ -27,7 +27,7 @@ describe.each(Object.entries(binaries))("Node %s", (version, folder) => {
   }
 
   it.each(entries)("is refused by $entry, as ESM and as CommonJS", async ({ name, entry }) => {
-    const message = `Error: ${name} needs Node.js 20.19 or newer, not ${version}.`;
+    const message = `Error: ${name} needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`;
     for (const type of ["module", "commonjs"]) {
       const load = type === "module" ? "import" : "require";
       const { code, stderr } = await run(
@@ -42,7 +42,7 @@ describe.each(Object.entries(binaries))("Node %s", (version, folder) => {
   it("is refused by the command loyalty-cards", async () => {
     expect(await run("packages/cli/bin.js", "--version")).toEqual({
       code: 2,
-      stderr: `loyalty-cards needs Node.js 20.19 or newer, not ${version}.\n`,
+      stderr: `loyalty-cards needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.\n`,
     });
   });
 
@@ -50,7 +50,7 @@ describe.each(Object.entries(binaries))("Node %s", (version, folder) => {
     const { code, stderr } = await run("packages/mock-server/bin.js", "--version");
     expect([code, stderr]).toEqual([
       1,
-      expect.stringContaining(`needs Node.js 20.19 or newer, not ${version}.`),
+      expect.stringContaining(`needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`),
     ]);
   });
 });

@@ -75,6 +75,6 @@ function fillsPlaceholders(part: string, message: string): boolean {
   const pattern = message
     .split(placeholder)
     .map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
-    .join("[\\w.:, …-]*?");
+    .join("[\\w.:/, …-]*?");
   return new RegExp(`^${pattern}\\??$`).test(part);
 }

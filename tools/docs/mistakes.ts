@@ -218,12 +218,13 @@ export const mistakes: Record<string, () => Promise<string>> = {
 const quotation =
   /(<!-- message: ([\w-]+) -->\n)```log\n(?:[\s\S]*?\n)??```(?:\n\nError page: \[`[\w-]+`\]\(\S+\)\.)?/g;
 
-/** The message as the page quotes it: the address at its end becomes a link below. */
+/** The message as the page quotes it: the address at its end becomes a link below, and the port is that of `loyalty-cards dev`. */
 export function formatQuotation(message: string): string {
   const { text = "", page } =
     /^(?<text>.*?)(?: See https:\S+\/errors\/(?<page>[\w-]+))?$/s.exec(message)?.groups ?? {};
+  const quoted = text.replace(/(localhost|127\.0\.0\.1):\d+/g, "localhost:4010");
   const link = page === undefined ? "" : `\n\nError page: [\`${page}\`](../errors/${page}.md).`;
-  return `\`\`\`log\n${text}\n\`\`\`${link}`;
+  return `\`\`\`log\n${quoted}\n\`\`\`${link}`;
 }
 
 /** Returns the page with current messages. @throws when the page and `mistakes` do not name the same mistakes. */

@@ -15,7 +15,7 @@ const nodeVersionBanner = (name: string) => ({
   const { node, bun, deno } = globalThis.process?.versions ?? {};
   const [major, minor] = node && !bun && !deno ? node.split(".") : [];
   if (major < ${minimumMajor} || (major == ${minimumMajor} && minor < ${minimumMinor}))
-    throw new Error(\`${name} needs Node.js ${minimumNode} or newer, not \${node}.\`);
+    throw new Error(\`${name} needs Node.js ${minimumNode} or newer, and this process runs \${node}: upgrade Node.js.\`);
 }`,
 });
 

@@ -104,7 +104,7 @@ describe("the configuration", () => {
   it.each([
     [
       "http://cards.example.com",
-      "LOYALTY_URL is http://, which would send the API key unencrypted: use https://.",
+      "LOYALTY_URL is http://cards.example.com, which would send the API key unencrypted: use https://.",
     ],
     ["localhost:4010", 'LOYALTY_URL has no scheme: write "http://localhost:4010".'],
     ["https://cards.example.com/api/v1", "LOYALTY_URL must not end in /api/v1: the client appends it."],

@@ -170,7 +170,7 @@ function networkFailure(error: unknown, hasStatus: boolean, url: string): Attemp
     // Nothing of the request was sent, and another attempt would fail in the same way.
     return {
       code: "configuration",
-      message: `The TLS handshake failed (${networkCode}): baseUrl begins with https://, but its port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`,
+      message: `The TLS handshake failed (${networkCode}): baseUrl is ${new URL(url).origin}, but that port does not seem to speak https. Use http:// for the mock service; otherwise correct the port.`,
       wasSent: false,
       retryable: false,
       networkCode,

@@ -105,7 +105,7 @@ export function createPipeline(settings: Settings) {
       throw error instanceof TimeLimitError ? deadlineError(call) : error; // others still wait
     }
     return finish(call, settled, (response) => {
-      if (response.status >= 400) throw createProblemError(call, response, request);
+      if (response.status >= 400) throw createProblemError(call, response, request, baseUrl);
       return read(call, response.json(), response.status);
     });
   }

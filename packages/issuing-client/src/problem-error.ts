@@ -23,23 +23,21 @@ const codes: Readonly<Record<number, IssuingErrorCode>> = {
  */
 const maxRetryAfterMs = 24 * 3_600_000;
 
-/** The message contains no text of the service, because that text can quote a customer. */
-const hints: Partial<Record<IssuingErrorCode, string>> = {
-  unauthorized:
-    "the apiKey was not accepted. Copy the Website key from the console of the service at baseUrl: a mistyped or revoked key, or a key of another service, is rejected.",
-  forbidden: "this apiKey is not allowed to do that.",
-};
-
+/**
+ * Its message contains no text of the service, because that text can quote a customer.
+ * @param baseUrl the address of the service.
+ */
 export function createProblemError(
   call: Call,
   { status, head, text }: HttpResponse,
   request: OperationRequest,
+  baseUrl: string,
 ): ProblemError {
   const problem = parseProblem(status, text);
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
   const fields = status === 422 ? readRejectedFields(problem, request.body ?? "null") : [];
   const detail = status === 422 ? toShowable(problem.detail) : undefined;
-  const hint = formatHint(code, request, fields, detail);
+  const hint = formatHint(code, request, baseUrl, fields, detail);
   const isUnknown = mayStillRun(call, status);
   const retryAfterMs = parseRetryAfter(head.header("retry-after"), call.clock.now());
   return new ProblemError(
@@ -83,16 +81,21 @@ const maxIdLength = 100;
 function formatHint(
   code: IssuingErrorCode,
   { operation, id, body = "" }: OperationRequest,
+  baseUrl: string,
   fields: readonly RejectedField[],
   detail: string | undefined,
 ): string | undefined {
+  if (code === "unauthorized") {
+    return `the apiKey was not accepted. Copy the Website key from the console of the service at ${baseUrl}: a mistyped or revoked key, or a key of another service, is rejected.`;
+  }
+  if (code === "forbidden") return "this apiKey is not allowed to do that.";
   if (code === "not-found") {
     const quoted = JSON.stringify(id.slice(0, maxIdLength));
     return operation === "issueCard"
-      ? `template ${quoted} does not exist or is archived. Copy the id of a template from the console of the service at baseUrl.`
-      : `card ${quoted} does not exist. Is it a card of the service at baseUrl?`;
+      ? `template ${quoted} does not exist or is archived. Copy the id of a template from the console of the service at ${baseUrl}.`
+      : `card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
   }
-  if (code !== "validation") return hints[code];
+  if (code !== "validation") return undefined;
   const pointers = formatFields(fields, body);
   if (detail === undefined)
     return pointers === "" ? "the response has no detail that says what to correct." : `${pointers}.`;

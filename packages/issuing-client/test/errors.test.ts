@@ -51,7 +51,7 @@ it("names the runtime's error code when a connection fails", async () => {
 it.each([
   [401, /apiKey/],
   [403, /apiKey/],
-  [404, /baseUrl/],
+  [404, /service at https:/],
   [422, /no detail/],
 ])("says what to check in the message of a %i", async (status, where) => {
   const { client } = scripted([json({}, status)]);

@@ -9,15 +9,15 @@ import { openWebsite } from "./website.ts";
 
 describe("the message of a 404", () => {
   it("names the unknown template", async () => {
-    const { client } = openWebsite();
+    const { client, service } = openWebsite();
     const error = await catchIssuingError(client.issueCard("tpl_typo", signUp, { userId: 1 }));
     expect(readText(error)).toBe(
-      'The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the console of the service at baseUrl.',
+      `The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the console of the service at ${service.baseUrl}.`,
     );
   });
 
   it("names the unknown card for each method", async () => {
-    const { client } = openWebsite();
+    const { client, service } = openWebsite();
     const calls = {
       getCard: client.getCard("card_typo"),
       listOperations: client.listOperations("card_typo"),
@@ -26,7 +26,7 @@ describe("the message of a 404", () => {
     };
     for (const [name, call] of Object.entries(calls)) {
       expect(readText(await catchIssuingError(call))).toBe(
-        `The service responded 404 to ${name}: card "card_typo" does not exist. Is it a card of the service at baseUrl?`,
+        `The service responded 404 to ${name}: card "card_typo" does not exist. Is it a card of the service at ${service.baseUrl}?`,
       );
     }
   });

@@ -71,7 +71,7 @@ export function describeFailure({ reason, skewSeconds = Number.NaN }: Verificati
     case "future":
       return `future by ${-skewSeconds} s: check the clock of this machine, and synchronize it with NTP. If it is correct, the clock of the sender is not.`;
     case "mismatch":
-      return "mismatch; is this the secret of this endpoint? Each endpoint has its own; if you do not have it, create a new one in the console. If it is correct, a parser or proxy changed the body.";
+      return 'mismatch; the signature does not belong to this secret and body. Set the signing secret of this endpoint, which is not the API key; if it is lost, press "New secret" in the console of the service. If the secret is correct, a parser or proxy changes the body.';
     case "invalid-payload":
       return "invalid-payload; the signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.";
   }

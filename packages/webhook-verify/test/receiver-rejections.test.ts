@@ -204,7 +204,7 @@ describe("a rejected delivery without onOutcome", () => {
       "of another secret",
       post(signed(nowSeconds, "whsec_other")),
       401,
-      /rejected: mismatch; is this the secret of this endpoint\?/,
+      /rejected: mismatch; the signature does not belong to this secret and body/,
     ],
     ["by GET", post(signed(nowSeconds), { method: "GET" }), 405, /rejected: method-not-allowed; .*POST only/],
     [

@@ -64,7 +64,7 @@ describe.each([
       attempts: 1,
     });
     expect(error.message).toMatch(
-      /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl begins with https:\/\/, but its port does not seem to speak https\. Use http:\/\/ for the mock service/,
+      /^The TLS handshake failed \((EPROTO|ERR_SSL_[A-Z_]+)\): baseUrl is https:\/\/[\w.]+:\d+, but that port does not seem to speak https\. Use http:\/\/ for the mock service/,
     );
     expect(received).toBe(0);
   });
