@@ -120,7 +120,7 @@ export class SimulatedDatabase {
       this.#isInTransaction = false;
       throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL", errcode: 13 });
     }
-    if (key === undefined && !sql.startsWith("PRAGMA")) machine.reads.clear();
+    if (key === undefined && !unchanging.test(sql)) machine.reads.clear();
     const isCached = key !== undefined && !this.#isInTransaction;
     const result = isCached && machine.reads.has(key) ? (machine.reads.get(key) as Result) : run();
     if (isCached) machine.reads.set(key, result);
@@ -146,8 +146,12 @@ export class SimulatedDatabase {
   }
 }
 
-/** @returns a copy of a row, without `_metadata`, which one of the bindings adds. */
+/** What changes no row for other connections. */
+const unchanging = /^(PRAGMA|BEGIN|SAVEPOINT|RELEASE)/;
+
+/** @returns the row without `_metadata`, which one of the bindings adds. */
 function toPlain(row: unknown): Row {
+  if (!Object.hasOwn(row as Row, "_metadata")) return row as Row;
   const { _metadata, ...plain } = row as Row;
   return plain;
 }
