@@ -40,8 +40,11 @@ async function setMode(page, { scheme, width, height }) {
     {},
     scheme === "dark",
   );
-  const isOver = () => document.getAnimations().every((animation) => !(animation instanceof CSSTransition));
-  await page.waitForFunction(isOver);
+  // Waiting can take forever: a transition inside closed details does not run.
+  await page.evaluate(() => {
+    for (const animation of document.getAnimations())
+      if (animation instanceof CSSTransition) animation.finish();
+  });
 }
 
 const open = startSite();
