@@ -50,7 +50,9 @@ describe.each(Object.entries(binaries))("Node %s", (version, folder) => {
     const { code, stderr } = await run("packages/mock-server/bin.js", "--version");
     expect([code, stderr]).toEqual([
       1,
-      expect.stringContaining(`needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`),
+      expect.stringContaining(
+        `needs Node.js 20.19 or newer, and this process runs ${version}: upgrade Node.js.`,
+      ),
     ]);
   });
 });
