@@ -58,11 +58,14 @@ export function printResult(
   result: RunResult,
 ): number {
   const { rows, issued, replayed, ended, elapsedMs } = result;
-  const files = { cards: basename(cards), ...(existsSync(rejected) && { rejected: basename(rejected) }) };
+  const files = {
+    ...(existsSync(cards) && { cards: basename(cards) }),
+    ...(existsSync(rejected) && { rejected: basename(rejected) }),
+  };
   print.data({ ...result, ...files, outbox: basename(outbox) }, () => {
     const table = [
-      ["  issued", formatNumber(issued), files.cards],
-      ...(replayed > 0 ? [["  issued before", formatNumber(replayed), files.cards]] : []),
+      ["  issued", formatNumber(issued), files.cards ?? ""],
+      ...(replayed > 0 ? [["  issued before", formatNumber(replayed), files.cards ?? ""]] : []),
       ["  rejected", formatNumber(result.rejected), files.rejected ?? ""],
       ...(result.unknown > 0 ? [["  unknown", formatNumber(result.unknown)]] : []),
     ];

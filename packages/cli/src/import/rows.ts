@@ -188,7 +188,11 @@ export class RowReader {
     const version = this.#readText(record, "privacy", report)?.trim();
     if (version === "") report("missing-consent", "has no version: a card needs this consent", "privacy");
     else if (version !== undefined && answer !== undefined)
-      report("unclear-consent", "is an answer, not a version: add --privacy VERSION", "privacy");
+      report(
+        "unclear-consent",
+        "says yes or no, not which version of the privacy text: add --privacy VERSION",
+        "privacy",
+      );
     return version;
   }
 
