@@ -7,7 +7,9 @@ const minimum = engines.node.replace(">=", "");
 const [major, minor] = process.versions.node.split(".").map(Number);
 const [minimumMajor, minimumMinor] = minimum.split(".").map(Number);
 if (major < minimumMajor || (major === minimumMajor && minor < minimumMinor)) {
-  console.error(`loyalty-cards needs Node.js ${minimum} or newer, not ${process.versions.node}.`);
+  console.error(
+    `loyalty-cards needs Node.js ${minimum} or newer, and this process runs ${process.versions.node}: upgrade Node.js.`,
+  );
   process.exit(2);
 }
 // Not a static import: those are resolved first, and need exports that an older Node.js lacks.
