@@ -86,7 +86,7 @@ function formatHint(
   detail: string | undefined,
 ): string | undefined {
   if (code === "unauthorized") {
-    return `the apiKey was not accepted. Copy the Website key from the console of the service at ${baseUrl}: a mistyped or revoked key, or a key of another service, is rejected.`;
+    return `the apiKey was not accepted, because it is mistyped, revoked or of another service. Copy the Website key from the console of the service at ${baseUrl}.`;
   }
   if (code === "forbidden") return "this apiKey is not allowed to do that.";
   if (code === "not-found") {

@@ -77,7 +77,7 @@ function* readSituation(user: UserRef): Operation<Situation> {
   const row = yield* findEntry(user);
   if (row === undefined) {
     throw invalid(
-      "There is no committed entry of this user: call outbox.add in the transaction that saves the user, and outbox.issue after that transaction is committed.",
+      "The outbox has no committed entry of this user: call outbox.add in the transaction that saves the user, and outbox.issue after its commit.",
     );
   }
   const scopes = yield* readScopes();

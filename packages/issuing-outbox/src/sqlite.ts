@@ -231,6 +231,6 @@ function requireTransaction(database: SqliteDatabase): void {
   }
   database.exec("ROLLBACK");
   throw invalid(
-    "add and correct belong in the transaction that saves the user, and this connection has none: call them in outbox.write((database) => …), or after BEGIN on your own connection to the file.",
+    "outbox.add and outbox.correct need the transaction that saves the user: call them in outbox.write((database) => …), or between BEGIN and COMMIT on your own connection to the file.",
   );
 }

@@ -51,7 +51,7 @@ it.each([
 
 it("refuses issue before the transaction is committed, and for a user who was not added", async () => {
   const { outbox } = openShop();
-  await expect(outbox.issue(1)).rejects.toThrow("outbox.issue after that transaction is committed");
+  await expect(outbox.issue(1)).rejects.toThrow("outbox.issue after its commit");
 });
 
 // G20

@@ -130,7 +130,7 @@ function requireHandlers(handlers: unknown): void {
       const nearest = findNearestName(name, names);
       const hint = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
       throw new TypeError(
-        `onEvents has a handler for "${name.slice(0, 50)}", which is not an event type of this version.${hint} The names are ${names.join(", ")}; "otherTypes" is called for newer types.`,
+        `onEvents has a handler for "${name.slice(0, 50)}", which is not an event type of this version.${hint} The names are ${names.join(", ")}; for a newer type, use "otherTypes".`,
       );
     }
     if (typeof handler === "function") continue;

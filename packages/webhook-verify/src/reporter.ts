@@ -83,7 +83,7 @@ const misconfigurationLines: Record<Misconfiguration, string> = {
     "the body was parsed before the webhook receiver could read it, and a signature covers bytes, not objects.",
   "invalid-clock":
     "the `now` function did not return milliseconds. It must return a number, as Date.now does; for a Date that is date.getTime().",
-  "no-secret": "The function must return the signing secret that the service showed once.",
+  "no-secret": "The function must return the signing secret that the console shows once.",
   "secret-timeout":
     "the `secret` function took longer than timeoutMs; responded 503, so the service delivers again. Make it fail sooner, or check why it is slow.",
 };

@@ -67,11 +67,11 @@ export function describeFailure({ reason, skewSeconds = Number.NaN }: Verificati
     case "malformed-signature":
       return "malformed-signature; the Service-Signature header must be t=<unix seconds>,v1=<64 hex digits>, once. Does a proxy change it?";
     case "stale":
-      return `stale by ${skewSeconds} s: check the clock of this machine, and synchronize it with NTP. If it is correct, the delivery is older than toleranceSeconds allows.`;
+      return `stale; signed ${skewSeconds} s ago by this machine's clock: synchronize it with NTP. If it is correct, a proxy delayed the delivery, or it is a replay.`;
     case "future":
-      return `future by ${-skewSeconds} s: check the clock of this machine, and synchronize it with NTP. If it is correct, the clock of the sender is not.`;
+      return `future; signed ${-skewSeconds} s ahead of this machine's clock: synchronize it with NTP. If it is correct, the clock of the sender is not.`;
     case "mismatch":
-      return 'mismatch; the signature does not belong to this secret and body. Set the signing secret of this endpoint, which is not the API key; if it is lost, press "New secret" in the console of the service. If the secret is correct, a parser or proxy changes the body.';
+      return 'mismatch; the signature does not match this secret and body. Set the signing secret of this endpoint, which is not the API key; if it is lost, press "New secret" in the console of the service. If the secret is correct, a parser or proxy changes the body.';
     case "invalid-payload":
       return "invalid-payload; the signature is valid, but the body is not an event: a JSON object with the strings id, type and createdAt.";
   }

@@ -145,8 +145,8 @@ export function describeAdapter(name: string, adapter: Adapter): void {
         expect([(await send(url, forged)).status, (await send(url, stale)).status]).toEqual([401, 401]);
       }
       expect(log).toEqual([
-        expect.stringMatching(/rejected: mismatch; the signature does not belong to this secret and body/),
-        expect.stringMatching(/rejected: stale by 864\d\d s: check the clock/),
+        expect.stringMatching(/rejected: mismatch; the signature does not match this secret and body/),
+        expect.stringMatching(/rejected: stale; signed 864\d\d s ago/),
       ]);
     });
 

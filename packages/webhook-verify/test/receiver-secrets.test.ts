@@ -123,7 +123,7 @@ describe("a `secret` function", () => {
     ],
     ["returns an empty secret", () => "", /returned an empty string: is LOYALTY_SIGNING_SECRET set\?/],
     ["returns no secrets", () => [], /returned an empty list: pass at least one/],
-    ["returns spaces", async () => "  ", /returned white space only: correct LOYALTY_SIGNING_SECRET/],
+    ["returns spaces", async () => "  ", /returned white space only: set LOYALTY_SIGNING_SECRET/],
     [
       "returns a file as it is",
       async () => `${secret}\n`,

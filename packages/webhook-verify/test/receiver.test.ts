@@ -331,7 +331,7 @@ describe("createReceiver", () => {
       /secret is a string that ends with white space/,
     ],
     ["a secret after a space", { secret: ` ${secret}` }, /secret is a string that begins with white space/],
-    ["a blank secret", { secret: " \t\n" }, /secret is white space only: correct LOYALTY_SIGNING_SECRET/],
+    ["a blank secret", { secret: " \t\n" }, /secret is white space only: set LOYALTY_SIGNING_SECRET/],
     ["no secrets in a list", { secret: [] }, /secret is an empty list/],
     ["a secret without bytes", { secret: new Uint8Array() }, /secret is an empty array of bytes/],
     [
