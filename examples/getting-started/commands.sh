@@ -70,7 +70,7 @@ npx loyalty-cards purchase $card 120 --base-url http://localhost:4010
 # #endregion
 
 # #region stop
-kill %1
+kill %1; rm shop.db*
 # #endregion
 
 # #region users

@@ -8,7 +8,7 @@ const consents = { privacy: { version: "2026-01" } };
 const card = await loyalty.issueCard(
   "tpl_mock",
   { fieldValues: { name: "Anna" }, customer: { phone: "600100200", consents } },
-  { userId: "1" }, // your user's id: whatever is repeated, this user has one card
+  { userId: "1" }, // your user's id: a repeated call returns the same card
 );
 console.log(card.id, card.publicUrl); // the page with both wallet buttons
 // #endregion
