@@ -157,7 +157,7 @@ it("does not take longer for each of 1,000 entries of one contact than for each 
     return (performance.now() - startedMs) / entries;
   };
   const few = await measure(250);
-  expect((await measure(1_000)) / few).toBeLessThan(2); // in quadratic time it would be 4
+  expect((await measure(1_000)) / few).toBeLessThan(3); // in quadratic time it would be 4
 });
 
 it("finds each due entry by an index when 200,000 wait", async () => {

@@ -37,7 +37,7 @@ export async function contactService(baseUrl: string, timeoutMs: number): Promis
 }
 
 /** Codes of a connection that did not speak HTTP: the port or the scheme is wrong. */
-const wrongProtocol = /^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_/;
+const wrongProtocol = /^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_|^HTTPParserError$/;
 const closedCodes: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
 
 function describeNoResponse(code: string, baseUrl: string): Result {
@@ -83,7 +83,9 @@ export function findOtherServer({ status, headers, url, hasProblem }: Received):
 
 /** The code of a failed `fetch`; undefined for an error of another kind. */
 export function getFetchFailure(error: unknown): string | undefined {
-  const { name, cause } = error as { name?: string; cause?: { code?: string } };
+  const { name, cause } = error as { name?: string; cause?: { name?: string; code?: string } };
+  // From Node 24 on, the error of a response that is not HTTP has no code.
+  if (cause?.name === "HTTPParserError") return cause.code ?? cause.name;
   return cause?.code ?? (name === "TimeoutError" ? name : undefined);
 }
 
