@@ -75,6 +75,7 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
       minWidthToWrap,
       showGlobalOptions: true,
       formatItem,
+      commandDescription: (command) => toSentence(command.description()),
     })
     .configureOutput({
       writeOut: (help) => print.data(undefined, () => Text.multiline(help.trimEnd())),
@@ -115,6 +116,10 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
 }
 
 const minWidthToWrap = 20;
+
+/** The descriptions are also items of lists, where they have no capital and no period. */
+const toSentence = (description: string) =>
+  `${description.charAt(0).toUpperCase()}${description.slice(1).replace(/\.$/, "")}.`;
 
 /** Formats an option or a command of the help. In a narrow terminal the description is below the name, where it can wrap. */
 function formatItem(this: Help, name: string, nameWidth: number, description: string, help: Help): string {

@@ -236,7 +236,7 @@ describe("consents", () => {
       "an answer instead of a version",
       "userId,privacy\n1,yes\n",
       [],
-      "2:3        privacy says yes or no, not which version of the privacy text: add --privacy VERSION",
+      "2:3        privacy is yes or no, not the version of the text: add --privacy VERSION",
     ],
     [
       "a refusal",

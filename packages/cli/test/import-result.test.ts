@@ -5,16 +5,18 @@ import type { ImportFiles } from "../src/import/files.ts";
 import { printResult } from "../src/import/report.ts";
 import { Printer } from "../src/printer.ts";
 import type { Terminal } from "../src/terminal.ts";
+import { createFolder } from "./import-terminal.ts";
 
 it("exits with 3 when the outcome of a row is unknown", () => {
   const output: string[] = [];
   const stream = { write: (text: string) => output.push(text) };
   const print = new Printer({ stdout: stream, stderr: stream, env: {} } as unknown as Terminal, {});
+  const { path } = createFolder({ "members.cards.csv": "user_id,card_id\n" });
   const files: ImportFiles = {
-    input: { path: "/a/members.csv", name: "members.csv", format: "csv" },
-    outbox: "/a/members.csv.outbox",
-    rejected: "/a/members.rejected.csv",
-    cards: "/a/members.cards.csv",
+    input: { path: path("members.csv"), name: "members.csv", format: "csv" },
+    outbox: path("members.csv.outbox"),
+    rejected: path("members.rejected.csv"),
+    cards: path("members.cards.csv"),
   };
   const counts = { rows: 1_234, issued: 1_200, replayed: 33, rejected: 0, unknown: 1 };
   const job = { commandLine: "loyalty-cards import members.csv", isRetry: false, hasSent: true };

@@ -182,6 +182,19 @@ describe("a run that stops", () => {
     expect(resumed.stdout).toMatch(new RegExp(`issued before +${issued} `));
   });
 
+  it("names no file of cards when Ctrl-C comes before the first card", async () => {
+    const { run, path, service } = await openShop({ "members.csv": toCsv(toRows(20)) });
+    service.faults.add({ phase: "before", kind: "status", status: 503 });
+    const { exitCode, stdout } = await run(["import", "members.csv", ...args], {
+      columns: 80,
+      onOutput: (output, interrupt) => {
+        if (output.includes("of 20")) setImmediate(interrupt);
+      },
+    });
+    expect([exitCode, existsSync(path("members.cards.csv"))]).toEqual([130, false]);
+    expect(stdout).toMatch(/^Interrupted: 0 rows in \d+ s\n {2}issued +0\n {2}rejected +0\n$/);
+  });
+
   it("prints the command that resumes at Ctrl-C at the question", async () => {
     const { run, countCards } = await openShop({ "members.csv": toCsv(toRows(30)) });
     const command = ["import", "members.csv", ...args.filter((argument) => argument !== "--yes")];

@@ -65,6 +65,11 @@ describe.each(commands)("loyalty-cards $path", ({ path, command }) => {
     );
   });
 
+  it("prints its description as a sentence", async () => {
+    const { stdout } = await runCommand([...path.split(" "), "--help"]);
+    expect(stdout).toMatch(/^Usage: .+(?:\n .+)*\n\n[A-Z][\s\S]*?[^.]\.\n\n/);
+  });
+
   it("has the same help after the command `help`", async () => {
     expect(await runCommand(["help", ...path.split(" ")])).toEqual(
       await runCommand([...path.split(" "), "--help"]),
@@ -130,6 +135,11 @@ it.each([40, 70, 120])("wraps the help of each command between words at %i colum
   }
 });
 
+it.each(["check", "retry-rejected"])("explains --map in the help of import %s", async (name) => {
+  const { stdout } = await runCommand(["import", name, "--help"]);
+  expect(stdout).toContain("\nTargets of --map: userId (required)");
+});
+
 it("uses the width of a wide terminal", async () => {
   const { stdout } = await runCommand(["--help"], { columns: 120 });
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeGreaterThan(80);
@@ -178,6 +188,8 @@ it("lists the options of `import check` as its own", async () => {
 it.each([
   ["dev", ["--base-url", "--no-input", "--timeout"]],
   ["exec", ["--base-url", "--no-input", "--timeout", "--json"]],
+  ["completion", ["--base-url", "--no-input", "--timeout"]],
+  ["capabilities", ["--base-url", "--no-input", "--timeout"]],
 ])("does not list the global options that %s ignores", async (name, ignored) => {
   const { stdout } = await runCommand([name, "--help"]);
   expect(stdout).toContain("--quiet");

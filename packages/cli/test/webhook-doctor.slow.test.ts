@@ -87,6 +87,12 @@ const nodeAdapter = new URL("../../webhook-verify/src/adapters/node.ts", import.
 const tsx = import.meta.resolve("tsx");
 
 describe("webhook doctor", () => {
+  it("counts the one check of an address where nothing listens", async () => {
+    const { env } = await startResponding(204);
+    const { code, stdout } = await run(["webhook", "doctor", "http://127.0.0.1:1/"], { env });
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/\n1 check: 0 passed, 1 failed\.\n$/)]);
+  });
+
   it("passes a right receiver with 0, and prints one line", async () => {
     const { url, env } = await startReceiver();
     const { code, stdout } = await run(["webhook", "doctor", url], { env });

@@ -1,7 +1,7 @@
 /** `capabilities`: the tree of commands as data, for scripts and coding agents. It is derived from the commands themselves. */
 import type { Argument, Command, Option } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { addExamples, type Cli, setAction } from "../command.ts";
+import { addExamples, type Cli, configureOptions, setAction } from "../command.ts";
 import { exitCodeDescriptions, exitCodes } from "../command-error.ts";
 import { variables } from "../configuration.ts";
 import { formatTable } from "../printable.ts";
@@ -32,6 +32,7 @@ export function addCapabilitiesCommand(program: Command, cli: Cli): void {
     .command("capabilities")
     .description("print all commands, options, exit codes and environment variables");
   addExamples(capabilities, "loyalty-cards capabilities --json");
+  configureOptions(capabilities, program, { ignored: ["--base-url", "--no-input", "--timeout"] });
   setAction(cli, capabilities, async ({ print }) => {
     const { commands, options } = describeCommand(program, program);
     const environment = Object.entries(variables).map(([name, description]) => ({ name, description }));

@@ -1,6 +1,6 @@
 /** `completion`: the script for a shell; and `complete`, which that script calls. */
 import { Argument, type Command } from "commander";
-import { addExamples, type Cli, setAction } from "../command.ts";
+import { addExamples, type Cli, configureOptions, setAction } from "../command.ts";
 import { Text } from "../printable.ts";
 import { Printer } from "../printer.ts";
 
@@ -17,6 +17,7 @@ export function addCompletionCommand(program: Command, cli: Cli): void {
     "source <(loyalty-cards completion zsh)     # in ~/.zshrc, after compinit",
     "loyalty-cards completion fish | source     # in ~/.config/fish/config.fish",
   );
+  configureOptions(completion, program, { ignored: ["--base-url", "--no-input", "--timeout"] });
   setAction(cli, completion, async ({ print }, _options, shell: (typeof shells)[number]) => {
     const { completionScripts } = await import("../completion.ts");
     const script = completionScripts[shell];

@@ -30,8 +30,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     "  --map phone=mobile --privacy 2026-01",
     "loyalty-cards import retry-rejected members.csv --template tpl_coffee ...",
   );
-  const columns = cli.terminal.stdout.columns || 80;
-  for (const note of notes) command.addHelpText("after", `\n${Text.from(note).wrap(columns, "")}`);
+  addNotes(cli, command, [progressNote, ...listNotes]);
   command.allowExcessArguments(); // a misspelt subcommand is read as the file, and its file as an excess argument
   setAction<ImportOptions>(cli, command, async (context, options, file: string) => {
     if (command.args.length > 1) throw await createExcessError(command);
@@ -48,6 +47,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     "loyalty-cards import check members.csv --map userId=id --privacy 2026-01",
     "loyalty-cards import check members.ndjson --privacy 2026-01 --json",
   );
+  addNotes(cli, check, listNotes);
   setAction<ImportOptions>(cli, check, async (context, options, file: string) => {
     const { checkFile } = await import("../import/import.ts");
     return checkFile(context, options, file);
@@ -72,6 +72,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     "loyalty-cards import retry-rejected members.csv --template tpl_coffee \\",
     "  --map userId=id --map phone=mobile --privacy 2026-01",
   );
+  addNotes(cli, retry, listNotes);
   setAction<ImportOptions>(cli, retry, async (context, options, file: string) => {
     const { retryRejected } = await import("../import/import.ts");
     return retryRejected(context, options, file, getCommandLine(program));
@@ -99,10 +100,10 @@ const sourceOptions = [
 
 function addSourceOptions(command: Command): Command {
   return command
-    .option("--map <target=column>", "a column of the file (repeat; see below)", collect)
+    .option("--map <target=column>", "a column of the file (repeatable; see below)", collect)
     .option("--privacy <version>", "version of the privacy text that the members accepted")
     .option("--marketing-version <version>", "version of the marketing text")
-    .option("--number-field <key>", "send field.KEY as a number (repeat)", collect)
+    .option("--number-field <key>", "send field.KEY as a number (repeatable)", collect)
     .addOption(
       new Option("--format <format>", "default: by the extension of the file").choices(["csv", "ndjson"]),
     )
@@ -123,8 +124,15 @@ function addSourceOptions(command: Command): Command {
     .option("--limit <rows>", "only the first rows", parseWhole(1));
 }
 
-const notes = [
-  "The import first checks the whole file, then issues ten cards and asks. Rejected rows are written to a file. When it was stopped, the same command resumes it: no row gets a second card.",
+function addNotes(cli: Cli, command: Command, notes: readonly string[]): void {
+  const columns = cli.terminal.stdout.columns || 80;
+  for (const note of notes) command.addHelpText("after", `\n${Text.from(note).wrap(columns, "")}`);
+}
+
+const progressNote =
+  "The import first checks the whole file, then issues ten cards and asks. Rejected rows are written to a file. When it was stopped, the same command resumes it: no row gets a second card.";
+
+const listNotes = [
   "Targets of --map: userId (required), phone, email, name, privacy, marketing and field.KEY. A column that is named like a target needs no --map.",
   "Consents: a row needs a privacy version. --privacy VERSION alone says that all members accepted it; with a column mapped to privacy, only rows whose value is yes, true or 1 did. Without --privacy that column has the version. Marketing consent is given only by yes, true or 1 in a mapped column; no, false, 0 and empty are no consent, and any other value is a problem of the row.",
 ];

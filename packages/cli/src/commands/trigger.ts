@@ -36,7 +36,7 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
     .argument("<event>", `${knownTypes.join(", ")}, or another type`);
   addReceiverOptions(trigger)
     .option("--card <id>", `the card of the event (default: ${exampleCardId}, which no service has)`)
-    .option("--set <path=value>", "change a member: data.balance=7; can be repeated", collect)
+    .option("--set <path=value>", "change a member: data.balance=7; repeatable", collect)
     .option("--times <number>", "send this many different events", parseWhole(1, 10_000), 1)
     .option("--duplicate", "deliver each event twice")
     .option("--reorder", "deliver the newest event first; at least two events")

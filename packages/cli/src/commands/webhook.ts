@@ -10,8 +10,9 @@ import { addReceiverOptions } from "./trigger.ts";
 export function addWebhookCommands(program: Command, cli: Cli): void {
   const webhook = program
     .command("webhook")
-    .summary("verify, sign, send, record and replay webhooks")
-    .description("verify, sign, send, record and replay webhooks, and examine a receiver");
+    .summary("verify, sign, send, receive and replay webhooks")
+    .description("verify, sign, send, receive and replay webhooks, and examine a receiver");
+  webhook.helpCommand("help [command]", "print the help of a command");
   addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks");
   addVerify(webhook, cli);
   addSign(webhook, cli);
@@ -161,7 +162,7 @@ function addReplay(webhook: Command, cli: Cli): void {
   addReceiverOptions(replay)
     .option("--original-signature", "send the recorded signature, which expires after 300 s")
     .option("--include-rejected", "send deliveries that `webhook listen` rejected too")
-    .option("--event <type>", "only events of this type; can be repeated", collect);
+    .option("--event <type>", "only events of this type; repeatable", collect);
   addExamples(
     replay,
     "loyalty-cards webhook replay deliveries --to http://localhost:3000/webhooks",

@@ -59,7 +59,7 @@ export function printResult(
 ): number {
   const { rows, issued, replayed, ended, elapsedMs } = result;
   const files = {
-    ...(issued + replayed > 0 && { cards: basename(cards) }),
+    ...(existsSync(cards) && { cards: basename(cards) }),
     ...(existsSync(rejected) && { rejected: basename(rejected) }),
   };
   print.data({ ...result, ...files, outbox: basename(outbox) }, () => {

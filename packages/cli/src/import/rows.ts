@@ -190,7 +190,7 @@ export class RowReader {
     else if (version !== undefined && answer !== undefined)
       report(
         "unclear-consent",
-        "says yes or no, not which version of the privacy text: add --privacy VERSION",
+        "is yes or no, not the version of the text: add --privacy VERSION",
         "privacy",
       );
     return version;

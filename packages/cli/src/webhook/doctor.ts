@@ -3,6 +3,7 @@ import { setMaxListeners } from "node:events";
 import { checkReceiver, type Finding } from "@loyalty-cards/mock-server/doctor";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
+import { formatCount } from "../import/progress.ts";
 import { style, Text, text } from "../printable.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
 import { type ReceiverProcess, runShell, startReceiver } from "./receiver-process.ts";
@@ -105,7 +106,7 @@ function formatSummary(findings: readonly Finding[]): Text {
   const parts = [
     style("green", `${passed} passed`),
     ...(failed > 0 ? [style("red", `${failed} failed`)] : []),
-    ...(warnings > 0 ? [style("yellow", `${warnings} ${warnings === 1 ? "warning" : "warnings"}`)] : []),
+    ...(warnings > 0 ? [style("yellow", `${formatCount(warnings, "warning")}`)] : []),
   ];
-  return text`${findings.length} checks: ${Text.join(parts, ", ")}.`;
+  return text`${formatCount(findings.length, "check")}: ${Text.join(parts, ", ")}.`;
 }
