@@ -77,19 +77,6 @@ it("goes on when nobody reads its messages", async () => {
   expect([exitCode, await countCards()]).toEqual([0, 30]);
 });
 
-it("names no file of cards when it is interrupted before the first card", async () => {
-  const { run, path, service } = await openShop({ "members.csv": toCsv(toRows(20)) });
-  service.faults.add({ phase: "before", kind: "status", status: 503, match: { operation: "issueCard" } });
-  const { exitCode, stdout } = await run(["import", "members.csv", ...args], {
-    columns: 80,
-    onOutput: (output, interrupt) => {
-      if (output.includes("paused for")) interrupt();
-    },
-  });
-  expect([exitCode, existsSync(path("members.cards.csv"))]).toEqual([130, false]);
-  expect(stdout).toMatch(/^Interrupted: .*\n {2}issued +0\n/);
-});
-
 it.each([
   [
     "a folder that does not exist",
