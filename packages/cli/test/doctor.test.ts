@@ -331,10 +331,9 @@ describe("doctor", () => {
     const { port } = server.address() as AddressInfo;
     const env = { LOYALTY_URL: `http://127.0.0.1:${port}`, LOYALTY_API_KEY: "lk_1" };
     const { code, byName } = await runDoctor({ env });
-    expect([code, byName["service"]?.detail]).toEqual([
-      2,
-      expect.stringMatching(/^the port does not speak http \((HPE_INVALID_CONSTANT|HTTPParserError)\)$/),
-    ]);
+    const isCoded = Number.parseInt(process.versions.node, 10) < 24; // later the error has only its name
+    const name = isCoded ? "HPE_INVALID_CONSTANT" : "HTTPParserError";
+    expect([code, byName["service"]?.detail]).toEqual([2, `the port does not speak http (${name})`]);
   });
 
   it("shows the namespace and where it is set", async () => {

@@ -156,8 +156,9 @@ it("does not take longer for each of 1,000 entries of one contact than for each 
     expect(await outbox.drain()).toMatchObject({ issued: entries });
     return (performance.now() - startedMs) / entries;
   };
-  const few = await measure(250);
-  expect((await measure(1_000)) / few).toBeLessThan(3); // in quadratic time it would be 4
+  const measureTwice = async (entries: number) => Math.min(await measure(entries), await measure(entries));
+  const few = await measureTwice(250);
+  expect((await measureTwice(1_000)) / few).toBeLessThan(2); // in quadratic time it would be 4
 });
 
 it("finds each due entry by an index when 200,000 wait", async () => {

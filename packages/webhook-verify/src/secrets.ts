@@ -86,7 +86,7 @@ function createSigningKey(secret: Secret | null | undefined): SigningKey {
   }
   const kind = typeof value === "string" ? "string" : "array of bytes";
   if (bytes.length === 0) throw new InvalidSecretError(`an empty ${kind}: ${isSet}`);
-  if (bytes.every(isBlank)) throw new InvalidSecretError(`white space only: set LOYALTY_SIGNING_SECRET.`);
+  if (bytes.every(isBlank)) throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
   const key = typeof value === "string" ? value : new Uint8Array(bytes); // a copy: the caller may change the buffer
   if (typeof key === "string" && key.trim() !== key) {
     const place = key.trimStart() === key ? "ends" : "begins";
