@@ -206,7 +206,7 @@ function customerPanel({ customer }, others) {
       ["Name", name ?? "–"],
       ["Phone", phone ?? "–"],
       ["Email", email ?? "–"],
-      ["Privacy text", privacyVersion ?? "–"],
+      ["Privacy notice", privacyVersion === undefined ? "–" : `Version ${privacyVersion}`],
       [
         "News and offers",
         h(
@@ -263,12 +263,22 @@ function historyTable({ items, total }) {
           "aria-label": `Cancel the ${(typeNames[type] ?? type).toLowerCase()} of ${signed(change)}`,
         }),
     ]),
+    "history",
   );
 }
 
 function deliveryTable(cardId, { items, total }, endpoints) {
   if (total === 0) {
-    return empty("No deliveries yet", "Events of this card appear here when an endpoint subscribes to them.");
+    return endpoints.length === 0
+      ? empty(
+          "No deliveries yet",
+          "Without a webhook endpoint the service sends no events.",
+          h("a", { class: "button", href: "#/webhooks" }, "Add an endpoint"),
+        )
+      : empty(
+          "No deliveries yet",
+          "Events of this card appear here when an endpoint subscribes to them: record a purchase, or add the card to a wallet.",
+        );
   }
   const urls = new Map(endpoints.map(({ id, url }) => [id, url]));
   const rest = { class: "button", href: `#/deliveries?query=${encodeURIComponent(cardId)}` };

@@ -144,7 +144,7 @@ function cardList({ items, total }, templates, { query }) {
     "Cards, newest first",
     [
       ["Customer"],
-      ["Card"],
+      ["Card", "id"],
       ["Balance", "number"],
       ["Level", "short"],
       ["Wallets", "short"],

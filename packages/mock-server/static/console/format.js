@@ -4,12 +4,10 @@ import { h } from "./dom.js";
 /** @type {Intl.DateTimeFormatOptions} */
 const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const timeFormat = new Intl.DateTimeFormat(undefined, time);
-const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
-  ...time,
-  year: "numeric",
-  month: "short",
-  day: "2-digit",
-});
+/** @type {Intl.DateTimeFormatOptions} */
+const dayTime = { ...time, month: "short", day: "2-digit" };
+const dayTimeFormat = new Intl.DateTimeFormat(undefined, dayTime);
+const dateTimeFormat = new Intl.DateTimeFormat(undefined, { ...dayTime, year: "numeric" });
 const fullFormat = new Intl.DateTimeFormat(undefined, {
   dateStyle: "full",
   timeStyle: "long",
@@ -23,11 +21,12 @@ export const signed = (number) =>
 export const dateTimeText = (at) => dateTimeFormat.format(new Date(at));
 /** With weekday and time zone. */
 export const fullTimeText = (at) => fullFormat.format(new Date(at));
-/** Without the date when it is the same day as `nowMs` in the browser's time zone. */
-export const timeText = (at, nowMs) =>
-  new Date(at).toDateString() === new Date(nowMs).toDateString()
-    ? timeFormat.format(new Date(at))
-    : dateTimeText(at);
+/** Without the date on the day of `nowMs`, and without the year in its year, in the browser's time zone. */
+export function timeText(at, nowMs) {
+  const [date, now] = [new Date(at), new Date(nowMs)];
+  if (date.toDateString() === now.toDateString()) return timeFormat.format(date);
+  return date.getFullYear() === now.getFullYear() ? dayTimeFormat.format(date) : dateTimeText(at);
+}
 
 /** @type {[unit: string, length: number][]} */
 const units = [

@@ -21,7 +21,7 @@ export const requestsPage = {
     return [
       heading(
         "Requests",
-        "What your app sent to the API, newest first, and what came of it. Bodies, queries and keys are not recorded.",
+        "What your app sent to the API, newest first. Bodies, queries and keys are not recorded.",
       ),
       h(
         "div",
@@ -51,13 +51,7 @@ function requestList(items, total, isFiltered) {
   }
   return table(
     "Requests, newest first",
-    [
-      ["Time", "time"],
-      ["Status", "status"],
-      ["Request", "path"],
-      ["What came of it"],
-      ["Duration", "number"],
-    ],
+    [["Time", "time"], ["Status", "status"], ["Request", "path"], ["Result"], ["Duration", "number"]],
     items.map(({ id, at, method, path, status, durationMs, reason, cardId }) => [
       id,
       timeElement(at),

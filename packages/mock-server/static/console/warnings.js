@@ -22,7 +22,7 @@ export const warningsPage = {
       total === 0
         ? empty(
             "No warnings",
-            "A warning appears when a request repeats an Idempotency-Key with other content (usually two people share a key, and the second one gets the first one’s card), and when it has a key or a member that the template or the service does not know.",
+            "A warning appears when a request repeats an Idempotency-Key with other content (usually two people share a key, and the second one gets the first one’s card), and when its body has a field that the template or the service does not know.",
           )
         : h("ul", { class: "cards", "data-key": "list" }, items.map(warningPanel)),
       pager({ total, offset, noun: "warnings" }),

@@ -61,9 +61,16 @@ describe("times in the console", () => {
 
     await shop.control("POST", "clock/advance", { duration: "3h" });
     await late.page.bringToFront();
-    await late.page.waitForFunction(() => /\d{4}/.test(document.querySelector("main time").textContent));
-    const day = new Intl.DateTimeFormat("en-US", { day: "2-digit", month: "short", timeZone: lateEvening });
-    assert.ok((await late.read()).textContent.startsWith(day.format(issuedMs)));
+    await late.page.waitForFunction(() => /[A-Z]/.test(document.querySelector("main time").textContent));
+    const inZone = (options, atMs) =>
+      new Intl.DateTimeFormat("en-US", { ...options, timeZone: lateEvening }).format(atMs);
+    const day = inZone({ day: "2-digit", month: "short" }, issuedMs);
+    const [year, nextYear] = [issuedMs, issuedMs + 3 * 3_600_000].map((atMs) =>
+      inZone({ year: "numeric" }, atMs),
+    );
+    const shown = (await late.read()).textContent;
+    assert.ok(shown.startsWith(`${day}, `), shown);
+    assert.equal(shown.includes(`, ${year}, `), year !== nextYear, shown);
     await early.page.bringToFront();
     const hour = `, ${new Intl.DateTimeFormat("en-US", { hour: "2-digit", hourCycle: "h23", timeZone: morning }).format(issuedMs)}:`;
     await early.page.waitForFunction(
