@@ -96,6 +96,26 @@ describe("every page", () => {
     }
   });
 
+  it("shows on a phone that a picture continues at the edge of the screen", async () => {
+    const { page } = await open("guides/sign-up", { width: 390, height: 844 });
+    const read = () =>
+      page.$eval(".picture", (picture) => {
+        const [frame, image] = [picture, picture.querySelector("img")].map((part) =>
+          part.getBoundingClientRect(),
+        );
+        return {
+          edges: [frame.left, frame.right],
+          isFading: getComputedStyle(picture).maskImage.startsWith("linear-gradient"),
+          hiddenPx: Math.round(image.right - frame.right),
+        };
+      });
+    const start = await read();
+    assert.deepEqual([start.edges, start.isFading], [[0, 390], true]);
+    assert.ok(start.hiddenPx > 100);
+    await page.$eval(".picture", (picture) => picture.scrollTo(picture.scrollWidth, 0));
+    assert.equal((await read()).hiddenPx, -40); // its end is beside the fade
+  });
+
   it("paints its first content in less than a second", async () => {
     for (const path of ["", "guides/getting-started", "reference/"]) {
       const times = [];
