@@ -2,6 +2,15 @@
 import { readFileSync } from "node:fs";
 import { Comment, Converter } from "typedoc";
 
+const introduction =
+  "The public names of each entry point, from the comments in the sources. [Getting started](/guides/getting-started) shows how they work together.";
+
+/** "Entry point `/otel`: spans of an outbox" is "Spans of an outbox" beside the name of the entry point. */
+function withoutName(purpose) {
+  const text = purpose.replace(/^Entry point( `[^`]+`)?: /, "");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** For each module such as `packages/issuing-client/src/otel.ts`: its import specifier and its first line. */
 function readEntryPoints() {
   const found = new Map();
@@ -31,12 +40,13 @@ function formatThrows(comment) {
 /** @param {import("typedoc").Application} app */
 export function load(app) {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
+    project.comment = new Comment([{ kind: "text", text: introduction }]);
     const known = readEntryPoints();
     for (const module of project.children ?? []) {
       const entry = known.get(module.name);
       if (entry === undefined) throw new Error(`The module ${module.name} is not an entry point.`);
       module.name = entry.specifier;
-      module.comment ??= new Comment([{ kind: "text", text: entry.purpose }]);
+      module.comment ??= new Comment([{ kind: "text", text: withoutName(entry.purpose) }]);
     }
     for (const reflection of Object.values(project.reflections)) formatThrows(reflection.comment);
   });

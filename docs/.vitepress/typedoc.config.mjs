@@ -15,7 +15,7 @@ const entryPoints = packages.flatMap((name) => {
 
 /** @type {import("typedoc").TypeDocOptions} */
 export default {
-  name: "loyalty-cards",
+  name: "Reference",
   plugin: ["typedoc-plugin-markdown", "./typedoc-plugin.mjs"],
   entryPointStrategy: "expand",
   entryPoints,
