@@ -7,14 +7,18 @@ import { createUserSidebar } from "./sidebar.ts";
 /** The cells of the tables in `docs/errors/README.md`: the link to the page, and the last one, its meaning. */
 const errorRow = /^\| \[[^\]]+\]\(([\w-]+)\.md\) \|(?:.*\|)? (.+) \|$/gm;
 
+const reference = "the types, functions and options of every entry point";
+
 /** @param summary one sentence. */
 export function createLlmsTxt(title: string, summary: string): string {
-  const about = new Map([...describeGuides(), ...describePackages(), ...describeErrors()]);
+  const packages = new Map(describePackages());
+  const about = new Map([...describeGuides(), ...packages, ...describeErrors(), ["/reference/", reference]]);
   const sections = createUserSidebar().map(({ text, items = [] }) => {
     const pages = items.flatMap((item) => [item, ...(item.items ?? [])]);
     const lines = pages.map(({ text, link = "" }) => {
       const sentence = about.get(link);
-      return `- [${text}](${site}${link})${sentence === undefined ? "" : `: ${sentence}`}`;
+      const name = packages.has(link) ? `@loyalty-cards/${text}` : text;
+      return `- [${name}](${site}${link})${sentence === undefined ? "" : `: ${sentence}`}`;
     });
     return [`## ${text}`, lines.join("\n")].join("\n\n");
   });

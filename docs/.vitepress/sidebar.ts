@@ -48,7 +48,14 @@ export function createUserSidebar(): Item[] {
       text,
       items: guides.map(({ file }) => toItem(`docs/${file}.md`)),
     })),
-    { text: "Look up", items: [toGroup("docs/errors"), toItem("docs/check-signature.md")] },
+    {
+      text: "Look up",
+      items: [
+        toGroup("docs/errors"),
+        toItem("docs/check-signature.md"),
+        { text: "Reference", link: "/reference/" },
+      ],
+    },
     {
       text: "Packages",
       items: [...listReadmes("packages"), "packages/mock-server/CONTROL.md"].map(toItem),

@@ -40,5 +40,6 @@ it.each([
     const line = lines.find((each) => each.includes(`(${site}/${page})`)) ?? "";
     expect(line.split("): ")[1], page).toMatch(/^.{10,}$/);
     expect(line.split("): ")[1], page).not.toMatch(/\]\(|\|/);
+    if (page.startsWith("packages/")) expect(line).toContain(`[@loyalty-cards/${page.slice(9)}]`);
   }
 });
