@@ -91,7 +91,7 @@ body { margin: 0; background: var(--page); color: var(--ink); line-height: 1.5;
 header, main { width: min(100% - 2rem, 60rem); margin-inline: auto; }
 header { padding-block: 2rem 1.25rem; }
 main { display: grid; gap: 2rem; align-items: start; padding-bottom: 3rem; }
-@media (min-width: 52rem) { main { grid-template-columns: 22rem 1fr; } }
+@media (min-width: 52rem) { main:not(.text) { grid-template-columns: 22rem 1fr; } }
 h1, h2, h3, p { margin: 0; }
 h1 { font-family: "Iowan Old Style", Palatino, Georgia, serif; font-size: 2.4rem; line-height: 1.15; }
 h2 { font-size: 1.3rem; }
@@ -104,7 +104,7 @@ section { display: grid; gap: 1rem; }
 article { display: grid; gap: .35rem; }
 .later { border-style: dashed; color: var(--soft); }
 .later h3 { color: var(--ink); }
-@media (min-width: 40rem) { .head { display: flex; justify-content: space-between; gap: 1rem; } }
+.head { display: flex; justify-content: space-between; gap: 1rem; }
 .balance strong { font-size: 2rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .field { display: grid; gap: .3rem; }
 label { font-weight: 600; }
@@ -125,7 +125,7 @@ button:hover { background: #0a4a50; }
 button[aria-disabled] { background: #4d6668; cursor: progress; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 a { color: var(--link); display: inline-block; padding-block: .25rem; }
-.wallets { display: flex; flex-wrap: wrap; gap: .75rem; }
+.wallets { display: flex; flex-wrap: wrap; gap: .25rem .75rem; }
 .wallets img { display: block; height: 3rem; width: auto; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 `;

@@ -107,6 +107,11 @@ it("has a privacy notice, which names the version that the form sends", async (t
   const notice = await (await opening).page();
   test.onTestFinished(() => notice.close());
   await notice.locator(`header p::-p-text(Version ${version})`).wait();
+  await notice.setViewport({ width: 1280, height: 900 });
+  const lefts = await notice.$$eval("h1, main p", (all) =>
+    all.map((element) => element.getBoundingClientRect().left),
+  );
+  assert.deepEqual([lefts.length, new Set(lefts).size], [3, 1]); // one column
 });
 
 it("shows a purchase in every open tab without a reload", async (test) => {
