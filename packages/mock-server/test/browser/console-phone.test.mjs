@@ -111,6 +111,37 @@ describe("the console at 390 px", () => {
     });
   });
 
+  it("shows the change of each operation and complete times of deliveries without scrolling", async (test) => {
+    const { shop, card } = await openFilledShop(test);
+    const { items } = await shop.control("GET", `cards/${card.id}/operations`);
+    await shop.control("POST", `operations/${items[0].id}/cancel`);
+    await shop.control("POST", "clock/advance", { duration: "24h" }); // times have their date
+    const open = async (address, selector) => {
+      const { page } = await openPage(opened.browser, shop.baseUrl, phone);
+      test.onTestFinished(() => page.close());
+      await page.goto(`${shop.baseUrl}/console#/${address}`);
+      await page.locator(selector).wait();
+      return page;
+    };
+    const history = await open(`card/${card.id}`, "table.history tbody");
+    const hiddenPx = await history.$eval(".scroll:has(.history)", (frame) => {
+      const change = frame.querySelector("th:nth-child(3)").getBoundingClientRect();
+      return change.right - frame.getBoundingClientRect().right;
+    });
+    assert.ok(hiddenPx <= 0, `${hiddenPx} px of the change are hidden`);
+    assert.deepEqual((await history.evaluate(findOverlaps)).overlaps, []);
+
+    const log = await open("deliveries", ".entry-next time");
+    const times = await log.$$eval(".entry-next", (all) =>
+      all.map(({ innerText, scrollWidth, clientWidth }) => [innerText, scrollWidth <= clientWidth]),
+    );
+    assert.ok(times.some(([text]) => /^\w{3} \d\d, /.test(text)));
+    assert.deepEqual(
+      times.filter(([, isComplete]) => !isComplete),
+      [],
+    );
+  });
+
   for (const scheme of ["light", "dark"]) {
     it(`shades the edge of a table that can be scrolled, also with the keyboard: ${scheme}`, async (test) => {
       let scrolled = 0;
