@@ -56,14 +56,17 @@ const readFilters = ({ filters = [] }, parameters) =>
 
 function markPlace(address) {
   for (const link of navigation.querySelectorAll("a")) {
-    if (link.getAttribute("href") !== address) {
-      link.removeAttribute("aria-current");
-      continue;
-    }
-    link.setAttribute("aria-current", "page");
-    // On a phone the links are one row that scrolls; scrollIntoView would move the page too.
-    navigation.scrollLeft = link.offsetLeft - (navigation.clientWidth - link.offsetWidth) / 2;
+    if (link.getAttribute("href") === address) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
+  scrollToCurrentLink();
+}
+
+/** On a phone the links are one row that scrolls; scrollIntoView would move the page too. */
+function scrollToCurrentLink() {
+  const link = navigation.querySelector("[aria-current]");
+  if (link instanceof HTMLElement)
+    navigation.scrollLeft = link.offsetLeft - (navigation.clientWidth - link.offsetWidth) / 2;
 }
 
 let isReading = false;
@@ -164,7 +167,7 @@ setInterval(tick, 1000);
 void openPage();
 void showClockBar();
 void showSandboxes();
-void showWarningCount();
+void showWarningCount().then(scrollToCurrentLink); // the number makes its link wider
 void showFaultCount();
 listen(changed, showConnection);
 handleActions(() => visit, refresh);

@@ -111,6 +111,20 @@ describe("the console at 390 px", () => {
     });
   });
 
+  it("shows the whole link of the current page beside the number of warnings", async (test) => {
+    const { shop } = await openFilledShop(test);
+    const { page } = await openPage(opened.browser, shop.baseUrl, phone);
+    test.onTestFinished(() => page.close());
+    await page.goto(`${shop.baseUrl}/console#/keys`);
+    await page.locator("#warning-count:not([hidden])").wait();
+    await page.waitForFunction(() => {
+      const [link, row] = ["#pages [aria-current]", "#pages"].map((selector) =>
+        document.querySelector(selector).getBoundingClientRect(),
+      );
+      return link.left >= row.left && link.right <= row.right;
+    });
+  });
+
   it("shows the change of each operation and complete times of deliveries without scrolling", async (test) => {
     const { shop, card } = await openFilledShop(test);
     const { items } = await shop.control("GET", `cards/${card.id}/operations`);
