@@ -1,4 +1,4 @@
-/** What can happen in a history: how often, with which details, and what it does. They are drawn in this order. */
+/** What can happen in a history: how often, with which details, and what it does; and histories, drawn from a seed. */
 import {
   deliver,
   forge,
@@ -10,9 +10,8 @@ import {
   trade,
 } from "./people.ts";
 import type { Process } from "./process.ts";
-import type { Random } from "./random.ts";
-import type { Action, Stage } from "./stage.ts";
-import type { World } from "./world.ts";
+import type { Action, History, Stage } from "./stage.ts";
+import { createRandom, type Random, type World } from "./world.ts";
 
 interface ActionType<Details> {
   /** How many of them a history has. Few histories are long. */
@@ -54,7 +53,8 @@ const row = <Details extends object>(
   act: ActionType<Details>["act"],
 ) => ({ count, draw, act }) as ActionType<object>;
 
-export const actionTypes: Record<string, ActionType<object>> = {
+/** They are drawn in this order. */
+const actionTypes: Record<string, ActionType<object>> = {
   "sign-up": row(upTo(3), drawForm, (stage, { visitor, phone }) => sendForm(stage, visitor, phone)),
   correct: row(upTo(3), drawForm, (stage, { visitor, phone }) => sendForm(stage, visitor, phone, true)),
   purchase: row(
@@ -180,4 +180,43 @@ function setFor<Flag extends string>(world: World, ms: number, target: Record<Fl
 function getProcess({ shops, books }: Stage, index: number): Process {
   const processes = [...shops, ...books];
   return processes[index % processes.length] as Process;
+}
+
+/** What a service may do instead of what the mock service does. Each belongs to a row of docs/assumptions.md. */
+const alternatives = [
+  "stored refusals", // a 404 or 422 is repeated for 24 hours
+  "409 in flight", // for a request whose key is being processed
+  "423 in flight",
+  "fickle 422", // the same form is rejected now and accepted later
+  "400 for 422",
+  "200 for 201",
+  "410 for 404",
+  "403 for 404",
+  "plain errors", // without problem details
+  "quoted forms", // the detail of a 422 repeats what it rejects
+  "relative addresses", // `publicUrl` without its origin
+];
+
+export function drawHistory(seed: number): History {
+  const random = createRandom(seed, "history");
+  const visitors = random.integer(1, 4);
+  const endMs = random.integer(10, 70) * 1_000;
+  const isLong = random.chance(0.1);
+  const actions: Action[] = [];
+  const add = (type: string, drawDetails: () => object) =>
+    actions.push({ atMs: random.integer(1_000, endMs), type, ...drawDetails() });
+  for (let visitor = 1; visitor <= visitors; visitor++)
+    add("sign-up", () => ({ visitor, phone: random.pick(["wrong", "first", "first", "none"]) }));
+  for (const [type, { count, draw }] of Object.entries(actionTypes))
+    for (let left = count(random, isLong); left > 0; left--) add(type, () => draw(random, visitors));
+  const isLate = actions.some(({ type }) => type === "late requests");
+  return {
+    seed,
+    shop: random.chance(0.7) ? "express" : "fastify",
+    processes: random.pick([1, 1, 2, 2, 3]),
+    alternatives: alternatives.filter((name) => random.chance(isLate && name === "fickle 422" ? 0.5 : 0.12)),
+    badness: random.pick([0, 0.05, 0.2, 0.4]),
+    actions: actions.sort((a, b) => a.atMs - b.atMs),
+    endMs,
+  };
 }

@@ -1,7 +1,8 @@
 /** The machines and their database files: statements at which a process can end, locked files, full disks, and power failures. */
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { openSqlite, rollBack, type SqliteStatement } from "@loyalty-cards/internal/sqlite/database-node";
-import type { Random } from "./random.ts";
+import type { Process } from "./process.ts";
+import type { Random } from "./world.ts";
 
 type Row = Record<string, unknown>;
 
@@ -63,23 +64,13 @@ export class Machine {
   }
 }
 
-/** The process that opens a database. */
-interface Owner {
-  machine: Machine;
-  /** The databases that are open. */
-  databases: Set<SimulatedDatabase>;
-  /** Called before and after each statement. @throws when the process has ended. */
-  effect(): void;
-  log(what: string): void;
-}
-
 export class SimulatedDatabase {
-  readonly #owner: Owner;
+  readonly #owner: Process;
   readonly #connection;
   #isDurable = false;
   #isInTransaction = false;
 
-  constructor(file: string, owner: Owner) {
+  constructor(file: string, owner: Process) {
     owner.effect();
     this.#owner = owner;
     this.#connection = openSqlite(file);

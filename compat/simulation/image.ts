@@ -67,7 +67,7 @@ function createImage(name: string, code: string): Image {
 const external: Plugin = {
   name: "external",
   setup({ onResolve, onLoad }) {
-    const names = [...builtinModules, "express", "fastify", "libsql"];
+    const names = [...builtinModules, "express", "fastify"];
     const filter = new RegExp(`^(node:.*|${names.join("|")})$`);
     onResolve({ filter }, ({ path, namespace }) =>
       namespace === "external" ? { path, external: true } : { path, namespace: "external" },

@@ -1,8 +1,7 @@
 /** The network: loses, delays, duplicates, cuts and reorders what processes and visitors send each other. */
 import type { Machine } from "./files.ts";
 import type { Process } from "./process.ts";
-import type { Random } from "./random.ts";
-import type { World } from "./world.ts";
+import type { Random, World } from "./world.ts";
 
 /** A request as it travels. */
 export interface Message {

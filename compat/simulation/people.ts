@@ -1,9 +1,8 @@
 /** People: visitors who fill in the form, a cashier, customers with a card, and an attacker. */
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { type Message, shopPort, tillPort } from "./network.ts";
-import type { Random } from "./random.ts";
 import type { Stage, Visit } from "./stage.ts";
-import { startMs } from "./world.ts";
+import { type Random, startMs } from "./world.ts";
 
 /** `wrong`: the service rejects it. The others are different numbers of one person. */
 export type PhoneKind = "wrong" | "first" | "second" | "none";
@@ -122,10 +121,6 @@ function toPhone(visitor: number, kind: PhoneKind): string {
 }
 
 const toRequest = (port: number, method: string, path: string, body: string): Message => ({
-  ...{
-    method,
-    url: `http://localhost:${port}${path}`,
-    headers: { "content-type": "application/json" },
-    body,
-  },
+  ...{ method, url: `http://localhost:${port}${path}`, body },
+  headers: { "content-type": "application/json" },
 });

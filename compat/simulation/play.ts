@@ -1,4 +1,7 @@
-/** Plays a history: its actions happen, the troubles end, everything that is due is done, and the guarantees are checked. */
+/**
+ * Plays a history: its actions happen, the troubles end, everything that is due is done, and the guarantees are checked. A failing
+ * one is shrunk.
+ */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,15 +74,44 @@ function findNextDue({ service, shopMachine, booksMachine, world }: Stage): numb
   const event = "SELECT due_at FROM webhook_inbox_events WHERE state = 'waiting'";
   const card = `SELECT max(due_at, coalesce((SELECT max(until_at) FROM issuing_outbox_scopes), 0)) AS due_at
     FROM issuing_outbox_entries WHERE work IS NOT NULL`;
-  const rows = [
-    ...shopMachine.readRows(card),
-    ...shopMachine.readRows(event),
-    ...booksMachine.readRows(event),
-  ];
+  const rows = [card, event].flatMap((sql) => shopMachine.readRows(sql));
   const deliveries = service.webhooks.deliveries({ state: "pending" });
   const dueAt = [
-    ...rows.map(({ due_at }) => Number(due_at)),
+    ...[...rows, ...booksMachine.readRows(event)].map(({ due_at }) => Number(due_at)),
     ...deliveries.map(({ nextAttemptAt = "" }) => Date.parse(nextAttemptAt)),
   ];
   return dueAt.length === 0 ? undefined : Math.max(world.nowMs, Math.min(...dueAt) - startMs);
 }
+
+/** @returns the shortest history that was found which breaks the same guarantee, as it ran. */
+export async function shrink(failing: Run, images: Images, maxRuns = 300): Promise<Run> {
+  const guarantee = failing.violations[0]?.guarantee;
+  let best = failing;
+  let runs = 0;
+  const isShorter = async (history: History): Promise<boolean> => {
+    if (runs++ >= maxRuns) return false;
+    const run = await runHistory(history, images);
+    if (!run.violations.some((violation) => violation.guarantee === guarantee)) return false;
+    best = run;
+    return true;
+  };
+  for (const change of simplifications(best.history)) await isShorter({ ...best.history, ...change });
+  // First large parts of the actions, then smaller ones, then one at a time.
+  for (let size = Math.ceil(best.history.actions.length / 2); size >= 1; size = Math.floor(size / 2)) {
+    for (let start = 0; start < best.history.actions.length; ) {
+      const { actions } = best.history;
+      const rest = [...actions.slice(0, start), ...actions.slice(start + size)];
+      if (!(await isShorter({ ...best.history, actions: rest }))) start += size;
+    }
+  }
+  return best;
+}
+
+const simplifications = (history: History): Partial<History>[] => [
+  { badness: 0 },
+  { processes: 1 },
+  ...history.alternatives.map((name) => ({
+    alternatives: history.alternatives.filter((other) => other !== name),
+  })),
+  { alternatives: [] },
+];

@@ -8,8 +8,7 @@ import lightMyRequest from "light-my-request";
 import { type Machine, SimulatedDatabase } from "./files.ts";
 import type { Image } from "./image.ts";
 import type { Listener, Message, Network, Reply } from "./network.ts";
-import type { Random } from "./random.ts";
-import { startMs, type World } from "./world.ts";
+import { type Random, startMs, type World } from "./world.ts";
 
 declare global {
   /** The process, for programs of the simulation. */
@@ -215,10 +214,6 @@ export class Process {
         return () => this.#createFastify();
       case "sqlite":
         return { DatabaseSync };
-      case "libsql":
-        return DatabaseSync;
-      case "module":
-        return { createRequire: () => (other: string) => this.#require(other) };
       case "crypto":
         return { ...crypto, randomBytes: this.#random.bytes, randomUUID: () => this.#createUUID() };
       case "fs":

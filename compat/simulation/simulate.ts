@@ -6,11 +6,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { drawHistory } from "./actions.ts";
 import { plantedFaults } from "./faults.ts";
-import { drawHistory } from "./history.ts";
 import { buildImages, type Images } from "./image.ts";
-import { type Run, runHistory } from "./play.ts";
-import { shrink } from "./shrink.ts";
+import { type Run, runHistory, shrink } from "./play.ts";
 import type { History } from "./stage.ts";
 import { watchFrameworks } from "./world.ts";
 

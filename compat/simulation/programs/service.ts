@@ -6,8 +6,9 @@ import { createMockService } from "@loyalty-cards/mock-server";
 import { type Reply, servicePort } from "../network.ts";
 
 const chosen = new Set((process.env.ALTERNATIVES ?? "").split(","));
+const baseUrl = process.env.LOYALTY_URL ?? "";
 const service = createMockService({
-  baseUrl: process.env.LOYALTY_URL ?? "",
+  baseUrl,
   endpoints: JSON.parse(process.env.ENDPOINTS ?? "[]"),
   storeRefusals: chosen.has("stored refusals"),
   log: () => {},
@@ -18,18 +19,8 @@ const changes: [alternative: string, status: number, change: (reply: Reply) => P
   ["200 for 201", 201, () => ({ status: 200 })],
   ["410 for 404", 404, () => ({ status: 410 })],
   ["403 for 404", 404, () => ({ status: 403 })],
-  [
-    "relative addresses",
-    201,
-    ({ body }) => ({ body: body.replace(/("publicUrl":")https?:\/\/[^/]+/, "$1") }),
-  ],
-  [
-    "quoted forms",
-    422,
-    ({ body }) => ({
-      body: JSON.stringify({ ...JSON.parse(body), detail: "Visitor 1 with 12 is not valid." }),
-    }),
-  ],
+  ["relative addresses", 201, ({ body }) => ({ body: body.replace(`"${baseUrl}/`, '"/') })],
+  ["quoted forms", 422, ({ body }) => ({ body: body.replace('"detail":"', "$&Visitor 1 with 12: ") })],
 ];
 
 /** Every card that was issued: the ledger that the checks compare with. */
