@@ -23,11 +23,11 @@ const pollMs = 100;
 interface Situation {
   row: EntryRow;
   nowMs: number;
-  /** When the pause ends and this entry may be tried. Undefined without a pause; infinite when another entry is tried. */
+  /** When the pause ends and this entry may be tried. Undefined without a pause; infinite when waiting for it helps no visitor. */
   pausedUntilMs: number | undefined;
 }
 
-/** Tries until the card is issued or rejected, the service is paused, or the deadline has come. */
+/** Tries until the card is issued or rejected, or the deadline has come. Only a pause that begins during the call is waited for. */
 export async function issueNow(
   context: IssueContext,
   user: UserRef,
@@ -48,7 +48,8 @@ export async function issueNow(
     const isElsewhere = !isDue && (row.lease !== undefined || row.isBlocked);
     let waitMs = isElsewhere ? pollMs : 0;
     if (running !== undefined) waitMs = 0;
-    else if (!isElsewhere && pausedUntilMs !== undefined) waitMs = pausedUntilMs - nowMs;
+    else if (!isElsewhere && pausedUntilMs !== undefined)
+      waitMs = isTried || pausedUntilMs <= nowMs ? pausedUntilMs - nowMs : Number.POSITIVE_INFINITY;
     else if (!isElsewhere && isTried) waitMs = row.dueAtMs - nowMs;
     if (waitMs > leftMs && !isElsewhere) return toEntry(row);
     if (waitMs > 0) {
@@ -86,10 +87,10 @@ function* readSituation(user: UserRef): Operation<Situation> {
     .find((each) => each?.reason !== undefined);
   const nowMs = yield* getNow();
   if (scope === undefined) return { row, nowMs, pausedUntilMs: undefined };
-  const { probe, untilMs = Number.POSITIVE_INFINITY } = scope;
-  // When the pause is over, this entry may be tried: `lease` decides.
-  const isOther = probe !== row.id && untilMs > nowMs;
-  return { row, nowMs, pausedUntilMs: isOther ? Number.POSITIVE_INFINITY : untilMs };
+  const { probe, template, untilMs = Number.POSITIVE_INFINITY } = scope;
+  // When the pause is over, this entry may be tried: `lease` decides. A template does not come back while a visitor waits.
+  const isHopeless = untilMs > nowMs && (probe !== row.id || template !== "");
+  return { row, nowMs, pausedUntilMs: isHopeless ? Number.POSITIVE_INFINITY : untilMs };
 }
 
 async function readEntry(database: OutboxDatabase, user: UserRef): Promise<OutboxEntry> {

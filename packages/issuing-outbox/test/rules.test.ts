@@ -136,6 +136,24 @@ describe("an outage", () => {
     expect(names().filter((name) => name === "paused" || name === "resumed")).toEqual(["paused", "resumed"]);
   });
 
+  it("is bridged within the deadline when it begins during the call; a repeated call returns at once", async () => {
+    const { outbox, signUp, weather, run, clock, requests } = openVirtualShop();
+    const duration = async (deadlineMs: number) => {
+      const startedMs = clock.monotonicMs();
+      const { state } = await run(outbox.issue(1, { deadlineMs }));
+      return { state, ms: clock.monotonicMs() - startedMs };
+    };
+    await run(signUp("1"));
+    weather.push(...Array(4).fill(503));
+    const first = await duration(3_000);
+    expect(first).toMatchObject({ state: "waiting" });
+    expect(requests).toHaveLength(3); // after pauses of about 0.5 and 1 s
+    expect(await duration(3_000)).toEqual({ state: "waiting", ms: 0 });
+    expect(requests).toHaveLength(3);
+    await clock.pass(2_000); // the pause is over
+    expect(await duration(60_000)).toMatchObject({ state: "issued" });
+  });
+
   it("is logged once in ten minutes, and its end when it lasted for a minute", async () => {
     const { outbox, signUp, weather, run, clock, lines } = openVirtualShop();
     const worker = outbox.work({ pollMs: 30_000 });
@@ -212,6 +230,10 @@ describe("a template that does not exist", () => {
           outbox.add(database, { userId, template: "tpl_later", request: toRequest({ phone: nextPhone() }) });
       }),
     );
+    const startedMs = clock.monotonicMs();
+    expect(await run(outbox.issue(1))).toMatchObject({ state: "waiting", attempts: 1 });
+    expect(await run(outbox.issue(1))).toMatchObject({ state: "waiting", attempts: 1 });
+    expect(clock.monotonicMs()).toBe(startedMs); // no visitor waits for a template
     await run(signUp("3"));
     const worker = outbox.work({ pollMs: 30_000 });
     await clock.pass(hour);
