@@ -89,7 +89,9 @@ export async function setMode(page, [scheme, width]) {
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.evaluate(async () => {
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-    await Promise.allSettled(document.getAnimations().map(({ finished }) => finished));
+    // An animation of something that is not shown does not run, and so would not end.
+    for (const animation of document.getAnimations())
+      if (Number.isFinite(animation.effect.getComputedTiming().endTime)) animation.finish();
   });
 }
 

@@ -60,7 +60,7 @@ source <(loyalty-cards completion bash)
 # #endregion
 
 # #region dev
-npx loyalty-cards dev --forward http://localhost:3000/webhooks
+npx loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty
 # #endregion
 
 # #region exec
@@ -72,9 +72,9 @@ npx loyalty-cards purchase card_8sT2kq 120
 # #endregion
 
 # #region trigger
-npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks \
+npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks/loyalty \
   --card card_8sT2kq --set data.balance=120 --duplicate
-npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks --bad-signature
+npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks/loyalty --bad-signature
 # #endregion
 
 # #region webhook-sign
@@ -86,13 +86,13 @@ npx loyalty-cards webhook verify --body captured.json --signature "$SIGNATURE"
 # #endregion
 
 # #region webhook-doctor
-npx loyalty-cards webhook doctor http://localhost:3000/webhooks
+npx loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty
 # #endregion
 
 # #region webhook-listen
-npx loyalty-cards webhook listen --port 4020 --to http://localhost:3000/webhooks --record deliveries
+npx loyalty-cards webhook listen --port 4020 --to http://localhost:3000/webhooks/loyalty --record deliveries
 # #endregion
 
 # #region webhook-replay
-npx loyalty-cards webhook replay deliveries --to http://localhost:3000/webhooks
+npx loyalty-cards webhook replay deliveries --to http://localhost:3000/webhooks/loyalty
 # #endregion

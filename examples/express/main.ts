@@ -1,4 +1,6 @@
 /** Starts the shop with what its environment says. */
+// #region main
+// main.ts
 import { openShop } from "./shop.ts";
 
 const {
@@ -26,3 +28,4 @@ const server = app.listen(port, (error) => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => server.close(() => void close()));
 }
+// #endregion

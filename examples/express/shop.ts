@@ -1,4 +1,6 @@
 /** A shop's server: a sign-up that never fails because loyalty does, and webhooks that are never lost. */
+// #region shop
+// shop.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
@@ -56,3 +58,4 @@ export async function openShop({
     },
   };
 }
+// #endregion

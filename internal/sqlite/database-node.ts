@@ -1,6 +1,7 @@
 /** Opens a SQLite file with `node:sqlite` where the runtime has it, else with the package `libsql`. */
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 
 type Value = string | number | bigint | null | Uint8Array;
 
@@ -61,6 +62,12 @@ export const openLibsql: OpenSqlite = (file) => {
   }
   return new Database(file);
 };
+
+/** The folder of the file, if it does not exist. */
+export function findMissingFolder(file: string): string | undefined {
+  const folder = dirname(resolve(file));
+  return existsSync(folder) ? undefined : folder;
+}
 
 /** Makes names such as `:memory:` or `file:inbox.db` ordinary file names. */
 export const toAbsolutePath = (file: string): string => resolve(file);

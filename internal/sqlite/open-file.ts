@@ -1,5 +1,6 @@
 /** Opens a SQLite file: configures durability, and creates and migrates the tables of a package. */
 import {
+  findMissingFolder,
   isBusy,
   type OpenSqlite,
   type OpenSqliteDatabase,
@@ -41,7 +42,9 @@ export function openFile(
   } catch (cause) {
     database?.close();
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${caller} cannot use the file "${file}": ${reason}`, { cause });
+    const folder = findMissingFolder(file);
+    const advice = folder === undefined ? "" : `. Create its folder first: ${folder}`;
+    throw new Error(`${caller} cannot use the file "${file}": ${reason}${advice}`, { cause });
   }
 }
 

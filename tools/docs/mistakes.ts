@@ -79,12 +79,15 @@ async function parseBeforeReceiver(): Promise<string> {
   const app = express();
   app.use(express.json());
   app.post(
-    "/webhooks",
+    "/webhooks/loyalty",
     expressReceiver({ secret, now: () => timestamp * 1000, log: (line: string) => void lines.push(line) }),
   );
   const server = createServer(app).listen(0, "127.0.0.1");
   await once(server, "listening");
-  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`, createDelivery());
+  await fetch(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/loyalty`,
+    createDelivery(),
+  );
   server.close();
   server.closeAllConnections();
   return lines.join("\n");
@@ -198,7 +201,7 @@ export const mistakes: Record<string, () => Promise<string>> = {
   "wrong-option-name": () => catchMessage(() => expressReceiver({ secret, handle: () => {} })),
   "blank-secret": () => receiveAndLog({ secret: () => " \n" }),
   // @ts-expect-error TypeScript reports it too
-  "plugin-as-route": () => catchMessage(() => express().post("/webhooks", fastifyReceiver())),
+  "plugin-as-route": () => catchMessage(() => express().post("/webhooks/loyalty", fastifyReceiver())),
   "template-typo": () => issueWrongly({ template: "tpl_bakrey" }),
   // @ts-expect-error TypeScript reports it too
   "no-consents": () => issueWrongly({ customer: { phone: "+48600100200" } }),
@@ -233,7 +236,11 @@ export async function updateMessages(page: string): Promise<string> {
   if (named.toSorted().join() !== Object.keys(mistakes).toSorted().join())
     throw new Error(`${file} and tools/docs/mistakes.ts do not name the same mistakes: ${named.join(", ")}`);
   const quotations = new Map<string, string>();
-  for (const [name, make] of Object.entries(mistakes)) quotations.set(name, formatQuotation(await make()));
+  for (const [name, make] of Object.entries(mistakes)) {
+    const message = await make();
+    if (message === "") throw new Error(`The mistake "${name}" printed no message.`);
+    quotations.set(name, formatQuotation(message));
+  }
   return page.replace(quotation, (_whole, mark: string, name: string) => mark + quotations.get(name));
 }
 

@@ -29,10 +29,7 @@ export const readRegion = (program: string, file: string, region: string) =>
 
 /** Returns the lines before, in and after a region. @throws when the program has no such region. */
 export function splitAtRegion(program: string, file: string, region: string) {
-  // In a reader's project the compiled neighbours end with .js. The files of the first guide also run in Node without a compiler.
-  const isCompiled = !file.startsWith("examples/getting-started/");
-  const printed = isCompiled ? program.replace(/(from "\.{1,2}\/[^"]+)\.ts"/g, '$1.js"') : program;
-  const lines = printed.split("\n");
+  const lines = program.split("\n");
   const marks = (mark: string) => [`// ${mark}`, `# ${mark}`];
   const start = lines.findIndex((line) => marks(`#region ${region}`).includes(line.trim()));
   const end = lines.findIndex((line, index) => index > start && marks("#endregion").includes(line.trim()));

@@ -44,7 +44,7 @@ export const sessions: readonly Session[] = [
   {
     name: "dev",
     title: "loyalty-cards dev: what to paste, and a line for each request and webhook",
-    command: "npx loyalty-cards dev --forward http://localhost:3000/webhooks",
+    command: "npx loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
     // `dev` creates a new secret at each start, so this receiver does not verify.
     run: () => withReceiver(acceptAll, runDev),
   },
@@ -57,7 +57,7 @@ export const sessions: readonly Session[] = [
   {
     name: "webhook-doctor",
     title: "loyalty-cards webhook doctor: the problems of a receiver, and how to fix them",
-    command: "npx loyalty-cards webhook doctor http://localhost:3000/webhooks",
+    command: "npx loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty",
     run: () =>
       withReceiver(verifyWithoutAge, (url) =>
         runCommand(["webhook", "doctor", url], { env: { LOYALTY_SIGNING_SECRET: signingSecret } }),
@@ -187,7 +187,7 @@ async function withReceiver<Result>(
 /** Replaces what differs from run to run by values of the same length where columns depend on it. */
 function normalize(output: string): string {
   return output
-    .replace(/http:\/\/127\.0\.0\.1:\d+\/webhooks/g, "http://localhost:3000/webhooks")
+    .replace(/http:\/\/127\.0\.0\.1:\d+\/webhooks/g, "http://localhost:3000/webhooks/loyalty")
     .replace(/(shop +http:\/\/127\.0\.0\.1:)\d+/g, "$13000")
     .replace(/127\.0\.0\.1:(?!3000)\d+/g, "127.0.0.1:4010")
     .replace(/(card|whsec)_\w{16}/g, "$1_8sT2kqVb3nWx0LpD")

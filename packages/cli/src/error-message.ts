@@ -63,7 +63,7 @@ export function splitMessage({ message }: Pick<Error, "message">): { text: strin
 /** The variables that a person at a terminal sets, in the place of the options of the client. */
 export const nameVariables = (message: string) =>
   message
-    .replace(/, or set allowInsecureHttp(?=\.)/, "")
+    .replace(/ For a service on a private network, set allowInsecureHttp: true\./, "")
     .replace(/\b(?:the )?baseUrl\b/g, "LOYALTY_URL")
     .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY")
     .replace(/\bidempotencyNamespace\b/g, "LOYALTY_IDEMPOTENCY_NAMESPACE");

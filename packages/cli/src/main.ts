@@ -99,7 +99,7 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
   if (!hasOwnVersion) program.version(packageJson.version, "--version", "print the version");
   addExamples(
     program,
-    "loyalty-cards dev --forward http://localhost:3000/webhooks",
+    "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
     "loyalty-cards doctor",
     "loyalty-cards issue --help",
   );

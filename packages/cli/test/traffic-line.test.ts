@@ -51,7 +51,7 @@ const delivered: TrafficEvent = {
   type: "balance.changed",
   eventId: "evt_1",
   deliveryId: "dlv_1",
-  url: "http://localhost:3000/webhooks",
+  url: "http://localhost:3000/webhooks/loyalty",
   attempt: 1,
   status: 204,
   durationMs: 2,

@@ -261,7 +261,7 @@ function checkConsents(
   const version = consents?.privacy?.version;
   if (typeof version !== "string" || isBlank(version)) {
     throw configurationError(
-      'customer.consents.privacy.version is missing or blank: set the version of the privacy text that the user accepted, such as consents: { privacy: { version: "2026-01" } }.',
+      'customer.consents.privacy.version is missing or blank: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.',
     );
   }
   const marketing = consents?.marketing;

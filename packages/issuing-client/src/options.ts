@@ -143,7 +143,7 @@ function parseBaseUrl(text: string, allowInsecureHttp: boolean): string {
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {
     throw configurationError(
-      `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://, or set allowInsecureHttp.`,
+      `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://. For a service on a private network, set allowInsecureHttp: true.`,
     );
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {

@@ -78,7 +78,7 @@ function* readSituation(user: UserRef): Operation<Situation> {
   const row = yield* findEntry(user);
   if (row === undefined) {
     throw invalid(
-      "The outbox has no committed entry of this user: call outbox.add in the transaction that saves the user, and outbox.issue after its commit.",
+      "outbox.issue found no committed entry of this user: call outbox.add in the transaction that saves the user, and outbox.issue after its commit.",
     );
   }
   const scopes = yield* readScopes();

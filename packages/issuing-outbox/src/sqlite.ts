@@ -231,6 +231,6 @@ function requireTransaction(database: SqliteDatabase): void {
   }
   database.exec("ROLLBACK");
   throw invalid(
-    "outbox.add and outbox.correct need the transaction that saves the user: call them in outbox.write((database) => …), or between BEGIN and COMMIT on your own connection to the file.",
+    "outbox.add or outbox.correct was called outside of a transaction. Call it in the one that saves the user: outbox.write((database) => { …save the user… outbox.add(database, entry); }). On your own connection to the outbox's file, call it between BEGIN and COMMIT.",
   );
 }

@@ -17,9 +17,9 @@ async function toArray<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 it("refuses add and correct outside of a transaction", () => {
   const { outbox, database } = openShop();
   expect(() => outbox.add(database, { userId: 1, template, request })).toThrow(
-    "transaction that saves the user",
+    "called outside of a transaction",
   );
-  expect(() => outbox.correct(database, 1, request)).toThrow("transaction that saves the user");
+  expect(() => outbox.correct(database, 1, request)).toThrow("called outside of a transaction");
 });
 
 it("refuses a connection to another file", () => {

@@ -182,7 +182,7 @@ export interface SignInput {
  *
  * const body = JSON.stringify({ id: "evt_1", type: "ping", createdAt: new Date().toISOString() });
  * const signature = await signWebhook({ rawBody: body, secret: "whsec_test" });
- * await fetch("http://127.0.0.1:3000/webhooks", { method: "POST", body, headers: { "service-signature": signature } });
+ * await fetch("http://127.0.0.1:3000/webhooks/loyalty", { method: "POST", body, headers: { "service-signature": signature } });
  * ```
  */
 export async function signWebhook(input: SignInput): Promise<string> {

@@ -48,12 +48,6 @@ it("throws for a generated part that does not exist", async () => {
   );
 });
 
-it("quotes imports of .ts files as .js", () => {
-  const page = "<!-- snippet: a.ts#here -->\n```ts\n```";
-  const program = '// #region here\nimport { b } from "./b.ts";\n// #endregion';
-  expect(updateSnippets(page, () => program)).toContain('from "./b.js"');
-});
-
 it("fills an empty code block and leaves the next one alone", () => {
   const page = "<!-- snippet: a.ts#here -->\n```ts\n```\nbetween\n```sh\nnpm test\n```";
   expect(updateSnippets(page, () => "// #region here\n1;\n// #endregion")).toBe(

@@ -31,9 +31,10 @@ export function addDevCommand(program: Command, cli: Cli): void {
   addServiceOptions(dev, 4010);
   addExamples(
     dev,
-    "loyalty-cards dev --forward http://localhost:3000/webhooks",
+    "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
     "# the retries after 1 min, 5 min, 30 min, 2 h and 6 h take 9 s in all",
-    "loyalty-cards dev --forward http://localhost:3000/webhooks --time-factor 3600",
+    "loyalty-cards dev --time-factor 3600 \\",
+    "  --forward http://localhost:3000/webhooks/loyalty",
   );
   configureOptions(dev, program, { ignored: ["--base-url", "--no-input", "--timeout"] });
   setAction<ServiceOptions>(cli, dev, runDev);
@@ -95,7 +96,7 @@ function printReady(
     ["Guide", style("cyan", guideUrl)],
     forwarded
       ? ["Webhooks", `${describeEvents(forwarded.events)} to ${forwarded.url}`]
-      : ["Webhooks", style("dim", "none; --forward http://localhost:3000/webhooks sends them there")],
+      : ["Webhooks", style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty")],
     ...(data === undefined ? [] : [["Data", data]]),
     ...(timeFactor === undefined ? [] : [["Clock", `${timeFactor} times as fast as real time`]]),
   ];

@@ -16,7 +16,7 @@ export function addPurchaseCommand(program: Command, cli: Cli): void {
     .argument("<points>", "points that the purchase adds", parseWhole(1));
   addExamples(
     purchase,
-    "loyalty-cards dev --forward http://localhost:3000/webhooks",
+    "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
     "# in another terminal",
     "loyalty-cards purchase card_8sT2kq 120",
   );

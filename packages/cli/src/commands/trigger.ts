@@ -44,7 +44,8 @@ export function addTriggerCommand(program: Command, cli: Cli): void {
     .option("--bad-signature", "sign with another secret: the receiver has to reject it");
   addExamples(
     trigger,
-    "loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks",
+    "loyalty-cards trigger balance.changed \\",
+    "  --to http://localhost:3000/webhooks/loyalty",
     "loyalty-cards trigger balance.changed --card card_4xW9pL",
     "loyalty-cards trigger balance.changed --set data.balance=500 --duplicate",
     "loyalty-cards trigger ping --bad-signature",

@@ -13,7 +13,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     .summary("verify, sign, send, receive and replay webhooks")
     .description("verify, sign, send, receive and replay webhooks, and examine a receiver");
   webhook.helpCommand("help [command]", "print the help of a command");
-  addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks");
+  addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
   addVerify(webhook, cli);
   addSign(webhook, cli);
   addSend(webhook, cli);
@@ -68,7 +68,7 @@ function addSign(webhook: Command, cli: Cli): void {
     .option(...secretEnv);
   addExamples(
     sign,
-    "curl http://localhost:3000/webhooks --data-binary @body.json \\",
+    "curl http://localhost:3000/webhooks/loyalty --data-binary @body.json \\",
     '  -H "$(loyalty-cards webhook sign --body body.json)"',
   );
   setAction<SignOptions>(cli, sign, async (context, options) =>
@@ -88,7 +88,11 @@ function addSend(webhook: Command, cli: Cli): void {
     "--at <time>",
     "sign at this time: ISO 8601 or unix seconds (default: now)",
   );
-  addExamples(send, "loyalty-cards webhook send event.json --to http://localhost:3000/webhooks");
+  addExamples(
+    send,
+    "loyalty-cards webhook send event.json \\",
+    "  --to http://localhost:3000/webhooks/loyalty",
+  );
   setAction<SendOptions>(cli, send, async (context, options, file: string) =>
     (await import("../webhook/send.ts")).runSend(context, options, file),
   );
@@ -120,8 +124,8 @@ function addDoctor(webhook: Command, cli: Cli): void {
     .option(...secretEnv);
   addExamples(
     doctor,
-    "loyalty-cards webhook doctor http://localhost:3000/webhooks",
-    "loyalty-cards webhook doctor http://localhost:3000/webhooks \\",
+    "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty",
+    "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty \\",
     "  --probe http://localhost:3000/probe --run 'node server.js'",
     "loyalty-cards webhook doctor --json | jq .passed",
   );
@@ -144,7 +148,7 @@ function addListen(webhook: Command, cli: Cli): void {
   addReceiverOptions(listen);
   addExamples(
     listen,
-    "loyalty-cards webhook listen --to http://localhost:3000/webhooks",
+    "loyalty-cards webhook listen --to http://localhost:3000/webhooks/loyalty",
     "# in another terminal; then enter the tunnel's address in the console",
     "cloudflared tunnel --url http://127.0.0.1:4020",
   );
@@ -165,7 +169,8 @@ function addReplay(webhook: Command, cli: Cli): void {
     .option("--event <type>", "only events of this type; repeatable", collect);
   addExamples(
     replay,
-    "loyalty-cards webhook replay deliveries --to http://localhost:3000/webhooks",
+    "loyalty-cards webhook replay deliveries \\",
+    "  --to http://localhost:3000/webhooks/loyalty",
     "loyalty-cards webhook replay deliveries --event balance.changed",
   );
   setAction<ReplayOptions>(cli, replay, async (context, options, path: string) =>

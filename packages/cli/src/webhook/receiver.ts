@@ -41,7 +41,7 @@ export function readReceiverUrl(
     );
   }
   if (!URL.canParse(text))
-    throw new CommandError(`"${text}" is not an address: write http://localhost:3000/webhooks.`);
+    throw new CommandError(`"${text}" is not an address: write http://localhost:3000/webhooks/loyalty.`);
   const url = new URL(text);
   if (url.username !== "" || url.password !== "")
     throw new CommandError("The address of the receiver contains a user name or a password: remove it.");

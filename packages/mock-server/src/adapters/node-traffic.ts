@@ -68,7 +68,7 @@ export function toRequestTraffic(
   };
 }
 
-/** `POST /api/v1/templates/tpl_club/passes 201 12 ms card_8sT2kq`, `--> balance.changed evt_0mm…  <-- 401 http://localhost:3000/webhooks next in 1 min`. */
+/** `POST /api/v1/templates/tpl_club/passes 201 12 ms card_8sT2kq`, `--> balance.changed evt_0mm…  <-- 401 http://localhost:3000/webhooks/loyalty next in 1 min`. */
 export function formatTraffic(event: TrafficEvent): string {
   if (event.kind === "request") {
     const { method, path = "(unreadable address)", status = "---", durationMs, cardId, reason } = event;

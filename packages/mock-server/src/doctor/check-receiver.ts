@@ -125,7 +125,7 @@ export interface ReceiverReport {
  * import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
  *
  * const secret = process.env.LOYALTY_SIGNING_SECRET ?? "";
- * const { passed, findings } = await checkReceiver({ url: "http://127.0.0.1:3000/webhooks", secret });
+ * const { passed, findings } = await checkReceiver({ url: "http://127.0.0.1:3000/webhooks/loyalty", secret });
  * for (const { check, verdict, observed, advice } of findings) {
  *   if (verdict !== "pass") console.log(`${verdict} ${check}: it ${observed}. ${advice}`);
  * }

@@ -138,10 +138,13 @@ function cardPreview(card, template) {
       h("p", { class: "shop" }, template?.name ?? ""),
       card.loyaltyTier !== null && h("span", { class: "tier" }, card.loyaltyTier),
     ),
-    h("div", { class: "balance" }, h("p", {}, h("strong", {}, numberText(card.loyaltyBalance)), " points")),
+    h("div", { class: "balance" }, h("p", {}, balanceText(card), " points")),
     holder !== undefined && h("p", { class: "holder" }, h("span", {}, "Member"), " ", holder),
   );
 }
+
+const balanceText = ({ loyaltyBalance }) =>
+  h("strong", { class: loyaltyBalance >= 100_000 ? "long" : "" }, numberText(loyaltyBalance));
 
 const walletRows = ({ wallets: isIn }, { first, second }) =>
   h(

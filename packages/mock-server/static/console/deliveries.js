@@ -66,7 +66,7 @@ function deliveryList({ items, total }, endpoints, urls, { query, state, type, e
       "No deliveries yet",
       "Send a test from the endpoint, or record a purchase on a card.",
       h("a", { class: "button primary", href: "#/webhooks" }, "Send a test"),
-      h("a", { class: "button", href: "#/cards" }, "Open a card"),
+      h("a", { class: "button", href: "#/cards" }, "Cards"),
     );
   }
   return h(

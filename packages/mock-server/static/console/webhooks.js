@@ -98,7 +98,7 @@ const endpointForm = (submit, label, eventTypes, endpoint) =>
       type: "url",
       id: `url-${endpoint?.id ?? "new"}`,
       value: endpoint?.url,
-      placeholder: "http://localhost:3000/webhooks",
+      placeholder: "http://localhost:3000/webhooks/loyalty",
     }),
     h(
       "fieldset",

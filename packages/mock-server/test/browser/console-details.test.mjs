@@ -154,7 +154,7 @@ describe("Copy as .env", () => {
     assert.equal(await copied(), `${settings.join("\n")}\n`);
 
     const create = (url) => shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
-    const first = await create("http://localhost:3000/webhooks");
+    const first = await create("http://localhost:3000/webhooks/loyalty");
     await text("Includes the signing secret of the webhook endpoint.");
     assert.equal(await copied(), `${[...settings, `LOYALTY_SIGNING_SECRET=${first.secret}`].join("\n")}\n`);
 
@@ -173,7 +173,7 @@ describe("Copy as .env", () => {
     test.onTestFinished(() => rmSync(folder, { recursive: true }));
     const seed = join(folder, "seed.json");
     const secret = "it's #1";
-    const endpoints = [{ url: "http://localhost:3000/webhooks", events: ["ping"], secret }];
+    const endpoints = [{ url: "http://localhost:3000/webhooks/loyalty", events: ["ping"], secret }];
     writeFileSync(seed, JSON.stringify({ endpoints }));
     const shop = await openShop(test, "--seed", seed);
     const { page, press } = await openConsole(test, opened.browser, shop);

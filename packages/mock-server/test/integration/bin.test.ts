@@ -39,25 +39,25 @@ describe("loyalty-cards-mock", () => {
       templates: [
         { id: "tpl_bakery", name: "Bakery", fields: [{ key: "name", type: "name", required: true }] },
       ],
-      endpoints: [{ url: "http://127.0.0.1:3000/webhooks", events: ["ping"] }],
+      endpoints: [{ url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["ping"] }],
     };
     const { firstOutput } = start("--port", "0", "--seed", temporaryFile(JSON.stringify(seed)));
     const text = await firstOutput;
     expect(text).toContain("tpl_bakery");
-    expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/webhooks +whsec_/);
+    expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/webhooks\/loyalty +whsec_/);
   });
 
   it("prints the secrets of seeded endpoints in JSON too, and keeps them after a reset", async () => {
     const seed = {
       templates: [{ name: "Bakery" }],
-      endpoints: [{ url: "http://127.0.0.1:3000/webhooks", events: ["ping"] }],
+      endpoints: [{ url: "http://127.0.0.1:3000/webhooks/loyalty", events: ["ping"] }],
     };
     const { firstOutput } = start("--port", "0", "--json", "--seed", temporaryFile(JSON.stringify(seed)));
     const { baseUrl, apiKeys, templateId, endpoints } = JSON.parse(await firstOutput);
     expect(endpoints).toEqual([
       {
         id: expect.any(String),
-        url: "http://127.0.0.1:3000/webhooks",
+        url: "http://127.0.0.1:3000/webhooks/loyalty",
         secret: expect.stringMatching(/^whsec_/),
       },
     ]);

@@ -67,7 +67,8 @@ export async function ensureTables(client: PostgresClient): Promise<void> {
  *       if (!(await markProcessed(transaction, event))) return; // processed before
  *       const { passId, balance } = event.data;
  *       if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
- *       await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
+ *       const save = "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance";
+ *       await transaction.query(save, [passId, balance]);
  *     }),
  *   otherTypes: () => {},
  * });

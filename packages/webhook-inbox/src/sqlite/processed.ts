@@ -42,7 +42,7 @@ export function ensureTables(database: SqliteDatabase): void {
  *   database.exec("BEGIN IMMEDIATE");
  *   try {
  *     const { passId, balance } = event.data;
- *     if (markProcessed(database, event)) database.prepare("UPDATE users SET balance = ? WHERE card = ?").run(balance, passId);
+ *     if (markProcessed(database, event)) database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
  *     database.exec("COMMIT");
  *   } catch (error) {
  *     database.exec("ROLLBACK");
@@ -82,7 +82,7 @@ export function markProcessed(
  *       delivery.write((database) => {
  *         const { passId, balance } = event.data;
  *         if (!isNewest(database, `balance of ${passId}`, event)) return; // a newer balance is stored
- *         database.prepare("UPDATE users SET balance = ? WHERE card = ?").run(balance, passId);
+ *         database.prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)").run(passId, balance);
  *       }),
  *     otherTypes: () => {},
  *   }),

@@ -228,7 +228,11 @@ describe.each(engines)("with %s", (name, open) => {
   });
 
   it.each<[string, () => string, RegExp]>([
-    ["a missing folder", () => scratchFile("missing/inbox.db"), /cannot use the file ".*inbox\.db": /],
+    [
+      "a missing folder",
+      () => scratchFile("missing/inbox.db"),
+      /cannot use the file ".*inbox\.db": .* Create its folder first: .*missing$/,
+    ],
     [
       "a path that is a folder",
       () => {

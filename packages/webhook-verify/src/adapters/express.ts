@@ -14,11 +14,11 @@ declare global {
 }
 
 const fix =
-  'Mount app.post("/webhooks", expressReceiver({ … })) above app.use(express.json()), or exclude that path from it.';
+  'Mount app.post("/webhooks/loyalty", expressReceiver({ … })) above app.use(express.json()), or exclude that path from it.';
 
 const missingHandler =
   "a delivery was verified and then got the response 404: expressReceiver has neither handler, afterResponse nor inbox, and no handler after it responded. " +
-  'Write expressReceiver({ secret, handler: (event) => … }), or a handler after it: app.post("/webhooks", expressReceiver({ secret }), (req, res) => { …req.webhookEvent…; res.sendStatus(204); }).';
+  'Write expressReceiver({ secret, handler: (event) => … }), or a handler after it: app.post("/webhooks/loyalty", expressReceiver({ secret }), (req, res) => { …req.webhookEvent…; res.sendStatus(204); }).';
 
 /**
  * Creates a route handler. Without `handler`, `afterResponse` and `inbox` it sets `req.webhookEvent` and calls `next()`, and the next
@@ -32,7 +32,7 @@ const missingHandler =
  *
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * const app = express();
- * app.post("/webhooks", expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
+ * app.post("/webhooks/loyalty", expressReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * app.use(express.json()); // after the webhook route
  * ```
  */

@@ -23,7 +23,7 @@ const fix =
   "A hook of the parent read the body; register fastifyReceiver outside that scope, or let the preParsing hook return a stream of the same bytes.";
 
 /**
- * A plugin: `app.register(fastifyReceiver, { path: "/webhooks", secret, handler })`. It registers POST only, so that the
+ * A plugin: `app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler })`. It registers POST only, so that the
  * application can have other methods on the same path; methods that it does not have respond 405.
  * @throws {TypeError} as createReceiver does, and for a missing path.
  * @example
@@ -34,7 +34,7 @@ const fix =
  *
  * const app = fastify();
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
- * app.register(fastifyReceiver, { path: "/webhooks", secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
+ * app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
  * ```
  */
 export function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
@@ -43,13 +43,14 @@ export function fastifyReceiver(app: FastifyInstance, options: FastifyReceiverOp
 }
 
 const wrongUse =
-  'fastifyReceiver is a plugin, not a route handler: write app.register(fastifyReceiver, { path: "/webhooks", secret, handler }). In Express, use expressReceiver.';
+  'fastifyReceiver is a plugin, not a route handler: write app.register(fastifyReceiver, { path: "/webhooks/loyalty", secret, handler }). In Express, use expressReceiver.';
 
 /** What `app.register` itself reads from the options of a plugin. */
 const optionsOfFastify = ["path", "prefix", "logLevel", "logSerializers"];
 
 async function register(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
-  if (typeof options?.path !== "string") throw new TypeError('path is missing: { path: "/webhooks", … }.');
+  if (typeof options?.path !== "string")
+    throw new TypeError('path is missing: { path: "/webhooks/loyalty", … }.');
   const kind = { name: "fastifyReceiver", fix, ownOptions: optionsOfFastify };
   const { receive, reporter } = createReceiverOf(kind, options);
 

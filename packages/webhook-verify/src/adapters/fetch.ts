@@ -17,7 +17,7 @@ const fix =
  *
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * const receive = fetchReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler });
- * export default new Hono().post("/webhooks", (context) => receive(context.req.raw));
+ * export default new Hono().post("/webhooks/loyalty", (context) => receive(context.req.raw));
  * ```
  */
 export function fetchReceiver(

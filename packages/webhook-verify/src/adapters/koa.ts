@@ -24,7 +24,7 @@ type KoaContext = {
 };
 
 const fix =
-  'Mount router.post("/webhooks", koaReceiver({ … })) in a router that is used above app.use(bodyParser()).';
+  'Mount router.post("/webhooks/loyalty", koaReceiver({ … })) in a router that is used above app.use(bodyParser()).';
 
 /**
  * Creates a middleware for one route. It responds, and does not call the next middleware.
@@ -38,7 +38,7 @@ const fix =
  *
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * const router = new Router();
- * router.post("/webhooks", koaReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
+ * router.post("/webhooks/loyalty", koaReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * export const app = new Koa().use(router.routes()); // before bodyParser()
  * ```
  */

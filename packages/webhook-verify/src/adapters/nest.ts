@@ -3,11 +3,11 @@ import type { ReceiverOptions } from "../options.ts";
 import { type IncomingMessage, nodeHandler, type ParsedBody, type ServerResponse } from "./node-request.ts";
 
 const fix =
-  'In main.ts write app.use("/webhooks", nestReceiver({ … })) before app.listen(), where no parser runs before it; ' +
+  'In main.ts write app.use("/webhooks/loyalty", nestReceiver({ … })) before app.listen(), where no parser runs before it; ' +
   "for a controller create the app with { rawBody: true }.";
 
 /**
- * Creates a middleware for `app.use("/webhooks", nestReceiver({ … }))` in main.ts. A controller can call it too, with its request
+ * Creates a middleware for `app.use("/webhooks/loyalty", nestReceiver({ … }))` in main.ts. A controller can call it too, with its request
  * and response.
  * @throws {TypeError} as createReceiver does.
  * @example
@@ -19,7 +19,7 @@ const fix =
  * const handler = onEvents({ "balance.changed": ({ data }) => console.log(data.balance), otherTypes: () => {} });
  * // In main.ts, after NestFactory.create(AppModule) and before app.listen():
  * export const receiveWebhooks = (app: INestApplication) =>
- *   app.use("/webhooks", nestReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
+ *   app.use("/webhooks/loyalty", nestReceiver({ secret: () => process.env.LOYALTY_SIGNING_SECRET ?? "", handler }));
  * ```
  */
 export function nestReceiver(options: ReceiverOptions): (

@@ -205,7 +205,7 @@ it("survives a stream of a preParsing hook that fails after the response", async
 });
 
 const rightUse =
-  /^fastifyReceiver is a plugin, not a route handler: write app\.register\(fastifyReceiver, \{ path: "\/webhooks", secret, handler \}\)\. In Express, use expressReceiver\.$/;
+  /^fastifyReceiver is a plugin, not a route handler: write app\.register\(fastifyReceiver, \{ path: "\/webhooks\/loyalty", secret, handler \}\)\. In Express, use expressReceiver\.$/;
 
 it("throws at once when it is called as a function that creates a route handler", () => {
   const misuse = fastifyReceiver as unknown as (options: object) => never;
