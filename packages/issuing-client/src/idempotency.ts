@@ -96,7 +96,7 @@ export function formatUserId(userId: unknown): string {
   if (typeof userId === "number" && Number.isSafeInteger(userId)) return String(userId);
   if (typeof userId === "string" && userId.trim() !== "") return userId;
   throw configurationError(
-    `userId must be a non-empty string, a safe integer or a bigint, not ${describeUserId(userId)}. Save the user first, and pass its id.`,
+    `userId must be a non-empty string, a safe integer or a bigint, not ${describeUserId(userId)}. Await the saving of the user, and pass its id.`,
   );
 }
 

@@ -231,6 +231,6 @@ function requireTransaction(database: SqliteDatabase): void {
   }
   database.exec("ROLLBACK");
   throw invalid(
-    "outbox.add or outbox.correct was called outside of a transaction. Call it in the one that saves the user: outbox.write((database) => { …save the user… outbox.add(database, entry); }). On your own connection to the outbox's file, call it between BEGIN and COMMIT.",
+    "outbox.add or outbox.correct was called outside of a transaction. Call it in the one that saves the user: outbox.write((database) => { …save the user… outbox.add(database, entry); }). On a connection that you opened yourself, call it between BEGIN and COMMIT.",
   );
 }
