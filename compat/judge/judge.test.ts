@@ -67,7 +67,10 @@ it("exits with 2 and the last lines of a program that does not start", () => {
 it.each([
   [{ ...settings, start: undefined }, 'judge.json has no member "start".'],
   [{ ...settings, receiver: "webhooks" }, '"receiver" in judge.json must begin with "/".'],
-  [{ ...settings, port: 3000 }, 'judge.json has an unknown member "port".'],
+  [
+    { ...settings, port: 3000 },
+    'judge.json has an unknown member "port". It can have signUp, members, correction, ',
+  ],
   [{ ...settings, members: [] }, "members must be an object."],
   [
     { ...settings, signUp: { path: "/", fields: { name: "{name}" } } },

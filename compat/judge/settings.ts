@@ -116,6 +116,8 @@ function parseSettings(json: unknown): Settings {
 class Members {
   readonly #values: Map<string, unknown>;
   readonly #where: string;
+  /** The names that were asked for. */
+  readonly #known = new Set<string>();
 
   constructor(value: unknown, where: string) {
     if (typeof value !== "object" || value === null || Array.isArray(value))
@@ -124,10 +126,15 @@ class Members {
     this.#where = where;
   }
 
-  has = (name: string): boolean => this.#values.has(name);
+  has(name: string): boolean {
+    this.#known.add(name);
+    return this.#values.has(name);
+  }
+
   names = (): string[] => [...this.#values.keys()];
 
   take(name: string, standard?: unknown): unknown {
+    this.#known.add(name);
     const value = this.#values.get(name) ?? standard;
     if (value === undefined) throw new SettingsError(`${this.#where} has no member "${name}".`);
     this.#values.delete(name);
@@ -156,6 +163,8 @@ class Members {
 
   requireNoOthers(): void {
     const [unknown] = this.#values.keys();
-    if (unknown !== undefined) throw new SettingsError(`${this.#where} has an unknown member "${unknown}".`);
+    if (unknown === undefined) return;
+    const known = [...this.#known].join(", ");
+    throw new SettingsError(`${this.#where} has an unknown member "${unknown}". It can have ${known}.`);
   }
 }

@@ -8,7 +8,6 @@ const {
   LOYALTY_API_KEY,
   LOYALTY_TEMPLATE_ID,
   LOYALTY_SIGNING_SECRET,
-  LOYALTY_CONSOLE_URL,
 } = process.env;
 const { app, close } = await openShop({
   url: LOYALTY_URL ?? "",
@@ -20,9 +19,7 @@ const { app, close } = await openShop({
 const port = Number(process.env.PORT ?? 3000);
 const server = app.listen(port, (error) => {
   if (error) throw error; // such as a port that is taken
-  console.log(
-    `The shop listens on port ${port}; the console is at ${LOYALTY_CONSOLE_URL}`,
-  );
+  console.log(`The shop listens on port ${port}.`);
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -91,7 +91,11 @@ export function addSignUp(
     if (publicUrl !== undefined)
       return reply.code(201).send({ userId, cardPage: publicUrl });
     if (state === "rejected")
-      return reply.code(422).send({ userId, message: error?.userMessage });
+      return reply.code(422).send({
+        userId,
+        message: error?.userMessage,
+        fields: error?.fields, // the page shows each detail beside its field
+      });
     return reply
       .code(202)
       .send({ userId, message: "You are a member. Your card follows." });
