@@ -283,11 +283,11 @@ describe("issueCard without a userId and an idempotencyKey", () => {
 
 describe("an option of issueCard that is present without a value", () => {
   const withoutValue = [
-    ["userId", undefined, /userId must be .*, not undefined\. Save the user first/],
-    ["userId", null, /userId must be .*, not null\. Save the user first/],
-    ["userId", "", /userId must be .*, not a blank string\. Save the user first/],
-    ["userId", " ", /userId must be .*, not a blank string\. Save the user first/],
-    ["userId", Number.NaN, /userId must be .*, not NaN\. Save the user first/],
+    ["userId", undefined, /userId must be .*, not undefined\. Await the saving of the user/],
+    ["userId", null, /userId must be .*, not null\. Await the saving of the user/],
+    ["userId", "", /userId must be .*, not a blank string\. Await the saving of the user/],
+    ["userId", " ", /userId must be .*, not a blank string\. Await the saving of the user/],
+    ["userId", Number.NaN, /userId must be .*, not NaN\. Await the saving of the user/],
     ["userId", Promise.resolve(1), /userId must be .*, not a value of type object\./],
     ["idempotencyKey", undefined, /idempotencyKey is present but undefined/],
     ["firstAttemptAt", undefined, /firstAttemptAt is present but undefined/],
