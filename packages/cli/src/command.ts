@@ -1,6 +1,6 @@
 /** One command of the tree: its global options, and what its action receives and returns. */
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
-import { type Command, Help, InvalidArgumentError } from "commander";
+import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
 import { text } from "./printable.ts";
 import { Printer } from "./printer.ts";
@@ -52,13 +52,39 @@ export interface Cli {
   exitCode: number;
 }
 
+/** An option that its command needs. With `requiredOption`, commander would call a misspelt option missing, not unknown. */
+export class RequiredOption extends Option {
+  constructor(flags: string, description: string) {
+    super(flags, description);
+    this.argParser(parseText);
+  }
+}
+
+/** A variable of a shell that is not set is a blank text. */
+function parseText(text: string): string {
+  if (text.trim() !== "") return text;
+  throw new InvalidArgumentError("It must not be blank.");
+}
+
+/** The line after an error of usage. */
+export function describeHelp(command: Command): string {
+  const names = [];
+  for (let one: Command | null = command; one !== null; one = one.parent) names.unshift(one.name());
+  return `See ${names.join(" ")} --help.`;
+}
+
 /** Connects a command with its action. */
 export function setAction<Options extends object>(
   cli: Cli,
   command: Command,
   action: Action<Options>,
 ): Command {
+  command.showHelpAfterError(describeHelp(command));
   return command.action(async () => {
+    for (const option of command.options) {
+      if (option instanceof RequiredOption && command.getOptionValue(option.attributeName()) === undefined)
+        command.error(`error: required option '${option.flags}' not specified`);
+    }
     const options = command.optsWithGlobals<Options & GlobalOptions>();
     cli.exitCode =
       (await action(createContext(cli.terminal, options), options, ...command.processedArgs)) ?? 0;

@@ -85,7 +85,7 @@ export function createProgram(cli: Cli, args: readonly string[] = []): Command {
         hasJson(args) || print.error(formatUsageError(message).reflow(print.messageColumns)),
     })
     .showSuggestionAfterError()
-    .showHelpAfterError("See --help.")
+    .showHelpAfterError("See loyalty-cards --help.")
     .exitOverride();
   for (const [heading, adders] of Object.entries(commands)) {
     program.commandsGroup(heading);

@@ -14,7 +14,9 @@ describe("usage", () => {
   it("suggests the right spelling of a command", async () => {
     const { code, stdout, stderr } = await runCommand(["isue"]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toBe("loyalty-cards: unknown command 'isue'\n(Did you mean issue?)\nSee --help.\n");
+    expect(stderr).toBe(
+      "loyalty-cards: unknown command 'isue'\n(Did you mean issue?)\nSee loyalty-cards --help.\n",
+    );
   });
 
   it("suggests the right spelling of an option, global ones included", async () => {
@@ -26,12 +28,46 @@ describe("usage", () => {
     const { code, stderr } = await runCommand(["import", "chekc", "members.csv"]);
     expect([code, stderr]).toEqual([
       2,
-      "loyalty-cards: too many arguments for 'import'. Expected 1 argument but got 2.\n(Did you mean import check?)\nSee --help.\n",
+      "loyalty-cards: too many arguments for 'import'. Expected 1 argument but got 2.\n(Did you mean import check?)\nSee loyalty-cards import --help.\n",
     ]);
     const { stderr: other } = await runCommand(["import", "a.csv", "b.csv"]);
     expect(other).toBe(
-      "loyalty-cards: too many arguments for 'import'. Expected 1 argument but got 2.\nSee --help.\n",
+      "loyalty-cards: too many arguments for 'import'. Expected 1 argument but got 2.\nSee loyalty-cards import --help.\n",
     );
+  });
+
+  it.each([
+    [["card"], "missing required argument 'card-id'\nSee loyalty-cards card --help.\n"],
+    [["issue"], "required option '--user-id <id>' not specified\nSee loyalty-cards issue --help.\n"],
+    [["import", "check"], "missing required argument 'file'\nSee loyalty-cards import check --help.\n"],
+    [
+      ["webhook", "sing"],
+      "unknown command 'sing'\n(Did you mean sign?)\nSee loyalty-cards webhook --help.\n",
+    ],
+  ])("names the help of the command after an error of usage: %j", async (args, message) => {
+    expect(await runCommand(args)).toEqual({ code: 2, stdout: "", stderr: `loyalty-cards: ${message}` });
+  });
+
+  it.each([
+    [["--userid", "7"], "unknown option '--userid'\n(Did you mean --user-id?)"],
+    [["--user-id", "7", "--privcy", "1"], "unknown option '--privcy'\n(Did you mean --privacy?)"],
+  ])("reports an unknown option before a missing one: issue %j", async (options, message) => {
+    const { code, stderr } = await runCommand(["issue", ...options]);
+    expect([code, stderr]).toEqual([2, `loyalty-cards: ${message}\nSee loyalty-cards issue --help.\n`]);
+    const { stderr: json } = await runCommand(["issue", ...options, "--json"]);
+    expect(JSON.parse(json).error.message).toContain(message.split("\n")[0]);
+  });
+
+  it("names the option of `issue` that is blank, such as an unset variable of the shell", async () => {
+    const privacy = await runCommand(["issue", "--user-id", "7", "--privacy", ""]);
+    expect(privacy).toEqual({
+      code: 2,
+      stdout: "",
+      stderr:
+        "loyalty-cards: option '--privacy <version>' argument '' is invalid. It must not be blank.\nSee loyalty-cards issue --help.\n",
+    });
+    const { code, stderr } = await runCommand(["issue", "--user-id", " ", "--privacy", "1"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("'--user-id <id>' argument ' ' is invalid")]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 /** `capabilities`: the tree of commands as data, for scripts and coding agents. It is derived from the commands themselves. */
 import type { Argument, Command, Option } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { addExamples, type Cli, configureOptions, setAction } from "../command.ts";
+import { addExamples, type Cli, configureOptions, RequiredOption, setAction } from "../command.ts";
 import { exitCodeDescriptions, exitCodes } from "../command-error.ts";
 import { variables } from "../configuration.ts";
 import { formatTable } from "../printable.ts";
@@ -103,7 +103,7 @@ const describeOption = (option: Option) => ({
   name: toName(option),
   flags: option.flags,
   description: option.description,
-  required: option.mandatory,
+  required: option instanceof RequiredOption,
   variadic: option.variadic,
   takesValue: !option.isBoolean(),
   ...(option.argChoices && { choices: option.argChoices }),

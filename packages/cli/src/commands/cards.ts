@@ -1,7 +1,15 @@
 /** `issue`, `card`, `operations` and `consent`: one card. */
 import type { Card, FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
 import { type Command, Option } from "commander";
-import { addExamples, type Cli, type Context, collect, parseWhole, setAction } from "../command.ts";
+import {
+  addExamples,
+  type Cli,
+  type Context,
+  collect,
+  parseWhole,
+  RequiredOption,
+  setAction,
+} from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { formatTable, style, Text, text } from "../printable.ts";
@@ -31,8 +39,8 @@ function addIssue(program: Command, cli: Cli): void {
     .command("issue")
     .description("issue a card to one user; the same command again returns the same card")
     .option("--template <id>", "template of the card (default: LOYALTY_TEMPLATE_ID)")
-    .requiredOption("--user-id <id>", "id of the user in your database (required)")
-    .requiredOption("--privacy <version>", "version of the accepted privacy text (required)")
+    .addOption(new RequiredOption("--user-id <id>", "id of the user in your database (required)"))
+    .addOption(new RequiredOption("--privacy <version>", "version of the accepted privacy text (required)"))
     .option("--marketing [version]", "the user opted in to marketing; version of its text")
     .option("--phone <number>", "phone number; it identifies the customer first")
     .option("--email <address>", "email address")

@@ -1,6 +1,13 @@
 /** `exec`: runs a command while the mock service runs, with the service's address and keys in its environment. */
 import type { Command } from "commander";
-import { addExamples, type Cli, type Context, configureOptions, setAction } from "../command.ts";
+import {
+  addExamples,
+  type Cli,
+  type Context,
+  configureOptions,
+  describeHelp,
+  setAction,
+} from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { runProcess } from "../command-process.ts";
 import { readNamespace } from "../configuration.ts";
@@ -18,8 +25,7 @@ export function addExecCommand(program: Command, cli: Cli): void {
       "run a command while the mock service runs, with LOYALTY_URL, LOYALTY_API_KEY, LOYALTY_FULL_API_KEY, LOYALTY_TEMPLATE_ID and LOYALTY_CONSOLE_URL in its environment; with --forward also LOYALTY_SIGNING_SECRET. The exit code is that of the command; 128 and the number of the signal that ended it; 127 or 126 when it cannot be started",
     )
     .usage("[options] -- <command...>")
-    .argument("<command...>", "the command and its arguments, after two dashes")
-    .showHelpAfterError(`${needsDashes} See --help.`);
+    .argument("<command...>", "the command and its arguments, after two dashes");
   addServiceOptions(exec, 0);
   addExamples(
     exec,
@@ -34,7 +40,7 @@ export function addExecCommand(program: Command, cli: Cli): void {
     const isSeparated = dashes >= 0 && cli.args.length - dashes - 1 === command.length;
     if (!isSeparated) throw new CommandError(needsDashes);
     return runExec(context, options, command);
-  });
+  }).showHelpAfterError(`${needsDashes} ${describeHelp(exec)}`);
 }
 
 async function runExec(context: Context, options: ServiceOptions, command: string[]): Promise<number> {

@@ -1,7 +1,15 @@
 /** `import`: declares the commands that issue the cards of a whole list. What they do is in ../import. */
 import { findNearestName } from "@loyalty-cards/internal/nearest-name";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addExamples, type Cli, collect, configureOptions, parseWhole, setAction } from "../command.ts";
+import {
+  addExamples,
+  type Cli,
+  collect,
+  configureOptions,
+  describeHelp,
+  parseWhole,
+  setAction,
+} from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import type { ImportOptions } from "../import/import.ts";
 import { Text } from "../printable.ts";
@@ -137,15 +145,16 @@ const listNotes = [
   "Consents: a row needs a privacy version. --privacy VERSION alone says that all members accepted it; with a column mapped to privacy, only rows whose value is yes, true or 1 did. Without --privacy that column has the version. Marketing consent is given only by yes, true or 1 in a mapped column; no, false, 0 and empty are no consent, and any other value is a problem of the row.",
 ];
 
-async function createExcessError({ args, commands }: Command): Promise<CommandError> {
+async function createExcessError(command: Command): Promise<CommandError> {
+  const { args, commands } = command;
   const [first = ""] = args;
   const meant = findNearestName(
     first,
-    commands.map((command) => command.name()),
+    commands.map((one) => one.name()),
   );
   const problem = `too many arguments for 'import'. Expected 1 argument but got ${args.length}.`;
   const question = meant === undefined ? [] : [`(Did you mean import ${meant}?)`];
-  return new CommandError(Text.lines([problem, ...question, "See --help."]));
+  return new CommandError(Text.lines([problem, ...question, describeHelp(command)]));
 }
 
 /** The command line as it was typed, to print it again. */

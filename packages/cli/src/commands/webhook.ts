@@ -1,6 +1,14 @@
 /** `webhook`: verify, sign and send deliveries, examine a receiver, and connect a tunnel with it. */
 import type { Command } from "commander";
-import { addExamples, type Cli, collect, parseWhole, setAction } from "../command.ts";
+import {
+  addExamples,
+  type Cli,
+  collect,
+  describeHelp,
+  parseWhole,
+  RequiredOption,
+  setAction,
+} from "../command.ts";
 import type { DoctorOptions } from "../webhook/doctor.ts";
 import type { ListenOptions } from "../webhook/listen.ts";
 import type { ReplayOptions, SendOptions } from "../webhook/send.ts";
@@ -12,6 +20,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
     .command("webhook")
     .summary("verify, sign, send, receive and replay webhooks")
     .description("verify, sign, send, receive and replay webhooks, and examine a receiver");
+  webhook.showHelpAfterError(describeHelp(webhook));
   webhook.helpCommand("help [command]", "print the help of a command");
   addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
   addVerify(webhook, cli);
@@ -63,7 +72,7 @@ function addSign(webhook: Command, cli: Cli): void {
     .description(
       "print the Service-Signature header of a body. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
     )
-    .requiredOption("--body <file>", "the raw body; - reads it from stdin")
+    .addOption(new RequiredOption("--body <file>", "the raw body; - reads it from stdin"))
     .option("--at <time>", "sign at this time: ISO 8601 or unix seconds (default: now)")
     .option(...secretEnv);
   addExamples(

@@ -56,7 +56,7 @@ export async function runVerify(context: Context, options: VerifyOptions, file?:
 
 async function readCaptured(terminal: Context["terminal"], options: VerifyOptions, file: string | undefined) {
   if ((file === undefined) === (options.body === undefined))
-    throw new CommandError("Pass either a recording or --body. See --help.");
+    throw new CommandError("Pass either a recording or --body. See loyalty-cards webhook verify --help.");
   if (file !== undefined) {
     const [recording, ...others] = readRecordings(resolve(terminal.cwd, file));
     if (recording === undefined || others.length > 0)
