@@ -54,17 +54,17 @@ it("says that a request is tried after a pause", () => {
 });
 
 it("says why the import is paused", () => {
-  const pausedBy = "The connection to the service failed (ECONNREFUSED).";
+  const pausedBy = "The connection to http://localhost:4010 failed (ECONNREFUSED).";
   const paused = progress({ pausedMs: 12_000, pausedBy, elapsedMs: 10_000 });
   const terminal = openDisplay(80);
   terminal.display.update(paused);
   expect(terminal.output).toEqual([
-    "Issuing  0 rows\n         paused for 12 s · none rejected\n         The connection to the service failed (ECONNREFUSED).\n",
+    "Issuing  0 rows\n         paused for 12 s · none rejected\n         The connection to http://localhost:4010 failed (ECONNREFUSED).\n",
   ]);
   const log = openDisplay();
   log.display.update(paused);
   expect(log.output).toEqual([
-    "0 rows, paused for 12 s, 0 rejected. The connection to the service failed (ECONNREFUSED).\n",
+    "0 rows, paused for 12 s, 0 rejected. The connection to http://localhost:4010 failed (ECONNREFUSED).\n",
   ]);
 });
 

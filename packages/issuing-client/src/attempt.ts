@@ -187,7 +187,7 @@ function networkFailure(error: unknown, hasStatus: boolean, url: string): Attemp
     : ".";
   return {
     code: "network",
-    message: `The connection to the service failed (${networkCode})${hint}`,
+    message: `The connection to ${new URL(url).origin} failed (${networkCode})${hint}`,
     wasSent: hasStatus || !isNotConnected,
     retryable: true,
     networkCode,

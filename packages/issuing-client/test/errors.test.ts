@@ -43,7 +43,7 @@ it("names the runtime's error code when a connection fails", async () => {
   const error = await catchError(client.issueCard("tpl_club", signUp, { idempotencyKey: "order-1" }));
   expect(error).toMatchObject({ code: "network", retryable: true, cause: { code: "ECONNRESET" } });
   expect([readText(error), error.cause.message]).toEqual([
-    "The connection to the service failed (ECONNRESET).",
+    "The connection to https://cards.test failed (ECONNRESET).",
     "ECONNRESET",
   ]);
 });
