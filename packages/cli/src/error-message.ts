@@ -1,5 +1,6 @@
 /** What a command prints about an error of the client: what is wrong, what to do, and the exit code. */
 import type { IssuingError, ProblemError } from "@loyalty-cards/issuing-client";
+import type { GlobalOptions } from "./command.ts";
 import { exitCodes } from "./command-error.ts";
 import { Text } from "./printable.ts";
 
@@ -13,10 +14,10 @@ const optionsByPointer: Readonly<Record<string, string>> = {
   "/version": "--version",
 };
 
-/** Formats an error. Of the text of the service it contains only the reasons of a 422. */
-export function formatError(error: IssuingError): Text {
+/** Formats an error. Of the text of the service it contains only the reasons of a 422. @param globals name the source of the address. */
+export function formatError(error: IssuingError, globals: AddressOption): Text {
   const { code } = error;
-  const { text, link } = splitMessage(error);
+  const { text, link } = splitMessage(error, globals);
   const lines = [
     code === "validation" ? nameOptions(text) : text,
     ...listReasons(error),
@@ -54,17 +55,22 @@ function describeNext(error: IssuingError): string | undefined {
 }
 
 /** The message of an error of our packages, and the sentence with the address of its page, which gets its own line. */
-export function splitMessage({ message }: Pick<Error, "message">): { text: string; link?: string } {
+export function splitMessage(
+  { message }: Pick<Error, "message">,
+  globals?: AddressOption,
+): { text: string; link?: string } {
   const [link = ""] = / See https:\S+$/.exec(message) ?? [];
-  const text = nameVariables(message.slice(0, message.length - link.length));
+  const text = nameVariables(message.slice(0, message.length - link.length), globals);
   return link === "" ? { text } : { text, link: link.trim() };
 }
 
-/** The variables that a person at a terminal sets, in the place of the options of the client. */
-export const nameVariables = (message: string) =>
+type AddressOption = Pick<GlobalOptions, "baseUrl">;
+
+/** What a person at a terminal sets, in the place of the options of the client. */
+export const nameVariables = (message: string, { baseUrl }: AddressOption = {}) =>
   message
     .replace(/ For a service on a private network, set allowInsecureHttp: true\./, "")
-    .replace(/\b(?:the )?baseUrl\b/g, "LOYALTY_URL")
+    .replace(/\b(?:the )?baseUrl\b/g, baseUrl === undefined ? "LOYALTY_URL" : "--base-url")
     .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY")
     .replace(/\bidempotencyNamespace\b/g, "LOYALTY_IDEMPOTENCY_NAMESPACE");
 

@@ -1,7 +1,7 @@
 /** Runs one command line: parses the arguments, runs the command, and turns errors into messages and exit codes. */
 import { Command, CommanderError, Help } from "commander";
 import packageJson from "../package.json" with { type: "json" };
-import { addExamples, type Cli, parseWhole } from "./command.ts";
+import { addExamples, type Cli, type GlobalOptions, parseWhole } from "./command.ts";
 import { CommandError, describeSystemError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
 import { addCapabilitiesCommand } from "./commands/capabilities.ts";
 import { addCardCommands } from "./commands/cards.ts";
@@ -42,14 +42,15 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   const [first, ...path] = args;
   // commander's `help` knows no subcommands.
   const line = first === "help" && path.length > 1 ? [...path, "--help"] : args;
+  const program = createProgram(cli, args);
   try {
-    await createProgram(cli, args).parseAsync(line, { from: "user" });
+    await program.parseAsync(line, { from: "user" });
     return cli.exitCode;
   } catch (error) {
     // Help and the version are printed already, as are errors of usage.
     if (error instanceof CommanderError && (error.exitCode === 0 || !hasJson(args)))
       return error.exitCode === 0 ? exitCodes.complete : exitCodes.usage;
-    const { code, message, exitCode } = await readError(error);
+    const { code, message, exitCode } = await readError(error, program.opts());
     const print = new Printer(terminal);
     if (hasJson(args))
       print.error(Text.from(formatJson({ error: { code, message: plain(message), exitCode } })));
@@ -162,7 +163,7 @@ interface ReadError {
   exitCode: number;
 }
 
-async function readError(error: unknown): Promise<ReadError> {
+async function readError(error: unknown, globals: GlobalOptions): Promise<ReadError> {
   if (error instanceof CommanderError) {
     const isMissing = error.code === "commander.help";
     const message = isMissing ? "a command is missing" : error.message.replace(/^error: /, "");
@@ -174,7 +175,7 @@ async function readError(error: unknown): Promise<ReadError> {
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
   if (!isIssuingError(error)) return describeDefect(error);
   const { formatError, toExitCode } = await import("./error-message.ts");
-  return { code: error.code, message: formatError(error), exitCode: toExitCode(error) };
+  return { code: error.code, message: formatError(error, globals), exitCode: toExitCode(error) };
 }
 
 function withCode(message: Part, exitCode: number): ReadError {

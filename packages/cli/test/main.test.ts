@@ -144,12 +144,16 @@ describe("the configuration", () => {
     ],
     ["localhost:4010", 'LOYALTY_URL has no scheme: write "http://localhost:4010".'],
     ["https://cards.example.com/api/v1", "LOYALTY_URL must not end in /api/v1: the client appends it."],
-  ])("names LOYALTY_URL, not the option of the client, when it is %s", async (address, message) => {
+  ])("names LOYALTY_URL or --base-url, whichever it comes from, when it is %s", async (address, message) => {
     const { env } = await openMock();
     const { code, stderr } = await runCommand(["card", "x"], { env: { ...env, LOYALTY_URL: address } });
     expect([code, stderr.split("\n")[0]]).toEqual([2, `loyalty-cards: ${message}`]);
     const { stdout } = await runCommand(["doctor"], { env: { ...env, LOYALTY_URL: address } });
     expect(stdout).toContain(message);
+    const own = message.replace("LOYALTY_URL", "--base-url");
+    const card = await runCommand(["card", "x", "--base-url", address], { env });
+    expect([card.code, card.stderr.split("\n")[0]]).toEqual([2, `loyalty-cards: ${own}`]);
+    expect((await runCommand(["doctor", "--base-url", address], { env })).stdout).toContain(own);
   });
 });
 
@@ -169,13 +173,12 @@ describe("errors of the service", () => {
     expect(await runCommand(["operations", "x"], { env })).toMatchObject({ code: 4, stdout: "" });
   });
 
-  it("exits with 1 when it is away, and names doctor", async () => {
-    const { env, close } = await openMock();
+  it("exits with 1 when it is away, and names its origin and doctor", async () => {
+    const { env, url, close } = await openMock();
     await close();
-    expect(await runCommand(["card", "x"], { env })).toMatchObject({
+    expect(await runCommand(["card", "x", "--base-url", `${url}/path`], { env })).toMatchObject({
       code: 1,
-      stderr:
-        "loyalty-cards: The connection to the service failed (ECONNREFUSED).\n`loyalty-cards doctor` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors/network\n",
+      stderr: `loyalty-cards: The connection to ${url} failed (ECONNREFUSED).\n\`loyalty-cards doctor\` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors/network\n`,
     });
   });
 

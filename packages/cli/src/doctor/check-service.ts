@@ -51,20 +51,20 @@ export async function checkService(context: Context, templateId: string | undefi
     results["API key"] = toFailure(error); // the key is invalid, for example has a character that a header cannot contain
     return complete("there is no valid API key");
   }
-  const accepted = await toResult(() => checkKeyIsAccepted(client, baseUrl, timeoutMs));
+  const accepted = await toResult(context, () => checkKeyIsAccepted(client, baseUrl, timeoutMs));
   results["key accepted"] = accepted;
   if (accepted.status === "failed") return complete("the API key is not accepted");
-  results.template = await toResult(() => checkTemplate(client, templateId));
+  results.template = await toResult(context, () => checkTemplate(client, templateId));
   return complete("");
 }
 
-async function toResult(check: () => Promise<Result>): Promise<Result> {
+async function toResult(context: Context, check: () => Promise<Result>): Promise<Result> {
   try {
     return await check();
   } catch (error) {
     const code = isIssuingError(error) ? undefined : getFetchFailure(error);
     return code === undefined
-      ? toFailure(error)
+      ? toFailure(error, context)
       : failed(`the service stopped responding (${code})`, "Run doctor again.");
   }
 }

@@ -11,7 +11,7 @@ export async function checkAddress(context: Context): Promise<[Result, string | 
     const source = globals.baseUrl === undefined ? describeSource("LOYALTY_URL", terminal.env) : "--base-url";
     return [passed(`${baseUrl} (${source})`), baseUrl.replace(/\/+$/, "")];
   } catch (error) {
-    return [toFailure(error), undefined];
+    return [toFailure(error, context), undefined];
   }
 }
 

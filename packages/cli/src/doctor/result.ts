@@ -1,5 +1,6 @@
 /** What one check of `doctor` found, and how to fix it. */
 import { isIssuingError } from "@loyalty-cards/issuing-client";
+import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { splitMessage } from "../error-message.ts";
 
@@ -21,9 +22,9 @@ export const failed = (detail: string, fix: string): Result => ({ status: "faile
 export const skipped = (detail: string): Result => ({ status: "skipped", detail });
 
 /** Converts an error of the command or the client. The fix for an error of the client is the link to its page. */
-export function toFailure(error: unknown): Result {
+export function toFailure(error: unknown, { globals }: Partial<Pick<Context, "globals">> = {}): Result {
   if (error instanceof CommandError) return failed(error.problem, error.fix ?? "");
   if (!isIssuingError(error)) throw error;
-  const { text, link = "" } = splitMessage(error);
+  const { text, link = "" } = splitMessage(error, globals);
   return failed(text, link);
 }

@@ -29,7 +29,7 @@ const clockMessage =
   "The clocks of this machine and of the service differ by more than an hour: correct the clock of this machine.";
 
 export interface RunOptions extends RunDescription {
-  context: Pick<Context, "terminal" | "print">;
+  context: Pick<Context, "terminal" | "print" | "globals">;
   client: IssuingClient;
   input: Source;
   files: ImportFiles;
@@ -204,7 +204,7 @@ export class ImportRun {
   #describePause({ retryAfterMs }: Pause): string {
     const failure =
       this.#lastFailure instanceof Error
-        ? splitMessage(this.#lastFailure).text
+        ? splitMessage(this.#lastFailure, this.#options.context.globals).text
         : "The service failed in an earlier run.";
     return retryAfterMs === undefined
       ? failure
