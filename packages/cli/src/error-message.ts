@@ -14,6 +14,10 @@ const optionsByPointer: Readonly<Record<string, string>> = {
   "/version": "--version",
 };
 
+/** For a request that may have issued a card. */
+export const repeatAdvice =
+  "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
+
 /** Formats an error. Of the text of the service it contains only the reasons of a 422. @param globals name the source of the address. */
 export function formatError(error: IssuingError, globals: AddressOption): Text {
   const { code } = error;
@@ -48,8 +52,7 @@ function getDetail(error: IssuingError): string | undefined {
 
 function describeNext(error: IssuingError): string | undefined {
   const { code, outcome, idempotencyKey } = error;
-  if (outcome === "unknown" && idempotencyKey !== undefined)
-    return "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
+  if (outcome === "unknown" && idempotencyKey !== undefined) return repeatAdvice;
   const isConfiguration = code === "network" || code === "timeout" || isKeyRefused(error);
   return isConfiguration ? "`loyalty-cards doctor` checks the configuration." : undefined;
 }

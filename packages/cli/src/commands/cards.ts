@@ -10,8 +10,9 @@ import {
   RequiredOption,
   setAction,
 } from "../command.ts";
-import { CommandError } from "../command-error.ts";
+import { CommandError, exitCodes } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
+import { repeatAdvice } from "../error-message.ts";
 import { formatTable, style, Text, text } from "../printable.ts";
 
 export function addCardCommands(program: Command, cli: Cli): void {
@@ -62,7 +63,16 @@ function addIssue(program: Command, cli: Cli): void {
         if (event.type === "fields-differ") differentFields = event.fieldKeys;
       },
     });
-    const card = await client.issueCard(templateId, request, { userId: options.userId });
+    const stopping = new AbortController();
+    const removeListener = context.terminal.onInterrupt(() => {
+      removeListener(); // a second Ctrl-C ends the process
+      const message = Text.lines(["Interrupted before the service responded.", repeatAdvice]);
+      stopping.abort(new CommandError(message, { exitCode: exitCodes.interrupted }));
+    });
+    const { signal } = stopping;
+    const card = await client
+      .issueCard(templateId, request, { userId: options.userId, signal })
+      .finally(removeListener);
     const isEarlier = differentFields.length > 0;
     context.print.data({ ...card, ...(isEarlier && { earlierRequest: { differentFields } }) }, () =>
       formatCard(card),

@@ -1,4 +1,4 @@
-/** `dev`, `exec` and `webhook listen` as processes of their own: signals and exit codes. */
+/** `dev`, `exec`, `issue` and `webhook listen` as processes of their own: signals and exit codes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -59,6 +59,25 @@ describe("dev in a process", () => {
     const { code, stdout, stderr } = await exit;
     expect([code, stdout]).toEqual([0, expect.stringMatching(/LOYALTY_SIGNING_SECRET=whsec_\w+\n/)]);
     expect(stderr).toMatch(/Stopped\.\n$/);
+  });
+});
+
+it("issue ends by SIGINT with 130, and says that the same command is safe, while the service does not respond", async () => {
+  let arrived = () => {};
+  const arrival = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const url = await listen((request) => request.resume().on("end", arrived));
+  const issue = ["issue", "--user-id", "7", "--privacy", "1", "--phone", "+48600100200"];
+  const env = { LOYALTY_URL: url, LOYALTY_API_KEY: "lk_1", LOYALTY_TEMPLATE_ID: "tpl_1" };
+  const { child, exit } = start(issue, env);
+  await arrival;
+  child.kill("SIGINT");
+  expect(await exit).toEqual({
+    code: 130,
+    stdout: "",
+    stderr:
+      "loyalty-cards: Interrupted before the service responded.\nA card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.\n",
   });
 });
 
