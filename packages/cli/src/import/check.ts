@@ -1,9 +1,12 @@
 /** Checks a whole file: validates each row and sends nothing. */
+import type { Context } from "../command.ts";
+import { CommandError } from "../command-error.ts";
 import { formatTable, type Part, Text } from "../printable.ts";
-import type { Mapping } from "./mapping.ts";
+import type { Input, Reading, Source } from "./files.ts";
+import { findUnusedColumns, type Mapping } from "./mapping.ts";
 import { formatCount, formatNumber } from "./progress.ts";
 import type { RecordSource, SourceRecord } from "./records.ts";
-import type { Problem, ReadRow, RowReader } from "./rows.ts";
+import { type Problem, type ReadRow, type RowOptions, RowReader } from "./rows.ts";
 import { damageCodes } from "./values.ts";
 
 export interface CheckResult {
@@ -17,20 +20,96 @@ export interface CheckResult {
 }
 
 export interface CheckOptions {
+  /** False with `--no-damage-check`. */
+  damageCheck?: boolean;
+  allowSamePerson?: boolean;
   /** Checks only this many rows, the first of the file. */
-  limit?: number | undefined;
+  limit?: number;
+  skipInvalid?: boolean;
+}
+
+interface CheckListeners {
   /** Called for each problem and warning, in the order of the file. */
   onProblem: (problem: Problem) => void;
   /** Called with each row. */
   onRow: (record: SourceRecord, read: ReadRow) => void | Promise<void>;
 }
 
-/** @throws {CommandError} for a file that cannot be read as a whole. */
-export async function checkSource(
+/** A list that is being read. */
+export interface List {
+  input: Input;
+  source: Source;
+  mapping: Mapping;
+  reading: Reading;
+  rest?: RowOptions["rest"];
+}
+
+/** The maximum number of problems that are printed. `import check` prints all of them. */
+const maxPrintedProblems = 20;
+
+/** Reads the list, and prints its first problems and what the import will do. */
+export async function checkBefore(
+  context: Context,
+  options: CheckOptions,
+  list: List,
+  onRow: CheckListeners["onRow"],
+): Promise<CheckResult> {
+  const { print } = context;
+  const { path, name } = list.input;
+  let printed = 0;
+  const onProblem = (problem: Problem) => {
+    if (++printed <= maxPrintedProblems)
+      print.info(formatProblem(problem, print.isLive ? print.columns : Number.POSITIVE_INFINITY));
+  };
+  const result = await checkList(context, options, list, { onProblem, onRow });
+  if (printed > maxPrintedProblems)
+    print.info(`… and ${formatNumber(printed - maxPrintedProblems)} more: see loyalty-cards import check`);
+  print.info(formatCheck(name, result).reflow(print.messageColumns));
+  if (result.problems > 0) {
+    print.info(
+      options.skipInvalid || path === "-"
+        ? "Rows with problems are rejected."
+        : "Nothing was sent. Correct the rows, or use --skip-invalid to import the others.",
+    );
+  }
+  return result;
+}
+
+/** @throws {CommandError} for a file that cannot be read as a whole, and when the reading is interrupted. */
+export async function checkList(
+  { print }: Context,
+  { limit = Number.POSITIVE_INFINITY, damageCheck = true, allowSamePerson = false }: CheckOptions,
+  { input, source: { records }, mapping, reading, rest }: List,
+  { onProblem, onRow }: CheckListeners,
+): Promise<CheckResult> {
+  const unused = findUnusedColumns(records, mapping);
+  // These are names and not personal data: a file without a header was rejected before.
+  if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
+  const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson, rest });
+  let rows = 0;
+  try {
+    const result = await checkSource(records, mapping, reader, limit, {
+      onProblem,
+      onRow: (record, read) => {
+        reading.signal.throwIfAborted();
+        if (++rows % 10_000 === 0) print.status(`Reading  ${formatNumber(rows)} rows`);
+        return onRow(record, read);
+      },
+    });
+    if (result.rows === 0) throw new CommandError(`${input.name} has a header and no rows.`);
+    return result;
+  } finally {
+    print.status(undefined);
+    reader.close();
+  }
+}
+
+async function checkSource(
   source: RecordSource,
   mapping: Mapping,
   reader: RowReader,
-  { limit = Number.POSITIVE_INFINITY, onProblem, onRow }: CheckOptions,
+  limit: number,
+  { onProblem, onRow }: CheckListeners,
 ): Promise<CheckResult> {
   const result: CheckResult = { rows: 0, valid: 0, problems: 0, warnings: 0, codes: {} };
   const report = (problem: Problem) => {

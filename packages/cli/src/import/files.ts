@@ -1,8 +1,8 @@
 /** The files of an import: the input, and beside it the outbox, the rejected rows and the card ids. */
-import { accessSync, constants, createReadStream, lstatSync } from "node:fs";
+import { accessSync, constants, createReadStream, lstatSync, statSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
 import type { Context } from "../command.ts";
-import { CommandError } from "../command-error.ts";
+import { CommandError, exitCodes } from "../command-error.ts";
 import { type Format, openRecords, type RecordSource } from "./records.ts";
 import { type Encoding, openText, type TextSource } from "./text.ts";
 
@@ -33,6 +33,7 @@ export interface ImportFiles {
 }
 
 export function resolveInput({ cwd }: Context["terminal"], file: string, { format }: FileOptions): Input {
+  if (file === "") throw new CommandError("The name of the file is empty.");
   const isNdjson = /\.(?:ndjson|jsonl)$/i.test(file);
   return {
     path: file === "-" ? file : resolve(cwd, file),
@@ -80,19 +81,57 @@ export function requireFile(path: string): void {
   throw new CommandError(`${basename(path)} is ${kind}: move it away.`);
 }
 
+/** @throws {CommandError} for a list that does not exist. */
+export function requireInput({ path, name }: Input): void {
+  const found = path === "-" ? "stdin" : statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new CommandError(`There is no file ${name}.`);
+  if (found !== "stdin" && found.isDirectory()) throw new CommandError(`${name} is a folder, not a file.`);
+}
+
+/** The part of a command that reads the list, before anything is sent. */
+export interface Reading {
+  /** Aborted at Ctrl-C, with the error that ends the command. */
+  signal: AbortSignal;
+  /** From now on Ctrl-C has another effect. @throws {CommandError} when it was pressed before. */
+  end(): void;
+}
+
+export function startReading(terminal: Context["terminal"]): Reading {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const removeListener = terminal.onInterrupt(() => {
+    removeListener(); // a second Ctrl-C ends the process
+    const message = "Interrupted while the list was read: nothing was sent. Run the same command again.";
+    stopping.abort(new CommandError(message, { exitCode: exitCodes.interrupted }));
+    terminal.stdin.unref?.(); // a read can still be waiting
+  });
+  return {
+    signal,
+    end() {
+      removeListener();
+      signal.throwIfAborted();
+    },
+  };
+}
+
 export interface Source {
   text: TextSource;
   records: RecordSource;
 }
 
-/** @throws {CommandError} for a file that does not exist or is not text. */
+/** @throws {CommandError} for a file that does not exist or is not text, and when the reading is interrupted. */
 export async function openSource(
-  terminal: Context["terminal"],
-  { path, name, format, columns }: Input,
+  { terminal, print }: Pick<Context, "terminal" | "print">,
+  input: Input,
   { encoding, delimiter }: FileOptions,
+  { signal }: Reading,
 ): Promise<Source> {
-  const bytes = path === "-" ? terminal.stdin : readBytes(path, name);
-  const text = await openText(bytes, name, encoding);
+  const { path, name, format, columns } = input;
+  requireInput(input);
+  const isStdin = path === "-";
+  if (isStdin && terminal.stdin.isTTY) print.info("Reading standard input. Ctrl-D ends it.");
+  const bytes = isStdin ? terminal.stdin : readBytes(path, name);
+  const text = await openText(readUntilAborted(bytes, signal), name, encoding);
   const records = await openRecords(text, { name, format, delimiter });
   return { text, records: { ...records, ...(columns && { columns }) } };
 }
@@ -102,9 +141,32 @@ async function* readBytes(path: string, name: string): AsyncGenerator<Uint8Array
     for await (const chunk of createReadStream(path)) yield chunk;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") throw new CommandError(`There is no file ${name}.`);
     if (code === undefined) throw error;
     throw new CommandError(`${name} cannot be read (${code}).`);
+  }
+}
+
+/** Yields the chunks until the signal is aborted, also while a chunk is awaited. @throws the reason of the signal. */
+async function* readUntilAborted(
+  chunks: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let stop = (_reason: unknown) => {};
+  signal.addEventListener("abort", () => stop(signal.reason));
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const next = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+        stop = reject;
+        iterator.next().then(resolve, reject);
+      });
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    const closed = iterator.return?.();
+    if (!signal.aborted) await closed; // otherwise the read for the next chunk is still waiting
   }
 }
 

@@ -6,7 +6,7 @@ import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { formatTable } from "../printable.ts";
-import { type CheckOptions, type CheckResult, checkSource, formatCheck, formatProblem } from "./check.ts";
+import { type CheckOptions, checkBefore, checkList, formatCheck, formatProblem } from "./check.ts";
 import { readContacts } from "./duplicates.ts";
 import {
   checkFolders,
@@ -15,31 +15,23 @@ import {
   type ImportFiles,
   type Input,
   openSource,
+  type Reading,
   requireFile,
+  requireInput,
   resolveFiles,
   resolveInput,
   type Source,
+  startReading,
 } from "./files.ts";
-import {
-  describeMapping,
-  findUnusedColumns,
-  type Mapping,
-  type MappingOptions,
-  resolveMapping,
-} from "./mapping.ts";
+import { describeMapping, type MappingOptions, resolveMapping } from "./mapping.ts";
 import { formatNumber } from "./progress.ts";
 import { confirm, printDryRun, printResult, toCommandError } from "./report.ts";
-import { type ImportRow, type Problem, type RowOptions, RowReader } from "./rows.ts";
+import type { ImportRow, RowOptions } from "./rows.ts";
 import { ImportRun } from "./run.ts";
 import { countRows } from "./tables.ts";
 
-export interface ImportOptions extends FileOptions, MappingOptions {
+export interface ImportOptions extends FileOptions, MappingOptions, CheckOptions {
   template?: string;
-  /** False with `--no-damage-check`. */
-  damageCheck?: boolean;
-  allowSamePerson?: boolean;
-  limit?: number;
-  skipInvalid?: boolean;
   yes?: boolean;
   dryRun?: boolean;
   /** From 0 to 1. */
@@ -48,25 +40,24 @@ export interface ImportOptions extends FileOptions, MappingOptions {
   maxPerSecond?: number;
 }
 
-/** The maximum number of problems that are printed. `import check` prints all of them. */
-const maxPrintedProblems = 20;
-
 /** `import check FILE`. */
 export async function checkFile(context: Context, options: ImportOptions, file: string): Promise<number> {
   const { print, terminal } = context;
   requireSqlite();
   const input = resolveInput(terminal, file, options);
-  const source = await openSource(terminal, input, options);
+  const reading = startReading(terminal);
+  const source = await openSource(context, input, options, reading);
   const mapping = resolveMapping(source.records, input.name, options);
-  const result = await check(
+  const result = await checkList(
     context,
     options,
-    { input, source, mapping },
+    { input, source, mapping, reading },
     {
       onProblem: (problem) => print.data(problem, () => formatProblem(problem, print.dataColumns)),
       onRow: () => {},
     },
   );
+  reading.end();
   print.data({ summary: result }, () => formatCheck(input.name, result).reflow(print.dataColumns));
   return result.problems > 0 ? exitCodes.failed : exitCodes.complete;
 }
@@ -80,6 +71,7 @@ export async function importFile(
 ): Promise<number> {
   requireSqlite();
   const files = resolveFiles(context.terminal, file, options);
+  requireInput(files.input); // before what is not set is asked for
   return runJob(context, options, files, { name: files.input.name, commandLine, isRetry: false });
 }
 
@@ -94,40 +86,47 @@ export async function retryRejected(
   const files = resolveFiles(context.terminal, file, options);
   const { name, format } = files.input;
   if (!existsSync(files.rejected)) {
+    if (!existsSync(files.outbox)) requireInput(files.input); // otherwise the list was removed after its import
     context.print.info(`${basename(files.rejected)} does not exist: ${name} has no rejected rows.`);
     return exitCodes.complete;
   }
-  const first = await openFirst(context, options, files.input);
+  const reading = startReading(context.terminal);
+  const first = await openFirst(context, options, files.input, reading);
   const input: Input = {
     path: files.rejected,
     name: basename(files.rejected),
     format,
     ...(first !== undefined && format === "ndjson" && { columns: first.records.columns }),
   };
-  const rest = first && (await readRest(context, options, input, name, first));
+  const rest = first && (await readRest(context, options, input, name, first, reading));
+  reading.end();
   return runJob(context, options, { ...files, input }, { name, commandLine, isRetry: true, rest });
 }
 
 /** Opens the first input again, if it still exists. */
 async function openFirst(
-  { terminal, print }: Context,
+  context: Context,
   options: ImportOptions,
   input: Input,
+  reading: Reading,
 ): Promise<Source | undefined> {
-  if (input.path !== "-" && existsSync(input.path)) return openSource(terminal, input, options);
-  print.info(`The rows are not compared with the people in ${input.name}, which cannot be read again.`);
+  if (input.path !== "-" && existsSync(input.path)) return openSource(context, input, options, reading);
+  context.print.info(
+    `The rows are not compared with the people in ${input.name}, which cannot be read again.`,
+  );
   return undefined;
 }
 
 /** Reads the contacts of the first input: a correction must not issue a second card to one of these people. */
 async function readRest(
-  { terminal }: Context,
+  context: Context,
   options: ImportOptions,
   rejected: Input,
   name: string,
   first: Source,
+  reading: Reading,
 ): Promise<RowOptions["rest"]> {
-  const { records } = await openSource(terminal, rejected, options);
+  const { records } = await openSource(context, rejected, options, reading);
   const mapping = resolveMapping(records, rejected.name, options);
   return { name, contacts: await readContacts(first.records, records, mapping) };
 }
@@ -194,7 +193,8 @@ async function runJob(
   if (!dryRun && !yes && context.ask === undefined)
     throw new CommandError("There is no terminal to ask on: use --yes to import without a question.");
   const client = dryRun ? undefined : await context.createClient();
-  const source = await openSource(context.terminal, input, options);
+  const reading = startReading(context.terminal); // after a question, which Ctrl-C ends
+  const source = await openSource(context, input, options, reading);
   if (isRetry && !source.records.hasAddedColumns)
     throw new CommandError(`${input.name} has no column rejected_key: it is not the result of an import.`);
   const mapping = resolveMapping(source.records, input.name, options);
@@ -209,7 +209,7 @@ async function runJob(
       await run.open();
     }
     let first: { line: number; row: ImportRow } | undefined;
-    const list = { input, source, mapping, rest };
+    const list = { input, source, mapping, reading, rest };
     const checked = await checkBefore(context, options, list, (record, read) => {
       if (read.row !== undefined) first ??= { line: record.line, row: read.row };
       return run?.add(record, read);
@@ -218,7 +218,9 @@ async function runJob(
     const isRejected = checked.problems > 0 && !skipInvalid && input.path !== "-";
     if (run === undefined) return isRejected ? exitCodes.failed : printDryRun(context, first);
     if (isRejected) return exitCodes.usage;
-    const result = await run.send(checked.rows, checked.rows === limit, (counts, left) =>
+    await run.finishReading(checked.rows);
+    reading.end();
+    const result = await run.send(checked.rows === limit, (counts, left) =>
       confirm(context, yes, counts, left),
     );
     return printResult(context, files, { commandLine, isRetry, hasSent: run.hasSent }, result);
@@ -227,68 +229,5 @@ async function runJob(
   } finally {
     await run?.close();
     rest?.contacts.close();
-  }
-}
-
-interface List {
-  input: Input;
-  source: Source;
-  mapping: Mapping;
-  rest?: RowOptions["rest"];
-}
-
-/** Reads the list, and prints its first problems and what the import will do. */
-async function checkBefore(
-  context: Context,
-  options: ImportOptions,
-  list: List,
-  onRow: CheckOptions["onRow"],
-): Promise<CheckResult> {
-  const { print } = context;
-  const { path, name } = list.input;
-  let printed = 0;
-  const onProblem = (problem: Problem) => {
-    if (++printed <= maxPrintedProblems)
-      print.info(formatProblem(problem, print.isLive ? print.columns : Number.POSITIVE_INFINITY));
-  };
-  const result = await check(context, options, list, { onProblem, onRow });
-  if (printed > maxPrintedProblems)
-    print.info(`… and ${formatNumber(printed - maxPrintedProblems)} more: see loyalty-cards import check`);
-  print.info(formatCheck(name, result).reflow(print.messageColumns));
-  if (result.problems > 0) {
-    print.info(
-      options.skipInvalid || path === "-"
-        ? "Rows with problems are rejected."
-        : "Nothing was sent. Correct the rows, or use --skip-invalid to import the others.",
-    );
-  }
-  return result;
-}
-
-async function check(
-  { print }: Context,
-  { limit, damageCheck = true, allowSamePerson = false }: ImportOptions,
-  { input, source: { records }, mapping, rest }: List,
-  { onProblem, onRow }: CheckOptions,
-): Promise<CheckResult> {
-  const unused = findUnusedColumns(records, mapping);
-  // These are names and not personal data: a file without a header was rejected before.
-  if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
-  const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson, rest });
-  let rows = 0;
-  try {
-    const result = await checkSource(records, mapping, reader, {
-      limit,
-      onProblem,
-      onRow: (record, read) => {
-        if (++rows % 10_000 === 0) print.status(`Reading  ${formatNumber(rows)} rows`);
-        return onRow(record, read);
-      },
-    });
-    if (result.rows === 0) throw new CommandError(`${input.name} has a header and no rows.`);
-    return result;
-  } finally {
-    print.status(undefined);
-    reader.close();
   }
 }

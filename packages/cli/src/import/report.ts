@@ -53,7 +53,7 @@ const endings: Readonly<Record<RunResult["ended"], string>> = {
 
 export function printResult(
   { print }: Context,
-  { rejected, cards, outbox }: ImportFiles,
+  { input, rejected, cards, outbox }: ImportFiles,
   { commandLine, isRetry, hasSent }: { commandLine: string; isRetry: boolean; hasSent: boolean },
   result: RunResult,
 ): number {
@@ -71,8 +71,10 @@ export function printResult(
     ];
     return text`${endings[ended]}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
   });
-  if (ended !== "complete") print.info(text`To resume, run the same command again:\n  ${commandLine}`);
-  else if (files.rejected !== undefined) {
+  if (ended !== "complete") {
+    const again = input.path === "-" ? "again, with the same rows on standard input" : "again";
+    print.info(text`To resume, run the same command ${again}:\n  ${commandLine}`);
+  } else if (files.rejected !== undefined) {
     const again = isRetry ? commandLine : commandLine.replace(" import ", " import retry-rejected ");
     const advice =
       result.unknown > 0

@@ -106,15 +106,16 @@ export class ImportRun {
     this.#batch = [];
   }
 
-  /**
-   * @param total how many rows were added.
-   * @param isLimited whether the list has more rows.
-   */
-  async send(total: number, isLimited: boolean, confirm: Confirm): Promise<RunResult> {
-    const file = this.#file;
+  /** Call it after the last `add`. @param total how many rows were added. */
+  async finishReading(total: number): Promise<void> {
     this.#total = total;
     await this.#flush();
-    await file.removeOthers();
+    await this.#file.removeOthers();
+  }
+
+  /** @param isLimited whether the list has more rows. */
+  async send(isLimited: boolean, confirm: Confirm): Promise<RunResult> {
+    const file = this.#file;
     const { issued, replayed, rejected, unknown } = file.counts;
     // After an earlier run a person has already seen the first cards.
     const isTrial = replayed === 0;
