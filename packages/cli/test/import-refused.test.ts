@@ -89,6 +89,20 @@ describe("nothing is sent", () => {
     expect([exitCode, stderr, requests]).toEqual([2, `loyalty-cards: ${message}\n`, []]);
   });
 
+  it.each([
+    ["a file that does not exist", "nofile.csv", "There is no file nofile.csv."],
+    ["an empty name, such as an unset variable of the shell", "", "The name of the file is empty."],
+    ["a folder", "lists", "lists is a folder, not a file."],
+  ])("for %s, which is reported before what is not set", async (_, file, message) => {
+    const { run, requests } = await openShop({ "lists/members.csv": toCsv(toRows(1)) });
+    const env = { LOYALTY_URL: "", LOYALTY_API_KEY: "" };
+    for (const command of [["import"], ["import", "check"], ["import", "retry-rejected"]]) {
+      const { exitCode, stdout, stderr } = await run([...command, file], { env });
+      expect([exitCode, stdout, stderr]).toEqual([2, "", `loyalty-cards: ${message}\n`]);
+    }
+    expect(requests).toEqual([]);
+  });
+
   it("for standard input without names of files", async () => {
     const { run } = await openShop({});
     const { exitCode, stderr } = await run(["import", "-", ...args], { stdin: "userId\n1\n" });
@@ -96,6 +110,22 @@ describe("nothing is sent", () => {
       2,
       "loyalty-cards: Standard input has no name for the files beside it: use --outbox FILE, --rejected FILE and --cards FILE.\n",
     ]);
+  });
+
+  it("for standard input of a terminal that is interrupted before the first row; says how it ends", async () => {
+    const { run } = await openShop({});
+    const check = ["import", "check", "-", "--privacy", "1"];
+    const { exitCode, stderr } = await run(check, {
+      columns: 200,
+      isStdinOpen: true,
+      onOutput: (_, interrupt) => setImmediate(interrupt),
+    });
+    expect([exitCode, stderr]).toEqual([
+      130,
+      "Reading standard input. Ctrl-D ends it.\nloyalty-cards: Interrupted while the list was read: nothing was sent. Run the same command again.\n",
+    ]);
+    const piped = await run(check, { stdin: toCsv(toRows(1)) });
+    expect([piped.exitCode, piped.stderr]).toEqual([0, ""]);
   });
 
   it("for an outbox of another mapping or template, and the results of the last run stay", async () => {

@@ -74,6 +74,17 @@ describe("rejected rows", () => {
     expect(again.rejected_code).toBe("invalid-phone");
   });
 
+  it("need no list when its import had none", async () => {
+    const { run, path } = await openShop({ "members.csv": toCsv(toRows(1)) });
+    await run(["import", "members.csv", ...args]);
+    rmSync(path("members.csv"));
+    const { exitCode, stderr } = await run(["import", "retry-rejected", "members.csv", ...args]);
+    expect([exitCode, stderr]).toEqual([
+      0,
+      "members.rejected.csv does not exist: members.csv has no rejected rows.\n",
+    ]);
+  });
+
   it("of NDJSON are mapped like the first record of the import", async () => {
     const { run, path, read, countCards } = await openShop({
       "members.ndjson": `{"userId":"1","phone":"+48600100200","name":"A"}\n{"userId":"2","phone":"bad"}\n`,
