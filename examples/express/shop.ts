@@ -24,7 +24,8 @@ export async function openShop({
   ...options
 }: ShopSettings) {
   const client = createIssuingClient({ baseUrl: url, apiKey: key });
-  const outbox = await openOutbox(client, file); // the shop's own tables, the outbox and the inbox are in one file
+  // The shop's own tables, the outbox and the inbox are in one file.
+  const outbox = await openOutbox(client, file);
   const inbox = sqliteInbox({ file });
   await inbox.write((database) =>
     database.exec(
@@ -37,7 +38,8 @@ export async function openShop({
       "balance.changed": (event, { write }) =>
         write((database) => {
           const { passId, balance } = event.data;
-          if (!isNewest(database, passId, event)) return; // events arrive in any order
+          // Events arrive in any order.
+          if (!isNewest(database, passId, event)) return;
           database
             .prepare("INSERT OR REPLACE INTO balances VALUES (?, ?)")
             .run(passId, balance);
@@ -47,7 +49,8 @@ export async function openShop({
   );
 
   const app = express();
-  app.post("/webhooks/loyalty", expressReceiver({ secret, inbox, ...options })); // above every parser
+  // Above every parser.
+  app.post("/webhooks/loyalty", expressReceiver({ secret, inbox, ...options }));
   addSignUp(app, client, outbox, template);
   return {
     app,
