@@ -85,9 +85,10 @@ export function coloursStyle(templateId: string): string {
 /** The console shows the same elements. @param below the lower half of the card. */
 function card(view: CardView, below: Markup): Markup {
   const { shopName, holder, balance, tier } = view;
+  const size = balance >= 100_000 ? html` class="long"` : html``;
   return html`<article class="card">
 <header data-live="tier"><h1 class="shop">${shopName}</h1>${tier === null ? html`` : html`<span class="tier">${tier}</span>`}</header>
-<div class="balance" data-live="balance" aria-live="polite"><p>${balance >= 100_000 ? html`<strong class="long">${formatPoints(balance)}</strong>` : html`<strong>${formatPoints(balance)}</strong>`} points</p>${progress(view)}</div>
+<div class="balance" data-live="balance" aria-live="polite"><p><strong${size}>${formatPoints(balance)}</strong> points</p>${progress(view)}</div>
 ${holder === undefined ? html`` : html`<p class="holder"><span>Member</span> ${holder}</p>`}
 ${below}
 </article>`;

@@ -36,6 +36,13 @@ it("shows the progress to the next level from the points that count for it", asy
     expect(text).toContain(shown);
 });
 
+it("shows a balance of six digits or more in smaller type, so that it fits a phone", async () => {
+  const { service, card } = await cardWith({ firstName: "Anna" }, 1_234_687.25);
+  expect((await page(service, card.publicUrl)).text).toContain(
+    '<strong class="long">1,234,687.25</strong> points',
+  );
+});
+
 it("says which wallet the card is in, in place of its button", async () => {
   const { service, card } = await cardWith({ firstName: "Anna" });
   service.cards.addToWallet(card.id, "apple");
