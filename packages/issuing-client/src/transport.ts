@@ -130,27 +130,32 @@ export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   return (url, { method, headers, body = null }) => {
     const controller = new AbortController();
     const { signal } = controller;
-    const send = async () =>
-      new FetchResponse(await fetch(url, { method, headers, body, redirect: "manual", signal }), controller);
-    return {
-      response: send(),
-      abort: (reason) => controller.abort(reason),
+    let received: FetchResponse | undefined;
+    // The body is cancelled in addition to the abort, which undici loses once the request is garbage-collected.
+    const abort = (reason: unknown) => {
+      controller.abort(reason);
+      received?.cancelBody();
     };
+    const send = async () => {
+      const response = await fetch(url, { method, headers, body, redirect: "manual", signal });
+      received = new FetchResponse(response, abort);
+      return received;
+    };
+    return { response: send(), abort };
   };
 }
 
 class FetchResponse implements TransportResponse {
   readonly status: number;
   readonly #response: FetchedResponse;
-  readonly #controller: AbortController;
+  readonly #abort: (reason: unknown) => void;
   #chunks: AsyncIterable<Uint8Array> | undefined;
 
-  constructor(response: FetchedResponse, controller: AbortController) {
+  constructor(response: FetchedResponse, abort: (reason: unknown) => void) {
     this.#response = response;
-    this.#controller = controller;
+    this.#abort = abort;
     // Some runtimes hide the status of a redirect.
     this.status = response.type === "opaqueredirect" ? 300 : response.status;
-    controller.signal.addEventListener("abort", () => this.#cancelBody(), { once: true });
   }
 
   header(name: string): string | null {
@@ -163,28 +168,31 @@ class FetchResponse implements TransportResponse {
 
   async text(maxBytes: number): Promise<string> {
     const { body } = this.#response;
+    let isAllRead = false;
     try {
       if (typeof body?.getReader !== "function") return await this.#response.text();
       this.#chunks = toChunks(body);
       const bytes = await readBounded(this.#chunks, maxBytes);
       if (bytes === undefined) throw tooLongError(maxBytes);
-      return new TextDecoder().decode(bytes);
+      isAllRead = this.header("content-encoding") === null;
+      return decoder.decode(bytes);
     } finally {
       // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
-      this.discard();
+      if (!isAllRead) this.discard();
     }
   }
 
   discard(): void {
-    this.#controller.abort(discarded);
+    this.#abort(discarded);
   }
 
-  /** Cancels the body in addition to the abort, which undici loses once the request is garbage-collected. */
-  #cancelBody(): void {
+  cancelBody(): void {
     if (this.#chunks === undefined) this.#response.body?.cancel?.().catch(() => {});
     else void this.#chunks[Symbol.asyncIterator]().return?.();
   }
 }
+
+const decoder = new TextDecoder();
 
 /** One reason for all requests: the default, a DOMException with a stack, is slow to create. */
 const discarded = new Error("The response was read or is not needed.");
