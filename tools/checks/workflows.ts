@@ -99,8 +99,8 @@ function findJobProblems(job: Job, name: string, defaults: Job["permissions"]): 
     check(step.with?.["persist-credentials"] === false, "the checkout stores credentials");
   for (const { image } of Object.values(services))
     check(
-      /:\d/.test(image) && readsOnly(permissions),
-      `the image ${image} is unversioned or beside credentials`,
+      /:\d+\.\d+.*@sha256:[\da-f]{64}$/.test(image) && readsOnly(permissions),
+      `the image ${image} has no version with its digest, or is beside credentials`,
     );
   if (writes.includes("id-token")) {
     const { environment } = job;

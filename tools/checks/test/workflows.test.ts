@@ -16,6 +16,8 @@ type Change = readonly [text: string, replacement: string, problem: string];
 
 const [checkout = ""] = /actions\/checkout@.*/.exec(files["ci.yml"] ?? "") ?? [];
 
+const [redis = ""] = /redis:\d.*/.exec(files["ci.yml"] ?? "") ?? [];
+
 const inEachFile: readonly Change[] = [
   [checkout, "actions/checkout@v4", "actions/checkout@v4 has no commit with its version"],
   [checkout, checkout.replace(/ #.*/, ""), "has no commit with its version"],
@@ -37,8 +39,9 @@ const inCi: readonly Change[] = [
     `npm run check ${expression("github.head_ref")}`,
     "linux: a script contains an expression",
   ],
-  ["image: redis:7", "image: redis", "linux: the image redis is unversioned"],
-  ["image: redis:7", "image: redis:8", "the services are not those of ci.yml"],
+  [redis, "redis:7.4.11", "linux: the image redis:7.4.11 has no version with its digest"],
+  [redis, redis.replace(":7.4.11", ""), "has no version with its digest"],
+  [redis, redis.replace("7.4.11", "7.4.12"), "the services are not those of ci.yml"],
   ["actionlint@$ACTIONLINT_VERSION", "actionlint@latest", "actionlint is missing"],
   ["ACTIONLINT_VERSION: v1", "ACTIONLINT_VERSION: v", "actionlint is missing, or has no version"],
   ["zizmor==$ZIZMOR_VERSION", "zizmor", "zizmor is missing"],
