@@ -175,7 +175,7 @@ class FetchResponse implements TransportResponse {
       const bytes = await readBounded(this.#chunks, maxBytes);
       if (bytes === undefined) throw tooLongError(maxBytes);
       isAllRead = this.header("content-encoding") === null;
-      return decoder.decode(bytes);
+      return new TextDecoder().decode(bytes);
     } finally {
       // fetch hides the body of a 204, 205 or 304, and bytes after the end of a compressed body. Unread, both keep the connection open.
       if (!isAllRead) this.discard();
@@ -191,8 +191,6 @@ class FetchResponse implements TransportResponse {
     else void this.#chunks[Symbol.asyncIterator]().return?.();
   }
 }
-
-const decoder = new TextDecoder();
 
 /** One reason for all requests: the default, a DOMException with a stack, is slow to create. */
 const discarded = new Error("The response was read or is not needed.");
