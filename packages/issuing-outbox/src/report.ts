@@ -48,9 +48,10 @@ export interface ReportOptions {
 
 export type Report = (outcome: OutboxOutcome) => void;
 
-/** The shortest time between two log lines about outages, which can begin and end many times. */
+/** The shortest time between two log lines about the begin of an outage: outages can begin and end many times. */
 const outageLineIntervalMs = 600_000;
-const longOutageMs = 60_000;
+/** The end of such a pause is logged even when its begin was not. */
+const longPauseMs = 60_000;
 
 export function createReport(
   options: ReportOptions,
@@ -58,12 +59,18 @@ export function createReport(
 ): Report {
   const { onOutcome, log = console.error } = options;
   let nextOutageLineMs = Number.NEGATIVE_INFINITY;
+  let isOutageLogged = false;
   const isTooSoon = (outcome: OutboxOutcome) => {
-    if (outcome.outcome === "resumed") return clock.now() - outcome.pause.since.getTime() < longOutageMs;
-    if (outcome.outcome !== "paused" || outcome.pause.reason !== "outage") return false;
-    if (clock.monotonicMs() < nextOutageLineMs) return true;
-    nextOutageLineMs = clock.monotonicMs() + outageLineIntervalMs;
-    return false;
+    if (outcome.outcome !== "paused" && outcome.outcome !== "resumed") return false;
+    const { reason, since } = outcome.pause;
+    if (outcome.outcome === "resumed") {
+      const isBeginLogged = reason === "outage" ? isOutageLogged : reason !== "rate-limited";
+      return !isBeginLogged && clock.now() - since.getTime() < longPauseMs;
+    }
+    if (reason !== "outage") return false;
+    isOutageLogged = clock.monotonicMs() >= nextOutageLineMs;
+    if (isOutageLogged) nextOutageLineMs = clock.monotonicMs() + outageLineIntervalMs;
+    return !isOutageLogged;
   };
   const write = (line: string) => notify(log, `issuing-outbox: ${line}`);
   let lastUnavailable: string | undefined;
