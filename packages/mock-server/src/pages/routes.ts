@@ -37,6 +37,7 @@ export function pageRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
     get("/assets/*", async ({ params: [name = ""] }) => (await pages()).assetResponse(wallets, name)),
     get("/api/docs", async () => (await pages()).referenceResponse()),
     guard(get("/console", async () => (await pages()).findFile("console/index.html"))),
+    get("/console/", () => emptyResponse(308, { location: "../console" })),
     guard(get("/console/*", async ({ params: [name = ""] }) => (await pages()).findFile(`console/${name}`))),
   ];
 }

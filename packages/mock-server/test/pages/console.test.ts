@@ -47,9 +47,11 @@ it("responds to host names of this machine only", async () => {
   }
 });
 
-it("redirects browsers from / to the console", async () => {
+it("redirects from / and from a slash at the end to the console", async () => {
   const response = await request("/", { accept: "text/html,*/*" });
   expect([response.status, response.headers.get("location")]).toEqual([303, "console"]);
   const other = await request("/", { accept: "application/json" });
   expect([other.status, await other.text()]).toEqual([404, expect.stringContaining("/console")]);
+  const slash = await request("/console/");
+  expect([slash.status, slash.headers.get("location")]).toEqual([308, "../console"]);
 });
