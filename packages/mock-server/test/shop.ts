@@ -3,7 +3,7 @@ import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { verifyWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { afterEach, expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { createMockService, type MockService, type MockServiceOptions, manualClock } from "../src/index.ts";
 
 export const template = {
@@ -59,11 +59,6 @@ export const signUp = (
   customer: { consents: { privacy: { version: "2026-01" } }, ...customer },
 });
 
-const openedServices: MockService[] = [];
-afterEach(() => {
-  for (const service of openedServices.splice(0)) expectDescribedEvents(service);
-});
-
 /** A service on a clock that stands still, and a website that calls it. */
 export function openShop(options: MockServiceOptions = {}) {
   const service = createMockService({
@@ -72,7 +67,7 @@ export function openShop(options: MockServiceOptions = {}) {
     log: () => {},
     ...options,
   });
-  openedServices.push(service);
+  onTestFinished(() => expectDescribedEvents(service));
   const call = caller(service.baseUrl, service.fetch, service.apiKeys.website);
   const issue = async (body: unknown = signUp(), headers: Record<string, string> = {}) =>
     call("POST", `/api/v1/templates/${template.id}/passes`, { body, headers });
