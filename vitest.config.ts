@@ -18,6 +18,8 @@ const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll } };
 /** Long tests: `npm run check` and `npx vitest run --project slow` run them, `npm test` does not. */
 const slow = "**/*.slow.test.ts";
 
+const globalSetup = "packages/mock-server/test/integration/bundle.ts";
+
 export default defineConfig({
   test: {
     // Most tests wait for sockets, and by default Vitest uses one of two processors: 263 s instead of 449 s.
@@ -45,6 +47,8 @@ export default defineConfig({
             "compat/judge/*.test.ts",
           ],
           exclude: ["**/node_modules/**", slow, "examples/workers/**"], // it has its own packages
+          globalSetup,
+          isolate: false,
           ...timeouts,
         },
       },
@@ -56,6 +60,7 @@ export default defineConfig({
             "{internal,tools/*,packages/*}/test/**/*.slow.test.ts",
             "compat/unknown-service/*.slow.test.ts",
           ],
+          globalSetup,
           ...timeouts,
           testTimeout: 120_000,
         },

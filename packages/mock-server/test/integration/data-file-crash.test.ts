@@ -10,9 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, inject, it, onTestFinished } from "vitest";
 import { caller, signUp, template } from "../shop.ts";
-import { bundledBin } from "./command.ts";
 import {
   expectCardsSurviveKills,
   open,
@@ -85,7 +84,7 @@ it.skipIf(!hasPrlimit)(
     const { size } = statSync(data);
     // The system lets this process make no file larger than this.
     const limit = `ulimit -S -f ${Math.ceil(size / 1024) + 4}; exec "$0" "$@"`;
-    const node = [process.execPath, bundledBin(), "--quiet", ...optionsFor(data)];
+    const node = [process.execPath, inject("bundledCommand"), "--quiet", ...optionsFor(data)];
     const child = spawn("bash", ["-c", limit, ...node], { stdio: ["ignore", "pipe", "inherit"] });
     onTestFinished(() => void child.kill("SIGKILL"));
     const ready: Ready = JSON.parse(
