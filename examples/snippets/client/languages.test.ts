@@ -1,13 +1,18 @@
 /** The form of a shop in Poland: every code, every reason, every label and the card in Polish, and nothing in English. */
-import type {
-  IssueCardOptions,
-  IssuingErrorCode,
-  RejectedField,
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  createIssuingClient,
+  type IssueCardOptions,
+  type IssuingErrorCode,
+  type RejectedField,
 } from "@loyalty-cards/issuing-client";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { MockServerOptions } from "@loyalty-cards/mock-server/node";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createClients, showForm, signUp, texts } from "./languages.ts";
+import { createClients, showEntry, showForm, signUp, texts } from "./languages.ts";
 
 const field = { key: "name", type: "name", required: true, label: "Imię" } as const;
 const valid = {
@@ -140,6 +145,57 @@ describe("a shop in Poland", () => {
     expect(await send({ privacy: "" })).toMatch(
       new RegExp(`name="privacy"[^>]*> <em>${required}</em>`),
     );
+  });
+
+  it("keeps what the visitor typed, escaped", async () => {
+    const { send } = await open();
+    const page = await send({ name: '"<b>', phone: "12", marketing: "" });
+    expect(page).toContain('value="&#34;&#60;b&#62;"');
+    expect(page.match(/ checked>/g)).toHaveLength(1);
+  });
+
+  it("does not speak of marked fields when no input is marked", async () => {
+    const { service, send } = await open();
+    service.faults.add({ phase: "before", kind: "status", status: 422 });
+    const page = await send();
+    expectPolish(page, texts.pl.errors.rejected);
+    expect(page).not.toContain(texts.pl.errors.validation);
+  });
+
+  it("shows each state of an entry of the outbox, and asks nobody to try again", async () => {
+    const { service } = await open();
+    const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-languages-"));
+    const file = join(folder, "shop.db");
+    const outbox = sqliteOutbox({
+      client: createIssuingClient(),
+      file,
+      log: () => {},
+    });
+    onTestFinished(async () => {
+      await outbox.close();
+      rmSync(folder, { recursive: true });
+    });
+    const show = async (phone: string) => {
+      const customer = {
+        name: "Łucja",
+        phone,
+        consents: { privacy: { version: "1" } },
+      };
+      const request = { fieldValues: { name: "Łucja" }, customer };
+      await outbox.write((database) =>
+        outbox.add(database, { userId: phone, template: "tpl_coffee", request }),
+      );
+      return showEntry(await outbox.issue(phone), "pl");
+    };
+    expect(await show("600100200")).toContain(texts.pl.wallets.first);
+    const rejected = await show("12");
+    expectPolish(
+      rejected,
+      texts.pl.errors.validation,
+      `<em>${texts.pl.fields.format}</em>`,
+    );
+    service.faults.add({ phase: "before", kind: "status", status: 503, times: 9 });
+    expect(await show("600100201")).toBe(`<p>${texts.pl.follows}</p>`);
   });
 
   it("shows the empty form, and the card with its buttons and QR code, in Polish", async () => {

@@ -7,16 +7,18 @@ import type {
 
 type Input = "name" | "email" | "phone" | "privacy" | "marketing";
 
-/** A code or a reason without a text is an error of the compiler. */
+/** Complete: a code or a reason without a text does not compile. */
 export interface Texts {
   labels: Record<Input | "submit", string>;
   errors: Record<IssuingErrorCode, string>;
   fields: Record<RejectedField["reason"], string>;
+  /** Of an outbox, which continues without the visitor. */
+  follows: string;
   wallets: { first: string; second: string };
   qrCode: string;
 }
 
-/** Most codes need no text of their own. */
+/** Fifteen codes, three texts. */
 const toErrors = (
   invalid: string,
   later: string,
@@ -50,7 +52,7 @@ const english: Texts = {
   },
   errors: toErrors(
     "Please correct the marked fields.",
-    "Your card will appear soon.",
+    "We cannot issue your card now. Please try again later.",
     "We cannot issue your card now. Please ask in the shop.",
   ),
   fields: {
@@ -59,6 +61,7 @@ const english: Texts = {
     type: "This value cannot be used here.",
     "too-long": "This text is too long.",
   },
+  follows: "Welcome! Your card will appear soon.",
   wallets: { first: "Add to Apple Wallet", second: "Add to Google Wallet" },
   qrCode: "QR code of the card",
 };
@@ -74,7 +77,7 @@ const polish: Texts = {
   },
   errors: toErrors(
     "Popraw zaznaczone pola.",
-    "Twoja karta pojawi się wkrótce.",
+    "Nie możemy teraz wydać karty. Spróbuj ponownie później.",
     "Nie możemy teraz wydać karty. Zapytaj w sklepie.",
   ),
   fields: {
@@ -83,6 +86,7 @@ const polish: Texts = {
     type: "Tej wartości nie można tu użyć.",
     "too-long": "Ten tekst jest za długi.",
   },
+  follows: "Witamy! Twoja karta pojawi się wkrótce.",
   wallets: { first: "Dodaj do Apple Wallet", second: "Dodaj do Google Wallet" },
   qrCode: "Kod QR karty",
 };
@@ -93,11 +97,9 @@ export const texts = { en: english, pl: polish };
 
 // #region form
 import {
-  type Card,
   createIssuingClient,
   type IssueCardOptions,
   type IssuingClient,
-  type IssuingError,
   isIssuingError,
 } from "@loyalty-cards/issuing-client";
 import { qrCodeSvg, walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
@@ -121,6 +123,7 @@ export async function signUp(
   options: IssueCardOptions,
 ): Promise<string> {
   const accepted = request.headers.get("accept-language") ?? "";
+  // The first language of the header is the one that the visitor prefers.
   const language = /^\s*pl\b/i.test(accepted) ? "pl" : "en";
   const form = await request.formData();
   const read = (name: Input) => String(form.get(name) ?? "");
@@ -131,7 +134,8 @@ export async function signUp(
   if (version === "") {
     const fields = [{ pointer: "/customer/consents", reason: "required" }] as const;
     const userMessage = texts[language].errors.validation;
-    return showForm(texts[language], { userMessage, fields });
+    const rejection = { code: "validation", userMessage, fields };
+    return showForm(texts[language], rejection, form);
   }
   const consents = {
     privacy: { version },
@@ -143,7 +147,7 @@ export async function signUp(
     const card = await clients[language].issueCard("tpl_coffee", signUp, options);
     return showCard(card, texts[language]);
   } catch (error) {
-    if (isIssuingError(error)) return showForm(texts[language], error);
+    if (isIssuingError(error)) return showForm(texts[language], error, form);
     throw error;
   }
 }
@@ -159,24 +163,64 @@ const pointers: Record<Input, RegExp> = {
 
 const checkbox = 'type="checkbox" value="2026-01"'; // the version of the consent
 
-type Rejection = Pick<IssuingError, "userMessage" | "fields">;
+export interface Rejection {
+  code: string;
+  userMessage: string;
+  fields: readonly Pick<RejectedField, "pointer" | "reason">[];
+}
 
-export function showForm({ labels, fields }: Texts, error?: Rejection): string {
+const escape = (text: string) =>
+  text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** @param sent the form that was rejected: it keeps its values. */
+export function showForm(
+  { labels, fields, errors }: Texts,
+  rejection?: Rejection,
+  sent?: FormData,
+): string {
   const toRow = (name: Input, attributes = "") => {
-    const rejected = error?.fields.find(({ pointer }) =>
+    const rejected = rejection?.fields.find(({ pointer }) =>
       pointers[name].test(pointer),
     );
     const message = rejected ? ` <em>${fields[rejected.reason]}</em>` : "";
     const input = `<input name="${name}" ${attributes}>`;
     return `<label>${labels[name]} ${input}${message}</label>`;
   };
-  const summary = error ? `<p role="alert">${error.userMessage}</p>` : "";
-  return `<form method="post">${summary}
-    ${toRow("name")} ${toRow("email")} ${toRow("phone")}
-    ${toRow("privacy", checkbox)} ${toRow("marketing", checkbox)}
+  const toText = (name: Input) =>
+    toRow(name, `value="${escape(String(sent?.get(name) ?? ""))}"`);
+  const toCheckbox = (name: Input) =>
+    toRow(name, `${checkbox}${sent?.get(name) ? " checked" : ""}`);
+  const rows = [
+    ...(["name", "email", "phone"] as const).map(toText),
+    ...(["privacy", "marketing"] as const).map(toCheckbox),
+  ].join(" ");
+  // The template can require what the form does not have: then no field is marked.
+  const isUnmarked = rejection?.code === "validation" && !rows.includes("<em>");
+  const text = isUnmarked ? errors.rejected : rejection?.userMessage;
+  const summary = text ? `<p role="alert">${text}</p>` : "";
+  return `<form method="post">${summary} ${rows}
     <button>${labels.submit}</button></form>`;
 }
 
-const showCard = (card: Card, { wallets, qrCode }: Texts): string =>
+const showCard = (
+  card: { publicUrl: string },
+  { wallets, qrCode }: Texts,
+): string =>
   walletButtonsHtml(card, { labels: wallets }) + qrCodeSvg(card, { label: qrCode });
+
+// #endregion
+
+// #region outbox
+import type { OutboxEntry } from "@loyalty-cards/issuing-outbox";
+
+/** The page for an entry that `outbox.issue` or `outbox.findUser` returned. */
+export function showEntry(entry: OutboxEntry, language: Language, sent?: FormData) {
+  const { publicUrl, state, error } = entry;
+  const own = texts[language];
+  if (publicUrl !== undefined) return showCard({ publicUrl }, own);
+  if (state !== "rejected" || error === undefined) return `<p>${own.follows}</p>`;
+  const { code, fields } = error;
+  const kind = code === "validation" ? "validation" : "rejected";
+  return showForm(own, { code, userMessage: own.errors[kind], fields }, sent);
+}
 // #endregion
