@@ -169,7 +169,7 @@ export interface Rejection {
   fields: readonly Pick<RejectedField, "pointer" | "reason">[];
 }
 
-const escape = (text: string) =>
+const escapeHtml = (text: string) =>
   text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** @param sent the form that was rejected: it keeps its values. */
@@ -187,7 +187,7 @@ export function showForm(
     return `<label>${labels[name]} ${input}${message}</label>`;
   };
   const toText = (name: Input) =>
-    toRow(name, `value="${escape(String(sent?.get(name) ?? ""))}"`);
+    toRow(name, `value="${escapeHtml(String(sent?.get(name) ?? ""))}"`);
   const toCheckbox = (name: Input) =>
     toRow(name, `${checkbox}${sent?.get(name) ? " checked" : ""}`);
   const rows = [

@@ -1,6 +1,6 @@
 /** Starts the command `loyalty-cards-mock` as a process of its own. */
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { inject, onTestFinished } from "vitest";
