@@ -170,7 +170,7 @@ export function resolveIdempotencyKey(
 }
 
 /**
- * Returns how long the service still stores the key, in milliseconds; infinite when this is the first attempt.
+ * Returns how long the service still stores the key, in milliseconds, counted from now when this is the first attempt.
  * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the call could issue a second card.
  */
 export function getRemainingRetentionMs(
@@ -178,7 +178,7 @@ export function getRemainingRetentionMs(
   nowMs: number,
   key: string,
 ): number {
-  if (firstAttemptAt === undefined) return Number.POSITIVE_INFINITY;
+  if (firstAttemptAt === undefined) return retentionMs - retentionMarginMs;
   const atMs = firstAttemptAt === null ? Number.NaN : Number(firstAttemptAt);
   if (!Number.isFinite(atMs) || atMs > nowMs + retentionMarginMs) {
     throw configurationError(

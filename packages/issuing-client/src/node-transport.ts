@@ -142,8 +142,9 @@ const decoders: Readonly<Record<string, string>> = {
  * Returns the text of a body. The requests ask for unencoded bodies; a proxy can encode them nevertheless.
  * @throws {UnreadableBodyError} for an unknown or invalid encoding, and for a text that is longer than `maxBytes`.
  */
-async function decodeBody(bytes: Uint8Array, encoding: string | null, maxBytes: number): Promise<string> {
-  if (encoding === null || encoding === "identity") return new TextDecoder().decode(bytes);
+async function decodeBody(bytes: Uint8Array, header: string | null, maxBytes: number): Promise<string> {
+  const encoding = header?.trim().toLowerCase() ?? "";
+  if (encoding === "" || encoding === "identity") return new TextDecoder().decode(bytes);
   const decode = (getBuiltinModule("node:zlib") as Zlib | undefined)?.[decoders[encoding] ?? ""];
   if (decode === undefined) throw new UnreadableBodyError("a body in an unknown encoding", true);
   return new Promise((resolve, reject) => {

@@ -46,7 +46,7 @@ export interface IssuingClientOptions extends LimitOptions {
   headers?: Record<string, string> | undefined;
   /**
    * The `userMessage` of errors, by their `code`: in the visitor's language. A code that is missing has the general English sentence,
-   * and `validation` the `detail` of the service.
+   * and `validation` the `detail` of the service. Errors of `api` and `cardLinks`, which show nothing to a visitor, keep that sentence.
    */
   messages?: Partial<Record<IssuingErrorCode, string>> | undefined;
   /** Called with attempts, retries and the end of each call, for logs and metrics. */

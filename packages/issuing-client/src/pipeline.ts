@@ -140,7 +140,8 @@ function finish<Value>(call: Call, result: CallResult, read: (response: HttpResp
     call.notifyEnd({ type: "response", status: result.status });
     return value;
   } catch (error) {
-    if (error instanceof ProblemError) call.notifyEnd({ type: "response", status: error.status });
+    if (call.signal.aborted && error === call.signal.reason) call.notifyEnd({ type: "abort" });
+    else if (error instanceof ProblemError) call.notifyEnd({ type: "response", status: error.status });
     else if (error instanceof IssuingError) call.notifyEnd({ type: "failure", code: error.code });
     else call.notifyEnd({ type: "abort" });
     throw error;

@@ -37,8 +37,7 @@ export function parseNewEntry(
   if ((request === undefined) === (cardId === undefined))
     throw invalid("An entry needs request, or cardId for a user who has a card already, and not both.");
   if (request === undefined) {
-    if (typeof cardId !== "string" || cardId.trim() === "") throw invalid("cardId must be an id.");
-    requireStorable("cardId", cardId);
+    requireCardId(cardId);
     return { ...deriveKey(steps, readTemplateId(template), userId), cardId };
   }
   const { keySuffix, firstAttemptAt } = input as OwedCard;
@@ -51,6 +50,11 @@ export function parseNewEntry(
   });
   const prepared = steps.prepare(template, request);
   return prepared instanceof Promise ? prepared.then(toEntry) : toEntry(prepared);
+}
+
+export function requireCardId(cardId: unknown): asserts cardId is string {
+  if (typeof cardId !== "string" || cardId.trim() === "") throw invalid("cardId must be an id.");
+  requireStorable("cardId", cardId);
 }
 
 export function deriveKey(

@@ -1,5 +1,5 @@
 /** Changes that the program or a person makes to an entry: resolve, retry, forget. */
-import { invalid } from "./add.ts";
+import { invalid, requireCardId } from "./add.ts";
 import { applyCorrection, correctEntry } from "./correction.ts";
 import { type IssuedResult, type Recorder, recordCards } from "./record.ts";
 import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
@@ -34,10 +34,12 @@ export function* requireEntry(user: UserRef, isLocked = true): Operation<EntryRo
 /** What a person found out about an entry that is `unknown`. */
 export type Resolution = { cardId: string; noCard?: never } | { noCard: true; cardId?: never };
 
-/** @throws {TypeError} for a value with neither `cardId` nor `noCard: true`. */
+/** @throws {TypeError} for a value that has not exactly one of a valid `cardId` and `noCard: true`. */
 export function requireResolution(resolution: Resolution): void {
   const { cardId, noCard } = resolution ?? {};
-  if (cardId === undefined && noCard !== true) throw invalid("resolve needs { cardId } or { noCard: true }.");
+  if ((cardId === undefined) !== (noCard === true))
+    throw invalid("resolve needs { cardId } or { noCard: true }, and not both.");
+  if (cardId !== undefined) requireCardId(cardId);
 }
 
 export function* resolveEntry(

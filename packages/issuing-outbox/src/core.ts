@@ -68,6 +68,8 @@ export function createCore<Transaction>(
   const { random = Math.random } = testing;
   const clock = steps.clock;
   requireNumber("retentionDays", retentionDays, 1, 3_650);
+  // After a crash an entry waits for the end of its attempt's deadline.
+  requireNumber("deadlineMs of the client", steps.deadlineMs, 1, 3_600_000);
   const retentionMs = retentionDays * 86_400_000;
   const report = createReport(options, clock);
   let settings: Settings | undefined;

@@ -42,7 +42,7 @@ export async function issueNow(
     const { row, nowMs, pausedUntilMs } = await database.read(readSituation(user));
     const leftMs = endsAtMs - clock.monotonicMs();
     if (row.state !== "waiting" || leftMs < 1 || closing.aborted) return toEntry(row);
-    let running = sender.running.get(row.id);
+    let running = row.lease === undefined ? undefined : sender.running.get(row.lease);
     const isDue = row.dueAtMs <= nowMs;
     // Another process has leased the entry, or sends another entry of the same contact.
     const isElsewhere = !isDue && (row.lease !== undefined || row.isBlocked);
@@ -120,5 +120,6 @@ function within<Result>(
       (result) => end(() => resolve(result)),
       (error) => end(() => reject(error)),
     );
+    if (signal?.aborted) abort(); // while the entry was leased
   });
 }

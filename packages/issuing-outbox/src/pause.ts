@@ -102,11 +102,14 @@ export interface PauseRequest {
   isInternalError: boolean;
 }
 
-/** Begins a pause, or makes it longer when its probe failed. */
+/**
+ * Begins a pause, makes it longer when its probe failed, or ends it when only one entry fails. A pause that gets another reason has
+ * begun anew.
+ */
 export function* pauseScope(
   { template, reason, id, isProbe, requestedMs, isInternalError }: PauseRequest,
   random: () => number,
-): Operation<{ scope: Scope; isNew: boolean } | undefined> {
+): Operation<{ scope: Scope; change: "begun" | "longer" | "ended" } | undefined> {
   const nowMs = yield* getNow();
   const scope = (yield* readScopes()).find((each) => each.template === template);
   if (scope === undefined || scope.reason === "restored") return undefined;
@@ -120,7 +123,7 @@ export function* pauseScope(
   const other = isNextTried ? yield* findOther(template, id) : undefined;
   if (isNextTried && other === undefined) {
     yield* endScope(template); // the next entry that is added shows whether only this one fails
-    return undefined;
+    return { scope, change: "ended" };
   }
   const begun: Scope = {
     template,
@@ -136,7 +139,7 @@ export function* pauseScope(
        requested_ms = $4::text::bigint, probe = $5::text::bigint, probes = $6::text::integer WHERE template = $7::text`,
     ...[reason, begun.sinceMs, untilMs, requestedMs ?? null, begun.probe ?? null, probes, template],
   );
-  return { scope: begun, isNew };
+  return { scope: begun, change: scope.reason === reason ? "longer" : "begun" };
 }
 
 /** Finds another entry to try, if possible one that may have been sent already. */

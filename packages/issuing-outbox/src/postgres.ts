@@ -15,6 +15,7 @@ import {
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
+import { invalid } from "./add.ts";
 import { createCore } from "./core.ts";
 import type { CorrectionResult } from "./correction.ts";
 import { CallbackError, type OutboxDatabase } from "./database.ts";
@@ -117,8 +118,16 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
   const now = testing?.clock === undefined ? undefined : () => steps.clock.now();
   const run = <Result>(transaction: PostgresTransaction, operation: Operation<Result>) =>
     runAsync(operation, createExecutor(transaction, now));
-  const inTransaction = <Result>(operation: Operation<Result>) =>
-    transact((transaction) => run(transaction, operation));
+  /** An operation cannot begin twice: after a wrapper's own retry it would go on where it failed, in another transaction. */
+  const inTransaction = <Result>(operation: Operation<Result>) => {
+    let isBegun = false;
+    return transact(async (transaction) => {
+      if (isBegun)
+        throw invalid("The option transaction must call its work once: leave the retries to the outbox.");
+      isBegun = true;
+      return run(transaction, operation);
+    });
+  };
 
   const database: OutboxDatabase = {
     read: inTransaction,

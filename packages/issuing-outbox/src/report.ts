@@ -59,18 +59,22 @@ export function createReport(
 ): Report {
   const { onOutcome, log = console.error } = options;
   let nextOutageLineMs = Number.NEGATIVE_INFINITY;
-  let isOutageLogged = false;
+  /** The pauses whose begin as an outage was logged, by template. */
+  const loggedOutages = new Set<string>();
   const isTooSoon = (outcome: OutboxOutcome) => {
     if (outcome.outcome !== "paused" && outcome.outcome !== "resumed") return false;
-    const { reason, since } = outcome.pause;
+    const { reason, since, template = "" } = outcome.pause;
+    const isOutage = reason === "outage";
     if (outcome.outcome === "resumed") {
-      const isBeginLogged = reason === "outage" ? isOutageLogged : reason !== "rate-limited";
+      const isRest = isOutage || reason === "rate-limited";
+      const isBeginLogged = isRest ? loggedOutages.delete(template) : true;
       return !isBeginLogged && clock.now() - since.getTime() < longPauseMs;
     }
-    if (reason !== "outage") return false;
-    isOutageLogged = clock.monotonicMs() >= nextOutageLineMs;
-    if (isOutageLogged) nextOutageLineMs = clock.monotonicMs() + outageLineIntervalMs;
-    return !isOutageLogged;
+    if (!isOutage) return false;
+    if (clock.monotonicMs() < nextOutageLineMs) return true;
+    nextOutageLineMs = clock.monotonicMs() + outageLineIntervalMs;
+    loggedOutages.add(template);
+    return false;
   };
   const write = (line: string) => notify(log, `issuing-outbox: ${line}`);
   let lastUnavailable: string | undefined;

@@ -45,7 +45,7 @@ export class Sender {
   readonly #recorder: Recorder;
   readonly #report: Report;
   readonly #tracing: Tracing | undefined;
-  readonly #running = new Map<number, Promise<AttemptResult>>();
+  readonly #running = new Map<string, Promise<AttemptResult>>();
   /** When a response last showed that the service processes requests, on the monotonic clock. */
   #respondedAtMs = Number.NEGATIVE_INFINITY;
   readonly #writer: Writer;
@@ -70,8 +70,8 @@ export class Sender {
     this.#own = new OwnPause(steps.clock, report);
   }
 
-  /** Attempts of this process that have not ended. */
-  get running(): ReadonlyMap<number, Promise<AttemptResult>> {
+  /** Attempts of this process that have not ended, by their lease: SQLite gives the id of a deleted entry to another one. */
+  get running(): ReadonlyMap<string, Promise<AttemptResult>> {
     return this.#running;
   }
 
@@ -126,8 +126,8 @@ export class Sender {
         this.#report({ outcome: "unavailable", error });
         return { end: "failed" };
       })
-      .finally(() => this.#running.delete(leased.id));
-    this.#running.set(leased.id, result);
+      .finally(() => this.#running.delete(leased.lease));
+    this.#running.set(leased.lease, result);
     return result;
   }
 
@@ -224,14 +224,17 @@ export class Sender {
     const hasCallback = verdict.type === "rejected" && this.#recorder.onRejected !== undefined;
     const { value, error: callbackError } = await this.#writer.write(record.bind(this), hasCallback);
     if (pause !== undefined) this.#writer.isPauseKnown = true;
+    const ended = value.ended.map(toPause);
     if (value.paused !== undefined) {
       this.#sharedPauseCount += 1;
-      const { scope, isNew } = value.paused;
-      const paused = toPause(scope);
-      this.#shared = [...this.#shared.filter(({ template }) => template !== paused.template), paused];
-      if (isNew) this.#report({ outcome: "paused", pause: paused });
+      const { scope, change } = value.paused;
+      const pause = toPause(scope);
+      this.#shared = this.#shared.filter(({ template }) => template !== pause.template);
+      if (change === "ended") ended.push(pause);
+      else this.#shared.push(pause);
+      if (change === "begun") this.#report({ outcome: "paused", pause });
     }
-    for (const scope of value.ended) this.#report({ outcome: "resumed", pause: toPause(scope) });
+    for (const pause of ended) this.#report({ outcome: "resumed", pause });
     if (value.result === "lease-lost") return this.#report({ outcome: "lease-lost", entry });
     if (value.result === "corrected") return;
     if (verdict.type === "waiting") {

@@ -61,6 +61,8 @@ it("refuses invalid options", () => {
   expect(() => sqliteOutbox({ client: {} as never, file: scratchFile() })).toThrow("createIssuingClient");
   expect(() => sqliteOutbox({ client, file: scratchFile(), retentionDays: 0 })).toThrow("retentionDays");
   expect(() => postgresOutbox({ client } as never)).toThrow("needs pool");
+  const endless = createNetwork().createClient({ deadlineMs: Number.POSITIVE_INFINITY });
+  expect(() => sqliteOutbox({ client: endless, file: scratchFile() })).toThrow("deadlineMs of the client");
   const { outbox } = openShop();
   expect(() => outbox.work({ concurrency: 0 })).toThrow("concurrency must be a number from 1");
   expect(() => outbox.work({ pollMs: -1 })).toThrow("pollMs");
@@ -75,6 +77,19 @@ it.each([
   const client = createNetwork().createClient();
   expect(() => sqliteOutbox({ client, file: scratchFile(), ...(option as object) })).toThrow(message);
   expect(() => sqliteOutbox(undefined as never)).toThrow("sqliteOutbox needs options");
+});
+
+it.each([
+  [{ cardId: "" }, "cardId must be an id"],
+  [{ cardId: "  " }, "cardId must be an id"],
+  [{ cardId: null }, "cardId must be an id"],
+  [{ cardId: 17 }, "cardId must be an id"],
+  [{ cardId: "a".repeat(256) }, "cardId must be well-formed text"],
+  [{ cardId: "card_1", noCard: true }, "not both"],
+  [{}, "resolve needs { cardId } or { noCard: true }"],
+])("refuses to resolve with %j", async (resolution, message) => {
+  const { outbox } = openShop();
+  await expect(outbox.resolve(1, resolution as never)).rejects.toThrow(message);
 });
 
 it("refuses misspelt options of postgresOutbox, work, drain and issue", async () => {

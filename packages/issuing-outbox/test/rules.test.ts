@@ -14,6 +14,25 @@ import {
 const minute = 60_000;
 const hour = 60 * minute;
 
+// G9
+it("gives no user the card of another one whose entry was forgotten while its request was sent", async () => {
+  const { outbox, signUp, weather, run, requests, getCardOf } = openVirtualShop();
+  await run(signUp("1"));
+  let second: ReturnType<typeof outbox.issue> | undefined;
+  weather.push(async () => {
+    await outbox.forget(1);
+    await signUp("2"); // SQLite gives it the id of the first entry
+    second = outbox.issue(2);
+    await outbox.get(2);
+    await new Promise((resolve) => setImmediate(resolve));
+    return "ok";
+  });
+  await run(outbox.issue(1).catch(() => undefined));
+  const entry = await run(second as NonNullable<typeof second>);
+  expect(requests).toHaveLength(2);
+  expect(entry).toMatchObject({ userId: "2", state: "issued", card: { id: getCardOf("2") } });
+});
+
 describe("the 24 hours of a key", () => {
   it("begin before the request is sent, and are stored with the lease", async () => {
     const { outbox, signUp, weather, clock, run, database } = openVirtualShop();
@@ -152,6 +171,47 @@ describe("an outage", () => {
     expect(requests).toHaveLength(3);
     await clock.pass(2_000); // the pause is over
     expect(await duration(60_000)).toMatchObject({ state: "issued" });
+  });
+
+  it("is reported again when its reason changes", async () => {
+    const { outbox, signUp, weather, run, clock, outcomes, lines } = openVirtualShop();
+    weather.push(new Response(null, { status: 429, headers: { "retry-after": "60" } }), 503, 503);
+    await run(signUp("1"));
+    outbox.work();
+    await clock.pass(10 * minute);
+    const ofPauses = outcomes.flatMap((each) => ("pause" in each ? [[each.outcome, each.pause.reason]] : []));
+    expect(ofPauses).toEqual([
+      ["paused", "rate-limited"],
+      ["paused", "outage"],
+      ["resumed", "outage"],
+    ]);
+    expect(lines).toEqual([
+      expect.stringContaining("the service fails or does not respond"),
+      expect.stringContaining("the pause (outage) has ended"),
+    ]);
+  });
+
+  it("logs its end when it began as an outage and ended as another pause", async () => {
+    const { outbox, signUp, weather, run, clock, lines } = openVirtualShop();
+    weather.push(503, new Response(null, { status: 429, headers: { "retry-after": "2" } }));
+    await run(signUp("1"));
+    outbox.work();
+    await clock.pass(10_000);
+    expect(lines).toEqual([
+      expect.stringContaining("the service fails or does not respond"),
+      expect.stringContaining("the pause (rate-limited) has ended"),
+    ]);
+  });
+
+  it("is reported as ended when only one entry fails", async () => {
+    const { outbox, signUp, weather, run, clock, names } = openVirtualShop();
+    weather.push(...Array.from({ length: 9 }, () => 500));
+    await run(signUp("1"));
+    outbox.work();
+    await clock.pass(20 * minute);
+    const ofPauses = names().filter((name) => name === "paused" || name === "resumed");
+    expect(ofPauses.length).toBeGreaterThan(1);
+    expect(ofPauses).toEqual(ofPauses.map((_, index) => (index % 2 === 0 ? "paused" : "resumed")));
   });
 
   it("is logged with its end once in ten minutes, and the end of one that lasted for a minute", async () => {

@@ -104,6 +104,9 @@ describe("responses", () => {
     ["deflate", deflateSync(card)],
     ["br", brotliCompressSync(card)],
     ["identity", Buffer.from(card)],
+    ["GZIP", gzipSync(card)],
+    ["Identity ", Buffer.from(card)],
+    ["", Buffer.from(card)],
   ])("requests an unencoded body, and reads one in %s", async (encoding, body) => {
     const acceptEncodings: unknown[] = [];
     const { client } = await openHttp(({ headers }, response) => {

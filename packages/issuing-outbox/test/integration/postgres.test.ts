@@ -186,6 +186,31 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(await overKyselys.drain()).toMatchObject({ issued: 2 });
   });
 
+  it("refuses a transaction that repeats its work, and stores nothing of it", async () => {
+    const network = createNetwork();
+    const { transaction } = clients["Kysely"] as Transacting;
+    let isFailing = false;
+    const failure = new Error("could not serialize access");
+    const outbox = postgresOutbox({
+      client: network.createClient(),
+      log: () => {},
+      async transaction(work) {
+        if (!isFailing) return transaction((own) => work(own));
+        const fail = () => transaction(async (own) => Promise.reject(await work(own).then(() => failure)));
+        await expect(fail()).rejects.toBe(failure);
+        return transaction((own) => work(own));
+      },
+    });
+    onTestFinished(() => outbox.close({ graceMs: 0 }));
+    await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
+    isFailing = true;
+    await expect(outbox.forget(1)).rejects.toThrow("must call its work once");
+    await expect(outbox.issue(1)).rejects.toThrow("must call its work once");
+    expect(network.requests).toEqual([]);
+    isFailing = false;
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued", attempts: 1 });
+  });
+
   it("holds no connection while a request is sent, and needs only one", async () => {
     const single = createPool(1);
     const { outbox, signUp, weather } = openShop(createNetwork(), { pool: single });
