@@ -48,7 +48,11 @@ export interface PostgresJs<Transaction> {
  *   withPgTransaction(pool, async (transaction) => {
  *     if (!(await markProcessed(transaction, event))) return; // processed before
  *     const { balance, passId } = event.data;
- *     await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [balance, passId]);
+ *     // An event can arrive before the sign-up has stored the card's id: balances is a table of its own.
+ *     await transaction.query(
+ *       "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance",
+ *       [passId, balance],
+ *     );
  *   });
  * ```
  */
@@ -116,7 +120,9 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
  *   withPostgresJsTransaction(sql, async (transaction) => {
  *     if (!(await markProcessed(transaction, event))) return; // processed before
  *     const { balance, passId } = event.data;
- *     await transaction`UPDATE users SET balance = ${balance} WHERE card = ${passId}`;
+ *     // An event can arrive before the sign-up has stored the card's id: balances is a table of its own.
+ *     await transaction`INSERT INTO balances VALUES (${passId}, ${balance})
+ *       ON CONFLICT (card) DO UPDATE SET balance = excluded.balance`;
  *   });
  * ```
  */

@@ -95,21 +95,22 @@ it("keeps two brands with equal ids apart, in one file", async () => {
 describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
   const { schema, url, pool: createPool } = ownSchema();
 
-  /** Users, and the tables of the inbox, in a schema of their own. */
-  async function users(cardId: string) {
+  /** Balances, and the tables of the inbox, in a schema of their own. */
+  async function balances() {
     const pool = createPool();
     await ensureTables(pool);
-    await pool.query("CREATE TABLE users (card text PRIMARY KEY, balance float)");
-    await pool.query("INSERT INTO users VALUES ($1, 0)", [cardId]);
-    onTestFinished(async () => void (await pool.query("DROP TABLE users")));
+    await pool.query(
+      "CREATE TABLE balances (card text PRIMARY KEY, balance float)",
+    );
+    onTestFinished(async () => void (await pool.query("DROP TABLE balances")));
     const balance = async () =>
-      (await pool.query("SELECT balance FROM users")).rows[0]?.balance;
+      (await pool.query("SELECT balance FROM balances")).rows[0]?.balance;
     return { pool, balance };
   }
 
   it("applies each event once without a queue", async () => {
-    const { mock, secret, cardId, listen, buy } = await shop();
-    const { pool, balance } = await users(cardId);
+    const { mock, secret, listen, buy } = await shop();
+    const { pool, balance } = await balances();
     const receive = createReceiver(secret, pool);
     listen(getRequestListener(receive));
     expect([await buy(5), await buy(7)]).toEqual([204, 204]);

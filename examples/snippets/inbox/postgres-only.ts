@@ -18,10 +18,11 @@ export const createReceiver = (secret: string, pool: pg.Pool) =>
           if (!(await markProcessed(transaction, event))) return; // a duplicate
           const { passId, balance } = event.data;
           if (!(await isNewest(transaction, `balance of ${passId}`, event))) return;
-          await transaction.query("UPDATE users SET balance = $1 WHERE card = $2", [
-            balance,
-            passId,
-          ]);
+          await transaction.query(
+            `INSERT INTO balances VALUES ($1, $2)
+              ON CONFLICT (card) DO UPDATE SET balance = excluded.balance`,
+            [passId, balance],
+          );
         }),
       otherTypes: () => {},
     }),

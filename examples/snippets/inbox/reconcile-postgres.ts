@@ -10,9 +10,10 @@ export const storeInPostgres =
     withPgTransaction(pool, async (transaction) => {
       if (!(await isNewest(transaction, `balance of ${card}`, read))) return false;
       const { rowCount } = await transaction.query(
-        `UPDATE users SET balance = $1
-          WHERE card = $2 AND balance IS DISTINCT FROM $1`,
-        [balance, card],
+        `INSERT INTO balances VALUES ($1, $2)
+          ON CONFLICT (card) DO UPDATE SET balance = excluded.balance
+          WHERE balances.balance <> excluded.balance`,
+        [card, balance],
       );
       return rowCount === 1;
     });

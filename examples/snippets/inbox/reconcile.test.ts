@@ -151,17 +151,18 @@ describe("with SQLite", () => {
 
 describe.skipIf(!(await hasPostgres()))("with PostgreSQL", () => {
   const { pool: createPool } = ownSchema();
-  testReconciliation(async (secret, cardId) => {
+  testReconciliation(async (secret) => {
     const pool = createPool();
     await ensureTables(pool);
-    await pool.query("CREATE TABLE users (card text PRIMARY KEY, balance float)");
-    await pool.query("INSERT INTO users VALUES ($1, 0)", [cardId]);
-    onTestFinished(async () => void (await pool.query("DROP TABLE users")));
+    await pool.query(
+      "CREATE TABLE balances (card text PRIMARY KEY, balance float)",
+    );
+    onTestFinished(async () => void (await pool.query("DROP TABLE balances")));
     return {
       receive: getRequestListener(createReceiver(secret, pool)),
       storeBalance: storeInPostgres(pool),
       balance: async () =>
-        (await pool.query("SELECT balance FROM users")).rows[0]?.balance,
+        (await pool.query("SELECT balance FROM balances")).rows[0]?.balance,
     };
   });
 });

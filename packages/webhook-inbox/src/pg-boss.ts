@@ -29,7 +29,10 @@ export interface PgBossInboxOptions extends ReportOptions {
    * `list` describe the whole queue.
    */
   source?: string;
-  /** How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. With pg-boss 10 dead letters are not deleted. */
+  /**
+   * How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. pg-boss 10 remembers processed events for
+   * its `archiveCompletedAfterSeconds`, by default 12 hours, and does not delete dead letters.
+   */
   retentionSeconds?: number;
   /**
    * After this many failures the event is a dead letter. Default 17 with pg-boss 10; 21 with pg-boss 11 and 12. The pauses are 1, 2,

@@ -54,7 +54,8 @@ export interface SqliteInbox extends Inbox, InspectableInbox {
   work(handler: SqliteHandler, options?: SqliteWorkerOptions): SqliteWorker;
   /**
    * Runs the handler for every event that is due, and resolves with the state of the inbox when none is: for cron. After `maxMs` it takes no
-   * further event, and waits for the running handlers. An event that fails waits for a later call.
+   * further event, and waits for the running handlers. An event that fails is tried again when its pause is over, in this call if others
+   * still run, else in a later one.
    */
   drain(handler: SqliteHandler, options?: SqliteWorkerOptions & { maxMs?: number }): Promise<InboxHealth>;
   /**
@@ -152,14 +153,15 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     work: (handler, workerOptions) => startWorkerOf(handler, workerOptions),
     async drain(handler, { maxMs = maxTimerMs, ...workerOptions } = {}) {
       validateNumber("maxMs", maxMs, 0, maxTimerMs);
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      let worker: SqliteWorker | undefined;
-      await new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, maxMs);
-        worker = startWorkerOf(handler, workerOptions, resolve);
+      let end = () => {};
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
       });
+      const worker = startWorkerOf(handler, workerOptions, end);
+      const timer = setTimeout(end, maxMs);
+      await ended;
       clearTimeout(timer);
-      await worker?.stop({ graceMs: maxTimerMs }); // handlers end at handlerTimeoutMs
+      await worker.stop({ graceMs: maxTimerMs }); // handlers end at handlerTimeoutMs
       return health();
     },
     write: (work) => commits.commit(() => requireSynchronous("write", work(database)), { isIsolated: true }),

@@ -79,7 +79,7 @@ export function startWorker(
   }: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
-  /** Called when no event is due and no handler runs. */
+  /** Called when no event is due and no handler runs, and when the worker was stopped. */
   onIdle: () => void = () => {},
 ): Pick<SqliteWorker, "stop"> & { poll(): void } {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
@@ -135,6 +135,11 @@ export function startWorker(
     });
     const error = withSafeMessage(new Error("The process ended during the last attempt."));
     for (const { attempt, ...event } of exhausted) report({ outcome: "dead", event, attempt, error });
+    if (isStopping) {
+      const releases = leased.map((event) => record(() => store.release(event, clock.nowMs())));
+      await Promise.all(releases);
+      return;
+    }
     for (const event of leased) {
       const controller = new AbortController();
       running.set(event, controller);
@@ -234,26 +239,26 @@ export function startWorker(
   }
 
   let stopped: Promise<void> | undefined;
-  async function stop(graceMs: number): Promise<void> {
+  async function stop(): Promise<void> {
     isStopping = true;
     clearTimeout(timer);
-    const grace = setTimeout(() => {
-      for (const controller of running.values()) controller.abort(workerStops);
-    }, graceMs);
     while (isPolling || attempts.size > 0) {
       await Promise.all(attempts);
       await new Promise(setImmediate);
     }
-    clearTimeout(grace);
     clearInterval(renewal);
+    onIdle();
   }
 
   return {
     poll,
     stop({ graceMs = 10_000 } = {}) {
       validateNumber("graceMs", graceMs, 0, maxTimerMs);
-      stopped ??= stop(graceMs);
-      return stopped;
+      stopped ??= stop();
+      const grace = setTimeout(() => {
+        for (const controller of running.values()) controller.abort(workerStops);
+      }, graceMs);
+      return stopped.finally(() => clearTimeout(grace));
     },
   };
 }

@@ -50,7 +50,9 @@ const createSource = (inbox: InspectableInbox | InspectableOutbox) =>
 /** The body as it arrives, or what a body parser made of it before. */
 function getExpressBody(request: ExpressRequest): ReturnType<StatusRequest<unknown>["body"]> {
   const { body } = request as { body?: unknown };
-  if (typeof body === "object" && body !== null && !ArrayBuffer.isView(body)) return { ...body };
+  // The parsers of Express 4 set an empty object when the body is not of their type, and do not read it.
+  const isParsed = typeof body === "object" && body !== null && !ArrayBuffer.isView(body);
+  if (isParsed && (request.readableDidRead || Object.keys(body).length > 0)) return { ...body };
   return request.readableEnded ? Object.fromEntries(new URLSearchParams(String(body ?? ""))) : request;
 }
 

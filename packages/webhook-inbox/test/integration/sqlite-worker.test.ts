@@ -279,6 +279,43 @@ describe.each(engines)("with %s", (_name, open) => {
     await next.until("done");
     expect(next.of("done")).toMatchObject([{ attempt: 1 }]);
   });
+
+  it("starts no handler when it is stopped while it leases events", async () => {
+    const { inbox } = withBalances();
+    await put(inbox, balanceChanged("evt_1"));
+    let calls = 0;
+    await inbox.work(() => void calls++).stop({ graceMs: 0 });
+    expect(calls).toBe(0);
+    await inbox.work(() => void calls++).stop();
+    expect((await inbox.list({ state: "waiting" })).map(({ id }) => id)).toEqual(["evt_1"]);
+  });
+
+  it("ends drain when the inbox is closed meanwhile, also after maxMs", async () => {
+    for (const maxMs of [undefined, 0]) {
+      const { inbox } = withBalances();
+      const begun = latch();
+      await put(inbox, balanceChanged("evt_1"));
+      await put(inbox, balanceChanged("evt_2"));
+      const handler = () => {
+        begun.open();
+        return new Promise(() => {});
+      };
+      const drained = inbox.drain(handler, { concurrency: 1, ...(maxMs !== undefined && { maxMs }) });
+      const ended = expect(drained).resolves.toMatchObject({ isReachable: false });
+      await begun.opened;
+      await inbox.close({ graceMs: 0 });
+      await ended;
+    }
+  });
+
+  it("leaves no timer when drain is refused", async () => {
+    const { inbox } = withBalances();
+    await inbox.close();
+    const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = countTimers();
+    await expect(inbox.drain(() => {})).rejects.toThrow("The inbox is closed");
+    expect(countTimers()).toBeLessThanOrEqual(before);
+  });
 });
 
 it("increases the delay after each failure, with jitter", async () => {

@@ -42,6 +42,7 @@ const mounts: [string, Mount][] = [
   ],
   ["Express 5", throughExpress(express)],
   ["Express 4", throughExpress(express4)],
+  ["Express 4 after a JSON parser", throughExpress(express4, express4.json())],
   ["Express after a body parser", throughExpress(express, express.urlencoded({ extended: false }))],
 ];
 
