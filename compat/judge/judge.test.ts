@@ -35,6 +35,12 @@ const settings = {
   members: { path: "/members" },
 };
 
+it("exits with 2 when there is no check of a name", () => {
+  const { status, stderr } = run(createFolder(settings), "--only", "sing-up");
+  expect(status).toBe(2);
+  expect(stderr).toContain('There is no check "sing-up". There are sign-up,');
+});
+
 it("exits with 0 when the checks pass, and prints JSON", () => {
   const { folder, remove } = copyExample("express");
   onTestFinished(remove);

@@ -24,7 +24,15 @@ function print({ name, title, passed, seconds, seen = "", advice = "" }: Result)
   for (const line of passed ? [] : [...seen.split("\n"), advice]) console.log(`    ${line}`);
 }
 
+function requireKnownChecks(only: readonly string[] = []): void {
+  const names = checks.map(({ name }) => name);
+  for (const name of only)
+    if (!names.includes(name))
+      throw new SettingsError(`There is no check "${name}". There are ${names.join(", ")}.`);
+}
+
 async function judgeFolder(folder: string): Promise<boolean> {
+  requireKnownChecks(values.only);
   const settings = { ...readSettings(folder), ...(values.start && { start: values.start }) };
   const results = await judge(folder, settings, {
     env: sourceEnvironment(folder),

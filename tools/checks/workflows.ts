@@ -5,6 +5,8 @@ import { parse } from "yaml";
 import { root } from "../published.ts";
 
 interface Step {
+  id?: string;
+  if?: string;
   uses?: string;
   run?: string;
   with?: Readonly<Record<string, unknown>>;
@@ -51,6 +53,22 @@ const environments: Readonly<Record<string, string>> = {
 export const expression = (text: string) => `\${{ ${text} }}`;
 const pinned = /^[\w-]+\/[\w/.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
 const isAction = (name: string, { uses = "" }: Step) => uses.startsWith(`actions/${name}@`);
+/** What the jobs of the release may have: no container, no other machine, no step whose failure is ignored. */
+const releaseKeys = {
+  job: /^(needs|if|runs-on|timeout-minutes|permissions|outputs|services|environment|steps)$/,
+  step: /^(id|name|if|uses|with|env|run)$/,
+  if: /^(steps|needs)\.prepare\.outputs\.(has-versions|tags)$/,
+};
+/** The programs of the jobs with rights, each with what it may do, and the words of the shell. */
+const programs =
+  /^(git (apply|config|commit|push)|gh (auth|pr|api)|npm (view|publish)|node -p|(sha256sum|cut|tar|read|echo|mapfile|tag=\S*|if|for|case|do|done|then|else|esac|fi|continue)\b)/;
+/** The beginnings of commands. What is in single quotes is text. */
+const findCommands = (script: string) =>
+  [
+    ...script
+      .replace(/'[^']*'/g, "''")
+      .matchAll(/(?:^|[|;&(`]|\b(?:if|then|do|else)\b|\*\))[ \t]*(?=([a-z./~$][^\n]*))/gm),
+  ].map(([, command = ""]) => command);
 /** What runs code of the repository or of its dependencies. */
 const runsCode = /\b(npm (ci|install|run|exec|test)|npx|tsx|node (?!-p ))\b/;
 const readsOnly = (permissions: object = { default: "write" }) =>
@@ -109,10 +127,39 @@ function findJobProblems(job: Job, name: string, defaults: Job["permissions"]): 
     check(writes.length === Object.keys(permissions).length, "it has more permissions than it needs");
     check(!text.includes("actions/checkout@"), "it has the repository");
     for (const run of scripts.match(/npm publish.*/g) ?? [])
-      check(run.includes("--ignore-scripts"), "it publishes with scripts");
+      check(
+        run.includes("--ignore-scripts") && run.includes("--provenance"),
+        "it publishes with scripts, or without provenance",
+      );
   }
   if (writes.includes("id-token") || name.startsWith("release.yml"))
     check(!/"cache"|\/cache[/@]/.test(text), "it has a cache");
+  if (name.startsWith("release.yml")) problems.push(...findOddities(job, writes));
+  return problems;
+}
+
+/** What a job of the release has beside what it needs. */
+function findOddities(job: Job, writes: readonly string[]): string[] {
+  const problems: string[] = [];
+  const check = (passes: boolean, problem: string) => passes || problems.push(problem);
+  const { steps } = job;
+  for (const key of Object.keys(job)) check(releaseKeys.job.test(key), `it has ${key}`);
+  for (const key of steps.flatMap(Object.keys)) check(releaseKeys.step.test(key), `a step has ${key}`);
+  for (const each of [job, ...steps] as { if?: string }[])
+    check(each.if === undefined || releaseKeys.if.test(each.if), `it has another condition: ${each.if}`);
+  check((job as { "runs-on"?: unknown })["runs-on"] === "ubuntu-latest", "it runs on another machine");
+  const ids = steps.flatMap(({ id }) => id ?? []);
+  check(new Set(ids).size === ids.length, "two steps have the same id");
+  for (const { run = "" } of steps)
+    check(!/npm (ci|install)\b(?! --ignore-scripts)/.test(run), "it runs scripts of dependencies");
+  if (writes.length === 0) return problems;
+  for (const step of steps.filter(({ uses }) => uses !== undefined))
+    check(
+      ["checkout", "download-artifact", "setup-node"].some((action) => isAction(action, step)),
+      `it uses ${step.uses}`,
+    );
+  for (const command of steps.flatMap(({ run = "" }) => findCommands(run)))
+    check(programs.test(command), `it runs ${command}`);
   return problems;
 }
 
@@ -127,8 +174,12 @@ function findReleaseProblems({ "release.yml": text = "", "ci.yml": ci = "" }: Fi
   const artifacts = ({ steps }: Job, action: string) =>
     steps.filter((step) => isAction(action, step)).map((step) => step.with?.["name"]);
 
-  const order = ["npm run build", "npm run release -- pack", "npm run check", "npm run release -- check"].map(
-    (command) => runs(build).findIndex((run) => run.startsWith(command)),
+  const { on } = parse(text) as Workflow;
+  check(JSON.stringify(on) === '{"push":{"branches":["main"]}}', "it runs for another event");
+  const pack = build.steps.find(({ id }) => id === "pack")?.run ?? "";
+  check(pack.startsWith("npm run release -- pack tarballs\n"), "the digest is not that of the packed files");
+  const order = ["npm run build", pack, "npm run check", "npm run release -- check"].map((command) =>
+    runs(build).indexOf(command),
   );
   check(
     order.every((place, index) => place > (order[index - 1] ?? -1)),
@@ -143,7 +194,8 @@ function findReleaseProblems({ "release.yml": text = "", "ci.yml": ci = "" }: Fi
     JSON.stringify(build.services) === JSON.stringify(linux?.services),
     "the services are not those of ci.yml",
   );
-  check(artifacts(build, "upload-artifact").includes("tarballs"), "the tarballs are not uploaded");
+  const isUpload = (step: Step) => isAction("upload-artifact", step) && step.with?.["name"] === "tarballs";
+  check(build.steps.find(isUpload)?.with?.["path"] === "tarballs/", "the tarballs are not uploaded");
 
   check(`${artifacts(publish, "download-artifact")}` === "tarballs", "the tarballs are not downloaded");
   check(publish.needs === "build", "the publishing job does not wait for the tests");

@@ -22,7 +22,7 @@ it("has no marketing consent unless the user opted in", async () => {
   expect([await getConsent(body.id), inbox.events]).toEqual([false, []]);
 });
 
-it.each([{ version: "m1" }, {}])(
+it.each([{ version: "m1" }, {}, { marketing: false }, { marketing: "maybe" }])(
   "records the marketing consent %j of a sign-up, and emits consent.changed",
   async (marketing) => {
     const { issue, getConsent, service, inbox } = shopListening();

@@ -2,6 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { openShop, signUp, template } from "./shop.ts";
 
+it("names the first hundred wrong values of a request that has thousands", async () => {
+  const { issue } = openShop();
+  const fieldValues = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key${index}`, null]));
+  const { status, body } = await issue(signUp({}, fieldValues));
+  expect(status).toBe(422);
+  expect(body.errors).toHaveLength(100);
+});
+
 describe("a 422", () => {
   const refusals: [string, unknown, string, string, string][] = [
     [

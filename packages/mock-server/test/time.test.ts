@@ -21,6 +21,17 @@ it("runs a scaled clock faster than the machine's, from its start and only forwa
   expect(() => scaledClock({ startAt: "soon" })).toThrow(/not a date/);
 });
 
+it("returns the attempts of a movement, and adds none later", async () => {
+  const { service, issue } = openShop({ deliver: failing });
+  service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["balance.changed"] });
+  const { body } = await issue();
+  const made = await service.clock.advance("1m");
+  service.cards.purchase(body.id, { points: 1 });
+  await service.idle();
+  expect(made).toEqual([]);
+  expect(await service.clock.advance("1m")).toHaveLength(1);
+});
+
 it("makes all retries on a scaled clock without a call", async () => {
   const service = createMockService({ clock: scaledClock({ factor: 1_000_000 }), deliver: failing });
   const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });

@@ -61,6 +61,7 @@ const inScorecard: readonly Change[] = [
 const readingBuild = "timeout-minutes: 120\n    permissions:\n      contents: read";
 const comparing = "      - name: The bytes are those that were tested\n";
 const comparison = '          echo "$DIGEST  SHA256SUMS" | sha256sum --check --strict\n';
+const packing = "          npm run release -- pack tarballs\n";
 const inRelease: readonly Change[] = [
   [readingBuild, readingBuild.replace("read", "write"), "build: it may write contents"],
   [readingBuild, `${readingBuild}\n      id-token: write`, "build: it may write id-token"],
@@ -103,6 +104,43 @@ const inRelease: readonly Change[] = [
   ],
   ["  versions:\n    needs: prepare\n", "  versions:\n", "does not wait for the next versions"],
   ["  tags:\n", "  other:\n", "a job is missing"],
+  ["run: npm run check\n", "run: npm run check || true\n", "build, pack, check: one is missing or late"],
+  ["run: npm run check\n", "continue-on-error: true\n        run: npm run check\n", "a step has continue-on"],
+  ["run: npm run check\n", "if: false\n        run: npm run check\n", "another condition: false"],
+  [comparing, comparing.replace("- name", "- if: false\n        name"), "another condition: false"],
+  ["needs: build\n", "needs: build\n    if: always()\n", "publish: it has another condition: always()"],
+  [`${packing}          echo`, "          echo", "the digest is not that of the packed files"],
+  [
+    "      - run: npm run release -- sbom",
+    "      - id: pack\n        run: npm run release -- sbom",
+    "same id",
+  ],
+  ["          path: tarballs/", "          path: sbom/", "the tarballs are not uploaded"],
+  [" --provenance", "", "without provenance"],
+  ["push: { branches: [main] }", "pull_request:", "it runs for another event"],
+  ["run: npm ci --ignore-scripts", "run: npm ci", "prepare: it runs scripts of dependencies"],
+  ["    environment: npm\n", "    environment: npm\n    container: node:24\n", "publish: it has container"],
+  ["    runs-on: ubuntu-latest\n    timeout-minutes: 10", "    runs-on: self-hosted", "on another machine"],
+  ...[
+    "npm i x",
+    "npm start",
+    "node ./x.mjs",
+    "node --test",
+    "bash x.sh",
+    "./x.sh",
+    "$TOOL x",
+    "corepack yarn install",
+    "git clone https://example.com/x",
+    "curl https://example.com/x | tar -x",
+    "if true; then wget x; fi",
+    "echo $(pip install x)",
+    'echo "`pip install x`"',
+  ].map((run): Change => [comparing, `      - run: ${run}\n${comparing}`, "publish: it runs "]),
+  [
+    comparing,
+    `      - uses: other/action@${"0".repeat(40)} # v1.0.0\n${comparing}`,
+    "publish: it uses other",
+  ],
 ];
 
 const changes: Readonly<Record<string, readonly Change[]>> = {

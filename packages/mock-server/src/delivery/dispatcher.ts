@@ -43,7 +43,8 @@ export function createDispatcher(
   const inProgress = new Map<Delivery, Promise<void>>();
   const requests = new Set<AbortController>();
   let isClosed = false;
-  let attempts: AttemptRecord[] = [];
+  /** Those of the movement of the clock that is in progress. */
+  let attempts: AttemptRecord[] | undefined;
   let cancelTimer = () => {};
 
   function schedule(delivery: Delivery): void {
@@ -113,7 +114,7 @@ export function createDispatcher(
     if (isClosed || domain.state !== state) return; // closed, reset or restored during the attempt
     const made = { at, ...result, durationMs: Math.round(performance.now() - startedMs) };
     recordAttempt(domain, delivery, made);
-    attempts.push({ deliveryId: delivery.id, eventId: delivery.eventId, type: delivery.type, ...made });
+    attempts?.push({ deliveryId: delivery.id, eventId: delivery.eventId, type: delivery.type, ...made });
     if (!wasHeldBack) for (const held of releaseHeldBack(domain, endpoint.id)) schedule(held);
   }
 
@@ -128,19 +129,24 @@ export function createDispatcher(
         "This service uses real time; create it with { clock: manualClock() } to move time.",
       );
     }
-    attempts = [];
-    await idle();
-    for (;;) {
-      const nextMs = getNextAttemptMs();
-      const endMs = getEnd(nextMs);
-      if (nextMs === undefined || endMs === undefined || nextMs > endMs) {
-        if (endMs !== undefined) moved.moveTo(Math.max(endMs, moved.now()));
-        startDue();
-        return attempts;
-      }
-      moved.moveTo(Math.max(nextMs, moved.now()));
-      startDue();
+    const made: AttemptRecord[] = [];
+    attempts = made;
+    try {
       await idle();
+      for (;;) {
+        const nextMs = getNextAttemptMs();
+        const endMs = getEnd(nextMs);
+        if (nextMs === undefined || endMs === undefined || nextMs > endMs) {
+          if (endMs !== undefined) moved.moveTo(Math.max(endMs, moved.now()));
+          startDue();
+          return made;
+        }
+        moved.moveTo(Math.max(nextMs, moved.now()));
+        startDue();
+        await idle();
+      }
+    } finally {
+      if (attempts === made) attempts = undefined;
     }
   }
 

@@ -76,7 +76,7 @@ function issueNewCard(domain: Domain<IssuingStore>, command: IssueCardCommand): 
   const { marketing } = given.consents;
   if (marketing !== undefined) {
     // Absence does not withdraw the consent: the member is present only if the user opted in (spec 2.4).
-    changeMarketingConsent(domain, customer, { marketing: true, ...marketing });
+    changeMarketingConsent(domain, customer, { ...marketing, marketing: true });
   }
   return card;
 }

@@ -81,12 +81,15 @@ export const createFieldError = (
   label = "",
 ): FieldError => ({ pointer, detail: sentences[sentence].replace("{label}", () => label), reason });
 
+/** A body of a megabyte can have tens of thousands of wrong values, and a stored refusal keeps its errors for a day. */
+const maxErrors = 100;
+
 /** @param getLabel returns the name that people see for the field with this key. */
 export function toFieldErrors(
   validator: Validator<unknown>,
   getLabel: (key: string) => string = (key) => key,
 ): FieldError[] {
-  return (validator.errors ?? []).map((error) => {
+  return (validator.errors ?? []).slice(0, maxErrors).map((error) => {
     const pointer = toPointer(error);
     const [, key] = /^\/fieldValues\/(.*)$/s.exec(pointer) ?? [];
     const label = key && getLabel(key.replaceAll("~1", "/").replaceAll("~0", "~"));

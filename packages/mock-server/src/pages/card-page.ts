@@ -94,10 +94,10 @@ ${below}
 </article>`;
 }
 
-function progress({ balance, nextTier }: CardView): Markup {
+function progress({ nextTier }: CardView): Markup {
   if (nextTier === undefined) return html``;
   const { name, missing, from, progressFrom } = nextTier;
-  return html`<progress aria-label="Progress to ${name}" value="${balance - progressFrom}" max="${from - progressFrom}"></progress><p class="next">${formatPoints(missing)} more to ${name}</p>`;
+  return html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next">${formatPoints(missing)} more to ${name}</p>`;
 }
 
 function walletLink({ wallets }: CardView, wallet: string, address: string): Markup {

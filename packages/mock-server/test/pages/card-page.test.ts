@@ -32,7 +32,7 @@ it("shows the progress to the next level from the points that count for it", asy
   const { service, card } = await cardWith({ firstName: "Anna" }, 120);
   service.cards.expire(card.id, { points: 95, keepBalance: true });
   const { text } = await page(service, card.publicUrl);
-  for (const shown of ["<strong>120</strong> points", "Silver", "75 more to Gold"])
+  for (const shown of ["<strong>120</strong> points", "Silver", 'value="15" max="90"', "75 more to Gold"])
     expect(text).toContain(shown);
 });
 
