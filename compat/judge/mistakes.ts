@@ -188,6 +188,24 @@ export const mistakes: readonly Mistake[] = [
     patches: [{ file: "shop.ts", find: "if (!isNewest(database, passId, event)) return;", replace: "" }],
   },
   {
+    name: "the times of the newest balances are in memory",
+    example: "express",
+    foundBy: "reordered",
+    patches: [
+      {
+        file: "shop.ts",
+        find: "if (!isNewest(database, passId, event)) return;",
+        replace: `if ((newest.get(passId) ?? "") > event.createdAt) return;
+          newest.set(passId, event.createdAt);`,
+      },
+      {
+        file: "shop.ts",
+        find: "export async function openShop({",
+        replace: "const newest = new Map<string, string>();\nexport async function openShop({",
+      },
+    ],
+  },
+  {
     name: "a delivery is acknowledged before it is stored",
     example: "express",
     foundBy: "killed-deliveries",
@@ -215,6 +233,36 @@ export const mistakes: readonly Mistake[] = [
         file: "sign-up.ts",
         find: "json({ userId, links: client.cardLinks(publicUrl) })",
         replace: "json({ userId, key: process.env.LOYALTY_API_KEY, links: client.cardLinks(publicUrl) })",
+      },
+    ],
+  },
+  {
+    name: "a script of the page has the API key",
+    example: "express",
+    foundBy: "secrets",
+    patches: [
+      {
+        file: "shop.ts",
+        find: "  // Above every parser.\n",
+        replace: `  app.get("/", (_request, response) => void response.type("html").send('<script src="/app.js"></script>'));
+  app.get("/app.js", (_request, response) => void response.type("js").send(process.env.LOYALTY_API_KEY));
+`,
+      },
+    ],
+  },
+  {
+    name: "the receiver responds to a wrong signature with the right secret",
+    example: "express",
+    foundBy: "secrets",
+    patches: [
+      {
+        file: "shop.ts",
+        find: "  // Above every parser.\n",
+        replace: `  app.use("/webhooks/loyalty", (request, response, next) => {
+    if (request.method === "POST") response.setHeader("expected-secret", secret);
+    next();
+  });
+`,
       },
     ],
   },

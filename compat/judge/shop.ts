@@ -194,6 +194,8 @@ export async function openShop(folder: string, settings: Settings, env: NodeJS.P
     },
     /** Where the API key or the signing secret was seen. */
     listExposed(): string[] {
+      for (const { attempts } of service.webhooks.deliveries())
+        for (const { responseBody = "" } of attempts) findExposed(responseBody, "a response of the receiver");
       findExposed(program.readLog(), "the output of the program");
       return [...exposed];
     },
