@@ -36,7 +36,7 @@ interface WithPool<Transaction> {
 }
 
 interface WithTransaction<Transaction> {
-  /** Runs work in a transaction of another client, such as `(work) => prisma.$transaction(work)`. */
+  /** Runs work in a transaction of another client, such as `(work) => prisma.$transaction(work)`. It calls `work` once, without retries of its own. */
   transaction: <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
   pool?: never;
 }
@@ -123,7 +123,9 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
     let isBegun = false;
     return transact(async (transaction) => {
       if (isBegun)
-        throw invalid("The option transaction must call its work once: leave the retries to the outbox.");
+        throw invalid(
+          "The option transaction must call its work once, without retries of its own: repeat the call of the outbox.",
+        );
       isBegun = true;
       return run(transaction, operation);
     });
