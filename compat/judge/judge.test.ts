@@ -35,10 +35,10 @@ const settings = {
   members: { path: "/members" },
 };
 
-it("exits with 2 when there is no check of a name", () => {
+it("exits with 2 for an unknown name of a check", () => {
   const { status, stderr } = run(createFolder(settings), "--only", "sing-up");
   expect(status).toBe(2);
-  expect(stderr).toContain('There is no check "sing-up". There are sign-up,');
+  expect(stderr).toContain('Unknown check "sing-up". The checks are sign-up,');
 });
 
 it("exits with 0 when the checks pass, and prints JSON", () => {

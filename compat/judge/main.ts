@@ -28,7 +28,7 @@ function requireKnownChecks(only: readonly string[] = []): void {
   const names = checks.map(({ name }) => name);
   for (const name of only)
     if (!names.includes(name))
-      throw new SettingsError(`There is no check "${name}". There are ${names.join(", ")}.`);
+      throw new SettingsError(`Unknown check "${name}". The checks are ${names.join(", ")}.`);
 }
 
 async function judgeFolder(folder: string): Promise<boolean> {

@@ -162,7 +162,7 @@ describe("a shop in Poland", () => {
     expect(page).not.toContain(texts.pl.errors.validation);
   });
 
-  it("shows each state of an entry of the outbox, and asks nobody to try again", async () => {
+  it("shows each state of an entry of the outbox, and never asks to try again", async () => {
     const { service } = await open();
     const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-languages-"));
     const file = join(folder, "shop.db");

@@ -1,12 +1,11 @@
 /** Starts a program of a test as a process that the doctor can kill and start again. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { buildSync } from "esbuild";
+import { bundle } from "../integration/bundle.ts";
 
 /**
  * Bundles a program, which then starts in a fraction of the time. It gets its arguments, a port and a file, and prints the port when it
@@ -15,21 +14,7 @@ import { buildSync } from "esbuild";
  */
 export function bundleProgram(source: URL, external: string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), "doctor-"));
-  const program = join(folder, "program.mjs");
-  symlinkSync(
-    fileURLToPath(new URL("../../../../node_modules", import.meta.url)),
-    join(folder, "node_modules"),
-  );
-  buildSync({
-    entryPoints: [fileURLToPath(source)],
-    conditions: ["@loyalty-cards/source"],
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    outfile: program,
-    external,
-  });
+  const program = bundle(source, folder, "program.mjs", external);
 
   /** Starts a process with a file of its own. */
   async function start(kind: string) {
