@@ -9,6 +9,7 @@ import { judgeMistake } from "./integrations.ts";
 import { checks } from "./judge.ts";
 import { copyExample, mistakes, plant } from "./mistakes.ts";
 import { readSettings, type SettingsError } from "./settings.ts";
+import { openShop } from "./shop.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const flags = `--conditions=@loyalty-cards/source --import ${import.meta.resolve("tsx")}`;
@@ -102,6 +103,33 @@ it.each(mistakes.filter(({ foundBy }) => ["rejected-form", "forms-at-once"].incl
     expect(failed).toMatchObject([{ name: mistake.foundBy }]);
   },
 );
+
+it("opens a page again that did not load, and sends two forms of one page", async () => {
+  const folder = createFolder({
+    ...settings,
+    start: "node shop.mjs",
+    signUp: { path: "/join", page: "/join", type: "form", fields: { email: "{email}" } },
+  });
+  writeFileSync(
+    join(folder, "shop.mjs"),
+    `import { createServer } from "node:http";
+    import { text } from "node:stream/consumers";
+    let views = 0;
+    createServer(async (request, response) => {
+      if (request.method === "POST") response.end(await text(request));
+      else if ((views += 1) === 1) request.socket.destroy();
+      else response.end(\`<form><input type="hidden" name="view" value="\${views}"></form>\`);
+    }).listen(Number(process.env.PORT));`,
+  );
+  const shop = await openShop(folder, readSettings(folder), {});
+  onTestFinished(shop.close);
+  const visitor = shop.createVisitor();
+  expect(await shop.submit(visitor)).toEqual({ text: "" });
+  const replies = await Promise.all([shop.submit(visitor), shop.submit(visitor)]);
+  const views = replies.map(({ text }) => new URLSearchParams(text).get("view"));
+  expect(views[0]).toMatch(/^[23]$/);
+  expect(views[1]).toBe(views[0]);
+});
 
 it("is described in the guide, check by check", () => {
   const guide = readFileSync(join(root, "docs/guides/testing.md"), "utf8");

@@ -21,7 +21,7 @@ export interface Visitor {
   email: string;
   phone: string;
   /** The hidden fields and the cookies of the page that the visitor has open. */
-  page?: Promise<Page>;
+  page?: Page;
 }
 
 export interface Reply {
@@ -104,14 +104,18 @@ export async function openShop(folder: string, settings: Settings, env: NodeJS.P
     }
   }
 
-  /** Sends the form of a visitor, with the same hidden fields each time. */
+  /** Sends the form of a visitor, with the same hidden fields each time. A page that does not open has no form. */
   async function submit(
     visitor: Visitor,
     target: { method: string; path: string } = settings.signUp,
   ): Promise<Reply> {
     const { page, type, fields } = settings.signUp;
-    if (page !== undefined) visitor.page ??= request("GET", page).then(readPage);
-    const opened = await visitor.page;
+    if (page !== undefined && visitor.page === undefined) {
+      const reply = await request("GET", page);
+      if (reply.status !== 200) return reply;
+      visitor.page ??= readPage(reply); // two forms at once belong to one page
+    }
+    const opened = visitor.page;
     const fill = (value: string) =>
       value.replace(/\{(name|email|phone)\}/g, (_all, name: "name" | "email" | "phone") => visitor[name]);
     const values: [string, string][] = [
