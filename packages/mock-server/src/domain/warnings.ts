@@ -115,11 +115,16 @@ const readOwn = (values: FieldValues, key: string) => (Object.hasOwn(values, key
 type IssueCardRequest = components["schemas"]["IssueCardRequest"];
 
 /** The members of a request, as far as the service knows them. */
-const requestMembers = { fieldValues: true, customer: true } satisfies Record<keyof IssueCardRequest, true>;
-const customerMembers = { phone: true, email: true, name: true, consents: true } satisfies Record<
-  keyof IssueCardRequest["customer"],
+const requestMembers = Object.keys({ fieldValues: true, customer: true } satisfies Record<
+  keyof IssueCardRequest,
   true
->;
+>);
+const customerMembers = Object.keys({
+  phone: true,
+  email: true,
+  name: true,
+  consents: true,
+} satisfies Record<keyof IssueCardRequest["customer"], true>);
 
 /** A misspelt member is ignored, and a misspelt key is stored with the card: what was meant is empty. */
 export function warnAboutUnknownFields(
@@ -128,37 +133,24 @@ export function warnAboutUnknownFields(
   request: IssueCardRequest,
 ): void {
   const fields = template.fields.map(({ key }) => key);
-  const rules = fields.length === 0 ? "The template has no fields." : `Its fields are ${listKeys(fields)}.`;
-  const places: [type: Warning["type"], what: string, value: object, known: string[], rules: string][] = [
+  const places: [type: Warning["type"], what: string, value: object, known: string[]][] = [
     [
       "unknown-fields",
       `fieldValues has keys that template ${template.id} does not have`,
       request.fieldValues ?? {},
       fields,
-      rules,
     ],
-    [
-      "unknown-members",
-      "The request has members that the service ignores",
-      request,
-      Object.keys(requestMembers),
-      "",
-    ],
-    [
-      "unknown-members",
-      "customer has members that the service ignores",
-      request.customer,
-      Object.keys(customerMembers),
-      "",
-    ],
+    ["unknown-members", "The request has members that the service ignores", request, requestMembers],
+    ["unknown-members", "customer has members that the service ignores", request.customer, customerMembers],
   ];
-  for (const [type, what, value, known, rules] of places) {
+  for (const [type, what, value, known] of places) {
     const unknown = Object.keys(value).filter((key) => !known.includes(key));
     if (unknown.length === 0) continue;
     const names = unknown.slice(0, maxFields).map((key) => {
       const meant = findNearestName(key, known);
       return `"${toPrintable(key)}"${meant === undefined ? "" : ` (did you mean "${toPrintable(meant)}"?)`}`;
     });
+    const rules = type === "unknown-fields" ? describeFields(fields) : "";
     addWarning(domain, {
       type,
       message: `${what}: ${names.join(", ")}${formatMore(unknown)}. ${rules}`.trimEnd(),
@@ -167,6 +159,9 @@ export function warnAboutUnknownFields(
     });
   }
 }
+
+const describeFields = (keys: readonly string[]) =>
+  keys.length === 0 ? "The template has no fields." : `Its fields are ${listKeys(keys)}.`;
 
 const listKeys = (keys: readonly string[]) =>
   keys

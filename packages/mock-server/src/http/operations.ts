@@ -43,11 +43,13 @@ const handlers: Record<OperationId, Handler> = {
       return new Problem(400, "Idempotency-Key must have 1 to 255 characters, or be absent.");
     }
     const command = { templateId: id, body, idempotencyKey, issuedVia: issuedVia[apiKeyKind] };
-    const isReplay = idempotencyKey !== undefined && findIssuedCard(domain, idempotencyKey) !== undefined;
+    const { size } = domain.state.cards;
     const card = issueCard(domain, command);
     if (card instanceof Problem) return card;
     const response = jsonResponse(201, toCard(domain, card));
-    return { ...response, cardId: card.id, ...(isReplay && { reason: "replay" }) };
+    response.cardId = card.id;
+    if (domain.state.cards.size === size) response.reason = "replay";
+    return response;
   },
   getCard: (domain, { id }) => withCard(domain, id, (card) => jsonResponse(200, toCard(domain, card))),
   listOperations: (domain, { id, url }) =>

@@ -7,7 +7,8 @@ import { checkReceiver } from "../../src/doctor/check-receiver.ts";
 import { check } from "../doctor/doctor-run.ts";
 import { correctShops, type StoredCard, startShop, wrongShops } from "../doctor/effect-receivers.ts";
 
-const limits = { effectTimeoutMs: 3_000 };
+/** More than the 24 deliveries before the first effect take in the slowest queue of a correct shop, 150 ms each. */
+const limits = { effectTimeoutMs: 6_000 };
 
 const checkEffects = async (
   starting: Promise<RunningServer>,
