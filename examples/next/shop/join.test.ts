@@ -3,10 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join as path } from "node:path";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import mockSettings from "../mock.json" with { type: "json" };
 import { inTransaction, outbox } from "./database";
 import { join } from "./join";
+
+// While the service fails, a sign-up waits four seconds, and the card follows some seconds later.
+vi.setConfig({ testTimeout: 30_000 });
 
 let mock: MockServer;
 const folder = mkdtempSync(path(tmpdir(), "example-next-"));

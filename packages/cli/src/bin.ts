@@ -1,11 +1,14 @@
 /** The command `loyalty-cards`. */
+import { describeSystemError, exitCodes } from "./command-error.ts";
 import { main } from "./main.ts";
+import { text } from "./printable.ts";
+import { Printer } from "./printer.ts";
 import { processTerminal } from "./terminal.ts";
 
-// The reader of stdout has ended, as with `| head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit();
-  throw error;
+  if (error.code === "EPIPE") process.exit(); // the reader has ended, as with `| head`
+  new Printer(processTerminal).error(text`loyalty-cards: stdout: ${describeSystemError(error) ?? "failed"}`);
+  process.exit(exitCodes.failed);
 });
 // The reader of stderr has ended, as with `2>&1 | head`. The command continues.
 process.stderr.on("error", () => {});

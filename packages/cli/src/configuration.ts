@@ -37,10 +37,12 @@ export interface Sources {
 export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Sources {
   let text = "";
   try {
-    text = readFileSync(join(cwd, ".env"), "utf8");
-  } catch {
-    // no .env file
+    text = readFileSync(join(cwd, ".env"), "utf8").replace(/^\ufeff/, ""); // as editors on Windows begin a file
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!["ENOENT", "EISDIR"].includes(code)) throw error; // a folder .env is that of a Python project
   }
+  if (text.includes("\0")) throw new CommandError(".env is not UTF-8", { fix: "Save it as UTF-8." });
   const { LOYALTY_API_KEY_COMMAND: command, ...file } = parseEnv(text);
   return { process: env, file, hasCommandInFile: command !== undefined };
 }

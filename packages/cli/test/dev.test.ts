@@ -289,6 +289,16 @@ describe("dev", () => {
     expect([endpoint?.url, others]).toEqual([url, []]);
   });
 
+  it("shows the factor of the clock that a data file keeps", async () => {
+    const cwd = createFolder();
+    for (const factor of [["--time-factor", "60"], []]) {
+      const running = start(["dev", "--port", "0", "--data", "shop.data", ...factor], { cwd });
+      await running.waitFor(/Clock +60 times as fast as real time/);
+      running.interrupt();
+      await running.exit;
+    }
+  });
+
   it("uses the templates and endpoints of a seed file", async () => {
     const cwd = createFolder();
     const seed = {

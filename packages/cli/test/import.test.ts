@@ -78,8 +78,18 @@ describe("import", () => {
       unknown: 0,
       elapsedMs: expect.any(Number),
       ended: "complete",
-      cards: "members.cards.csv",
+      files: { cards: "members.cards.csv" },
       outbox: "members.csv.outbox",
+    });
+  });
+
+  it("prints the number and the file of rejected rows with --json", async () => {
+    const { run } = await openShop({ "members.csv": `userId,phone\n1,+48600100200\n2,${shortPhone}\n` });
+    const { stdout } = await run(["import", "members.csv", ...args, "--json", "--quiet"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      issued: 1,
+      rejected: 1,
+      files: { cards: "members.cards.csv", rejected: "members.rejected.csv" },
     });
   });
 

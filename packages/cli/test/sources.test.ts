@@ -1,5 +1,5 @@
 /** The address and the key come from the same source, or the person is asked; and `.env` runs no command. */
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -73,6 +73,27 @@ describe("LOYALTY_API_KEY_COMMAND in .env", () => {
     const { url, received } = await openCounter();
     const { code } = await runIn({ LOYALTY_URL: url, ...command }, card, { env: command });
     expect([code, received.connections]).toEqual([2, 0]);
+  });
+});
+
+describe(".env", () => {
+  it("is read in UTF-8 with a byte order mark, and a folder of this name is none", async () => {
+    const { url, received } = await openCounter();
+    const cwd = createFolder();
+    writeFileSync(join(cwd, ".env"), `\ufeff${format({ LOYALTY_URL: url, ...key })}`);
+    expect(await runCommand(card, { cwd })).toMatchObject({ code: 0, stderr: "" });
+    expect(received.keys).toEqual(["Bearer lk_1"]);
+    const project = createFolder();
+    mkdirSync(join(project, ".env"));
+    const { code, stderr } = await runCommand(card, { cwd: project, env: {} });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("There is no address")]);
+  });
+
+  it("is refused in UTF-16", async () => {
+    const cwd = createFolder();
+    writeFileSync(join(cwd, ".env"), Buffer.from(`\ufeff${format(key)}`, "utf16le"));
+    const { code, stderr } = await runCommand(card, { cwd });
+    expect([code, stderr]).toEqual([2, "loyalty-cards: .env is not UTF-8. Save it as UTF-8.\n"]);
   });
 });
 

@@ -53,6 +53,14 @@ it("isolates 100 parallel tests on one service", async () => {
   expect((await call("GET", `/api/v1/passes/${first?.id}`, { key: second?.key ?? "" })).status).toBe(404);
 });
 
+it("begins a sandbox with the clock that the default sandbox has then", async () => {
+  const { service, call } = openShop();
+  service.clock.set({ mode: "scaled", factor: 3_600 });
+  const { body: sandbox } = await call("POST", "/_mock/sandboxes", { key: null });
+  const { body } = await call("GET", `/_mock/clock?sandbox=${sandbox.id}`, { key: null });
+  expect(body).toMatchObject({ mode: "scaled", factor: 3_600 });
+});
+
 it("gives each sandbox its own templates, keys and console address, and removes it", async () => {
   const { service, call } = openShop();
   const { status, body: sandbox } = await call("POST", "/_mock/sandboxes", { key: null });

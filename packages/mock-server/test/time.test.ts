@@ -15,7 +15,9 @@ it("runs a scaled clock faster than the machine's, from its start and only forwa
   while (clock.now() === before); // a microsecond of the machine is a second
   clock.moveTo(noon + 86_400_000_000);
   expect(clock.now()).toBeGreaterThanOrEqual(noon + 86_400_000_000);
-  expect(() => clock.moveTo(noon)).toThrow(/cannot move back/);
+  clock.moveTo(noon); // has passed
+  expect(clock.now()).toBeGreaterThanOrEqual(noon + 86_400_000_000);
+  expect(() => clock.moveTo(Number.NaN)).toThrow(/cannot move back/);
   for (const factor of [0, -1, Number.NaN, 2_000_000])
     expect(() => scaledClock({ factor })).toThrow(/factor/);
   expect(() => scaledClock({ startAt: "soon" })).toThrow(/not a date/);
@@ -66,6 +68,32 @@ it("replaces the clock while deliveries are pending, and continues from its time
   expect(stopped).toBeGreaterThanOrEqual(noon + 60_000);
   await service.clock.advance("1d");
   expect(service.clock.now()).toBe(stopped + 86_400_000);
+});
+
+it("ends a movement when the clock is set meanwhile", async () => {
+  const { service } = openShop({
+    deliver() {
+      service.clock.set({ mode: "manual" });
+      return new Response(null, { status: 500 });
+    },
+  });
+  const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+  service.webhooks.sendTest(id);
+  await expect(service.clock.advance("6h")).rejects.toThrow("The clock was set while it was moved");
+  service.webhooks.deleteEndpoint(id);
+  await service.clock.advance("6h");
+});
+
+it("moves a clock that runs past the time that it was asked for", async () => {
+  const { service } = openShop({
+    clock: scaledClock({ factor: 1_000_000 }),
+    deliver: () => new Response(null, { status: 204 }),
+  });
+  const { id } = service.webhooks.createEndpoint({ url: "https://shop.test/", events: ["ping"] });
+  for (let count = 0; count < 50; count++) {
+    service.webhooks.sendTest(id);
+    await service.clock.advance("1m");
+  }
 });
 
 it("rejects the machine's clock when the service is ahead of it", async () => {

@@ -74,12 +74,13 @@ async function runDev(context: Context, options: ServiceOptions): Promise<undefi
 /** @returns what to show again when it has scrolled out of the terminal. */
 function printReady(
   { print, environment }: Context,
-  { timeFactor, data }: ServiceOptions,
+  { data }: ServiceOptions,
   { server: { url, service }, forwarded, signingSecret }: RunningService,
 ): Text {
   const { apiKeys, templateId } = service;
   const idempotencyNamespace = readNamespace(environment);
   const consoleUrl = `${url}/console`;
+  const { factor = 1 } = service.clock.setting(); // a data file keeps that of an earlier start
   const lines = [
     `LOYALTY_URL=${url}`,
     `LOYALTY_API_KEY=${apiKeys.website}`,
@@ -98,7 +99,7 @@ function printReady(
       ? ["Webhooks", `${describeEvents(forwarded.events)} to ${forwarded.url}`]
       : ["Webhooks", style("dim", "none; see --forward http://localhost:3000/webhooks/loyalty")],
     ...(data === undefined ? [] : [["Data", data]]),
-    ...(timeFactor === undefined ? [] : [["Clock", `${timeFactor} times as fast as real time`]]),
+    ...(factor === 1 ? [] : [["Clock", `${factor} times as fast as real time`]]),
   ];
   if (!print.isJson) {
     print.info(

@@ -62,7 +62,7 @@ export function printResult(
     ...(existsSync(cards) && { cards: basename(cards) }),
     ...(existsSync(rejected) && { rejected: basename(rejected) }),
   };
-  print.data({ ...result, ...files, outbox: basename(outbox) }, () => {
+  print.data({ ...result, files, outbox: basename(outbox) }, () => {
     const table = [
       ["  issued", formatNumber(issued), files.cards ?? ""],
       ...(replayed > 0 ? [["  issued before", formatNumber(replayed), files.cards ?? ""]] : []),

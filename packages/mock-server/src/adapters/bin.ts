@@ -50,7 +50,11 @@ async function main(): Promise<void> {
     ...(seed !== undefined && { seedFile: seed }),
     ...(data !== undefined && { data }),
   });
-  const stop = () => void server.close().then(() => process.exit(0));
+  const stop = () =>
+    void server.close().then(
+      () => process.exit(0),
+      (error) => fail(error, 1),
+    );
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
   watchParent(stop);
   console.log(values.json ? formatJson(server) : formatBanner(server));
@@ -81,9 +85,12 @@ function formatBanner({ url, service }: MockServer): string {
   return rows.map(([name = "", value]) => `${name.padEnd(width)}  ${value}`).join("\n");
 }
 
-main().catch((error: NodeJS.ErrnoException) => {
-  const [line = ""] = error.message.split("\n");
-  const isUsageError = error.code?.startsWith("ERR_PARSE_ARGS");
-  console.error(`loyalty-cards-mock: ${isUsageError ? `${line.replace(/\.$/, "")}. See --help.` : line}`);
-  process.exitCode = 2;
-});
+/** Prints the error, and exits when what it printed is written. */
+function fail({ code, message }: NodeJS.ErrnoException, exitCode: number): void {
+  const [line = ""] = message.split("\n");
+  const isUsageError = code?.startsWith("ERR_PARSE_ARGS");
+  const text = isUsageError ? `${line.replace(/\.$/, "")}. See --help.` : line;
+  process.stderr.write(`loyalty-cards-mock: ${text}\n`, () => process.exit(exitCode));
+}
+
+main().catch((error) => fail(error, 2));

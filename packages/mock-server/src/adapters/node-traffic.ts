@@ -109,13 +109,13 @@ function toDeliveryTraffic({ domain }: Sandbox, delivery: Delivery): DeliveryTra
   const { id, type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
   const { status, error, durationMs } = attempts.at(-1) as Attempt;
   const endpoint = domain.state.endpoints.get(endpointId);
-  const { origin, pathname } = new URL(endpoint?.url ?? "about:blank");
+  const address = endpoint && new URL(endpoint.url);
   return {
     kind: "delivery",
     type,
     eventId,
     deliveryId: id,
-    url: `${origin}${pathname}`,
+    url: address === undefined ? "(deleted endpoint)" : address.origin + address.pathname,
     attempt: attempts.length,
     ...(status !== undefined && { status }),
     ...(error !== undefined && { error }),

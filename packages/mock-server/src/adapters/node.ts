@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
+import { EndpointInput, TemplateInput } from "@loyalty-cards/openapi/control-validators";
 import { scaledClock } from "../domain/clock.ts";
-import { isObject } from "../domain/input.ts";
+import { isObject, validateInput } from "../domain/input.ts";
 import { Problem } from "../domain/problem.ts";
 import { hasNoResponse } from "../http/injected-fault.ts";
 import { cancelBody, problemResponse } from "../http/response.ts";
@@ -219,12 +220,12 @@ type Seed = Pick<MockServiceOptions, "defaultCountry" | "templates" | "endpoints
 const seedMembers = ["defaultCountry", "templates", "endpoints", "storeRefusals"];
 
 /**
- * Reads a seed file. The service validates the templates and endpoints.
+ * Reads a seed file. The service validates the rest, such as addresses.
  * @throws {Error} when the file cannot be read or has another structure; the message names the file and the mistake.
  */
 function readSeed(file: string): Seed {
   try {
-    return validateSeed(JSON.parse(readFileSync(file, "utf8")));
+    return validateSeed(JSON.parse(readFileSync(file, "utf8").replace(/^\ufeff/, ""))); // as editors on Windows begin a file
   } catch (error) {
     throw new Error(`--seed ${file} cannot be used: ${(error as Error).message}`);
   }
@@ -234,17 +235,26 @@ function validateSeed(seed: unknown): Seed {
   if (!isObject(seed)) throw new TypeError("it is not an object.");
   const unknown = Object.keys(seed).filter((name) => !seedMembers.includes(name));
   if (unknown.length > 0) throw new TypeError(`"${unknown[0]}" is unknown; use ${seedMembers.join(", ")}.`);
-  for (const [name, list] of Object.entries(seed)) {
-    if (name === "defaultCountry" || name === "storeRefusals") continue; // the service checks them
-    if (!Array.isArray(list) || !list.every(isObject))
-      throw new TypeError(`"${name}" is not a list of objects.`);
-    for (const entry of list) {
-      for (const inner of ["fields", "tiers", "events"]) {
-        const value = entry[inner];
-        if (value !== undefined && !Array.isArray(value))
-          throw new TypeError(`"${inner}" in "${name}" is not a list.`);
-      }
+  validateEntries("templates", seed["templates"], (template) => validateInput(TemplateInput, template));
+  validateEntries("endpoints", seed["endpoints"], ({ secret: _secret, ...endpoint }) =>
+    validateInput(EndpointInput, endpoint),
+  );
+  return seed as Seed;
+}
+
+function validateEntries(
+  name: string,
+  list: unknown,
+  validate: (entry: Record<string, unknown>) => void,
+): void {
+  if (list === undefined) return;
+  if (!Array.isArray(list) || !list.every(isObject))
+    throw new TypeError(`"${name}" is not a list of objects.`);
+  for (const [index, entry] of list.entries()) {
+    try {
+      validate(entry);
+    } catch (error) {
+      throw new TypeError(`${name}[${index}]: ${(error as Error).message}`);
     }
   }
-  return seed as Seed;
 }

@@ -134,6 +134,7 @@ export function createDispatcher(
     try {
       await idle();
       for (;;) {
+        if (clock() !== moved) throw new RangeError("The clock was set while it was moved: move it again.");
         const nextMs = getNextAttemptMs();
         const endMs = getEnd(nextMs);
         if (nextMs === undefined || endMs === undefined || nextMs > endMs) {

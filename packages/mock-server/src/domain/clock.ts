@@ -13,7 +13,7 @@ export interface Clock {
 
 /** A clock that can be moved. */
 export interface MovableClock extends Clock {
-  /** Moves time forward. @throws {RangeError} when asked to go back. */
+  /** Moves time forward. A clock that runs ignores a time that has passed. @throws {RangeError} when one that stands still is asked to go back. */
   moveTo(atMs: number): void;
 }
 
@@ -88,7 +88,8 @@ export function scaledClock({
     now,
     wakeAt: (atMs, wake) => startTimer(Math.ceil((atMs - now()) / factor), wake),
     moveTo(atMs) {
-      baseMs = requireForward(now(), atMs);
+      const nowMs = now();
+      baseMs = requireForward(nowMs, Math.max(nowMs, atMs)); // it runs: what its caller read has passed
       sinceMs = performance.now();
     },
   };

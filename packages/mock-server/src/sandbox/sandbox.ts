@@ -6,7 +6,7 @@ import { createDispatcher, type Dispatcher } from "../delivery/dispatcher.ts";
 import { createEndpoint, getEndpoint } from "../delivery/endpoints.ts";
 import { publishEvent, sendToEndpoint, storeEvent } from "../delivery/outbox.ts";
 import { type ApiKeyKind, createApiKey } from "../domain/api-keys.ts";
-import type { Clock } from "../domain/clock.ts";
+import { type Clock, copyClock } from "../domain/clock.ts";
 import { type ChangeNotifier, createChangeNotifier, type Domain } from "../domain/context.ts";
 import { createEventIds, type EventIds } from "../domain/identifiers.ts";
 import { createTemplate } from "../domain/templates.ts";
@@ -37,6 +37,8 @@ export interface Sandbox extends SandboxIdentity {
   resend(deliveryId: string): Delivery;
   /** Restores the seeded state. */
   reset(): void;
+  /** A clock of the same kind, at the same time. */
+  copyClock(): Clock;
   snapshot(): State;
   restore(state: State): void;
 }
@@ -126,6 +128,7 @@ export function createSandbox(identity: SandboxIdentity, settings: SandboxSettin
       requests.length = 0;
       replace(seed());
     },
+    copyClock: () => copyClock(holder.clock),
     snapshot: () => structuredClone(domain.state),
     restore: (state) => replace(structuredClone(state)),
   };

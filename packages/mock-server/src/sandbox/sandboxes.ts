@@ -1,6 +1,6 @@
 /** The sandboxes of one service. Each API key selects one of them. */
 import { type ApiKey, seededApiKeys } from "../domain/api-keys.ts";
-import { type Clock, copyClock } from "../domain/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 import { type Change, NotFoundError } from "../domain/context.ts";
 import { createSandbox, type Sandbox, type SandboxIdentity, type SandboxSettings } from "./sandbox.ts";
 import { createEmptyState } from "./state.ts";
@@ -64,7 +64,7 @@ export function createSandboxes(settings: SandboxSettings): Sandboxes {
       }
       const { generateId } = settings;
       const apiKeys = { website: generateId("mock_website"), full: generateId("mock_full") };
-      return restore({ id: generateId("sbx"), apiKeys }, copyClock(settings.clock));
+      return restore({ id: generateId("sbx"), apiKeys }, first.copyClock());
     },
     restore,
     remove(id) {

@@ -1,6 +1,13 @@
 /** The records of a data file: writes what changed in each sandbox, and restores it. */
 import { maxRecentEvents } from "../delivery/outbox.ts";
-import { type Clock, type ClockMode, manualClock, scaledClock, systemClock } from "../domain/clock.ts";
+import {
+  type Clock,
+  type ClockMode,
+  latestMs,
+  manualClock,
+  scaledClock,
+  systemClock,
+} from "../domain/clock.ts";
 import type { ChangeType } from "../domain/context.ts";
 import { isObject } from "../domain/input.ts";
 import type { Settings } from "./options.ts";
@@ -250,9 +257,10 @@ function toState(items: SavedSandbox["items"]): State {
 export const createFirstClock = ({ sandboxes }: Saved): Clock =>
   createClock((sandboxes.get(firstSandboxId) as SavedSandbox).mark);
 
-/** A scaled clock continues as if it had run since it was saved; a manual clock keeps its time. */
+/** A scaled clock continues as if it had run since it was saved, or from that time if it were after the year 9999; a manual clock keeps its time. */
 function createClock({ clock: { mode, factor = 1, nowMs, machineMs } }: SandboxHeader): Clock {
   if (mode === "manual") return manualClock(nowMs);
   if (mode === "system") return systemClock();
-  return scaledClock({ factor, startAt: nowMs + Math.max(0, Date.now() - machineMs) * factor });
+  const continuedMs = nowMs + Math.max(0, Date.now() - machineMs) * factor;
+  return scaledClock({ factor, startAt: continuedMs <= latestMs ? continuedMs : nowMs });
 }

@@ -243,7 +243,7 @@ describe("loyalty-cards-mock", () => {
     [
       "a seed with an invalid template",
       ["--port", "0", "--seed", () => temporaryFile('{"templates":[{"name":""}]}')],
-      /template\.name/,
+      /cannot be used: templates\[0\]: "name"/,
     ],
     [
       "a seed with an unknown member",
@@ -276,7 +276,20 @@ describe("loyalty-cards-mock", () => {
     [
       "a seed whose events are not a list",
       ["--seed", () => temporaryFile('{"endpoints":[{"events":"ping"}]}')],
-      /"events" in "endpoints"/,
+      /cannot be used: endpoints\[0\]: .*"events" must be a list/,
+    ],
+    [
+      "a seed with a field of null, in a file with a byte order mark",
+      ["--seed", () => temporaryFile('\ufeff{"templates":[{"name":"Club","fields":[null]}]}')],
+      /cannot be used: templates\[0\]: "fields\.0" must be an object/,
+    ],
+    [
+      "a seed whose endpoint has a number as its id",
+      [
+        "--seed",
+        () => temporaryFile('{"endpoints":[{"id":5,"url":"http://127.0.0.1:1/","events":["ping"]}]}'),
+      ],
+      /endpoints\[0\]: "id" is not known/,
     ],
     [
       "a seed with an invalid endpoint",

@@ -1,5 +1,6 @@
 /** A data file after a crash: kills at any moment, incomplete writes, and a disk that is full. */
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -75,33 +76,32 @@ it("writes an event to the file before its first delivery attempt", async () => 
 
 const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0;
 
+/** Starts a server that can write a few kilobytes to its file, and issues cards until it responds 500. */
+async function fillFile(data: string) {
+  await (await open({ data })).close();
+  // The system lets this process make no file larger than this.
+  const limit = `ulimit -S -f ${Math.ceil(statSync(data).size / 1024) + 4}; exec "$0" "$@"`;
+  const node = [process.execPath, inject("bundledCommand"), "--quiet", ...optionsFor(data)];
+  const child = spawn("bash", ["-c", limit, ...node], { stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [line] = await once(child.stdout, "data");
+  const ready: Ready = JSON.parse(String(line));
+  const call = caller(ready.baseUrl, fetch, ready.apiKeys.website);
+  const issue = () => call("POST", `/api/v1/templates/${template.id}/passes`, { body: signUp() });
+  const issued: string[] = [];
+  for (;;) {
+    const { status, body } = await issue();
+    if (status === 500) return { child, ready, issue, issued };
+    issued.push(body.id);
+  }
+}
+
 it.skipIf(!hasPrlimit)(
   "responds 500 while the file cannot be written, and keeps every card of a 201 (needs prlimit)",
   { timeout: 60_000 },
   async () => {
     const data = temporaryData();
-    await (await open({ data })).close();
-    const { size } = statSync(data);
-    // The system lets this process make no file larger than this.
-    const limit = `ulimit -S -f ${Math.ceil(size / 1024) + 4}; exec "$0" "$@"`;
-    const node = [process.execPath, inject("bundledCommand"), "--quiet", ...optionsFor(data)];
-    const child = spawn("bash", ["-c", limit, ...node], { stdio: ["ignore", "pipe", "inherit"] });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const ready: Ready = JSON.parse(
-      await new Promise((resolve) => child.stdout.once("data", (line) => resolve(String(line)))),
-    );
-    const call = caller(ready.baseUrl, fetch, ready.apiKeys.website);
-    const issued: string[] = [];
-    for (;;) {
-      const response = await fetch(`${ready.baseUrl}/api/v1/templates/${template.id}/passes`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${ready.apiKeys.website}`, "content-type": "application/json" },
-        body: JSON.stringify(signUp()),
-      });
-      const body = (await response.json()) as { id: string };
-      if (response.status === 500) break;
-      issued.push(body.id);
-    }
+    const { child, ready, issue, issued } = await fillFile(data);
     const response = await fetch(`${ready.baseUrl}/_mock/templates`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -113,12 +113,23 @@ it.skipIf(!hasPrlimit)(
     ]);
     expect(issued.length).toBeGreaterThan(1);
     spawnSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]);
-    const later = await call("POST", `/api/v1/templates/${template.id}/passes`, { body: signUp() });
+    const later = await issue();
     expect(later.status).toBe(201);
     issued.push(later.body.id);
     child.kill("SIGKILL");
-    await new Promise((resolve) => child.once("close", resolve));
+    await once(child, "close");
     const there = await readCardIds((await open({ data })).call);
     expect(issued.filter((id) => !there.has(id))).toEqual([]);
   },
 );
+
+it("prints one line at the end when the file cannot be written", { timeout: 60_000 }, async () => {
+  const { child } = await fillFile(temporaryData());
+  let stderr = "";
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  child.kill("SIGTERM");
+  const [code] = await once(child, "close");
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^loyalty-cards-mock: EFBIG.*\n$/)]);
+});

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startMockServer } from "../../src/adapters/node.ts";
-import { manualClock } from "../../src/index.ts";
+import { manualClock, scaledClock } from "../../src/index.ts";
 import { noon, signUp, template } from "../shop.ts";
 import { start } from "./command.ts";
 import { open, optionsFor, readCardIds, startOn, temporaryData } from "./data-files.ts";
@@ -48,6 +48,18 @@ it("restores cards, keys, sandboxes, secrets, the clock and pending deliveries a
   expect([hasArrived, after.service.webhooks.deliveries()[0]?.attempts.length]).toEqual([true, 3]);
   after.service.reset();
   expect(after.service.endpoints).toEqual(before.service.endpoints);
+});
+
+it("continues a fast clock from its last time when it would be after the year 9999 now", async () => {
+  const data = temporaryData();
+  const before = await open({ data, clock: scaledClock({ factor: 1_000_000, startAt: noon }) });
+  await before.close();
+  const lines = readFileSync(data, "utf8");
+  const daysAgo = Date.now() - 100 * 86_400_000;
+  writeFileSync(data, lines.replace(/"machineMs":[\d.]+/g, `"machineMs":${daysAgo}`));
+  const after = await open({ data });
+  expect(after.service.clock.setting()).toEqual({ mode: "scaled", factor: 1_000_000 });
+  expect(after.service.clock.now()).toBeLessThan(Date.parse("3000-01-01"));
 });
 
 it("releases the file at the end of a block", async () => {
