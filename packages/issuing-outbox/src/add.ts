@@ -9,6 +9,9 @@ import { formatList, formatRows, getNow, type Operation, query, toNumber, type V
 /** The kinds of work, by priority. The table in `schema.ts` describes them. */
 export const work = { callback: 0, resend: 1, first: 2, bulk: 3 } as const;
 
+/** The rest of the 255 that a column holds are for the numbers of corrections. */
+const maxSuffixLength = 240;
+
 /** A validated entry. */
 export interface NewEntry {
   userId: string;
@@ -41,6 +44,7 @@ export function parseNewEntry(
     return { ...deriveKey(steps, readTemplateId(template), userId), cardId };
   }
   const { keySuffix, firstAttemptAt } = input as OwedCard;
+  requireStorable("keySuffix", keySuffix ?? "", maxSuffixLength);
   const firstAttemptAtMs = parseFirstAttempt(firstAttemptAt, steps.clock.now());
   const toEntry = ({ templateId, body }: PreparedRequest): NewEntry => ({
     ...deriveKey(steps, templateId, userId, keySuffix),
@@ -67,7 +71,6 @@ export function deriveKey(
   const withSuffix = keySuffix === "" ? derived : steps.deriveKey({ templateId, userId, keySuffix });
   requireStorable("userId", derived.userId);
   requireStorable("template", templateId);
-  requireStorable("keySuffix", keySuffix);
   const keyHash = hashText(derived.idempotencyKey);
   return {
     template: templateId,
@@ -89,9 +92,9 @@ export function readTemplateId(template: unknown): string {
 export const isStorable = (text: string, maxLength: number): boolean =>
   text.length <= maxLength && text.isWellFormed() && !text.includes("\0");
 
-function requireStorable(name: string, id: string): void {
-  if (!isStorable(id, 255))
-    throw invalid(`${name} must be well-formed text of at most 255 characters, without NUL.`);
+function requireStorable(name: string, id: string, maxLength = 255): void {
+  if (!isStorable(id, maxLength))
+    throw invalid(`${name} must be well-formed text of at most ${maxLength} characters, without NUL.`);
 }
 
 /** Parses `firstAttemptAt` by the rules of `issueCard`. */

@@ -3,6 +3,7 @@ import { invalid, requireCardId } from "./add.ts";
 import { applyCorrection, correctEntry } from "./correction.ts";
 import { type IssuedResult, type Recorder, recordCards } from "./record.ts";
 import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
+import { recordTime } from "./settings.ts";
 import { formatList, getNow, type Operation, query, toNumber } from "./statement.ts";
 
 /** A user, and the template, which can be left out when the user has entries of one template only. */
@@ -117,6 +118,7 @@ const maxSwept = 200;
 /** Erases forms and hashes whose retention is over. @returns whether there may be more. */
 export function* sweep(retentionMs: number): Operation<boolean> {
   const nowMs = yield* getNow();
+  yield* recordTime(nowMs);
   let isMore = false;
   for (const state of ["rejected", "unknown"]) {
     const old = yield* query(

@@ -1,7 +1,6 @@
 /** The methods of an outbox on any database. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import {
   addBatch,
@@ -25,8 +24,8 @@ import { type CorrectionResult, correctEntry } from "./correction.ts";
 import { CallbackError, type OutboxDatabase } from "./database.ts";
 import type { OutboxEntry, OutboxState } from "./entry.ts";
 import { countEntries, findUserOfCard, readEntries, requireState } from "./inspect.ts";
-import { issueNow } from "./issue.ts";
-import { Loops, requireGrace } from "./loops.ts";
+import { Closing, issueNow } from "./issue.ts";
+import { Loops, parseGrace } from "./loops.ts";
 import type { EntryInput, ListOptions, Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
 import type { Recorder } from "./record.ts";
 import { createReport } from "./report.ts";
@@ -38,6 +37,10 @@ import { requireInteger, requireNumber } from "./worker.ts";
 
 /** The number of entries that `addAll` adds in one transaction. */
 const batchSize = 200;
+/** PostgreSQL ends one of two processes that add the same users in another order. */
+const maxDeadlocks = 5;
+/** After a crash an entry waits for the end of its attempt's deadline. */
+const maxDeadlineMs = 3_600_000;
 
 /** The methods that do not depend on the database, and the steps of `add` and `correct`, which run in the user's transaction. */
 export interface Core {
@@ -68,8 +71,7 @@ export function createCore<Transaction>(
   const { random = Math.random } = testing;
   const clock = steps.clock;
   requireNumber("retentionDays", retentionDays, 1, 3_650);
-  // After a crash an entry waits for the end of its attempt's deadline.
-  requireNumber("deadlineMs of the client", steps.deadlineMs, 1, 3_600_000);
+  requireNumber("deadlineMs of the client", steps.deadlineMs, 1, maxDeadlineMs);
   const retentionMs = retentionDays * 86_400_000;
   const report = createReport(options, clock);
   let settings: Settings | undefined;
@@ -87,7 +89,7 @@ export function createCore<Transaction>(
   const sender = new Sender(database, steps, recorder, report, tracing);
   const issuing = new Set<Promise<unknown>>();
   let closed: Promise<void> | undefined;
-  const closing = new AbortController();
+  const closing = new Closing();
 
   function requireNotClosed(): void {
     if (closed !== undefined) throw invalid("The outbox is closed.");
@@ -131,13 +133,23 @@ export function createCore<Transaction>(
     return toEntry(await database.read(requireEntry(user, false)));
   }
 
+  async function writeBatch(batch: readonly NewEntry[]): Promise<number> {
+    for (let deadlocks = 1; ; deadlocks += 1) {
+      try {
+        return await database.write(addBatch(recorder.settings, batch), true);
+      } catch (error) {
+        if (deadlocks > maxDeadlocks || (error as { code?: unknown } | null)?.code !== "40P01") throw error;
+      }
+    }
+  }
+
   const outbox: Outbox = {
     async addAll(entries) {
       await ready();
       const counts = { added: 0, known: 0 };
       let batch: NewEntry[] = [];
       const write = async () => {
-        const added = await database.write(addBatch(recorder.settings, batch), true);
+        const added = await writeBatch(batch);
         counts.added += added;
         counts.known += batch.length - added;
         batch = [];
@@ -154,9 +166,9 @@ export function createCore<Transaction>(
       const user = toRef(userId, issueOptions);
       const { deadlineMs = defaultDeadlineMs, signal } = issueOptions;
       requireKnownOptions("issue", issueOptions, ["template", "deadlineMs", "signal"]);
-      requireNumber("deadlineMs", deadlineMs, 1, maxTimerMs);
+      requireNumber("deadlineMs", deadlineMs, 1, maxDeadlineMs);
       await ready();
-      const issued = issueNow({ database, sender, clock, closing: closing.signal }, user, deadlineMs, signal);
+      const issued = issueNow({ database, sender, clock, closing }, user, deadlineMs, signal);
       const end = () => void issuing.delete(issued);
       issuing.add(issued);
       issued.then(end, end);
@@ -223,18 +235,23 @@ export function createCore<Transaction>(
       await ready();
       return database.read(findUserOfCard(cardId));
     },
-    close({ graceMs } = {}) {
-      requireGrace(graceMs);
-      closing.abort();
-      closed ??= loops
-        .stop(graceMs)
-        .then(() => Promise.allSettled(issuing))
-        .then(() => Promise.all(sender.running.values()))
-        .then(() => database.close());
+    close(closeOptions = {}) {
+      const graceMs = parseGrace(closeOptions.graceMs);
+      closed ??= close(graceMs);
       return closed;
     },
     [Symbol.asyncDispose]: () => outbox.close(),
   };
+
+  async function close(graceMs: number): Promise<void> {
+    closing.begin();
+    const cancel = clock.after(graceMs, () => closing.abort());
+    await loops.stop(graceMs);
+    await Promise.allSettled(issuing);
+    await Promise.all(sender.running.values());
+    cancel();
+    await database.close();
+  }
 
   return {
     outbox,

@@ -3,7 +3,7 @@ import { invalid, work } from "./add.ts";
 import type { OutboxDatabase } from "./database.ts";
 import type { OutboxCounts, OutboxState, Pause } from "./entry.ts";
 import { keyLifetimeMs } from "./lease.ts";
-import { readScopes, toPause } from "./pause.ts";
+import { readScopes, type Scope, toPause } from "./pause.ts";
 import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
 import { type Operation, query, toNumber, toOptionalNumber } from "./statement.ts";
 
@@ -42,7 +42,7 @@ export function* getNextDue(): Operation<number | undefined> {
   const times: number[] = [];
   for (const scope of scopes) {
     if (scope.template === "") continue;
-    const pausedUntilMs = (all ?? scope).untilMs;
+    const pausedUntilMs = yield* getTryTime(all ?? scope);
     for (const each of Object.values(work)) {
       const [row] = yield* query(
         "SELECT min(due_at) AS due_at FROM issuing_outbox_entries WHERE work = $1::text::integer AND template = $2::text",
@@ -54,6 +54,16 @@ export function* getNextDue(): Operation<number | undefined> {
     }
   }
   return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** Returns when an entry is tried after a pause: when it is over, and the process that tries one already has ended or stopped. */
+function* getTryTime({ untilMs, probe }: Scope): Operation<number | undefined> {
+  if (untilMs === undefined || probe === undefined) return untilMs;
+  const [tried] = yield* query(
+    "SELECT due_at FROM issuing_outbox_entries WHERE id = $1::text::bigint AND lease IS NOT NULL",
+    probe,
+  );
+  return Math.max(untilMs, toOptionalNumber(tried?.["due_at"]) ?? 0);
 }
 
 /** The maximum number of rows of one query. */

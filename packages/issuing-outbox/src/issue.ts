@@ -9,11 +9,32 @@ import { type EntryRow, toEntry } from "./rows.ts";
 import type { Sender } from "./sender.ts";
 import { getNow, type Operation } from "./statement.ts";
 
+/** What the close of an outbox ends: the waits of `issue` at once, and its requests after the grace. */
+export class Closing {
+  readonly #requests = new AbortController();
+  /** Not listeners of a signal: Node.js 20 warns of more than ten of them. */
+  readonly waits = new Set<() => void>();
+  hasBegun = false;
+
+  /** Aborts the requests. */
+  get signal(): AbortSignal {
+    return this.#requests.signal;
+  }
+
+  begin(): void {
+    this.hasBegun = true;
+    for (const end of [...this.waits]) end();
+  }
+
+  abort(): void {
+    this.#requests.abort(new Error("The outbox is closed."));
+  }
+}
+
 interface IssueContext {
   database: OutboxDatabase;
   sender: Sender;
-  /** Aborted when the outbox is closed. */
-  closing: AbortSignal;
+  closing: Closing;
   clock: { monotonicMs(): number; after(ms: number, wake: () => void): () => void };
 }
 
@@ -41,7 +62,7 @@ export async function issueNow(
     signal?.throwIfAborted();
     const { row, nowMs, pausedUntilMs } = await database.read(readSituation(user));
     const leftMs = endsAtMs - clock.monotonicMs();
-    if (row.state !== "waiting" || leftMs < 1 || closing.aborted) return toEntry(row);
+    if (row.state !== "waiting" || leftMs < 1 || closing.hasBegun) return toEntry(row);
     let running = row.lease === undefined ? undefined : sender.running.get(row.lease);
     const isDue = row.dueAtMs <= nowMs;
     // Another process has leased the entry, or sends another entry of the same contact.
@@ -60,12 +81,12 @@ export async function issueNow(
       const result = await sender.lease(1, leftMs, row.id);
       if (result === "paused") return toEntry(row);
       const [leased] = result.leased;
-      if (closing.aborted && leased !== undefined) {
+      if (closing.hasBegun && leased !== undefined) {
         await sender.returnUnsent([leased]);
         return toEntry(row);
       }
       if (leased === undefined && pausedUntilMs !== undefined) return toEntry(row);
-      running = leased && sender.run(leased, { deadlineMs: leftMs });
+      running = leased && sender.run(leased, { deadlineMs: leftMs, signal: closing.signal });
     }
     isTried = true;
     // If nothing was leased, another transaction has locked the row.
@@ -111,11 +132,11 @@ function within<Result>(
     const end = (settle: () => void) => {
       cancel();
       signal?.removeEventListener("abort", abort);
-      closing.removeEventListener("abort", stop);
+      closing.waits.delete(stop);
       settle();
     };
     signal?.addEventListener("abort", abort, { once: true });
-    closing.addEventListener("abort", stop, { once: true });
+    closing.waits.add(stop);
     work?.then(
       (result) => end(() => resolve(result)),
       (error) => end(() => reject(error)),

@@ -3,6 +3,7 @@ import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { requireKnownOptions } from "@loyalty-cards/internal/nearest-name";
 import { notify } from "@loyalty-cards/internal/reporting";
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
+import { invalid } from "./add.ts";
 import type { OutboxCounts } from "./entry.ts";
 import { countEntries } from "./inspect.ts";
 import type { DrainOptions, OutboxWorker } from "./outbox.ts";
@@ -20,12 +21,12 @@ import {
 /** `drain` waits for entries that are due within this time. */
 const drainIdleMs = 10_000;
 const progressIntervalMs = 100;
-const defaultGraceMs = 10_000;
 const endless = Number.POSITIVE_INFINITY;
 
 export class Loops {
   readonly #context: LoopContext & { clock: IssuingSteps<unknown>["clock"] };
   readonly #running = new Set<Loop>();
+  #isStopped = false;
 
   constructor(context: LoopContext & { clock: IssuingSteps<unknown>["clock"] }) {
     this.#context = context;
@@ -70,12 +71,14 @@ export class Loops {
     return counts;
   }
 
-  /** Stops all loops. */
-  async stop(graceMs = defaultGraceMs): Promise<void> {
+  /** Stops all loops. No other one starts. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopped = true;
     await Promise.all([...this.#running].map((loop) => this.#stop(loop, graceMs)));
   }
 
   #start(options: LoopOptions): Loop {
+    if (this.#isStopped) throw invalid("The outbox is closed."); // while drain was starting
     const loop = new Loop(this.#context, options);
     this.#running.add(loop);
     const remove = () => void this.#running.delete(loop);
@@ -83,10 +86,10 @@ export class Loops {
     return loop;
   }
 
-  async #stop(loop: Loop, graceMs = defaultGraceMs): Promise<void> {
-    requireGrace(graceMs);
+  async #stop(loop: Loop, graceMs?: number): Promise<void> {
+    const limitMs = parseGrace(graceMs);
     loop.stop();
-    const cancel = this.#context.clock.after(graceMs, () => loop.abort());
+    const cancel = this.#context.clock.after(limitMs, () => loop.abort());
     await loop.ended;
     cancel();
   }
@@ -110,6 +113,7 @@ export class Loops {
 }
 
 /** @throws {TypeError} for an invalid `graceMs`. */
-export function requireGrace(graceMs: number | undefined = defaultGraceMs): void {
+export function parseGrace(graceMs = 10_000): number {
   requireNumber("graceMs", graceMs, 0, maxTimerMs);
+  return graceMs;
 }

@@ -39,7 +39,7 @@ export interface TemplateOption {
 }
 
 export interface IssueOptions extends TemplateOption {
-  /** How long the visitor waits, in milliseconds. Default: the client's `deadlineMs`. */
+  /** How long the visitor waits, in milliseconds, at most an hour. Default: the client's `deadlineMs`. */
   deadlineMs?: number;
   /** Ends the wait: the promise rejects with `signal.reason`. The card is issued all the same. */
   signal?: AbortSignal;
@@ -124,6 +124,9 @@ export interface Outbox extends AsyncDisposable {
   count(): Promise<OutboxCounts>;
   /** The user of a card, for handlers of webhooks. */
   findUser(cardId: string): Promise<string | undefined>;
-  /** Stops the workers, and closes what the outbox opened. */
+  /**
+   * Stops the workers, and closes what the outbox opened. Calls of `issue` return at once. Requests that run longer than `graceMs`
+   * (default 10 000) are aborted, and retried later.
+   */
   close(options?: { graceMs?: number }): Promise<void>;
 }

@@ -61,7 +61,7 @@ export class OwnPause {
     const untilMs = begunMs + Math.min(maxMs, initialMs * 2 ** Math.min(pauses, 20));
     this.#state = { reason, since: before?.since ?? new Date(this.#clock.now()), untilMs, pauses, begunMs };
     const [pause] = this.pauses;
-    if (before === undefined && pause !== undefined) this.#report({ outcome: "paused", pause });
+    if (before?.reason !== reason && pause !== undefined) this.#report({ outcome: "paused", pause });
   }
 
   /** Ends the pause after a response that shows that the key is accepted, unless the clock is wrong. */

@@ -2,7 +2,15 @@
 import { work } from "./add.ts";
 import type { Pause, PauseReason } from "./entry.ts";
 import { type EntryRow, readEntryRow, selectEntries } from "./rows.ts";
-import { getNow, type Operation, query, toNumber, toOptionalNumber, toOptionalText } from "./statement.ts";
+import {
+  getNow,
+  type Operation,
+  query,
+  type Row,
+  toNumber,
+  toOptionalNumber,
+  toOptionalText,
+} from "./statement.ts";
 
 export const pausePolicy = {
   /** Each pause is twice as long as the previous one. */
@@ -28,11 +36,15 @@ export interface Scope {
   probes: number;
 }
 
+const selectScopes =
+  "SELECT template, reason, since_at, until_at, requested_ms, probe, probes FROM issuing_outbox_scopes";
+
 export function* readScopes(): Operation<Scope[]> {
-  const rows = yield* query(
-    "SELECT template, reason, since_at, until_at, requested_ms, probe, probes FROM issuing_outbox_scopes ORDER BY template",
-  );
-  return rows.map((row) => ({
+  return (yield* query(`${selectScopes} ORDER BY template`)).map(readScope);
+}
+
+function readScope(row: Row): Scope {
+  return {
     template: String(row["template"]),
     reason: toOptionalText(row["reason"]) as PauseReason | undefined,
     sinceMs: toNumber(row["since_at"]),
@@ -40,7 +52,7 @@ export function* readScopes(): Operation<Scope[]> {
     requestedMs: toOptionalNumber(row["requested_ms"]),
     probe: toOptionalNumber(row["probe"]),
     probes: toNumber(row["probes"]),
-  }));
+  };
 }
 
 export const toPause = ({ template, reason, sinceMs, untilMs, requestedMs }: Scope): Pause => ({
@@ -111,7 +123,9 @@ export function* pauseScope(
   random: () => number,
 ): Operation<{ scope: Scope; change: "begun" | "longer" | "ended" } | undefined> {
   const nowMs = yield* getNow();
-  const scope = (yield* readScopes()).find((each) => each.template === template);
+  // Locked, so that failures at the same time begin one pause.
+  const [row] = yield* query(`${selectScopes} WHERE template = $1::text FOR UPDATE`, template);
+  const scope = row && readScope(row);
   if (scope === undefined || scope.reason === "restored") return undefined;
   const isNew = scope.reason === undefined;
   if (!isNew && !isProbe && requestedMs === undefined) return undefined;

@@ -67,7 +67,8 @@ export function requireInteger(name: string, value: unknown, min: number, max: n
   throw new TypeError(`${name} must be an integer; it is ${String(value)}.`);
 }
 
-const sweepIntervalMs = 3_600_000;
+/** Also how often a worker with nothing to do records the time, by which a standby server that takes over is not taken for a copy. */
+const sweepIntervalMs = 600_000;
 /** The delay before the next lease when another process has locked the row that is due. */
 const lockedRetryMs = 50;
 

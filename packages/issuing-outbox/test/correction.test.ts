@@ -17,6 +17,16 @@ function openSignedUp() {
 }
 
 describe("correct", () => {
+  it("takes a form again whose entry has the longest keySuffix", async () => {
+    const { outbox, run, weather } = openVirtualShop();
+    const keySuffix = "x".repeat(240);
+    await run(outbox.write((own) => outbox.add(own, { userId: "1", template, request: oldForm, keySuffix })));
+    weather.push(422);
+    expect(await run(outbox.issue("1"))).toMatchObject({ state: "rejected" });
+    expect(await run(outbox.write((own) => outbox.correct(own, "1", newForm)))).toBe("accepted");
+    expect(await run(outbox.issue("1"))).toMatchObject({ state: "issued" });
+  });
+
   it("replaces a form that was never sent", async () => {
     const { start, correct, run, outbox, emails } = openSignedUp();
     await start();

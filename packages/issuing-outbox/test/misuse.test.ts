@@ -41,6 +41,7 @@ it.each([
   [{ request, userId: "a".repeat(256) }, "userId must be well-formed text"],
   [{ request, template: "a\0b" }, "template must be well-formed text"],
   [{ request, keySuffix: "a\0b" }, "keySuffix must be well-formed text"],
+  [{ request, keySuffix: "x".repeat(241) }, "keySuffix must be well-formed text of at most 240 characters"],
   [{ cardId: "card_\ud800" }, "cardId must be well-formed text"],
 ])("refuses the entry %j", async (entry, message) => {
   const { outbox } = openShop();
@@ -102,6 +103,7 @@ it("refuses misspelt options of postgresOutbox, work, drain and issue", async ()
   await expect(toArray(outbox.list({ limit: 1.5 }))).rejects.toThrow("limit must be an integer");
   await expect(toArray(outbox.list({ stat: "issued" } as never))).rejects.toThrow("Did you mean state?");
   await expect(outbox.resume({ resed: true } as never)).rejects.toThrow("Did you mean resend?");
+  await expect(outbox.issue(1, { deadlineMs: 3_600_001 })).rejects.toThrow("from 1 to 3600000");
   await expect(outbox.issue(1, { deadline: 5 } as never)).rejects.toThrow("Did you mean deadlineMs?");
 });
 

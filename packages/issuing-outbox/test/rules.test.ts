@@ -356,6 +356,18 @@ describe("a key that is not accepted", () => {
     expect(names().filter((name) => name === "paused" || name === "resumed")).toEqual(["paused", "resumed"]);
     await run(worker.stop());
   });
+
+  it("reports a pause of this process again when it gets another reason", async () => {
+    const { outbox, signUp, weather, run, clock, outcomes } = openVirtualShop();
+    await run(signUp("1"));
+    const headers = { date: "Wed, 01 Jan 2020 00:00:00 GMT" };
+    weather.push(401, Response.json({ type: "about:blank", status: 422 }, { status: 422, headers }));
+    await run(outbox.issue(1));
+    await clock.pass(10_000);
+    expect(await run(outbox.issue(1))).toMatchObject({ state: "rejected" });
+    const paused = outcomes.flatMap((each) => (each.outcome === "paused" ? [each.pause.reason] : []));
+    expect(paused).toEqual(["unauthorized", "clock"]);
+  });
 });
 
 describe("clocks", () => {

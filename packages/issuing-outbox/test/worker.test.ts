@@ -93,6 +93,73 @@ it("applies a correction to an entry that was leased and not sent", async () => 
   expect(requests.some(({ body }) => body.includes("old@"))).toBe(false);
 });
 
+it("ends a drain that was starting when the outbox is closed", async () => {
+  const { outbox } = openShop();
+  const ended = expect(outbox.drain()).rejects.toThrow("The outbox is closed.");
+  await outbox.close();
+  await ended;
+});
+
+it("aborts the request of issue after the grace of close, as that of a worker", async () => {
+  const { outbox, run, signUp, weather, clock } = openVirtualShop();
+  await run(signUp("1"));
+  weather.push(() => new Promise(() => {}));
+  const issued = outbox.issue(1);
+  await clock.pass(200);
+  const startedMs = clock.monotonicMs();
+  const closed = outbox.close({ graceMs: 1_000 });
+  expect(await run(issued)).toMatchObject({ state: "waiting" });
+  expect(clock.monotonicMs()).toBe(startedMs);
+  await run(closed);
+  expect(clock.monotonicMs() - startedMs).toBe(1_000);
+});
+
+it("warns of no leak while many visitors wait", async () => {
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error) => void warnings.push(name);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  const { outbox, signUp } = openShop();
+  const userIds = Array.from({ length: 20 }, (_, index) => String(index));
+  for (const userId of userIds) await signUp(userId);
+  await Promise.all(userIds.map((userId) => outbox.issue(userId)));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings.filter((name) => name === "MaxListenersExceededWarning")).toEqual([]);
+});
+
+it("looks for work once in pollMs while another process tries an entry after a pause", async () => {
+  const first = openVirtualShop({ clientOptions: { timeoutMs: 30_000 } });
+  const { clock, run, weather, file, clientOptions } = first;
+  const sleepsMs: number[] = [];
+  const counting = {
+    ...clock,
+    after(ms: number, wake: () => void) {
+      sleepsMs.push(ms);
+      return clock.after(ms, wake);
+    },
+  };
+  const testing = { ...clientOptions.testing, clock: counting };
+  const second = openShop(first, { file, clientOptions: { ...clientOptions, testing } });
+  await run(first.signUp("1"));
+  weather.push(503, async () => {
+    await new Promise<void>((resolve) => clock.after(20_000, resolve));
+    return "ok";
+  });
+  const workers = [first.outbox.work()];
+  await clock.pass(5_000);
+  await run(first.signUp("2"));
+  workers.push(second.outbox.work());
+  await clock.pass(1_000);
+  sleepsMs.length = 0;
+  await clock.pass(10_000);
+  expect(first.requests).toHaveLength(2);
+  expect(sleepsMs.length).toBeGreaterThan(5);
+  expect(sleepsMs.length).toBeLessThan(15);
+  await clock.pass(20_000);
+  expect(await first.outbox.count()).toMatchObject({ issued: 2, paused: [] });
+  await Promise.all(workers.map((worker) => run(worker.stop())));
+});
+
 it("does not end when onProgress throws", async () => {
   const { outbox, run } = openVirtualShop();
   await run(outbox.addAll(toEntries(50)));

@@ -76,6 +76,49 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(rows).toEqual([]);
   });
 
+  it("repeats a batch that PostgreSQL ended because of a deadlock", async () => {
+    let deadlocks = 2;
+    const transaction = async <Result>(work: (own: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+      const own = await pool.connect();
+      try {
+        await own.query("BEGIN");
+        const result = await work(own);
+        const { rowCount } = await own.query("SELECT FROM issuing_outbox_entries");
+        if (rowCount && deadlocks-- > 0)
+          throw Object.assign(new Error("deadlock detected"), { code: "40P01" });
+        await own.query("COMMIT");
+        return result;
+      } catch (error) {
+        await own.query("ROLLBACK");
+        throw error;
+      } finally {
+        own.release();
+      }
+    };
+    const { outbox } = openShop(undefined, { pool: undefined, transaction } as never);
+    const entries = ["1", "2"].map((userId) => ({ userId, template, request: toRequest() }));
+    expect(await outbox.addAll(entries)).toEqual({ added: 2, known: 0 });
+    deadlocks = 100;
+    await expect(outbox.addAll([{ userId: "3", template, request: toRequest() }])).rejects.toThrow(
+      "deadlock",
+    );
+  });
+
+  it("reports one pause when many requests fail at once", async () => {
+    const { outbox, outcomes, weather } = openShop();
+    await outbox.addAll(
+      Array.from({ length: 30 }, (_, userId) => ({
+        userId,
+        template,
+        request: toRequest({ phone: nextPhone() }),
+      })),
+    );
+    weather.push(...Array.from({ length: 1_000 }, () => 503));
+    await outbox.drain({ concurrency: 16, maxMs: 1_500 });
+    expect(outcomes.filter(({ outcome }) => outcome === "failed").length).toBeGreaterThan(4);
+    expect(outcomes.filter(({ outcome }) => outcome === "paused")).toHaveLength(1);
+  });
+
   it("records the other cards when a callback ignores the failure of a query", async () => {
     const { outbox } = openShop(undefined, {
       onIssued: async ({ userId, cardId }, transaction) => {
@@ -320,6 +363,28 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect((await copy.outbox.count()).paused).toMatchObject([{ reason: "restored" }]);
     await copy.outbox.resume({ resend: true });
     expect(await copy.outbox.issue(1)).toMatchObject({ state: "issued" });
+  });
+
+  // G12
+  it("records the time while nothing is due, so that a standby server is not taken for an old copy", async () => {
+    let passedMs = 0;
+    const after = (ms: number, wake: () => void) => {
+      const timer = setTimeout(wake, ms);
+      return () => clearTimeout(timer);
+    };
+    const clock = { now: Date.now, monotonicMs: () => performance.now() + passedMs, after };
+    const network = createNetwork();
+    const { outbox } = openShop(network, { client: network.createClient({ testing: { clock } }) });
+    const setBack = "UPDATE issuing_outbox_settings SET latest_at = latest_at - 7200000 RETURNING latest_at";
+    const readLatestMs = async () =>
+      Number((await pool.query("SELECT latest_at FROM issuing_outbox_settings")).rows[0].latest_at);
+    const worker = outbox.work({ pollMs: 20 });
+    await expect.poll(readLatestMs).toBeGreaterThan(Date.now() - 3_600_000);
+    for (let count = 0; count < 3; count++) await outbox.count(); // the worker has become idle
+    await pool.query(setBack);
+    passedMs = 600_001;
+    await expect.poll(readLatestMs).toBeGreaterThan(Date.now() - 3_600_000);
+    await worker.stop();
   });
 
   // G12

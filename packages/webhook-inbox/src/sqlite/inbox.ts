@@ -23,7 +23,7 @@ import {
 import { createSchema } from "./schema.ts";
 import { createStore } from "./store.ts";
 import { type SqliteHandler, type SqliteWorker, startWorker, type WorkerContext } from "./worker.ts";
-import type { SqliteWorkerOptions } from "./worker-options.ts";
+import { parseGrace, type SqliteWorkerOptions } from "./worker-options.ts";
 
 /** The file, and how long events are remembered. */
 export interface SqliteInboxOptions extends ReportOptions {
@@ -111,15 +111,15 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     if (closed !== undefined) throw withSafeMessage(new Error("The inbox is closed."));
   }
 
-  async function close(options: { graceMs?: number } | undefined): Promise<void> {
-    await Promise.all([...workers].map((worker) => worker.stop(options)));
-    commits.close();
-    database.close();
-  }
-
-  function closeOnce(closeOptions?: { graceMs?: number }): Promise<void> {
-    closed ??= close(closeOptions);
-    return closed;
+  /** A later call can shorten the grace. */
+  async function close(options: { graceMs?: number } = {}): Promise<void> {
+    const graceMs = parseGrace(options.graceMs);
+    const stopped = Promise.all([...workers].map((worker) => worker.stop({ graceMs })));
+    closed ??= stopped.then(() => {
+      commits.close();
+      database.close();
+    });
+    await Promise.all([stopped, closed]);
   }
 
   function startWorkerOf(...args: [SqliteHandler, SqliteWorkerOptions | undefined, (() => void)?]) {
@@ -175,7 +175,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       if (isReplayed) for (const worker of workers) worker.poll();
       return isReplayed;
     },
-    close: closeOnce,
-    [Symbol.asyncDispose]: () => closeOnce(),
+    close,
+    [Symbol.asyncDispose]: () => close(),
   };
 }

@@ -23,6 +23,9 @@ export function retryDelayMs(
   return Math.round(fullMs * (0.5 + random() / 2));
 }
 
+/** @throws {TypeError} for an invalid `graceMs`. */
+export const parseGrace = (graceMs = 10_000): number => validateNumber("graceMs", graceMs, 0, maxTimerMs);
+
 /** Concurrency, attempts, timeouts and polling of a worker. */
 export interface SqliteWorkerOptions {
   /** How many handlers run at once. Default 4. */

@@ -4,14 +4,17 @@ import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { DatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { type GroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
-import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import type { Tracing } from "@loyalty-cards/internal/tracing";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
-import { validateNumber } from "../options.ts";
 import type { Report } from "../reports.ts";
 import type { LeasedEvent, Store } from "./store.ts";
-import { retryDelayMs, type SqliteWorkerOptions, validateWorkerOptions } from "./worker-options.ts";
+import {
+  parseGrace,
+  retryDelayMs,
+  type SqliteWorkerOptions,
+  validateWorkerOptions,
+} from "./worker-options.ts";
 
 /** One attempt at one event. It extends the `Delivery` of a receiver, so a handler of `onEvents` can be used. */
 export interface SqliteDelivery extends Delivery {
@@ -64,25 +67,15 @@ const maxDeletedPerSweep = 100;
 const workerStops = new Error("The worker stops.");
 
 export function startWorker(
-  {
-    source,
-    database,
-    store,
-    commits,
-    report,
-    tracing,
-    describe,
-    now,
-    clock,
-    random,
-    retentionMs,
-  }: WorkerContext,
+  context: WorkerContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
   /** Called when no event is due and no handler runs, and when the worker was stopped. */
   onIdle: () => void = () => {},
 ): Pick<SqliteWorker, "stop"> & { poll(): void } {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
+  const { source, database, store, commits, report, tracing, describe, now, clock, random, retentionMs } =
+    context;
   const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } =
     validateWorkerOptions(options);
   const running = new Map<LeasedEvent, AbortController>();
@@ -252,8 +245,8 @@ export function startWorker(
 
   return {
     poll,
-    stop({ graceMs = 10_000 } = {}) {
-      validateNumber("graceMs", graceMs, 0, maxTimerMs);
+    stop(stopOptions) {
+      const graceMs = parseGrace(stopOptions?.graceMs);
       stopped ??= stop();
       const grace = setTimeout(() => {
         for (const controller of running.values()) controller.abort(workerStops);
