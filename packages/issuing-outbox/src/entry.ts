@@ -17,7 +17,10 @@ export interface OwedCard<Fields = FieldValues> {
   template: string | Template<Fields>;
   /** What `issueCard` takes. Erased when the card is issued. */
   request: IssueCardRequest<NoInfer<Fields>>;
-  /** Part of the key, as in `issueCard`. Set it for users whose card was requested with it before, or who get another card on purpose. */
+  /**
+   * Part of the key, as in `issueCard`, at most 240 characters. Set it for users whose card was requested with it before, or who get
+   * another card on purpose.
+   */
   keySuffix?: string;
   /** When this key was first used. Set it for users whose card was requested before they were added. */
   firstAttemptAt?: Date | number;
