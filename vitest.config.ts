@@ -19,6 +19,7 @@ const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll } };
 const slow = "**/*.slow.test.ts";
 
 const globalSetup = "packages/mock-server/test/integration/bundle.ts";
+const setupFiles = "internal/test/restore-environment.ts";
 
 export default defineConfig({
   test: {
@@ -31,6 +32,7 @@ export default defineConfig({
           name: "unit",
           include: ["{internal,tools/*,packages/*}/test/**/*.test.ts", "compat/unknown-service/*.test.ts"],
           exclude: ["**/node_modules/**", "**/integration/**", slow],
+          setupFiles,
           ...timeouts,
           isolate: false, // the files share loaded modules, which keep no state: 35 s instead of 59 s
         },
@@ -48,8 +50,9 @@ export default defineConfig({
           ],
           exclude: ["**/node_modules/**", slow, "examples/workers/**"], // it has its own packages
           globalSetup,
-          isolate: false,
+          setupFiles,
           ...timeouts,
+          isolate: false,
         },
       },
       {

@@ -185,7 +185,7 @@ describe("a shop in Poland", () => {
       await outbox.write((database) =>
         outbox.add(database, { userId: phone, template: "tpl_coffee", request }),
       );
-      return showEntry(await outbox.issue(phone), "pl");
+      return showEntry(await outbox.issue(phone, { deadlineMs: 2_000 }), "pl");
     };
     expect(await show("600100200")).toContain(texts.pl.wallets.first);
     const rejected = await show("12");
