@@ -27,18 +27,16 @@ export function drawResponse(seed: number, card: string, echo: string): HostileR
   const lines = [`HTTP/1.1 ${status} ${reason}`, ...drawHeaders(draw, echo), ...framing];
   if (encoding !== undefined) lines.push(`content-encoding: ${encoding}`);
   const storm = chance(8) ? drawInformational(draw) : "";
-  const extra = chance(10) ? drawExtra(draw) : "";
-  let bytes: Uint8Array = Buffer.concat([
-    Buffer.from(`${storm}${lines.join("\r\n")}\r\n\r\n`, "latin1"),
-    framed,
-    Buffer.from(extra),
-  ]);
+  // After a 1xx another response would be the response.
+  const extra = chance(10) && status >= 200 ? drawExtra(draw) : "";
+  const head = Buffer.from(`${storm}${lines.join("\r\n")}\r\n\r\n`, "latin1");
+  let bytes: Uint8Array = Buffer.concat([head, framed, Buffer.from(extra)]);
   const isCut = chance(15);
   if (isCut) bytes = bytes.subarray(0, draw.below(bytes.length));
   const end = isCut
     ? draw.pick(["stall", "finish", "destroy", "reset"] as const)
     : draw.pick(["keep", "keep", "keep", "keep", "finish", "destroy", "reset"] as const);
-  return { writes: split(draw, bytes), end };
+  return { writes: split(draw, bytes, head.length + framed.length - 1), end };
 }
 
 interface Body {
@@ -141,7 +139,7 @@ function drawInformational(draw: Draw): string {
   return Array.from({ length: draw.pick([1, 2, 50, 2_000]) }, one).join("");
 }
 
-/** In the same write as the response: bytes that arrive with the next response cannot be distinguished from it. */
+/** In the same write as the end of the response: bytes that arrive with the next response cannot be distinguished from it. */
 const drawExtra = (draw: Draw) =>
   draw.pick([
     "\r\n",
@@ -152,10 +150,13 @@ const drawExtra = (draw: Draw) =>
     "\u0000".repeat(70_000),
   ]);
 
-function split(draw: Draw, bytes: Uint8Array): Uint8Array[] {
+/** Splits before the last byte of the response. */
+function split(draw: Draw, bytes: Uint8Array, last: number): Uint8Array[] {
   const pace = draw.below(10);
   if (pace < 7) return [bytes];
-  const at = pace < 9 ? [draw.below(bytes.length + 1)] : Array.from({ length: 200 }, (_, index) => index + 1);
+  const all =
+    pace < 9 ? [draw.below(bytes.length + 1)] : Array.from({ length: 200 }, (_, index) => index + 1);
+  const at = all.filter((each) => each <= last);
   return [0, ...at]
     .map((start, index) => bytes.subarray(start, at[index]))
     .filter(({ length }) => length > 0);

@@ -125,15 +125,18 @@ describe("client.api", () => {
     expect(await callApi(client, "GET", { parseAs: "text" })).toMatchObject({ data: "OK" });
   });
 
-  it("retries a body that is not JSON, and fails with an IssuingError", async () => {
-    const cut = () => body('{"id":"card_1"', "application/json");
-    const { client, requests } = scripted([cut(), cut(), cut()]);
-    expect(await catchError(client.api.GET("/passes/{id}", { params }))).toMatchObject({
-      code: "invalid-response",
-      retryable: true,
-    });
-    expect(requests).toHaveLength(3);
-  });
+  it.each([200, 202])(
+    "retries a %i whose body is not JSON, and fails with an IssuingError",
+    async (status) => {
+      const cut = () => body('{"id":"card_1"', "application/json", status);
+      const { client, requests } = scripted([cut(), cut(), cut()]);
+      expect(await catchError(client.api.GET("/passes/{id}", { params }))).toMatchObject({
+        code: "invalid-response",
+        retryable: true,
+      });
+      expect(requests).toHaveLength(3);
+    },
+  );
 
   it("retries DELETE, which is idempotent, and not PATCH", async () => {
     const unavailable = () => json({}, 503);
