@@ -52,7 +52,7 @@ export default defineConfig({
           globalSetup,
           setupFiles,
           ...timeouts,
-          isolate: false,
+          isolate: false, // as above: 82 s of processor time instead of 99
         },
       },
       {
