@@ -37,7 +37,7 @@ export interface Sources {
 export function readSources({ env, cwd }: Pick<Terminal, "env" | "cwd">): Sources {
   let text = "";
   try {
-    text = readFileSync(join(cwd, ".env"), "utf8").replace(/^\ufeff/, ""); // as editors on Windows begin a file
+    text = new TextDecoder().decode(readFileSync(join(cwd, ".env"))); // without a byte order mark
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     if (!["ENOENT", "EISDIR"].includes(code)) throw error; // a folder .env is that of a Python project

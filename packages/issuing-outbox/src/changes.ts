@@ -115,7 +115,7 @@ export function* forgetEntry(
 /** The maximum number of rows in one transaction. */
 const maxSwept = 200;
 
-/** Erases forms and hashes whose retention is over. @returns whether there may be more. */
+/** Erases forms and hashes whose retention is over, and records the time. @returns whether there may be more. */
 export function* sweep(retentionMs: number): Operation<boolean> {
   const nowMs = yield* getNow();
   yield* recordTime(nowMs);

@@ -56,7 +56,7 @@ export function* getNextDue(): Operation<number | undefined> {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Returns when an entry is tried after a pause: when it is over, and the process that tries one already has ended or stopped. */
+/** Returns when an entry is tried after a pause: when it is over and no other process is trying one. */
 function* getTryTime({ untilMs, probe }: Scope): Operation<number | undefined> {
   if (untilMs === undefined || probe === undefined) return untilMs;
   const [tried] = yield* query(

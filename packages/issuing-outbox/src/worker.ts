@@ -67,7 +67,7 @@ export function requireInteger(name: string, value: unknown, min: number, max: n
   throw new TypeError(`${name} must be an integer; it is ${String(value)}.`);
 }
 
-/** Also how often a worker with nothing to do records the time, by which a standby server that takes over is not taken for a copy. */
+/** Also how often an idle worker records the time, so that a standby server that is promoted is not treated as a copy. */
 const sweepIntervalMs = 600_000;
 /** The delay before the next lease when another process has locked the row that is due. */
 const lockedRetryMs = 50;

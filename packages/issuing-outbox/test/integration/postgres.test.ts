@@ -78,23 +78,15 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("repeats a batch that PostgreSQL ended because of a deadlock", async () => {
     let deadlocks = 2;
-    const transaction = async <Result>(work: (own: pg.PoolClient) => Promise<Result>): Promise<Result> => {
-      const own = await pool.connect();
-      try {
-        await own.query("BEGIN");
-        const result = await work(own);
-        const { rowCount } = await own.query("SELECT FROM issuing_outbox_entries");
+    const { transaction: transact } = overPg(pool);
+    const transaction: Transacting["transaction"] = (work) =>
+      transact(async (own, run) => {
+        const result = await work(own, run);
+        const { rowCount } = (await run("SELECT FROM issuing_outbox_entries")) as pg.QueryResult;
         if (rowCount && deadlocks-- > 0)
           throw Object.assign(new Error("deadlock detected"), { code: "40P01" });
-        await own.query("COMMIT");
         return result;
-      } catch (error) {
-        await own.query("ROLLBACK");
-        throw error;
-      } finally {
-        own.release();
-      }
-    };
+      });
     const { outbox } = openShop(undefined, { pool: undefined, transaction } as never);
     const entries = ["1", "2"].map((userId) => ({ userId, template, request: toRequest() }));
     expect(await outbox.addAll(entries)).toEqual({ added: 2, known: 0 });

@@ -225,7 +225,7 @@ const seedMembers = ["defaultCountry", "templates", "endpoints", "storeRefusals"
  */
 function readSeed(file: string): Seed {
   try {
-    return validateSeed(JSON.parse(readFileSync(file, "utf8").replace(/^\ufeff/, ""))); // as editors on Windows begin a file
+    return validateSeed(JSON.parse(new TextDecoder().decode(readFileSync(file)))); // without a byte order mark
   } catch (error) {
     throw new Error(`--seed ${file} cannot be used: ${(error as Error).message}`);
   }

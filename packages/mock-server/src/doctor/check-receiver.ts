@@ -134,10 +134,9 @@ export interface ReceiverReport {
  */
 export async function checkReceiver(options: CheckReceiverOptions): Promise<ReceiverReport> {
   const { timeoutMs = 10_000, onFinding, probe, restart, signal, testing: { now = Date.now } = {} } = options;
-  const { effectTimeoutMs = 10_000, recoveryTimeoutMs = 60_000 } = options;
+  const { secret, toleranceSeconds = 300, effectTimeoutMs = 10_000, recoveryTimeoutMs = 60_000 } = options;
   const { deadlineMs = restart === undefined ? 120_000 : 300_000 } = options;
   const { oversizedBytes = 16 * 1024 * 1024, fetch = globalThis.fetch } = options;
-  const { secret, toleranceSeconds = 300 } = options;
   createReceiver({ secret, toleranceSeconds, now, handler() {} }); // it rejects invalid options
   if (restart !== undefined && probe === undefined) throw new TypeError("restart needs probe.");
   const runId = crypto.randomUUID().slice(0, 8);

@@ -13,7 +13,7 @@ export interface Clock {
 
 /** A clock that can be moved. */
 export interface MovableClock extends Clock {
-  /** Moves time forward. A clock that runs ignores a time that has passed. @throws {RangeError} when one that stands still is asked to go back. */
+  /** Moves time forward. A clock that runs ignores a time that has passed. @throws {RangeError} when a manual clock is asked to go back. */
   moveTo(atMs: number): void;
 }
 
@@ -89,7 +89,7 @@ export function scaledClock({
     wakeAt: (atMs, wake) => startTimer(Math.ceil((atMs - now()) / factor), wake),
     moveTo(atMs) {
       const nowMs = now();
-      baseMs = requireForward(nowMs, Math.max(nowMs, atMs)); // it runs: what its caller read has passed
+      baseMs = requireForward(nowMs, Math.max(nowMs, atMs)); // it has run since its caller read it
       sinceMs = performance.now();
     },
   };

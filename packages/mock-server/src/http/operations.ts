@@ -48,7 +48,7 @@ const handlers: Record<OperationId, Handler> = {
     if (card instanceof Problem) return card;
     const response = jsonResponse(201, toCard(domain, card));
     response.cardId = card.id;
-    if (domain.state.cards.size === size) response.reason = "replay";
+    if (domain.state.cards.size === size) response.reason = "replay"; // no card was added
     return response;
   },
   getCard: (domain, { id }) => withCard(domain, id, (card) => jsonResponse(200, toCard(domain, card))),

@@ -257,7 +257,7 @@ function toState(items: SavedSandbox["items"]): State {
 export const createFirstClock = ({ sandboxes }: Saved): Clock =>
   createClock((sandboxes.get(firstSandboxId) as SavedSandbox).mark);
 
-/** A scaled clock continues as if it had run since it was saved, or from that time if it were after the year 9999; a manual clock keeps its time. */
+/** A scaled clock continues as if it had run since it was saved, unless that would be after the year 9999; a manual clock keeps its time. */
 function createClock({ clock: { mode, factor = 1, nowMs, machineMs } }: SandboxHeader): Clock {
   if (mode === "manual") return manualClock(nowMs);
   if (mode === "system") return systemClock();

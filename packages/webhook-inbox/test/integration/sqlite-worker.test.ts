@@ -18,6 +18,15 @@ function latch<Value = void>() {
   return { opened, open };
 }
 
+function endlessHandler() {
+  const { open, opened: begun } = latch();
+  const handler = () => {
+    open();
+    return new Promise(() => {});
+  };
+  return { handler, begun };
+}
+
 describe.each(engines)("with %s", (_name, open) => {
   /** An inbox, and a table of the application in the same file. */
   function withBalances(file = scratchFile()) {
@@ -172,12 +181,9 @@ describe.each(engines)("with %s", (_name, open) => {
   it("dead-letters an event whose last attempt crashed the process", async () => {
     const { inbox, recorded, file } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
-    const begun = latch();
-    inbox.work(() => {
-      begun.open();
-      return new Promise(() => {});
-    });
-    await begun.opened;
+    const { handler, begun } = endlessHandler();
+    inbox.work(handler);
+    await begun;
     const later = recordOutcomes();
     const other = openInbox({
       file,
@@ -266,13 +272,10 @@ describe.each(engines)("with %s", (_name, open) => {
 
   it("releases an event whose handler does not end in the grace period, without counting the attempt", async () => {
     const { inbox, file } = withBalances();
-    const begun = latch();
+    const { handler, begun } = endlessHandler();
     await put(inbox, balanceChanged("evt_1"));
-    const worker = inbox.work(() => {
-      begun.open();
-      return new Promise(() => {});
-    });
-    await begun.opened;
+    const worker = inbox.work(handler);
+    await begun;
     await worker.stop({ graceMs: 0 });
     const next = recordOutcomes();
     openInbox({ file, open, onOutcome: next.onOutcome }).work(() => {});
@@ -293,15 +296,11 @@ describe.each(engines)("with %s", (_name, open) => {
   it("ends drain when the inbox is closed meanwhile, also after maxMs", async () => {
     for (const maxMs of [undefined, 0]) {
       const { inbox } = withBalances();
-      const begun = latch();
+      const { handler, begun } = endlessHandler();
       await put(inbox, balanceChanged("evt_1"));
       await put(inbox, balanceChanged("evt_2"));
-      const handler = () => {
-        begun.open();
-        return new Promise(() => {});
-      };
       const drained = inbox.drain(handler, { concurrency: 1, ...(maxMs !== undefined && { maxMs }) });
-      await Promise.race([begun.opened, drained]); // after 0 ms it may have ended before the handler began
+      await Promise.race([begun, drained]); // after 0 ms it may have ended before the handler began
       await inbox.close({ graceMs: 0 });
       const { isReachable } = await drained;
       if (maxMs === undefined) expect(isReachable).toBe(false);
@@ -313,12 +312,9 @@ describe.each(engines)("with %s", (_name, open) => {
     for (const graceMs of [Number.POSITIVE_INFINITY, -1])
       await expect(inbox.close({ graceMs })).rejects.toThrow("graceMs must be a number from 0");
     await put(inbox, balanceChanged("evt_1"));
-    const begun = latch();
-    inbox.work(() => {
-      begun.open();
-      return new Promise(() => {});
-    });
-    await begun.opened;
+    const { handler, begun } = endlessHandler();
+    inbox.work(handler);
+    await begun;
     const closed = inbox.close({ graceMs: 2 ** 31 - 1 });
     await inbox.close({ graceMs: 0 });
     await closed;
