@@ -46,7 +46,6 @@ export default defineConfig({
             "examples/**/*.test.ts",
             "compat/simulation/*.test.ts",
             "compat/golden/*.test.ts",
-            "compat/judge/*.test.ts",
           ],
           exclude: ["**/node_modules/**", slow, "examples/workers/**"], // it has its own packages
           globalSetup,

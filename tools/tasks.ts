@@ -126,11 +126,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "the doctor against receivers with one mistake each, which it also kills",
       commands: ["npx vitest run --project slow doctor"],
     },
-    judge: {
-      description:
-        "a shop in a folder with a judge.json: sign-ups, an outage, kills and duplicates; without FOLDER the examples, two more shops and the planted mistakes",
-      commands: [script("compat/judge/main.ts")],
-    },
     newest: {
       description: "the tests with the newest frameworks and engines, in a clone; add a name to test one",
       commands: [script("tools/checks/newest.ts")],

@@ -87,7 +87,6 @@ const beforeRelease: readonly Gate[] = [
     linuxOnly,
   },
   { name: "examples in empty folders", command: "npm run compat -- examples" },
-  { name: "whole shops in the judge", command: "npm run compat -- judge", linuxOnly: needsServers },
 ];
 
 /** On Linux no test is skipped because a server is missing; the runners of the other systems have none. */
