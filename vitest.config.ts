@@ -45,7 +45,6 @@ export default defineConfig({
             "{internal,tools/*,packages/*}/test/integration/**/*.test.ts",
             "examples/**/*.test.ts",
             "compat/simulation/*.test.ts",
-            "compat/golden/*.test.ts",
           ],
           exclude: ["**/node_modules/**", slow, "examples/workers/**"], // it has its own packages
           globalSetup,

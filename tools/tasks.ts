@@ -160,17 +160,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "each package's bill of materials, into sbom/",
       commands: [script("tools/release/sbom.ts")],
     },
-    golden: {
-      description:
-        "writes a database or data file of each current version, which all later versions open in tests; --overwrite replaces those that exist",
-      commands: [script("tools/release/golden.ts")],
-    },
     version: {
-      description: "turns the changesets into versions and change logs, and writes the golden files",
+      description: "turns the changesets into versions and change logs",
       commands: [
         "npx changeset version",
         "npm install --package-lock-only --ignore-scripts",
-        script("tools/release/golden.ts"),
         "npm run format",
       ],
     },
