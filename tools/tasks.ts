@@ -71,7 +71,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     },
     languages: {
       description:
-        "the verifiers in Python, PHP, Ruby and Go: signature vectors, deliveries, large and slow requests; --installed skips what is missing",
+        "the verifiers in Python and PHP: signature vectors, deliveries, large and slow requests; --installed skips what is missing",
       commands: [script("tools/checks/other-languages.ts")],
     },
     "unknown-service": {

@@ -107,7 +107,7 @@ export const contents: Readonly<Record<string, Contents>> = {
     mistakes: ["packages/cli/README.md#In scripts"],
   },
   contract: {
-    guides: { "other-languages": "curl, Python, PHP, Ruby and Go" },
+    guides: { "other-languages": "curl, Python and PHP" },
     calls: {
       "Issue a card": "examples/other-languages/issue-card.sh#issue",
       "Verify a webhook, in Python": "examples/other-languages/python/loyalty_webhook.py#verify",

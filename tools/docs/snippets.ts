@@ -17,10 +17,10 @@ export function updateSnippets(page: string, read: (file: string) => string): st
   });
 }
 
-/** Maps an extension to a language that every highlighter knows. */
+/** The extension, as a language that every highlighter knows. */
 const toFenceLanguage = (file: string) => {
   const extension = file.split(".").at(-1) ?? "";
-  return { mjs: "js", ru: "rb" }[extension] ?? extension;
+  return extension === "mjs" ? "js" : extension;
 };
 
 /** Returns the lines of a region. @throws when the program has no such region. */
@@ -40,7 +40,7 @@ export function splitAtRegion(program: string, file: string, region: string) {
 
 /** Code blocks in these languages must be quoted from a file that runs. */
 const programs =
-  /^```(ts|tsx|mts|cts|js|jsx|mjs|cjs|sh|bash|shell|console|powershell|py|python|php|rb|ruby|ru|go|http)\n([\s\S]*?)^```/gm;
+  /^```(ts|tsx|mts|cts|js|jsx|mjs|cjs|sh|bash|shell|console|powershell|py|python|php|http)\n([\s\S]*?)^```/gm;
 
 /**
  * Returns the code blocks of a page that are not quoted from a file, except installations and known npm scripts.

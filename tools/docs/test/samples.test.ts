@@ -8,7 +8,7 @@ const examples = readdirSync(fileURLToPath(new URL("../../../examples", import.m
   recursive: true,
   encoding: "utf8",
 })
-  .filter((file) => /\.(tsx?|mjs|sh|json|py|php|rb|ru|go)$/.test(file) && !/node_modules|\.next\b/.test(file))
+  .filter((file) => /\.(tsx?|mjs|sh|json|py|php)$/.test(file) && !/node_modules|\.next\b/.test(file))
   .map((file) => `examples/${file}`);
 const samples = [...listPages(), ...examples];
 
