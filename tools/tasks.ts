@@ -122,10 +122,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "whether the time of a comparison reveals a part of a signature",
       commands: [script("benchmarks/timing.mjs")],
     },
-    doctor: {
-      description: "the doctor against receivers with one mistake each, which it also kills",
-      commands: ["npx vitest run --project slow doctor"],
-    },
     newest: {
       description: "the tests with the newest frameworks and engines, in a clone; add a name to test one",
       commands: [script("tools/checks/newest.ts")],
@@ -134,7 +130,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
   release: {
     check: {
       description:
-        "what must hold before publishing, beside npm run check: the doctor, tarballs, licences, first programs, examples",
+        "what must hold before publishing, beside npm run check: tarballs, licences, first programs, examples",
       commands: [script("tools/checks/check.ts release")],
     },
     licences: {

@@ -11,24 +11,3 @@ export async function findProblems(url: string, secret: string): Promise<string[
     });
 }
 // #endregion
-
-// #region effects
-/**
- * @param restart kills the receiver with SIGKILL, and resolves when it runs again.
- */
-export async function findWrongEffects(
-  shop: string,
-  secret: string,
-  restart?: () => Promise<void>,
-) {
-  const url = `${shop}/webhooks/loyalty`;
-  const probe = `${shop}/webhooks/probe`;
-  const { findings } = await checkReceiver({
-    url,
-    secret,
-    probe,
-    ...(restart && { restart }),
-  });
-  return findings.filter(({ verdict }) => verdict !== "pass");
-}
-// #endregion

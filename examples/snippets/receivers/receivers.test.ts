@@ -1,11 +1,7 @@
 /** Each receiver of the README takes a delivery of the mock service, over real HTTP. */
 import "reflect-metadata";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -14,9 +10,8 @@ import { signWebhook } from "@loyalty-cards/webhook-verify";
 import { Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { expect, it, onTestFinished } from "vitest";
-import { createApp as inboxApp } from "../inbox/one-machine.ts";
 import { Balances, saved } from "./balances.ts";
-import { findProblems, findWrongEffects } from "./doctor.ts";
+import { findProblems } from "./doctor.ts";
 import { createApp as expressApp } from "./express.ts";
 import { createApp as fastifyApp } from "./fastify.ts";
 import { createApp as honoApp } from "./hono.ts";
@@ -24,7 +19,6 @@ import { createApp as koaApp } from "./koa.ts";
 import { handler } from "./lambda.ts";
 import { receiveWebhooks } from "./nest.ts";
 import { POST } from "./next-route.ts";
-import { addProbe } from "./probe.ts";
 import { createRoute } from "./unexpected-data.ts";
 import { handle } from "./verify.ts";
 
@@ -206,21 +200,4 @@ it("lists the problems of a receiver", async () => {
       /^valid \(spec 6\.3\.1\): sent a ping as the service signs it, it responded 500\. The receiver failed: read its log\./,
     ),
   ]);
-});
-
-it("finds no wrong effect of a receiver with an inbox and a probe", {
-  timeout: 60_000,
-}, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "probe-"));
-  const { app, inbox } = await inboxApp("whsec_1", join(folder, "inbox.db"));
-  addProbe(app, inbox);
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.close();
-    await inbox.close();
-    rmSync(folder, { recursive: true });
-  });
-  const shop = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  expect(await findWrongEffects(shop, "whsec_1")).toEqual([]);
 });

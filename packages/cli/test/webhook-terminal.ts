@@ -101,9 +101,10 @@ export interface Receiver {
 }
 
 /** A receiver as users mount it. */
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver(options: { timeoutMs?: number } = {}): Promise<Receiver> {
   const accepted: Receiver["accepted"] = [];
   const receive = nodeReceiver({
+    ...options,
     secret,
     handler: (event, { id }) => void accepted.push({ event, deliveryId: id }),
     log: () => {},

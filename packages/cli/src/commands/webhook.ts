@@ -115,17 +115,6 @@ function addDoctor(webhook: Command, cli: Cli): void {
       "examine a running receiver with about sixty deliveries, valid and invalid ones. Not for production: they are accepted as real events of --card",
     )
     .argument("[url]", "address of the receiver (default: LOYALTY_WEBHOOK_URL)")
-    .option(
-      "--probe <url>",
-      'checks effects too: GET URL?card=ID of your application returns what it stored, { "balance": 7, "effects": 1 }',
-    )
-    .option("--run <command>", "starts the receiver; with --probe, kills and restarts it")
-    .option("--restart <command>", "with --probe: kills and restarts a running receiver")
-    .option(
-      "--recovery <seconds>",
-      "how long effects can take after a restart (default: 60)",
-      parseWhole(1, 3_600),
-    )
     .option("--card <id>", "the card of its balance.changed events")
     .option("--customer <id>", "the customer of these events")
     .option("--verbose", "print the checks that passed too")
@@ -134,8 +123,6 @@ function addDoctor(webhook: Command, cli: Cli): void {
   addExamples(
     doctor,
     "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty",
-    "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty \\",
-    "  --probe http://localhost:3000/probe --run 'node server.js'",
     "loyalty-cards webhook doctor --json | jq .passed",
   );
   setAction<DoctorOptions>(cli, doctor, async (context, options, url?: string) =>

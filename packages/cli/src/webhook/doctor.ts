@@ -1,18 +1,12 @@
-/** `webhook doctor`: examines a running receiver, and with a probe also what its handler stores. */
-import { setMaxListeners } from "node:events";
+/** `webhook doctor`: examines a running receiver. */
 import { checkReceiver, type Finding } from "@loyalty-cards/mock-server/doctor";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount } from "../import/progress.ts";
 import { style, Text, text } from "../printable.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
-import { type ReceiverProcess, runShell, startReceiver } from "./receiver-process.ts";
 
 export interface DoctorOptions {
-  probe?: string;
-  run?: string;
-  restart?: string;
-  recovery?: number;
   card?: string;
   customer?: string;
   verbose?: boolean;
@@ -24,25 +18,9 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
   const { print, environment, terminal, timeoutMs } = context;
   const url = readReceiverUrl(address, environment, "pass it to the command");
   const secret = readSecret(environment, options.secretEnv);
-  const {
-    probe,
-    run,
-    restart,
-    recovery,
-    card,
-    customer,
-    tolerance: toleranceSeconds,
-    verbose = false,
-  } = options;
-  if (run !== undefined && restart !== undefined) throw new CommandError("Use either --run or --restart.");
-  if (probe !== undefined && !URL.canParse(probe))
-    throw new CommandError("--probe is not an address: write http://localhost:3000/webhooks/probe.");
-  if (restart !== undefined && probe === undefined) throw new CommandError("--restart needs --probe.");
-
+  const { card, customer, tolerance: toleranceSeconds, verbose = false } = options;
   const abort = new AbortController();
-  setMaxListeners(0, abort.signal); // each delivery in flight adds a listener, and Node.js would warn of a leak
   const remove = terminal.onInterrupt(() => abort.abort());
-  let receiver: ReceiverProcess | undefined;
   let count = 0;
   function onFinding(finding: Finding): void {
     count += 1;
@@ -51,10 +29,6 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
     print.status(style("dim", `${count} checks done, the last one: ${finding.check}`));
   }
   try {
-    if (run !== undefined) {
-      print.status("Starting the receiver.");
-      receiver = await startReceiver({ command: run, url, cwd: terminal.cwd, signal: abort.signal });
-    }
     const report = await checkReceiver({
       url,
       secret,
@@ -62,10 +36,6 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
       ...(card !== undefined && { cardId: card }),
       ...(customer !== undefined && { customerId: customer }),
       timeoutMs,
-      ...(probe !== undefined && { probe }),
-      ...(probe !== undefined && receiver !== undefined && { restart: receiver.restart }),
-      ...(restart !== undefined && { restart: () => runShell(restart, terminal.cwd) }),
-      ...(recovery !== undefined && { recoveryTimeoutMs: recovery * 1000 }),
       signal: abort.signal,
       onFinding,
     });
@@ -79,7 +49,6 @@ export async function runDoctor(context: Context, options: DoctorOptions, addres
     throw error;
   } finally {
     remove();
-    await receiver?.kill();
   }
 }
 

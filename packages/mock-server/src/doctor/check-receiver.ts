@@ -2,9 +2,6 @@
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
 import { acceptanceChecks, type Check, describeResponse, expectSuccess } from "./checks.ts";
-import { type EffectCheck, type Examination, effectChecks, restartChecks } from "./effect-checks.ts";
-import { createExaminer, type Examiner } from "./examiner.ts";
-import { createProbe, ExaminationError } from "./probe.ts";
 import { createOversizedCheck, forgedChecks, malformedChecks, stalledCheck } from "./rejection-checks.ts";
 import { createDeliveries, createSender, type TestResponse } from "./sender.ts";
 
@@ -22,43 +19,16 @@ export interface CheckReceiverOptions {
    * ([spec 6.3.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-3-1)).
    */
   timeoutMs?: number;
-  /** The timeout of the whole run in milliseconds; the remaining checks are reported as not run. Default 120 000, with `restart` 300 000. */
+  /** The timeout of the whole run in milliseconds; the remaining checks are reported as not run. Default 120 000. */
   deadlineMs?: number;
   /** The size of the oversized delivery in bytes. Default 16 MiB. */
   oversizedBytes?: number;
   /**
-   * The card and the customer of the `balance.changed` events. Set the card when the handler ignores cards that it does not know. By
-   * default the checks of effects use new cards, `card_doctor_…`.
+   * The card and the customer of the `balance.changed` events. Set the card when the handler fails for cards that it does not know.
+   * Default `card_doctor` and `cus_doctor`.
    */
   cardId?: string;
   customerId?: string;
-  /**
-   * An address that returns what the handler stores for a card, so that effects are checked too: `GET {probe}?card=ID` returns
-   * `{ "balance": 120, "effects": 1 }`, and `{}` or 404 for an unknown card. `effects` counts what must happen once per event, for
-   * example emails sent or rows of a history; leave it out when the handler only stores the balance.
-   * @example
-   * ```ts
-   * import express from "express";
-   * import pg from "pg";
-   *
-   * const pool = new pg.Pool();
-   * const app = express();
-   * app.get("/webhooks/probe", async (request, response) => {
-   *   const { rows } = await pool.query("SELECT balance FROM users WHERE card = $1", [request.query.card]);
-   *   response.json(rows[0] ?? {});
-   * });
-   * ```
-   */
-  probe?: string | URL;
-  /** How long an effect can take after the response, in milliseconds. Default 10 000. */
-  effectTimeoutMs?: number;
-  /**
-   * Kills the receiver at once (SIGKILL), starts it, and resolves. With it and `probe`, the effects after a kill are checked too; it is
-   * called three or four times.
-   */
-  restart?: () => Promise<void>;
-  /** How long effects can take after a restart, in milliseconds: longer than the lease of a queue. Default 60 000. */
-  recoveryTimeoutMs?: number;
   signal?: AbortSignal;
   /** Called with each finding when its check has ended. */
   onFinding?: (finding: Finding) => void;
@@ -90,8 +60,6 @@ type CheckName =
   | "clock"
   | "oversized"
   | "stalled"
-  | keyof typeof effectChecks
-  | keyof typeof restartChecks
   | "still-responding";
 
 /** What one check found, and what to change. */
@@ -118,7 +86,6 @@ export interface ReceiverReport {
 
 /**
  * Sends about sixty deliveries, most of them pings, and two `balance.changed` of `cardId`: do not run it against production data.
- * With `probe` it also sends about thirty `balance.changed` and checks what the handler stores; with `restart` it kills the receiver during the run.
  * @throws {TypeError} for an invalid address or secret. Rejects with `signal.reason` when aborted.
  * @example
  * ```ts
@@ -133,14 +100,17 @@ export interface ReceiverReport {
  * ```
  */
 export async function checkReceiver(options: CheckReceiverOptions): Promise<ReceiverReport> {
-  const { timeoutMs = 10_000, onFinding, probe, restart, signal, testing: { now = Date.now } = {} } = options;
-  const { secret, toleranceSeconds = 300, effectTimeoutMs = 10_000, recoveryTimeoutMs = 60_000 } = options;
-  const { deadlineMs = restart === undefined ? 120_000 : 300_000 } = options;
-  const { oversizedBytes = 16 * 1024 * 1024, fetch = globalThis.fetch } = options;
+  const {
+    timeoutMs = 10_000,
+    deadlineMs = 120_000,
+    onFinding,
+    signal,
+    testing: { now = Date.now } = {},
+  } = options;
+  const { secret, toleranceSeconds = 300, oversizedBytes = 16 * 1024 * 1024 } = options;
   createReceiver({ secret, toleranceSeconds, now, handler() {} }); // it rejects invalid options
-  if (restart !== undefined && probe === undefined) throw new TypeError("restart needs probe.");
   const runId = crypto.randomUUID().slice(0, 8);
-  const { send, sendOnce } = createSender({ url: parseUrl("url", options.url), fetch, timeoutMs, signal });
+  const send = createSender({ url: parseUrl(options.url), fetch: options.fetch ?? fetch, timeoutMs, signal });
   const deliveries = createDeliveries({
     secret,
     toleranceSeconds,
@@ -149,21 +119,6 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     cardId: options.cardId ?? "card_doctor",
     customerId: options.customerId ?? "cus_doctor",
   });
-  const examiner =
-    probe === undefined
-      ? undefined
-      : createExaminer({
-          deliveries,
-          send,
-          sendOnce,
-          probe: createProbe({ url: parseUrl("probe", probe), fetch, timeoutMs, signal }),
-          cardId: options.cardId,
-          runId,
-          effectTimeoutMs,
-          recoveryTimeoutMs,
-          restart,
-          signal,
-        });
   const startedMs = performance.now();
   const findings: Finding[] = [];
   let isComplete = true;
@@ -219,7 +174,6 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     if (verifiesNothing) addFinding("tampered", forgedChecks.tampered, unverified);
     for (const [name, check] of Object.entries(otherChecks))
       if (!(verifiesNothing && signatureChecks.has(name))) await run(name as CheckName, check);
-    if (examiner !== undefined) await examineEffects(examiner);
     await run("oversized", createOversizedCheck(oversizedBytes));
     await run("stalled", stalledCheck);
     await run("still-responding", {
@@ -239,18 +193,6 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
         if (evaluate(forged) === undefined || expectSuccess(forged) !== undefined) return false;
       }
     return true;
-  }
-
-  async function examineEffects(examiner: Examiner): Promise<void> {
-    const checks = { ...effectChecks, ...(restart === undefined ? {} : restartChecks) };
-    for (const [name, check] of Object.entries(checks)) {
-      if (isOverDeadline(name as CheckName, check)) continue;
-      const { verdict, observed, advice = check.advice } = await examine(check, examiner);
-      addFinding(name as CheckName, check, { verdict, observed, ...(verdict === "pass" ? {} : { advice }) });
-      if (verdict === "warn") isComplete = false;
-      // Without a probe that responds, or with deliveries that are not accepted, the others would prove nothing.
-      if (verdict === "warn" || (verdict === "fail" && check.isEssential)) break;
-    }
   }
 
   function checkTimes({ durationMs, dateMs }: TestResponse): void {
@@ -279,22 +221,13 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   }
 }
 
-async function examine(check: EffectCheck, examiner: Examiner): Promise<Examination> {
-  try {
-    return await check.examine(examiner);
-  } catch (error) {
-    if (!(error instanceof ExaminationError)) throw error;
-    return { verdict: check.isEssential ? "fail" : "warn", observed: error.message, advice: error.advice };
-  }
-}
-
 /** @throws {TypeError} for an address that fetch or the service would not accept. */
-function parseUrl(option: "url" | "probe", address: string | URL): string {
+function parseUrl(address: string | URL): string {
   const url = new URL(address);
   if (url.username !== "" || url.password !== "")
-    throw new TypeError(`${option} contains a user name or a password; remove it.`);
+    throw new TypeError("url contains a user name or a password; remove it.");
   if (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname))) return url.href;
   throw new TypeError(
-    `${option} must use https (the service delivers to https only); http is allowed for loopback.`,
+    "url must use https (the service delivers to https only); http is allowed for loopback.",
   ); // spec 6.3.5
 }

@@ -78,23 +78,17 @@ export function createDeliveries(options: DeliveryOptions) {
       const t = nowSeconds();
       return createSignatures(t, await sign(body, t)).map((signature) => withSignature(signature, body));
     },
-    balanceChanged: (balance: number, createdAtMs: number, passId = cardId) =>
+    balanceChanged: (balance: number, createdAtMs: number) =>
       event({
         type: "balance.changed",
         createdAt: new Date(createdAtMs).toISOString(),
         data: {
-          passId,
+          passId: cardId,
           customerId,
           balance,
           change: 1,
           operation: { id: `op_doctor_${runId}_${count}`, type: "purchase" },
         },
-      }),
-    cardAdded: (createdAtMs: number, passId: string) =>
-      event({
-        type: "card.added",
-        createdAt: new Date(createdAtMs).toISOString(),
-        data: { passId, customerId, wallet: "apple" },
       }),
     /** A delivery with a valid signature. */
     async signed(
@@ -117,8 +111,8 @@ export interface SendOptions {
   signal: AbortSignal | undefined;
 }
 
-/** Creates functions that send a request: once, or again when the connection was closed. They reject only when the signal aborts. */
-export function createSender({ url, fetch, timeoutMs, signal }: SendOptions): { send: Send; sendOnce: Send } {
+/** Creates a function that sends a request, and again when the connection was closed. It rejects only when the signal aborts. */
+export function createSender({ url, fetch, timeoutMs, signal }: SendOptions): Send {
   async function sendOnce({ method = "POST", headers, body }: TestRequest): Promise<TestResponse> {
     signal?.throwIfAborted();
     const controller = new AbortController();
@@ -149,13 +143,12 @@ export function createSender({ url, fetch, timeoutMs, signal }: SendOptions): { 
     }
   }
 
-  async function send(request: TestRequest): Promise<TestResponse> {
+  return async (request) => {
     const response = await sendOnce(request);
     const isRepeatable = response.error === "no-connection" && typeof request.body !== "function";
     // The receiver may have closed an idle connection at the moment it was reused.
     return isRepeatable ? sendOnce(request) : response;
-  }
-  return { send, sendOnce };
+  };
 }
 
 function toStream(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
