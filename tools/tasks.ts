@@ -138,15 +138,10 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
         "the licence of everything that a package contains or installs; --write updates THIRD-PARTY.md",
       commands: [script("tools/release/licences.ts")],
     },
-    contents: {
-      description: "the files of each tarball, compared with the committed lists; --write updates them",
-      commands: [script("tools/release/tarball.ts")],
+    tarballs: {
+      description: "publint, attw, and the rules and budgets of tools/checks/tarballs.ts",
+      commands: [script("tools/checks/tarballs.ts")],
       needs: "compat",
-    },
-    sizes: {
-      description:
-        "tarballs, bundles, imports, dependencies and types, compared with tools/checks/sizes.json; --write updates it",
-      commands: [script("tools/checks/sizes.ts")],
     },
     reproducible: {
       description: "builds again in another folder and compares the tarballs",

@@ -32,7 +32,7 @@ const linuxOnly = needsBinaries;
 
 const build: Gate = { name: "build", command: "npm run build", isAlone: true };
 const tarballs: readonly Gate[] = [
-  { name: "tarballs: files, publint, attw", command: "npm run release -- contents" },
+  { name: "tarballs: files, sizes, publint, attw", command: "npm run release -- tarballs" },
   { name: "licences", command: "npm run release -- licences" },
 ];
 
@@ -48,7 +48,6 @@ const beforeMerge: readonly Gate[] = [
   build,
   { name: "generated files are fresh", command: "npm run generate -- --check" },
   ...tarballs,
-  { name: "sizes: tarballs, bundles, imports, types", command: "npm run release -- sizes" },
   { name: "packed tarballs", command: "npm run compat -- packed" },
   {
     name: "examples in empty folders",

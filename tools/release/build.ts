@@ -19,7 +19,16 @@ const nodeVersionBanner = (name: string) => ({
 }`,
 });
 
-/** Makes the absolute paths in the source maps of CommonJS relative, so that every machine builds the same files. */
+/** The text of a source of another workspace, which is bundled but not in the tarball. */
+const readUnpublished = (path: string) =>
+  path.endsWith(".ts") && relative(process.cwd(), path).startsWith("..") && !path.includes("node_modules")
+    ? readFileSync(path, "utf8")
+    : null;
+
+/**
+ * Makes the absolute paths in the source maps of CommonJS relative, so that every machine builds the same files, and adds the
+ * sources that the tarball does not contain.
+ */
 const relativeSourceMaps: NonNullable<Options["plugins"]>[number] = {
   name: "relative-source-maps",
   buildEnd({ writtenFiles }) {
@@ -29,7 +38,9 @@ const relativeSourceMaps: NonNullable<Options["plugins"]>[number] = {
       const near = (path: string) =>
         isAbsolute(path) ? relative(dirname(resolve(name)), path).replaceAll("\\", "/") : path;
       const file = map.file === undefined ? {} : { file: near(map.file) };
-      writeFileSync(name, JSON.stringify({ ...map, ...file, sources: map.sources.map(near) }));
+      const sources = map.sources.map(near);
+      const sourcesContent = sources.map((source) => readUnpublished(resolve(dirname(name), source)));
+      writeFileSync(name, JSON.stringify({ ...map, ...file, sources, sourcesContent }));
     }
   },
 };
@@ -73,7 +84,7 @@ export function readBuild(): { entries: Record<string, string>; options: Options
       banner: nodeVersionBanner(name),
       plugins: [relativeSourceMaps],
       esbuildOptions(options) {
-        options.sourcesContent = false; // the sources are published beside
+        options.sourcesContent = false; // the sources are published beside, see `relativeSourceMaps`
       },
     },
   };

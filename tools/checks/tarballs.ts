@@ -1,0 +1,105 @@
+/**
+ * Packs each package and checks the tarball: publint, attw, its size and the size of its bundle, that it has the files that its code,
+ * source maps and documentation refer to, and that it has nothing that only this repository needs.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { tmpdir } from "node:os";
+import { join, posix } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import ts from "typescript";
+import { findBrokenLinks } from "../docs/excerpts.ts";
+import { hasEntryPoints, type Published, published, root } from "../published.ts";
+import { pack } from "../release/pack.ts";
+
+/** In kB: the tarball, and for packages that users bundle or that should stay small the main entry, minified and gzipped. */
+const budgets: Readonly<Record<string, { tarball: number; bundle?: number }>> = {
+  cli: { tarball: 390 },
+  contract: { tarball: 45 },
+  "issuing-client": { tarball: 270, bundle: 20 },
+  "issuing-outbox": { tarball: 265 },
+  "mock-server": { tarball: 1_200 },
+  "webhook-inbox": { tarball: 215 },
+  "webhook-verify": { tarball: 160, bundle: 12 },
+};
+const maxFileBytes = 300_000;
+/** Swagger UI, compressed. */
+const isReference = (path: string) => path.startsWith("dist/reference/");
+
+function runTool(...args: string[]): string[] {
+  const { status, stdout } = spawnSync("npx", args, {
+    cwd: join(root, "compat"),
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+    shell: process.platform === "win32",
+  });
+  return status === 0 ? [] : [`${args[0]} reports problems\n${stdout}`];
+}
+
+/** The size of a program that uses everything of the main entry point, minified and gzipped. */
+async function measureBundle({ name }: { name: string }): Promise<number> {
+  const { outputFiles } = await build({
+    stdin: { contents: `export * from ${JSON.stringify(name)}`, resolveDir: root },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+  });
+  return gzipSync(outputFiles[0]?.contents ?? "").length;
+}
+
+/** What is wrong with one file, read from the folder that was packed. */
+function checkFile(path: string, { folder, manifest }: Published, paths: readonly string[]): string[] {
+  const file = join(folder, path);
+  const problems: string[] = [];
+  if (/(^|\/)test\/|\.test(-d)?\.\w+$/.test(path)) problems.push("is a test");
+  if (isReference(path)) return problems;
+  if (statSync(file).size > maxFileBytes) problems.push(`is larger than ${maxFileBytes} bytes`);
+  const near = (target: string) => posix.join(posix.dirname(path), target);
+  if (path.endsWith(".map")) {
+    const { sources, sourcesContent = [] } = JSON.parse(readFileSync(file, "utf8"));
+    for (const [index, source] of (sources as string[]).entries())
+      if (/\.ts$/.test(source) && !paths.includes(near(source)) && !sourcesContent[index])
+        problems.push(`refers to ${source}, which is neither in the tarball nor in the map`);
+  } else if (/^dist\/.*\.[cm]?[jt]s$/.test(path)) {
+    const text = readFileSync(file, "utf8");
+    for (const [, map = ""] of text.matchAll(/^\/\/# sourceMappingURL=(.+)$/gm))
+      if (!paths.includes(near(map))) problems.push(`refers to ${map}, which is not in the tarball`);
+    const { name, dependencies, peerDependencies } = manifest;
+    const installed = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })]);
+    for (const { fileName } of ts.preProcessFile(text, true, true).importedFiles) {
+      const [other = fileName] = /^(?:@[^/]+\/)?[^/]+/.exec(fileName) ?? [];
+      if (!fileName.startsWith(".") && !isBuiltin(fileName) && !installed.has(other))
+        problems.push(`imports ${other}, which is neither a dependency nor a peer dependency`);
+    }
+  } else if (path.startsWith("docs/") || path === "llms.txt") {
+    for (const target of findBrokenLinks(path, readFileSync(file, "utf8"), paths))
+      problems.push(`links to ${target}, which is not in the tarball`);
+  }
+  return problems;
+}
+
+/** @returns how many problems a package has. */
+async function check(one: Published, destination: string): Promise<number> {
+  const { name, folder, manifest } = one;
+  const { file, paths, size } = pack(folder, destination);
+  const problems = runTool("publint", "--strict", file);
+  if (hasEntryPoints(one)) problems.push(...runTool("attw", file));
+  for (const path of paths) problems.push(...checkFile(path, one, paths).map((text) => `${path} ${text}`));
+  const { tarball, bundle } = budgets[name] ?? { tarball: 0 };
+  if (size > tarball * 1_000) problems.push(`its tarball has ${size} bytes, more than ${tarball} kB`);
+  if (bundle !== undefined && (await measureBundle(manifest)) > bundle * 1_000)
+    problems.push(`its bundle is larger than ${bundle} kB`);
+  for (const problem of problems) console.log(`✗ ${name}: ${problem}`);
+  console.log(`${name}: ${paths.length} files, ${Math.round(size / 1000)} kB`);
+  return problems.length;
+}
+
+const destination = mkdtempSync(join(tmpdir(), "loyalty-cards-tarballs-"));
+let failures = 0;
+for (const one of published) failures += await check(one, destination);
+rmSync(destination, { recursive: true });
+process.exitCode = failures === 0 ? 0 : 1;
