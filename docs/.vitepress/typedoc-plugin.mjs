@@ -5,13 +5,13 @@ import { Comment, Converter } from "typedoc";
 const introduction =
   "The public names of each entry point, from the comments in the sources. [Getting started](/guides/getting-started) shows how they work together.";
 
-/** "Entry point `/otel`: spans of an outbox" is "Spans of an outbox" beside the name of the entry point. */
+/** "Entry point `/postgres`: an outbox in …" is "An outbox in …" beside the name of the entry point. */
 function withoutName(purpose) {
   const text = purpose.replace(/^Entry point( `[^`]+`)?: /, "");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** For each module such as `packages/issuing-client/src/otel.ts`: its import specifier and its first line. */
+/** For each module such as `packages/issuing-client/src/links.ts`: its import specifier and its first line. */
 function readEntryPoints() {
   const found = new Map();
   for (const name of ["issuing-client", "webhook-verify", "issuing-outbox", "webhook-inbox", "mock-server"]) {

@@ -19,7 +19,5 @@ export default defineConfig([
       },
     },
   },
-  // Each in one file: what they share with the client is small, and with shared files the first import of the client takes a third longer.
-  { ...common, entry: { otel: "src/otel.ts" }, splitting: false },
   { ...inBrowser, entry: { browser: "src/browser.ts", links: "src/links.ts" }, splitting: false },
 ]);

@@ -59,7 +59,6 @@ const descend = (table: readonly (readonly string[])[]): IRegularForbiddenRuleTy
 const reserved: readonly [module: string, files: string][] = [
   ["openapi-(fetch|typescript-helpers)", "^packages/issuing-client/src/api\\.ts$"],
   ["msw", "^packages/mock-server/src/adapters/msw\\.ts$"],
-  ["@opentelemetry/[^/]+", "^(packages/[^/]+/src|internal)/otel\\.ts$"],
   ["libsql", "^internal/sqlite/database-node\\.ts$"],
 ];
 const toModule = (name: string) => `(^|node_modules/)${name}(/|$)`;
@@ -82,11 +81,6 @@ const importRules: IRegularForbiddenRuleType[] = [
   { ...forbid("no cycle of folders", {}, { circular: true }), scope: "folder" },
   ...reserved.map(([module, files]) =>
     forbid(`only one file imports ${module}`, { path: sources, pathNot: files }, { path: toModule(module) }),
-  ),
-  forbid(
-    "only the entry point /otel imports the code of OpenTelemetry",
-    { path: sources, pathNot: "^packages/[^/]+/src/otel\\.ts$" },
-    { path: "^(packages/[^/]+/src|internal)/otel\\.ts$" },
   ),
   // A module of a newer Node.js than this one, such as node:sqlite, is not known as one.
   ...[{ dependencyTypes: ["core" as const] }, { path: "^node:" }].map((to) =>

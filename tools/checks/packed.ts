@@ -25,7 +25,6 @@ try {
     "fastify@5",
     "msw@2",
     "undici@7",
-    "@opentelemetry/api@1.9",
     "libsql@0.5",
   ];
   consumer.install(...tools);

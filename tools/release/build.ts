@@ -47,7 +47,7 @@ const relativeSourceMaps: NonNullable<Options["plugins"]>[number] = {
 
 type Exports = Readonly<Record<string, unknown>>;
 
-/** The entry points that `exports` names, such as `{ index: "src/index.ts", otel: "src/otel.ts" }`. */
+/** The entry points that `exports` names, such as `{ index: "src/index.ts", links: "src/links.ts" }`. */
 export function readEntries(exports: Exports): Record<string, string> {
   const entries: Record<string, string> = {};
   for (const [path, target] of Object.entries(exports)) {

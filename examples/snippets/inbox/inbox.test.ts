@@ -1,14 +1,12 @@
-/** The README's inboxes take deliveries of the mock service, over real HTTP and on real engines; and each call and delivery is counted once. */
+/** The README's inboxes take deliveries of the mock service, over real HTTP and on real engines. */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { createMockService } from "@loyalty-cards/mock-server";
 import { pgBossInbox } from "@loyalty-cards/webhook-inbox";
 import { ensureTables } from "@loyalty-cards/webhook-inbox/postgres";
 import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
-import { type Meter, metrics } from "@opentelemetry/api";
 import express from "express";
 import PgBoss from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -26,7 +24,6 @@ import { receiveWebhooks as throughPgBoss } from "./pg-boss.ts";
 import { createReceiver } from "./postgres-only.ts";
 import { createRoute } from "./scheduled.ts";
 import { scratchFile, shop } from "./shop.ts";
-import { watchedClient, watchedReceiver } from "./watching.ts";
 
 it("stores and processes events on one machine", async () => {
   const { secret, cardId, listen, buy } = await shop();
@@ -198,17 +195,11 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
   });
 });
 
-it("shows metrics and a status page", async () => {
+it("shows a status page", async () => {
   const app = express();
   const name = `Bearer ${randomUUID()}`;
-  const inbox = openInbox(
-    scratchFile(),
-    app,
-    (request, response, next) =>
-      request.get("authorization") === name
-        ? next()
-        : void response.sendStatus(401),
-    metrics.getMeter("shop"),
+  const inbox = openInbox(scratchFile(), app, (request, response, next) =>
+    request.get("authorization") === name ? next() : void response.sendStatus(401),
   );
   onTestFinished(() => inbox.close());
   const { listen } = await shop();
@@ -225,61 +216,5 @@ it("shows metrics and a status page", async () => {
   expect([page.status, (await page.text()).includes("Webhook inbox")]).toEqual([
     200,
     true,
-  ]);
-});
-
-/** A meter that records what was added. */
-function recordingMeter() {
-  const added: [name: string, value: number, attributes: unknown][] = [];
-  const instrument = (name: string) => ({
-    add: (value: number, attributes: unknown) =>
-      void added.push([name, value, attributes]),
-    record: (value: number) => void added.push([name, value, undefined]),
-  });
-  return {
-    added,
-    meter: {
-      createCounter: instrument,
-      createHistogram: instrument,
-    } as unknown as Meter,
-  };
-}
-
-it("counts calls and retries", async () => {
-  const service = createMockService();
-  service.faults.add({
-    phase: "before",
-    kind: "status",
-    status: 503,
-    retryAfterSeconds: 0,
-    times: 1,
-  });
-  const { added, meter } = recordingMeter();
-  const fetch = (input: string | URL | Request, init?: RequestInit) =>
-    service.fetch(new Request(input, init));
-  const { baseUrl, apiKeys } = service;
-  const loyalty = watchedClient({ baseUrl, apiKey: apiKeys.website, fetch }, meter);
-  await expect(loyalty.getCard("card_of_nobody")).rejects.toMatchObject({
-    code: "not-found",
-  });
-  expect(added).toEqual([
-    ["loyalty.retries", 1, { operation: "getCard", "error.type": "503" }],
-    ["loyalty.calls", 1, { operation: "getCard", end: "404" }],
-  ]);
-});
-
-it("counts deliveries with the reason of a rejection", async () => {
-  const { added, meter } = recordingMeter();
-  const service = createMockService({ deliver: (request) => receive(request) });
-  const url = "https://shop.test/webhooks";
-  const { id, secret } = service.webhooks.createEndpoint({ url, events: ["ping"] });
-  const receive = watchedReceiver(secret, { put: async () => "stored" }, meter);
-  service.webhooks.sendTest(id);
-  await service.idle();
-  await receive(new Request(url, { method: "POST", body: "{}" }));
-  expect(added).toEqual([
-    ["loyalty.deliveries", 1, { outcome: "stored" }],
-    ["loyalty.clock_skew", expect.any(Number), undefined],
-    ["loyalty.deliveries", 1, { outcome: "rejected", reason: "missing-signature" }],
   ]);
 });

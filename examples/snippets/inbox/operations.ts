@@ -1,20 +1,15 @@
-/** Monitors an inbox: metrics and a status page. */
+/** Monitors an inbox with a status page. */
 // #region operations
 import { type SqliteInbox, sqliteInbox } from "@loyalty-cards/webhook-inbox";
-import { inboxMetrics } from "@loyalty-cards/webhook-inbox/otel";
 import { expressStatusPage } from "@loyalty-cards/webhook-inbox/status";
-import type { Meter } from "@opentelemetry/api";
 import type { Express, RequestHandler } from "express";
 
 export function openInbox(
   file: string,
   app: Express,
   requireAdmin: RequestHandler,
-  meter: Meter,
 ): SqliteInbox {
-  const metrics = inboxMetrics(meter);
-  const inbox = sqliteInbox({ file, onOutcome: metrics.onOutcome });
-  metrics.observe(inbox);
+  const inbox = sqliteInbox({ file });
   app.use(
     "/admin/inbox",
     requireAdmin,

@@ -107,14 +107,14 @@ export function parseOptions(options: IssuingClientOptions): Settings {
 }
 
 /** Returns the transport of the options, or the default: node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
-export function selectTransport({ fetch, transport }: IssuingClientOptions): Transport {
+function selectTransport({ fetch, transport }: IssuingClientOptions): Transport {
   if (transport !== undefined) return transport;
   const isNode = getRuntime(globalThis as Globals) === "node" && getBuiltinModule("node:http") !== undefined;
   return fetch === undefined && isNode ? nodeTransport() : fetchTransport(fetch);
 }
 
 /** Returns the option or the environment variable, without validating it. */
-export const getBaseUrl = ({ baseUrl = readEnvironment("LOYALTY_URL") }: IssuingClientOptions) =>
+const getBaseUrl = ({ baseUrl = readEnvironment("LOYALTY_URL") }: IssuingClientOptions) =>
   String(baseUrl ?? "");
 
 /** @throws {IssuingError} `configuration` for a blank namespace, and for an option that is present but undefined. */

@@ -24,15 +24,12 @@ export interface NewEntry {
   body?: string;
   firstAttemptAtMs?: number;
   cardId?: string;
-  /** The span in which it was added, with `tracing`. */
-  traceparent?: string;
 }
 
 /** @returns a promise when the schema of the template validates asynchronously. @throws {TypeError} naming what is wrong. */
 export function parseNewEntry(
   steps: IssuingSteps<unknown>,
   input: OwedCard<unknown> | KnownCard,
-  traceparent: string | undefined,
 ): NewEntry | Promise<NewEntry> {
   if (typeof input !== "object" || input === null)
     throw invalid("add needs an entry: { userId, template, request }.");
@@ -50,7 +47,6 @@ export function parseNewEntry(
     ...deriveKey(steps, templateId, userId, keySuffix),
     body,
     ...(firstAttemptAtMs !== undefined && { firstAttemptAtMs }),
-    ...(traceparent !== undefined && { traceparent }),
   });
   const prepared = steps.prepare(template, request);
   return prepared instanceof Promise ? prepared.then(toEntry) : toEntry(prepared);
@@ -119,7 +115,6 @@ const entryTypes = [
   "text", // card_id
   "integer", // is_delivered
   "bigint", // added_at
-  "text", // traceparent
 ];
 
 /** Adds the entries of users who have none. @returns for each entry `added`, or the state of the entry that its user has. */
@@ -136,18 +131,10 @@ function* addEntries(
   );
   const inserted = yield* query(
     `INSERT INTO issuing_outbox_entries (user_id, template, state, work, due_at, idempotency_key, key_suffix, first_attempt_at,
-       last_attempt_at, card_id, is_delivered, added_at, traceparent)
+       last_attempt_at, card_id, is_delivered, added_at)
      VALUES ${formatRows(entryTypes, entries.length)} ON CONFLICT (user_id, template) DO NOTHING RETURNING id, user_id, template`,
     ...entries.flatMap((entry): Value[] => {
-      const {
-        userId,
-        template,
-        idempotencyKey,
-        keySuffix,
-        firstAttemptAtMs = null,
-        cardId,
-        traceparent = null,
-      } = entry;
+      const { userId, template, idempotencyKey, keySuffix, firstAttemptAtMs = null, cardId } = entry;
       const isIssued = cardId !== undefined;
       const dueWork = firstAttemptAtMs === null ? firstWork : work.resend;
       return [
@@ -163,7 +150,6 @@ function* addEntries(
         cardId ?? null,
         isIssued ? 1 : null,
         nowMs,
-        traceparent,
       ];
     }),
   );

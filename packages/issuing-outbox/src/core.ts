@@ -67,7 +67,7 @@ export function createCore<Transaction>(
   database: OutboxDatabase,
   open: () => Promise<Settings>,
 ): Core {
-  const { retentionDays = 30, onIssued, onRejected, tracing, testing = {} } = options;
+  const { retentionDays = 30, onIssued, onRejected, testing = {} } = options;
   const { random = Math.random } = testing;
   const clock = steps.clock;
   requireNumber("retentionDays", retentionDays, 1, 3_650);
@@ -86,7 +86,7 @@ export function createCore<Transaction>(
     onRejected: onRejected as Recorder["onRejected"],
     random,
   };
-  const sender = new Sender(database, steps, recorder, report, tracing);
+  const sender = new Sender(database, steps, recorder, report);
   const issuing = new Set<Promise<unknown>>();
   let closed: Promise<void> | undefined;
   const closing = new Closing();
@@ -112,7 +112,7 @@ export function createCore<Transaction>(
     return { userId: deriveKey(steps, id ?? "template", userId).userId, template: id };
   }
 
-  const parse = (input: EntryInput) => parseNewEntry(steps, input, tracing?.capture());
+  const parse = (input: EntryInput) => parseNewEntry(steps, input);
 
   async function* list(listOptions: ListOptions = {}) {
     requireKnownOptions("list", listOptions, ["state", "limit", "after"]);

@@ -11,7 +11,6 @@ const optionTypes = {
   log: "function",
   logErrorMessages: "boolean",
   retentionDays: "number",
-  tracing: "object",
   testing: "object",
 } satisfies Record<keyof OutboxOptions<unknown>, string>;
 

@@ -1,6 +1,5 @@
 /** What an outbox does, whatever its database: the public methods and their documentation. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import type { Tracing } from "@loyalty-cards/internal/tracing";
 import type { Card, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
 import type { Resolution } from "./changes.ts";
 import type {
@@ -27,8 +26,6 @@ export interface OutboxOptions<Transaction> extends ReportOptions {
   onRejected?: (entry: OutboxEntry & { error: OutboxEntryError }, transaction: Transaction) => unknown;
   /** How long the forms of rejected and unknown entries are stored, in days. Default 30. */
   retentionDays?: number;
-  /** Spans of OpenTelemetry: `outboxTracing()` of `@loyalty-cards/issuing-outbox/otel`. Default none. */
-  tracing?: Tracing;
   /** Only tests set this. Default of `clock`: the client's. */
   testing?: { clock?: IssuingSteps<Card>["clock"]; random?: () => number };
 }

@@ -70,7 +70,7 @@ export function* recordCards(
       `WITH issued (id, lease, card_id, public_url) AS (VALUES ${formatRows(issuedTypes, rows.length, 4)})
        UPDATE issuing_outbox_entries SET state = 'issued', card_id = issued.card_id, public_url = issued.public_url,
          is_delivered = $1::text::integer, work = $2::text::integer, due_at = $3::text::bigint, deliveries = 1, lease = NULL,
-         blocked_by = NULL, error_code = NULL, traceparent = NULL, ended_at = $4::text::bigint
+         blocked_by = NULL, error_code = NULL, ended_at = $4::text::bigint
        FROM issued WHERE ${table}.id = issued.id AND ${table}.card_id IS NULL ${condition} RETURNING ${table}.id, ${table}.card_id`,
       ...[...values, nowMs + callbackInMs, nowMs],
       ...rows.flatMap(({ entry, cardId, publicUrl = null }) => [

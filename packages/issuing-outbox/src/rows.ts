@@ -27,7 +27,6 @@ export interface EntryRow {
   deliveries: number;
   errorCode: string | undefined;
   addedAtMs: number;
-  traceparent: string | undefined;
   /** Undefined when the request was erased. */
   body: string | undefined;
   nextBody: string | undefined;
@@ -41,7 +40,7 @@ export interface EntryRow {
 /** The beginning of each statement whose rows {@link readEntryRow} reads: `e` is the entry, `r` its request. */
 export const selectEntries = `SELECT e.id, e.user_id, e.template, e.state, e.work, e.due_at, e.lease, e.blocked_by, e.idempotency_key, e.key_suffix,
   e.first_attempt_at, e.last_attempt_at, e.attempts, e.card_id, e.public_url, e.is_delivered, e.deliveries, e.error_code, e.added_at,
-  e.traceparent, r.body, r.next_body, r.phone, r.email, r.message, r.user_message, r.fields
+  r.body, r.next_body, r.phone, r.email, r.message, r.user_message, r.fields
   FROM issuing_outbox_entries e LEFT JOIN issuing_outbox_requests r ON r.id = e.id`;
 
 export function readEntryRow(row: Row): EntryRow {
@@ -67,7 +66,6 @@ export function readEntryRow(row: Row): EntryRow {
     deliveries: toNumber(row["deliveries"]),
     errorCode: toOptionalText(row["error_code"]),
     addedAtMs: toNumber(row["added_at"]),
-    traceparent: toOptionalText(row["traceparent"]),
     body: toOptionalText(row["body"]),
     nextBody: toOptionalText(row["next_body"]),
     contacts: [row["phone"], row["email"]].map(toOptionalText).filter((hash) => hash !== undefined),

@@ -1,6 +1,5 @@
 /** One attempt at one entry: sends the request, records how it ended, and reports it. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import type { Tracing } from "@loyalty-cards/internal/tracing";
 import type { Card } from "@loyalty-cards/issuing-client";
 import { work } from "./add.ts";
 import { CallbackError, type OutboxDatabase } from "./database.ts";
@@ -44,7 +43,6 @@ export class Sender {
   readonly #steps: IssuingSteps<Card>;
   readonly #recorder: Recorder;
   readonly #report: Report;
-  readonly #tracing: Tracing | undefined;
   readonly #running = new Map<string, Promise<AttemptResult>>();
   /** When a response last showed that the service processes requests, on the monotonic clock. */
   #respondedAtMs = Number.NEGATIVE_INFINITY;
@@ -54,18 +52,11 @@ export class Sender {
   #isCopyKnown = false;
   #sharedPauseCount = 0;
 
-  constructor(
-    database: OutboxDatabase,
-    steps: IssuingSteps<Card>,
-    recorder: Recorder,
-    report: Report,
-    tracing: Tracing | undefined,
-  ) {
+  constructor(database: OutboxDatabase, steps: IssuingSteps<Card>, recorder: Recorder, report: Report) {
     this.#database = database;
     this.#steps = steps;
     this.#recorder = recorder;
     this.#report = report;
-    this.#tracing = tracing;
     this.#writer = new Writer(database, steps.clock, recorder, report);
     this.#own = new OwnPause(steps.clock, report);
   }
@@ -138,8 +129,8 @@ export class Sender {
     const startedAtMs = clock.now();
     let end: AttemptEnd;
     let status: number | undefined;
-    const send = async () =>
-      this.#steps.send(
+    try {
+      const card = await this.#steps.send(
         {
           templateId,
           body,
@@ -158,9 +149,6 @@ export class Sender {
           },
         },
       );
-    const traced = { operation: "issue", destination: "card", traceparent: leased.traceparent } as const;
-    try {
-      const card = await (this.#tracing ? this.#tracing.run(traced, send) : send());
       end = { card };
     } catch (error) {
       end = { error, status };

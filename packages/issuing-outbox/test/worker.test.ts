@@ -1,12 +1,5 @@
-/** The worker: its limits, its order, its end, and what its metrics show. */
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from "@opentelemetry/sdk-metrics";
+/** The worker: its limits, its order and its end. */
 import { expect, it, onTestFinished } from "vitest";
-import { outboxMetrics } from "../src/otel.ts";
 import { createNetwork, nextPhone, openShop, openVirtualShop, template, toRequest } from "./shop.ts";
 
 const toEntries = (count: number, prefix = "u") =>
@@ -244,32 +237,4 @@ it("finds each due entry by an index when 200,000 wait", async () => {
     .all();
   expect(JSON.stringify(plan)).toContain("issuing_outbox_due");
   expect(JSON.stringify(plan)).not.toContain("SCAN");
-});
-
-it("counts outcomes and observes what waits", async () => {
-  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
-  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
-  const provider = new MeterProvider({ readers: [reader] });
-  onTestFinished(() => provider.shutdown());
-  const metrics = outboxMetrics(provider.getMeter("test"), { shop: "one" });
-  const { outbox, signUp } = openShop(createNetwork(), { onOutcome: metrics.onOutcome });
-  const stopObserving = metrics.observe(outbox);
-  await signUp("1");
-  await signUp("2");
-  await outbox.issue(1);
-  await reader.forceFlush();
-  const found = exporter
-    .getMetrics()
-    .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
-  const values = new Map(found.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]));
-  expect(values.get("issuing_outbox.outcomes")).toMatchObject([
-    { value: 1, attributes: { shop: "one", outcome: "issued" } },
-  ]);
-  expect(values.get("issuing_outbox.entries")).toMatchObject([
-    { value: 1, attributes: { state: "waiting" } },
-    { value: 1, attributes: { state: "issued" } },
-    { value: 0, attributes: { state: "rejected" } },
-    { value: 0, attributes: { state: "unknown" } },
-  ]);
-  stopObserving();
 });

@@ -107,11 +107,11 @@ export async function bullmqInbox(
   };
 
   return {
-    put: createPut(report, options.tracing, async (event, { body, receivedAt }, _options, traceparent) => {
+    put: createPut(report, async (event, { body, receivedAt }) => {
       const jobId = toJobId(toEventKey(event, source));
       // For a duplicate `add` returns the existing job: only the first delivery finds its own data in it.
       const copy = crypto.randomUUID();
-      const data = { ...toJobData(body, receivedAt, source, traceparent), copy };
+      const data = { ...toJobData(body, receivedAt, source), copy };
       const job = await withTimeout(
         timeoutMs,
         queue.add(event.type, data, { ...jobOptions, jobId }).then(() => queue.getJob(jobId)),

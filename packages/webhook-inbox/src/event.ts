@@ -44,25 +44,22 @@ interface JobData {
   receivedAt: string;
   /** The source of the inbox, unless that is `""`. */
   source?: string;
-  /** Of the span of the receipt, with `tracing`. */
-  traceparent?: string;
 }
 
-export function toJobData(body: Uint8Array, receivedAt: Date, source: string, traceparent?: string): JobData {
+export function toJobData(body: Uint8Array, receivedAt: Date, source: string): JobData {
   return {
     body: toText(body),
     receivedAt: receivedAt.toISOString(),
     ...(source !== "" && { source }),
-    ...(traceparent !== undefined && { traceparent }),
   };
 }
 
 /** The event of a job, with its body and the time of its receipt. @throws {TypeError} for a job that no inbox added. */
 export function parseJobData(data: unknown) {
-  const { body, receivedAt, source = "", traceparent } = (data ?? {}) as Partial<JobData>;
+  const { body, receivedAt, source = "" } = (data ?? {}) as Partial<JobData>;
   if (typeof body !== "string" || typeof receivedAt !== "string")
     throw withSafeMessage(new TypeError("This job was not added by an inbox: use a queue for events only."));
-  return { event: parseEvent(body), body, receivedAt: new Date(receivedAt), source, traceparent };
+  return { event: parseEvent(body), body, receivedAt: new Date(receivedAt), source };
 }
 
 /** Identifies an event among those of all sources. An event of the source `""` has its own id. */

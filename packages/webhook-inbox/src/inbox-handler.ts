@@ -51,10 +51,9 @@ export function inboxHandler(
   if (typeof handler !== "function")
     throw new TypeError("inboxHandler needs a handler: inboxHandler(onEvents({ … })).");
   const report = createReport(options);
-  const { tracing } = options;
 
   async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {
-    const { event, body, receivedAt, source, traceparent } = parseJobData(job.data);
+    const { event, body, receivedAt, source } = parseJobData(job.data);
     const attempt = getAttempt(job);
     const startedMs = performance.now();
     const delivery: QueueDelivery = {
@@ -65,11 +64,9 @@ export function inboxHandler(
       attempt,
       source,
     };
-    const { id: messageId, type: destination } = event;
-    const facts = { event: { id: messageId, type: destination }, attempt: attempt ?? 1 };
-    const traced = { operation: "process", destination, messageId, traceparent } as const;
+    const facts = { event: { id: event.id, type: event.type }, attempt: attempt ?? 1 };
     try {
-      await (tracing ? tracing.run(traced, async () => handler(event, delivery)) : handler(event, delivery));
+      await handler(event, delivery);
     } catch (error) {
       report({ outcome: isLastAttempt(job) ? "dead" : "failed", ...facts, error });
       throw error;

@@ -161,11 +161,11 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
     });
 
   return {
-    put: createPut(report, options.tracing, async (event, { body, receivedAt }, _options, traceparent) => {
+    put: createPut(report, async (event, { body, receivedAt }) => {
       archive?.restoreHourly();
       const result = await storeBatched({
         id: toUuid(toEventKey(event, source)),
-        data: toJobData(body, receivedAt, source, traceparent),
+        data: toJobData(body, receivedAt, source),
       });
       if (result !== "missing") return result;
       throw withSafeMessage(

@@ -1,7 +1,6 @@
 /** What an inbox reports: the outcome of each event, its health and entries, and a log line for each failure. */
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { describeError, formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
-import type { Tracing } from "@loyalty-cards/internal/tracing";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 
 /** The id and type of an event. */
@@ -37,8 +36,6 @@ export interface ReportOptions {
    * can contain personal data. Messages of this SDK's own errors contain none and are always added.
    */
   logErrorMessages?: boolean;
-  /** Spans of OpenTelemetry: `inboxTracing()` of `@loyalty-cards/webhook-inbox/otel`. Default none. */
-  tracing?: Tracing;
 }
 
 /** The state of an inbox. `health()` never rejects: an unreachable inbox has `isReachable: false`. */
@@ -129,24 +126,19 @@ function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | 
 }
 
 /**
- * Wraps the `put` of an engine: measures, reports and traces it, and rejects when the receiver's signal aborts. `store` may ignore
+ * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal aborts. `store` may ignore
  * the signal: what it still writes is harmless, because the next delivery is a duplicate of it.
  */
 export function createPut(
   report: Report,
-  tracing: Tracing | undefined,
-  store: (
-    ...delivery: [...Parameters<Inbox["put"]>, traceparent: string | undefined]
-  ) => Promise<"stored" | "duplicate">,
+  store: (...delivery: Parameters<Inbox["put"]>) => Promise<"stored" | "duplicate">,
 ): Inbox["put"] {
-  const put: Inbox["put"] = async (event, raw, options) => {
+  return async (event, raw, options) => {
     const { id, type } = event;
     const startedMs = performance.now();
     const facts = () => ({ event: { id, type }, durationMs: performance.now() - startedMs });
     try {
-      const outcome = await untilAborted(options.signal, () =>
-        store(event, raw, options, tracing?.capture()),
-      );
+      const outcome = await untilAborted(options.signal, () => store(event, raw, options));
       report({ outcome, ...facts() });
       return outcome;
     } catch (error) {
@@ -154,11 +146,6 @@ export function createPut(
       throw error;
     }
   };
-  if (tracing === undefined) return put;
-  return (event, ...delivery) =>
-    tracing.run({ operation: "receive", destination: event.type, messageId: event.id }, () =>
-      put(event, ...delivery),
-    );
 }
 
 function untilAborted<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {

@@ -1,9 +1,7 @@
 /** The published types, library checks on: every entry but /msw, because msw's own types do not pass them. */
 import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
 import { cardLinks } from "@loyalty-cards/issuing-client/links";
-import { withOpenTelemetry } from "@loyalty-cards/issuing-client/otel";
 import { type SqliteOutbox, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
-import { outboxMetrics, outboxTracing } from "@loyalty-cards/issuing-outbox/otel";
 import { ensureTables, postgresOutbox } from "@loyalty-cards/issuing-outbox/postgres";
 import { createMockService } from "@loyalty-cards/mock-server";
 import { checkReceiver } from "@loyalty-cards/mock-server/doctor";
@@ -15,7 +13,6 @@ import {
   type SqliteInbox,
   sqliteInbox,
 } from "@loyalty-cards/webhook-inbox";
-import { inboxMetrics, inboxTracing } from "@loyalty-cards/webhook-inbox/otel";
 import { markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
 import { expressStatusPage, fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
@@ -31,9 +28,11 @@ import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { fetch as undiciFetch } from "undici";
 
 const club = defineTemplate<{ name: string }>("tpl_club");
-const client = createIssuingClient(
-  withOpenTelemetry({ baseUrl: "https://cards.example.com", apiKey: "key", fetch: undiciFetch }),
-);
+const client = createIssuingClient({
+  baseUrl: "https://cards.example.com",
+  apiKey: "key",
+  fetch: undiciFetch,
+});
 const request = { fieldValues: { name: "Anna" }, customer: { consents: { privacy: { version: "1" } } } };
 
 export const name: Promise<string> = client
@@ -74,10 +73,6 @@ export const entries = [
   bullmqInbox,
   inboxHandler,
   markProcessed,
-  inboxMetrics,
-  inboxTracing,
-  outboxMetrics,
-  outboxTracing,
   ensureTables,
   postgresOutbox,
   expressStatusPage,

@@ -30,7 +30,6 @@ const { createIssuingClient } = await load("issuing-client");
 const { isWebhookVerificationError, verifyWebhookSync } = await load("webhook-verify");
 assert.deepEqual(read, [], "importing reads no global that is created lazily");
 
-const { withOpenTelemetry } = await load("issuing-client/otel");
 const { sqliteOutbox } = await load("issuing-outbox");
 const { createMockService, WaitTimeoutError } = await load("mock-server");
 const { startMockServer } = await load("mock-server/node");
@@ -53,7 +52,7 @@ async function issueAndReceive() {
   app.post("/webhooks", expressReceiver({ secret, handler: ({ data }) => void balances.push(data.balance) }));
 
   const options = { baseUrl: url, apiKey: service.apiKeys.website };
-  const client = createIssuingClient(withOpenTelemetry(options));
+  const client = createIssuingClient(options);
   const request = { customer: { consents: { privacy: { version: "1" } } } };
   const card = await client.issueCard(service.templateId, request, { userId: 1 });
   service.cards.purchase(card.id, { points: 5 });

@@ -41,16 +41,6 @@ it.each<[what: string, files: Record<string, string>, message: string]>([
   ],
   ["msw in another file", { [`${mock}/adapters/node.ts`]: 'import "msw";' }, "only one file imports msw"],
   [
-    "OpenTelemetry in another file",
-    { [`${client}/a.ts`]: 'import type { Span } from "@opentelemetry/api";' },
-    "only one file imports @opentelemetry/[^/]+",
-  ],
-  [
-    "the code of OpenTelemetry in another entry point",
-    { [`${client}/index.ts`]: 'export * from "./otel.ts";', [`${client}/otel.ts`]: "" },
-    "only the entry point /otel imports the code of OpenTelemetry",
-  ],
-  [
     "a SQLite binding in another file",
     { "packages/webhook-inbox/src/sqlite/store.ts": 'await import("libsql");' },
     "only one file imports libsql",

@@ -15,7 +15,7 @@ const mainInterfaces = ["issuing-client IssuingClient"];
 const withoutExample = ["issuing-client isIssuingError"];
 
 interface Exported {
-  /** Package, entry point and name: `issuing-client/otel withOpenTelemetry`. */
+  /** Package, entry point and name: `issuing-client/links cardLinks`. */
   name: string;
   symbol: ts.Symbol;
   checker: ts.TypeChecker;

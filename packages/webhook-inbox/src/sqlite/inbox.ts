@@ -95,14 +95,13 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const retentionMs = validateRetention("retentionSeconds", retentionSeconds) * 1000;
   validateTime(now());
   const report = createReport(options);
-  const { tracing } = options;
   const database = openFile("sqliteInbox", file, open, createSchema(source));
   const store = createStore(database, source);
   const clock = createDatabaseClock(database, "webhook_inbox_state", now);
   const commits = createGroupCommit("inbox", database, clock.record);
   const describe = (error: unknown) => describeError(error, options);
   const context: WorkerContext = {
-    ...{ source, database, store, commits, report, tracing, describe, now, clock, random, retentionMs },
+    ...{ source, database, store, commits, report, describe, now, clock, random, retentionMs },
   };
   const workers = new Set<ReturnType<typeof startWorker>>();
   let closed: Promise<void> | undefined;
@@ -141,10 +140,10 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     });
 
   return {
-    put: createPut(report, tracing, async ({ id, type }, { body, receivedAt }, { signal }, traceparent) => {
+    put: createPut(report, async ({ id, type }, { body, receivedAt }, { signal }) => {
       const text = toText(body);
       const isNew = await commits.commit(
-        () => store.insert({ id, type }, text, receivedAt.getTime(), clock.nowMs(), traceparent),
+        () => store.insert({ id, type }, text, receivedAt.getTime(), clock.nowMs()),
         { signal },
       );
       if (isNew) for (const worker of workers) worker.poll();

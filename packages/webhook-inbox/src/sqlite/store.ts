@@ -10,7 +10,6 @@ export interface LeasedEvent {
   body: string;
   receivedAtMs: number;
   attempt: number;
-  traceparent: string | undefined;
 }
 
 interface Row {
@@ -21,7 +20,6 @@ interface Row {
   received_at: number;
   attempts: number;
   last_failure: string | null;
-  traceparent: string | null;
   place: number;
 }
 
@@ -35,10 +33,10 @@ export type ExhaustedEvent = EventRef & { attempt: number };
 export function createStore(database: SqliteDatabase, source: string) {
   const sql = (text: string) => database.prepare(text);
   const insert = sql(
-    `INSERT INTO webhook_inbox_events (source, id, type, body, received_at, due_at, traceparent) VALUES (?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO webhook_inbox_events (source, id, type, body, received_at, due_at) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (source, id) DO UPDATE SET
        type = excluded.type, body = excluded.body, received_at = excluded.received_at, due_at = excluded.due_at,
-       traceparent = excluded.traceparent, state = 'waiting', attempts = 0, last_failure = NULL, ended_at = NULL
+       state = 'waiting', attempts = 0, last_failure = NULL, ended_at = NULL
      WHERE state = 'dead'`,
   );
   const leaseDue = sql(
@@ -47,7 +45,7 @@ export function createStore(database: SqliteDatabase, source: string) {
        SELECT rowid FROM webhook_inbox_events INDEXED BY webhook_inbox_due
        WHERE state = 'waiting' AND source = ? AND due_at <= ? ORDER BY due_at, rowid LIMIT ?
      )
-     RETURNING rowid AS place, id, type, body, received_at, attempts, traceparent`,
+     RETURNING rowid AS place, id, type, body, received_at, attempts`,
   );
   const ofLease = "WHERE source = ? AND id = ? AND lease = ? AND state = 'waiting'";
   const exhaust = sql(
@@ -92,25 +90,17 @@ export function createStore(database: SqliteDatabase, source: string) {
 
   return {
     /** Stores an event; a dead letter is stored anew. @returns false when the event is waiting or done. */
-    insert(
-      { id, type }: EventRef,
-      body: string,
-      receivedAtMs: number,
-      dueAtMs: number,
-      traceparent: string | undefined,
-    ): boolean {
-      return isChanged(insert.run(source, id, type, body, receivedAtMs, dueAtMs, traceparent ?? null));
-    },
+    insert: ({ id, type }: EventRef, body: string, receivedAtMs: number, dueAtMs: number) =>
+      isChanged(insert.run(source, id, type, body, receivedAtMs, dueAtMs)),
     /** Leases events that are due, oldest first, and makes dead letters of events that have no attempt left. */
     lease(lease: string, untilMs: number, nowMs: number, limit: number, maxAttempts: number) {
       const rows = leaseDue.all(untilMs, lease, source, nowMs, limit) as Row[];
       rows.sort((one, other) => one.place - other.place); // SQLite returns them in any order
       const leased: LeasedEvent[] = [];
       const exhausted: ExhaustedEvent[] = [];
-      for (const { id, type, body, received_at: receivedAtMs, attempts: attempt, ...row } of rows) {
+      for (const { id, type, body, received_at: receivedAtMs, attempts: attempt } of rows) {
         if (attempt <= maxAttempts) {
-          const traceparent = row.traceparent ?? undefined;
-          leased.push({ id, type, body, receivedAtMs, attempt, lease, traceparent });
+          leased.push({ id, type, body, receivedAtMs, attempt, lease });
         } else {
           exhaust.run(nowMs, source, id, lease); // the process ended before it could record the failure of the last attempt
           exhausted.push({ id, type, attempt: attempt - 1 });

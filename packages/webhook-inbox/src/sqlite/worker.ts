@@ -4,7 +4,6 @@ import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { DatabaseClock } from "@loyalty-cards/internal/sqlite/clock";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { type GroupCommit, requireSynchronous } from "@loyalty-cards/internal/sqlite/group-commit";
-import type { Tracing } from "@loyalty-cards/internal/tracing";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { parseEvent, toBytes } from "../event.ts";
 import type { Report } from "../reports.ts";
@@ -49,7 +48,6 @@ export interface WorkerContext {
   store: Store;
   commits: GroupCommit;
   report: Report;
-  tracing: Tracing | undefined;
   /** Describes the error of a failed attempt as it is stored. */
   describe: (error: unknown) => string;
   /** Measures the reported lag. Every time that is stored or compared comes from `clock`. */
@@ -74,8 +72,7 @@ export function startWorker(
   onIdle: () => void = () => {},
 ): Pick<SqliteWorker, "stop"> & { poll(): void } {
   if (typeof handler !== "function") throw new TypeError("work needs a handler: work(onEvents({ … })).");
-  const { source, database, store, commits, report, tracing, describe, now, clock, random, retentionMs } =
-    context;
+  const { source, database, store, commits, report, describe, now, clock, random, retentionMs } = context;
   const { leaseMs, pollMs, concurrency, maxAttempts, handlerTimeoutMs, backoff } =
     validateWorkerOptions(options);
   const running = new Map<LeasedEvent, AbortController>();
@@ -145,19 +142,11 @@ export function startWorker(
   }
 
   async function runAttempt(leased: LeasedEvent, controller: AbortController): Promise<void> {
-    const { id, type, attempt, traceparent } = leased;
+    const { id, type, attempt } = leased;
     const event = { id, type };
     const startedMs = performance.now();
-    const call = () => callHandler(handler, { leased, source }, controller, handlerTimeoutMs);
-    const traced = {
-      operation: "process",
-      destination: type,
-      messageId: id,
-      traceparent,
-      isRoot: true,
-    } as const;
     try {
-      const writes = await (tracing ? tracing.run(traced, call) : call());
+      const writes = await callHandler(handler, { leased, source }, controller, handlerTimeoutMs);
       const committed = commits.commit(
         () => {
           if (!store.done(leased, clock.nowMs())) return false;

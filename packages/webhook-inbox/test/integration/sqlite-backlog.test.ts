@@ -6,31 +6,6 @@ import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
 
-/** The tables of the first version of the package. */
-const firstTables = `
-  CREATE TABLE webhook_inbox_schema (version INTEGER NOT NULL);
-  INSERT INTO webhook_inbox_schema VALUES (1);
-  CREATE TABLE webhook_inbox_events (
-    id TEXT PRIMARY KEY NOT NULL,
-    type TEXT NOT NULL,
-    body TEXT NOT NULL,
-    received_at INTEGER NOT NULL,
-    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'done', 'dead')),
-    due_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0,
-    lease TEXT,
-    last_failure TEXT,
-    ended_at INTEGER
-  );
-  CREATE INDEX webhook_inbox_waiting ON webhook_inbox_events (due_at, received_at) WHERE state = 'waiting';
-  CREATE INDEX webhook_inbox_ended ON webhook_inbox_events (state, ended_at) WHERE state <> 'waiting';
-  CREATE TABLE webhook_inbox_processed (event_id TEXT PRIMARY KEY NOT NULL, processed_at INTEGER NOT NULL);
-  CREATE TABLE webhook_inbox_newest (
-    key TEXT PRIMARY KEY NOT NULL,
-    created_at INTEGER NOT NULL,
-    event_id TEXT NOT NULL
-  );`;
-
 /** Opens a database with `open`, and records it and the SQL of every prepared statement. */
 function recordingStatements(open: OpenSqlite) {
   const prepared = new Set<string>();
@@ -206,68 +181,5 @@ describe.each(engines)("with %s", (_name, open) => {
     await finished;
     expect(deleted).toEqual([100, 100, 50, 0]);
     expect(await later.list()).toEqual([]);
-  });
-
-  it("migrates a file of the first version, and keeps every event in it", async () => {
-    const file = scratchFile();
-    const old = open(file);
-    old.exec("PRAGMA journal_mode = WAL");
-    old.exec(firstTables);
-    const insert = old.prepare(
-      `INSERT INTO webhook_inbox_events (id, type, body, received_at, state, due_at, attempts, lease, last_failure, ended_at)
-       VALUES (?, 'balance.changed', ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    const nowMs = Date.now();
-    const add = (
-      id: string,
-      state: string,
-      dueAtMs: number,
-      attempts: number,
-      lease: string | null = null,
-      endedAtMs: number | null = null,
-    ) => {
-      const body = JSON.stringify(balanceChanged(id));
-      const failure = state === "dead" ? "Error at shop.js" : null;
-      insert.run(id, body, nowMs - 1_000, state, dueAtMs, attempts, lease, failure, endedAtMs);
-    };
-    add("evt_new", "waiting", nowMs - 1_000, 0);
-    add("evt_leased", "waiting", nowMs - 500, 1, "a worker that died");
-    add("evt_later", "waiting", nowMs + 3_600_000, 2);
-    add("evt_done", "done", nowMs - 900, 1, null, nowMs);
-    add("evt_dead", "dead", nowMs - 900, 25, null, nowMs);
-    old.close();
-
-    const recorded = recordOutcomes();
-    const clockSetBack = () => Date.now() - 7_200_000; // between the two versions
-    const inbox = openInbox({
-      file,
-      open,
-      onOutcome: recorded.onOutcome,
-      testing: { clock: { now: clockSetBack } },
-    });
-    expect(await inbox.health()).toMatchObject({ waiting: 3, dead: 1 });
-    expect((await inbox.list()).map(({ id, state, attempts }) => `${id} ${state} ${attempts}`)).toEqual([
-      "evt_new waiting 0",
-      "evt_leased waiting 1",
-      "evt_later waiting 2",
-      "evt_done done 1",
-      "evt_dead dead 25",
-    ]);
-    expect(await put(inbox, balanceChanged("evt_new"))).toBe("duplicate");
-    expect(await put(inbox, balanceChanged("evt_done"))).toBe("duplicate");
-    expect(await put(inbox, balanceChanged("evt_dead"))).toBe("stored");
-    inbox.work(() => {});
-    await recorded.until("done", 3);
-    expect(
-      recorded
-        .of("done")
-        .map(({ event, attempt }) => `${event.id} ${attempt}`)
-        .sort(),
-    ).toEqual(["evt_dead 1", "evt_leased 2", "evt_new 1"]);
-    expect(await inbox.health()).toMatchObject({ waiting: 1, dead: 0 });
-    const version = await inbox.write((database) =>
-      database.prepare("SELECT max(version) AS version FROM webhook_inbox_schema").get(),
-    );
-    expect(version).toMatchObject({ version: 4 });
   });
 });

@@ -1,0 +1,121 @@
+/** The spans and metrics of a sign-up and of a delivery, with the SDK of OpenTelemetry. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createIssuingClient } from "@loyalty-cards/issuing-client";
+import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
+import { createMockService } from "@loyalty-cards/mock-server";
+import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
+import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
+import { context } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { expect, it, onTestFinished } from "vitest";
+import { createTelemetry } from "./telemetry.ts";
+
+it("has a span for each call, counts what happened, and shows what waits", async () => {
+  const spans = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({
+    spanProcessors: [new SimpleSpanProcessor(spans)],
+  }).getTracer("shop");
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({
+    exporter,
+    exportIntervalMillis: 3_600_000,
+  });
+  const meters = new MeterProvider({ readers: [reader] });
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  const telemetry = createTelemetry(tracer, meters.getMeter("shop"));
+
+  const folder = mkdtempSync(join(tmpdir(), "example-telemetry-"));
+  const file = join(folder, "shop.db");
+  let receive: ReturnType<typeof fetchReceiver>;
+  const service = createMockService({
+    endpoints: [
+      { url: "https://shop.example/webhooks", events: ["balance.changed"] },
+    ],
+    deliver: (request) => receive(request),
+  });
+  const client = createIssuingClient({
+    baseUrl: service.baseUrl,
+    apiKey: service.apiKeys.website,
+    fetch: (input, init) => service.fetch(new Request(input, init)),
+    onEvent: telemetry.onEvent,
+  });
+  const outbox = sqliteOutbox({
+    client,
+    file,
+    onOutcome: telemetry.onOutcome("outbox"),
+  });
+  const inbox = sqliteInbox({ file, onOutcome: telemetry.onOutcome("inbox") });
+  telemetry.observe(outbox, inbox);
+  onTestFinished(async () => {
+    context.disable();
+    await meters.shutdown();
+    await Promise.all([outbox.close(), inbox.close()]);
+    rmSync(folder, { recursive: true });
+  });
+  const { secret = "" } = service.endpoints[0] ?? {};
+  const onOutcome = telemetry.onOutcome("receiver");
+  receive = fetchReceiver({ secret, inbox, onOutcome });
+
+  const request = { customer: { consents: { privacy: { version: "1" } } } };
+  const template = service.templateId;
+  await outbox.write((database) =>
+    outbox.add(database, { userId: 1, template, request }),
+  );
+  await tracer.startActiveSpan("POST /sign-up", async (span) => {
+    await outbox.issue(1);
+    span.end();
+  });
+  await outbox.addAll([{ userId: 2, template, request }]);
+  service.faults.add({ phase: "before", kind: "status", status: 503, times: 1 });
+  const { cardId = "" } = (await outbox.get(1)) ?? {};
+  await client.getCard(cardId);
+  service.cards.purchase(cardId, { points: 5 });
+  await service.idle();
+  await receive(new Request("https://shop.example/webhooks", { method: "POST" }));
+
+  const [issue, signUp, get] = spans.getFinishedSpans();
+  expect([issue?.name, signUp?.name, get?.name]).toEqual([
+    "loyalty issueCard",
+    "POST /sign-up",
+    "loyalty getCard",
+  ]);
+  expect(issue?.attributes).toEqual({ reason: 201, attempts: 1 });
+  expect(get?.attributes).toEqual({ reason: 200, attempts: 2 });
+  expect(issue?.parentSpanContext?.spanId).toBe(signUp?.spanContext().spanId);
+
+  await reader.forceFlush();
+  const [counter, gauge] = exporter.getMetrics()[0]?.scopeMetrics[0]?.metrics ?? [];
+  const show = (attributes: object) => Object.values(attributes).join(" ");
+  expect(
+    counter?.dataPoints.map(({ attributes, value }) => [show(attributes), value]),
+  ).toEqual([
+    ["client attempt issueCard attempt", 1],
+    ["client response issueCard 201", 1],
+    ["outbox issued ", 1],
+    ["client attempt getCard attempt", 2],
+    ["client retry getCard 503", 1],
+    ["client response getCard 200", 1],
+    ["inbox stored ", 1],
+    ["receiver stored ", 1],
+    ["receiver rejected missing-signature", 1],
+  ]);
+  expect(
+    gauge?.dataPoints.map(({ attributes, value }) => [show(attributes), value]),
+  ).toEqual([
+    ["outbox", 1],
+    ["inbox", 1],
+  ]);
+});
