@@ -55,10 +55,6 @@ npx loyalty-cards drift --fail-on breaking
 npx loyalty-cards issue --user-id 8 --privacy 2026-01 --json > card.json
 # #endregion
 
-# #region completion-bash
-source <(loyalty-cards completion bash)
-# #endregion
-
 # #region dev
 npx loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty
 # #endregion

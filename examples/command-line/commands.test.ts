@@ -129,11 +129,6 @@ it("prints a QR code after the card", async () => {
   expect((await run("card")).stdout).toMatch(/^Card .*\n\n█{33}/s);
 });
 
-it("defines the completion of bash", async () => {
-  const { stdout } = await run("completion-bash", "complete -p loyalty-cards");
-  expect(stdout).toBe("complete -F _loyalty_cards loyalty-cards\n");
-});
-
 it("prints what the guide quotes", async () => {
   await expect(recorded.join("\n")).toMatchFileSnapshot("commands.output.txt");
 });

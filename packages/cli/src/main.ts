@@ -5,7 +5,6 @@ import { addExamples, type Cli, type GlobalOptions, parseWhole } from "./command
 import { CommandError, describeSystemError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
 import { addCapabilitiesCommand } from "./commands/capabilities.ts";
 import { addCardCommands } from "./commands/cards.ts";
-import { addCompletionCommand } from "./commands/completion.ts";
 import { addDevCommand } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addDriftCommand } from "./commands/drift.ts";
@@ -33,7 +32,7 @@ const commands: Readonly<Record<string, readonly AddCommands[]>> = {
     addWebhookCommands,
   ],
   "Configuration and service:": [addDoctorCommand, addDriftCommand],
-  "This command:": [addCompletionCommand, addCapabilitiesCommand],
+  "This command:": [addCapabilitiesCommand],
 };
 
 /** @param args without the program. @returns the exit code. */
@@ -59,7 +58,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   }
 }
 
-/** The whole tree; also for completion and `capabilities`. */
+/** The whole tree; also for `capabilities`. */
 export function createProgram(cli: Cli, args: readonly string[] = []): Command {
   const print = new Printer(cli.terminal);
   const program = new Command("loyalty-cards")

@@ -17,8 +17,6 @@ function expect(isTrue, what) {
 expect(/^\d+\.\d+\.\d+/.test(run("--version")), "--version");
 expect(run("--help").startsWith("Usage: loyalty-cards"), "--help");
 expect(runJson("capabilities").commands.length > 5, "capabilities");
-expect(run("completion", "bash").includes("complete -F"), "completion bash");
-expect(run("complete", "--", "iss").startsWith("issue\t"), "complete");
 expect(
   runJson("doctor").checks.every(({ status }) => status === "passed"),
   "doctor",
