@@ -3,7 +3,6 @@ import { Command, CommanderError, Help } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, type GlobalOptions, parseWhole } from "./command.ts";
 import { CommandError, describeSystemError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
-import { addCapabilitiesCommand } from "./commands/capabilities.ts";
 import { addCardCommands } from "./commands/cards.ts";
 import { addDevCommand } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
@@ -32,7 +31,6 @@ const commands: Readonly<Record<string, readonly AddCommands[]>> = {
     addWebhookCommands,
   ],
   "Configuration and service:": [addDoctorCommand, addDriftCommand],
-  "This command:": [addCapabilitiesCommand],
 };
 
 /** @param args without the program. @returns the exit code. */
@@ -58,7 +56,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   }
 }
 
-/** The whole tree; also for `capabilities`. */
+/** The whole tree. */
 export function createProgram(cli: Cli, args: readonly string[] = []): Command {
   const print = new Printer(cli.terminal);
   const program = new Command("loyalty-cards")

@@ -474,9 +474,6 @@ const rows: Record<string, readonly Row[]> = {
     { from: "the document", fields: ["path"], json: [], run: withService(["drift"]) },
     { from: "--from", fields: [], run: withoutService(["drift", "--from", hostile("from")]) },
   ],
-  capabilities: [
-    { from: "its argument", fields: [], run: withoutService(["capabilities", hostile("argument")]) },
-  ],
 };
 
 const stream = { write: () => undefined };

@@ -76,28 +76,6 @@ describe.each(commands)("loyalty-cards $path", ({ path, command }) => {
     );
   });
 
-  it("has the options of its help in capabilities", async () => {
-    const { stdout: help } = await runCommand([...path.split(" "), "--help"]);
-    const { stdout } = await runCommand(["capabilities", "--json"]);
-    interface Described {
-      name: string;
-      options: { name: string }[];
-      ignoredOptions?: string[];
-      commands: Described[];
-    }
-    const { commands: described, globalOptions } = JSON.parse(stdout) as {
-      commands: Described[];
-      globalOptions: { name: string }[];
-    };
-    const all = described.flatMap((parent) => [parent, ...parent.commands]);
-    const { options: own = [], ignoredOptions = [] } = all.find(({ name }) => name === path) ?? {};
-    const inHelp = [...help.matchAll(/^ {2}(?:-h, )?(--[\w-]+)/gm)].map(([, name = ""]) => name);
-    // `--version` is that of the program, or of the command.
-    const toNames = (names: string[]) => [...new Set([...names, "--help", "--version"])].sort();
-    const used = [...own, ...globalOptions].filter(({ name }) => !ignoredOptions.includes(name));
-    expect(toNames(used.map(({ name }) => name))).toEqual(toNames(inHelp));
-  });
-
   it("describes each argument and option", () => {
     const undescribed = [...command.registeredArguments, ...command.options].filter(
       ({ description }) => description === "",
@@ -188,7 +166,6 @@ it("lists the options of `import check` as its own", async () => {
 it.each([
   ["dev", ["--base-url", "--no-input", "--timeout"]],
   ["exec", ["--base-url", "--no-input", "--timeout", "--json"]],
-  ["capabilities", ["--base-url", "--no-input", "--timeout"]],
 ])("does not list the global options that %s ignores", async (name, ignored) => {
   const { stdout } = await runCommand([name, "--help"]);
   expect(stdout).toContain("--quiet");
