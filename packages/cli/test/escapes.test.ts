@@ -387,19 +387,6 @@ const rows: Record<string, readonly Row[]> = {
       run: withoutService(["webhook", "sign", "--body", hostile("file")]),
     },
   ],
-  "webhook send": [
-    {
-      from: "the event",
-      fields: ["eventId", "eventType"],
-      run: withReceiver((url) => ["webhook", "send", "e.json", "--to", url], { "e.json": body }),
-    },
-    {
-      from: "the name of the file",
-      fields: ["file"],
-      json: [],
-      run: withReceiver((url) => ["webhook", "send", hostile("file"), "--to", url]),
-    },
-  ],
   "webhook doctor": [
     { from: "the receiver", fields: [], run: withReceiver((url) => ["webhook", "doctor", url, "--verbose"]) },
     {

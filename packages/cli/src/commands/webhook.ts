@@ -1,4 +1,4 @@
-/** `webhook`: verify, sign and send deliveries, examine a receiver, and connect a tunnel with it. */
+/** `webhook`: verify, sign and replay deliveries, examine a receiver, and connect a tunnel with it. */
 import type { Command } from "commander";
 import {
   addExamples,
@@ -11,21 +11,20 @@ import {
 } from "../command.ts";
 import type { DoctorOptions } from "../webhook/doctor.ts";
 import type { ListenOptions } from "../webhook/listen.ts";
-import type { ReplayOptions, SendOptions } from "../webhook/send.ts";
+import type { ReplayOptions } from "../webhook/send.ts";
 import type { SignOptions, VerifyOptions } from "../webhook/verify.ts";
 import { addReceiverOptions } from "./trigger.ts";
 
 export function addWebhookCommands(program: Command, cli: Cli): void {
   const webhook = program
     .command("webhook")
-    .summary("verify, sign, send, receive and replay webhooks")
-    .description("verify, sign, send, receive and replay webhooks, and examine a receiver");
+    .summary("verify, sign, receive and replay webhooks")
+    .description("verify, sign, receive and replay webhooks, and examine a receiver");
   webhook.showHelpAfterError(describeHelp(webhook));
   webhook.helpCommand("help [command]", "print the help of a command");
   addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
   addVerify(webhook, cli);
   addSign(webhook, cli);
-  addSend(webhook, cli);
   addDoctor(webhook, cli);
   addListen(webhook, cli);
   addReplay(webhook, cli);
@@ -82,28 +81,6 @@ function addSign(webhook: Command, cli: Cli): void {
   );
   setAction<SignOptions>(cli, sign, async (context, options) =>
     (await import("../webhook/verify.ts")).runSign(context, options),
-  );
-}
-
-function addSend(webhook: Command, cli: Cli): void {
-  const send = webhook
-    .command("send")
-    .summary("sign a body and send it to a receiver")
-    .description(
-      "sign a body as it is and send it to a receiver. The exit code is 1 when the response is not 2xx",
-    )
-    .argument("<file>", "the raw body; - reads it from stdin");
-  addReceiverOptions(send).option(
-    "--at <time>",
-    "sign at this time: ISO 8601 or unix seconds (default: now)",
-  );
-  addExamples(
-    send,
-    "loyalty-cards webhook send event.json \\",
-    "  --to http://localhost:3000/webhooks/loyalty",
-  );
-  setAction<SendOptions>(cli, send, async (context, options, file: string) =>
-    (await import("../webhook/send.ts")).runSend(context, options, file),
   );
 }
 

@@ -1,4 +1,4 @@
-/** `webhook send` and `webhook replay`: deliveries from files. */
+/** `webhook replay`: recorded deliveries. */
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
@@ -8,38 +8,12 @@ import { createHeaders, readReceiverUrl, readSecret } from "./receiver.ts";
 import { findHeader, readRecordings } from "./recording.ts";
 import { type Rejection, reportDelivery } from "./report.ts";
 import { sendDelivery } from "./send-delivery.ts";
-import { parseAt, readBody } from "./verify.ts";
-
-interface ReceiverOptions {
-  to?: string;
-  secretEnv?: string;
-}
-
-export interface SendOptions extends ReceiverOptions {
-  at?: string;
-}
 
 const toleranceSeconds = 300;
 
-export async function runSend(context: Context, options: SendOptions, file: string): Promise<number> {
-  const url = readReceiverUrl(options.to, context.environment);
-  const secret = readSecret(context.environment, options.secretEnv);
-  const body = await readBody(context.terminal, file);
-  const timestamp = Math.floor((parseAt(options.at) ?? Date.now()) / 1000);
-  const signature = await signWebhook({ rawBody: body, secret, timestamp });
-  const { type, id } = readEnvelope(body, file);
-  const headers = createHeaders(type, `dlv_${randomUUID().slice(0, 8)}`, signature);
-  return await send(context, {
-    url,
-    headers,
-    body,
-    type,
-    id,
-    rejection: isStale(timestamp) ? "stale" : undefined,
-  });
-}
-
-export interface ReplayOptions extends ReceiverOptions {
+export interface ReplayOptions {
+  to?: string;
+  secretEnv?: string;
   originalSignature?: boolean;
   includeRejected?: boolean;
   event?: string[];
