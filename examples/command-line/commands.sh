@@ -74,7 +74,8 @@ npx loyalty-cards trigger balance.changed --to http://localhost:3000/webhooks/lo
 # #endregion
 
 # #region webhook-sign
-npx loyalty-cards webhook sign --body event.json
+curl http://localhost:3000/webhooks/loyalty --data-binary @body.json \
+  -H "$(npx loyalty-cards webhook sign --body body.json)"
 # #endregion
 
 # #region webhook-verify
@@ -86,9 +87,5 @@ npx loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty
 # #endregion
 
 # #region webhook-listen
-npx loyalty-cards webhook listen --port 4020 --to http://localhost:3000/webhooks/loyalty --record deliveries
-# #endregion
-
-# #region webhook-replay
-npx loyalty-cards webhook replay deliveries --to http://localhost:3000/webhooks/loyalty
+npx loyalty-cards webhook listen --port 4020 --to http://localhost:3000/webhooks/loyalty
 # #endregion

@@ -1,12 +1,6 @@
 /** Runs the commands of the guide that need a webhook receiver, and compares what they print with the file that the guide quotes. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -157,7 +151,7 @@ it("examines a receiver", async () => {
   );
 }, 60_000);
 
-it("passes signed deliveries on to the receiver, records them, and sends them again", async () => {
+it("passes signed deliveries on to the receiver", async () => {
   await start("webhook-listen", {}, `:${freePort}`);
   const rawBody =
     '{"id":"evt_listen","type":"ping","createdAt":"2026-11-22T10:00:00Z","data":{}}';
@@ -169,8 +163,14 @@ it("passes signed deliveries on to the receiver, records them, and sends them ag
   });
   expect(status).toBe(204);
   expect(received.at(-1)?.id).toBe("evt_listen");
-  expect(readdirSync(join(folder, "deliveries"))).toHaveLength(1);
-  expect((await run("webhook-replay")).stdout).toContain("204");
+});
+
+it("signs a body, which curl delivers", async () => {
+  const body =
+    '{"id":"evt_signed","type":"ping","createdAt":"2026-11-22T10:00:00Z","data":{}}\n';
+  writeFileSync(join(folder, "body.json"), body);
+  expect((await run("webhook-sign")).code).toBeUndefined();
+  expect(received.at(-1)?.id).toBe("evt_signed");
 });
 
 it("runs a mock service, and a command with its address", async () => {

@@ -145,14 +145,6 @@ const withoutService =
   ({ args: more, isTTY }) =>
     run([...args, ...more], { env: { ...webhookEnv, ...env }, isTTY });
 
-const recording = (type: string) =>
-  JSON.stringify({
-    format: "loyalty-cards/delivery",
-    receivedAt: "2026-01-01T00:00:00.000Z",
-    headers: [["Service-Signature", hostile("signature")]],
-    bodyBase64: Buffer.from(JSON.stringify({ ...event, type })).toString("base64"),
-  });
-
 const columns = `userId,phone,${hostile("column").replaceAll(/[\r\n]/g, "")}\n`;
 const members = `${columns}1,+48600100200,x\n2,${hostile("phone").replaceAll(/[\r\n]/g, "")},y\n`;
 const importArgs = ["--privacy", "1", "--template", "tpl_1"];
@@ -368,7 +360,7 @@ const rows: Record<string, readonly Row[]> = {
       from: "the name of the file",
       fields: ["file"],
       json: [],
-      run: withoutService(["webhook", "verify", hostile("file")]),
+      run: withoutService(["webhook", "verify", "--body", hostile("file")]),
     },
     {
       from: "--at",
@@ -398,15 +390,14 @@ const rows: Record<string, readonly Row[]> = {
   ],
   "webhook listen": [
     {
-      from: "the event, and the folder of --record",
-      fields: ["eventId", "eventType", "record"],
-      json: ["eventId", "eventType"],
+      from: "the event",
+      fields: ["eventId", "eventType"],
       async run({ args, isTTY }) {
         const to = await openReceiver();
-        const running = start(
-          ["webhook", "listen", "--port", "0", "--to", to, "--record", hostile("record"), ...args],
-          { env: webhookEnv, isTTY },
-        );
+        const running = start(["webhook", "listen", "--port", "0", "--to", to, ...args], {
+          env: webhookEnv,
+          isTTY,
+        });
         const text = await running.waitFor(/(Tunnel to|"url":").*\n/);
         const [tunnel = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(text) ?? [];
         const signature = signWebhookSync({ rawBody: body, secret });
@@ -420,21 +411,6 @@ const rows: Record<string, readonly Row[]> = {
         running.interrupt();
         return running.exit;
       },
-    },
-  ],
-  "webhook replay": [
-    {
-      from: "the recording",
-      fields: ["eventId", "eventType"],
-      run: withReceiver((url) => ["webhook", "replay", "r.json", "--to", url], {
-        "r.json": recording(event.type),
-      }),
-    },
-    {
-      from: "the path",
-      fields: ["path"],
-      json: [],
-      run: withReceiver((url) => ["webhook", "replay", hostile("path"), "--to", url]),
     },
   ],
   doctor: [

@@ -1,23 +1,18 @@
-/** `webhook listen` and `webhook replay`: what passes byte for byte, what does not pass, and what is recorded. */
+/** `webhook listen`: what passes byte for byte, and what does not pass. */
 import { once } from "node:events";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request as httpRequest, type IncomingHttpHeaders, type RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createFolder } from "./run-command.ts";
 import { listen, parseLines, run, secret, start, startReceiver } from "./webhook-terminal.ts";
 
 const event = '{"id":"evt_1","type":"ping","createdAt":"2026-01-01T00:00:00.000Z"}';
 const sign = (rawBody: string | Uint8Array, key = secret) => signWebhookSync({ rawBody, secret: key });
 
 async function startListening(to: string, ...args: string[]) {
-  const cwd = createFolder();
   const running = start(["webhook", "listen", "--port", "0", "--json", "--to", to, ...args], {
     env: { LOYALTY_SIGNING_SECRET: secret },
-    cwd,
   });
   const output = await running.waitFor(/"ready".*\n/);
   const url = String(parseLines(output)[0]?.["url"]);
@@ -26,7 +21,7 @@ async function startListening(to: string, ...args: string[]) {
     const { code, stdout, stderr } = await running.exit;
     return { code, stderr, deliveries: parseLines(stdout).slice(1) };
   };
-  return { ...running, url, cwd, stop };
+  return { ...running, url, stop };
 }
 
 interface Response {
@@ -356,137 +351,5 @@ describe("webhook listen holds the bodies of at most 32 requests", () => {
     }
     expect(accepted).toHaveLength(3);
     await stop();
-  });
-});
-
-describe("webhook listen --record", () => {
-  async function record(bodies: readonly string[], key = secret) {
-    const { url } = await startReceiver();
-    const listening = await startListening(url, "--record", "deliveries");
-    for (const body of bodies)
-      await send(listening.url, body, { "Service-Signature": sign(body, key), "Service-Delivery": "dlv_9" });
-    const { deliveries } = await listening.stop();
-    return { folder: join(listening.cwd, "deliveries"), deliveries };
-  }
-  const env = { LOYALTY_SIGNING_SECRET: secret };
-
-  it("stores the exact bytes and headers in files that only the owner can read", async () => {
-    const { folder, deliveries } = await record([`${event}\r\n`]);
-    const [name = ""] = readdirSync(folder);
-    expect(deliveries).toMatchObject([{ file: name }]);
-    expect([statSync(folder).mode & 0o777, statSync(join(folder, name)).mode & 0o777]).toEqual([
-      0o700, 0o600,
-    ]);
-    const recording = JSON.parse(readFileSync(join(folder, name), "utf8"));
-    expect(Buffer.from(recording.bodyBase64, "base64").toString()).toBe(`${event}\r\n`);
-    expect(recording.headers).toContainEqual(["Service-Delivery", "dlv_9"]);
-  });
-
-  it.runIf(process.platform === "linux")("refuses a folder that cannot be created", async () => {
-    const { url } = await startReceiver();
-    const { code, stderr } = await run(
-      ["webhook", "listen", "--port", "0", "--to", url, "--record", "/proc/x/y"],
-      {
-        env,
-      },
-    );
-    expect([code, stderr]).toEqual([2, expect.stringContaining("x cannot be used")]);
-  });
-
-  it("stores rejected deliveries too, at most 100, and `webhook verify` explains them", async () => {
-    const { folder } = await record(Array<string>(103).fill(event), "whsec_other");
-    const names = readdirSync(folder);
-    expect(names).toHaveLength(100);
-    const { code, stdout } = await run(["webhook", "verify", join(folder, names[0] ?? "")], { env });
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/^✗ rejected: mismatch/)]);
-    const other = await run(["webhook", "verify", join(folder, names[0] ?? "")], {
-      env: { LOYALTY_SIGNING_SECRET: "whsec_other" },
-    });
-    expect(other.code).toBe(0);
-  });
-
-  it("is replayed in the order of arrival, signed again with the development secret", async () => {
-    const bodies = [1, 2, 3].map((id) => event.replace("evt_1", `evt_${id}`));
-    const { folder } = await record(bodies);
-    const { env: receiver, accepted } = await startReceiver();
-    const { code, stdout } = await run(["webhook", "replay", folder, "--json"], { env: receiver });
-    expect([code, parseLines(stdout).map(({ status }) => status)]).toEqual([0, [204, 204, 204]]);
-    expect(accepted.map(({ event: { id } }) => id)).toEqual(["evt_1", "evt_2", "evt_3"]);
-    expect(accepted.map(({ deliveryId }) => deliveryId)).toEqual(["dlv_9", "dlv_9", "dlv_9"]);
-    const other = await run(["webhook", "replay", folder], {
-      env: { ...receiver, LOYALTY_SIGNING_SECRET: "whsec_2" },
-    });
-    expect([other.code, other.stdout]).toEqual([1, expect.stringContaining("same secret")]);
-  });
-
-  it("is not replayed when it was rejected, unless --include-rejected says so", async () => {
-    const forged = event.replace("evt_1", "evt_forged");
-    const { folder } = await record([forged], "whsec_other");
-    const [name = ""] = readdirSync(folder);
-    const { env: receiver, accepted } = await startReceiver();
-    const refused = await run(["webhook", "replay", join(folder, name)], { env: receiver });
-    expect(refused).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: `${name} is not sent: \`webhook listen\` rejected it (mismatch).\nloyalty-cards: Nothing was sent: use --include-rejected to send rejected deliveries too.\n`,
-    });
-    expect(accepted).toEqual([]);
-    const forced = await run(["webhook", "replay", folder, "--include-rejected"], { env: receiver });
-    expect([forced.code, forced.stderr, accepted.length]).toEqual([0, "", 1]);
-  });
-
-  it("is replayed without the rejected ones of its folder, which are named also with --quiet", async () => {
-    const { url } = await startReceiver();
-    const listening = await startListening(url, "--record", "deliveries");
-    for (const key of [secret, "whsec_other", secret]) await post(listening.url, event, sign(event, key));
-    await listening.stop();
-    const folder = join(listening.cwd, "deliveries");
-    const [, rejected] = readdirSync(folder).sort();
-    const { env: receiver, accepted } = await startReceiver();
-    const { code, stderr } = await run(["webhook", "replay", folder, "--quiet"], { env: receiver });
-    expect([code, stderr, accepted.length]).toEqual([
-      0,
-      `${rejected} is not sent: \`webhook listen\` rejected it (mismatch).\n`,
-      2,
-    ]);
-  });
-
-  it("is replayed with its original signature, without a secret", async () => {
-    const { folder } = await record([event]);
-    const { url, accepted } = await startReceiver();
-    const args = ["webhook", "replay", folder, "--original-signature", "--to", url];
-    expect((await run(args)).code).toBe(0);
-    const [name = ""] = readdirSync(folder);
-    const text = readFileSync(join(folder, name), "utf8");
-    writeFileSync(join(folder, name), text.replace(/t=\d+/, "t=1700000000"));
-    const expired = await run([...args, "--json"]);
-    expect([expired.code, parseLines(expired.stdout)]).toMatchObject([0, [{ expected: "4xx", status: 401 }]]);
-    expect(accepted).toHaveLength(1);
-  });
-
-  it.each<[string, string, string[], RegExp]>([
-    ["a file of another kind", "{}", [], /is not a delivery that/],
-    ["a file that is not JSON", "[", [], /is not a delivery that/],
-    ["null", "null", [], /is not a delivery that/],
-    [
-      "a header that is not text",
-      '{"format":"loyalty-cards/delivery","receivedAt":"x","bodyBase64":"","headers":[["a",1]]}',
-      [],
-      /is not a delivery/,
-    ],
-    [
-      "no event of the type",
-      `{"format":"loyalty-cards/delivery","receivedAt":"x","bodyBase64":"${btoa(event)}","headers":[]}`,
-      ["--event", "card.added"],
-      /no recorded delivery of this type/,
-    ],
-  ])("exits with 2 when the folder has %s", async (_name, content, args, message) => {
-    const cwd = createFolder();
-    writeFileSync(join(cwd, "1.json"), content);
-    const { code, stderr } = await run(["webhook", "replay", ".", "--to", "http://localhost:1/", ...args], {
-      env,
-      cwd,
-    });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
   });
 });

@@ -1,25 +1,16 @@
-/** `webhook`: verify, sign and replay deliveries, examine a receiver, and connect a tunnel with it. */
+/** `webhook`: verify and sign deliveries, examine a receiver, and connect a tunnel with it. */
 import type { Command } from "commander";
-import {
-  addExamples,
-  type Cli,
-  collect,
-  describeHelp,
-  parseWhole,
-  RequiredOption,
-  setAction,
-} from "../command.ts";
+import { addExamples, type Cli, describeHelp, parseWhole, RequiredOption, setAction } from "../command.ts";
 import type { DoctorOptions } from "../webhook/doctor.ts";
 import type { ListenOptions } from "../webhook/listen.ts";
-import type { ReplayOptions } from "../webhook/send.ts";
 import type { SignOptions, VerifyOptions } from "../webhook/verify.ts";
 import { addReceiverOptions } from "./trigger.ts";
 
 export function addWebhookCommands(program: Command, cli: Cli): void {
   const webhook = program
     .command("webhook")
-    .summary("verify, sign, receive and replay webhooks")
-    .description("verify, sign, receive and replay webhooks, and examine a receiver");
+    .summary("verify, sign and receive webhooks")
+    .description("verify, sign and receive webhooks, and examine a receiver");
   webhook.showHelpAfterError(describeHelp(webhook));
   webhook.helpCommand("help [command]", "print the help of a command");
   addExamples(webhook, "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty");
@@ -27,7 +18,6 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
   addSign(webhook, cli);
   addDoctor(webhook, cli);
   addListen(webhook, cli);
-  addReplay(webhook, cli);
 }
 
 const secretEnv = ["--secret-env <name>", "another variable that has the signing secret"] as const;
@@ -45,22 +35,14 @@ function addVerify(webhook: Command, cli: Cli): void {
     .description(
       "verify a captured delivery offline, and say why it fails. The secret is LOYALTY_SIGNING_SECRET of the environment or .env",
     )
-    .argument("[recording]", "a file of `webhook listen --record`")
-    .option("--body <file>", "the raw body; - reads it from stdin")
+    .addOption(new RequiredOption("--body <file>", "the raw body; - reads it from stdin"))
     .option("--signature <header>", "the value of the Service-Signature header")
-    .option(
-      "--at <time>",
-      "verify at this time: ISO 8601 or unix seconds (default: now, or when the recording arrived)",
-    )
+    .option("--at <time>", "verify at this time: ISO 8601 or unix seconds (default: now)")
     .option(...tolerance)
     .option(...secretEnv);
-  addExamples(
-    verify,
-    "loyalty-cards webhook verify --body body.json --signature 't=1767…,v1=5f8a…'",
-    "loyalty-cards webhook verify deliveries/2026-01-01T00-00-00.000Z-00001.json",
-  );
-  setAction<VerifyOptions>(cli, verify, async (context, options, file?: string) =>
-    (await import("../webhook/verify.ts")).runVerify(context, options, file),
+  addExamples(verify, "loyalty-cards webhook verify --body body.json --signature 't=1767…,v1=5f8a…'");
+  setAction<VerifyOptions>(cli, verify, async (context, options) =>
+    (await import("../webhook/verify.ts")).runVerify(context, options),
   );
 }
 
@@ -115,7 +97,6 @@ function addListen(webhook: Command, cli: Cli): void {
       "receive deliveries from a tunnel, verify them, pass them byte for byte to a local receiver, and return its response. Ctrl-C ends it",
     )
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), 4020)
-    .option("--record <folder>", "store each delivery in a file that only you can read")
     .option("--forward-rejected", "pass on deliveries that do not verify too")
     .option(...tolerance);
   addReceiverOptions(listen);
@@ -127,26 +108,5 @@ function addListen(webhook: Command, cli: Cli): void {
   );
   setAction<ListenOptions>(cli, listen, async (context, options) =>
     (await import("../webhook/listen.ts")).runListen(context, options),
-  );
-}
-
-function addReplay(webhook: Command, cli: Cli): void {
-  const replay = webhook
-    .command("replay")
-    .summary("send recorded deliveries again")
-    .description("send recorded deliveries again, signed now with your development secret")
-    .argument("<file-or-folder>", "what `webhook listen --record` wrote");
-  addReceiverOptions(replay)
-    .option("--original-signature", "send the recorded signature, which expires after 300 s")
-    .option("--include-rejected", "send deliveries that `webhook listen` rejected too")
-    .option("--event <type>", "only events of this type; repeatable", collect);
-  addExamples(
-    replay,
-    "loyalty-cards webhook replay deliveries \\",
-    "  --to http://localhost:3000/webhooks/loyalty",
-    "loyalty-cards webhook replay deliveries --event balance.changed",
-  );
-  setAction<ReplayOptions>(cli, replay, async (context, options, path: string) =>
-    (await import("../webhook/send.ts")).runReplay(context, options, path),
   );
 }

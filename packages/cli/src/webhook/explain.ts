@@ -88,11 +88,11 @@ async function describeMismatch(body: Uint8Array, signature: string, secret: str
     const [, hex = ""] = (await signWebhook({ rawBody, secret, timestamp })).split("v1=");
     return signature.toLowerCase().includes(hex);
   });
-  if (explanation !== undefined)
-    return { explanation, fix: "Capture the bytes as they arrived, before anything parses or prints them." };
+  const capture = "Capture the bytes as they arrived, before anything parses or prints them.";
+  if (explanation !== undefined) return { explanation, fix: capture };
   return {
     explanation:
       "The secret or the body is another one: the signature belongs to neither this body nor a common change of it.",
-    fix: "Compare the secret with the one of this endpoint in the console; each endpoint has its own. Capture the raw bytes with `loyalty-cards webhook listen --record DIR`.",
+    fix: `Compare the secret with the one of this endpoint in the console; each endpoint has its own. ${capture}`,
   };
 }

@@ -1,45 +1,27 @@
-/** `webhook listen`: shows and records what a tunnel delivers to a local receiver. */
-import { resolve } from "node:path";
+/** `webhook listen`: shows what a tunnel delivers to a local receiver. */
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { formatTable, formatTime, style, Text, text } from "../printable.ts";
 import { waitForStop } from "../terminal.ts";
 import { type ProxiedDelivery, startProxy } from "./proxy.ts";
 import { readReceiverUrl, readSecret } from "./receiver.ts";
-import { createRecorder } from "./recording.ts";
 import { describeNoResponse } from "./report.ts";
 
 export interface ListenOptions {
   to?: string;
   port: number;
-  record?: string;
   forwardRejected?: boolean;
   tolerance: number;
   secretEnv?: string;
 }
 
-/** Anyone can send to a tunnel: they must not fill the disk. */
-const maxRecordedRejections = 100;
-
 export async function runListen(context: Context, options: ListenOptions): Promise<undefined> {
   const { print, environment, terminal, timeoutMs } = context;
   const to = readReceiverUrl(options.to, environment);
-  const { record, forwardRejected = false } = options;
-  const store = record === undefined ? undefined : createRecorder(resolve(terminal.cwd, record));
   const advised = new Set<string>();
-  let rejections = 0;
 
   function onDelivery(delivery: ProxiedDelivery): void {
-    const { receivedAt, headers, body, rejected } = delivery;
-    if (rejected !== undefined) rejections += 1;
-    let file: string | undefined;
-    try {
-      if (body.byteLength > 0 && (rejected === undefined || rejections <= maxRecordedRejections))
-        file = store?.({ receivedAt, headers, body, rejected });
-    } catch (error) {
-      print.error(`The delivery cannot be recorded: ${(error as NodeJS.ErrnoException).code}.`);
-    }
-    print.data(toJson(delivery, file), () => formatDelivery(delivery));
+    print.data(toJson(delivery), () => formatDelivery(delivery));
     const advice = findAdvice(delivery, to);
     if (advice === undefined || print.isJson || advised.has(advice)) return;
     advised.add(advice); // each advice is printed once
@@ -52,7 +34,7 @@ export async function runListen(context: Context, options: ListenOptions): Promi
     port: options.port,
     timeoutMs,
     toleranceSeconds: options.tolerance,
-    forwardsRejected: forwardRejected,
+    forwardsRejected: options.forwardRejected ?? false,
     onDelivery,
     now: Date.now,
   }).catch((error: NodeJS.ErrnoException) => {
@@ -63,7 +45,6 @@ export async function runListen(context: Context, options: ListenOptions): Promi
   const rows = [
     ["Tunnel to", style("cyan", proxy.url)],
     ["Receiver", to.href],
-    ...(record === undefined ? [] : [["Recorded in", record]]),
   ];
   if (print.isJson) print.data({ kind: "ready", url: proxy.url, to: to.href }, () => "");
   else
@@ -76,7 +57,7 @@ export async function runListen(context: Context, options: ListenOptions): Promi
   return undefined;
 }
 
-function toJson({ receivedAt, event, rejected, result, status }: ProxiedDelivery, file: string | undefined) {
+function toJson({ receivedAt, event, rejected, result, status }: ProxiedDelivery) {
   return {
     kind: "delivery",
     receivedAt,
@@ -86,7 +67,6 @@ function toJson({ receivedAt, event, rejected, result, status }: ProxiedDelivery
     ...(result && { durationMs: result.durationMs }),
     ...(result && "error" in result && { error: result.error }),
     status,
-    ...(file !== undefined && { file }),
   };
 }
 

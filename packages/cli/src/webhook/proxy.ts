@@ -21,8 +21,6 @@ export interface ProxyOptions {
 /** A request that arrived, complete or not. */
 export interface ProxiedDelivery {
   receivedAt: string;
-  headers: [name: string, value: string][];
-  body: Uint8Array;
   /** Present when the delivery verified. */
   event?: WebhookEvent;
   /** Why it was rejected: a reason of the verification, or `method`, `too-large` or `too-many-requests`. */
@@ -92,13 +90,9 @@ async function respond(
   response: ServerResponse,
   isAccepted: boolean,
 ): Promise<void> {
-  const received: Pick<ProxiedDelivery, "receivedAt" | "headers" | "body"> = {
-    receivedAt: new Date(options.now()).toISOString(),
-    headers: toPairs(request.rawHeaders),
-    body: new Uint8Array(),
-  };
+  const receivedAt = new Date(options.now()).toISOString();
   const reject = (status: number, rejected: string, headers: OutgoingHttpHeaders = {}) => {
-    options.onDelivery({ ...received, rejected, status });
+    options.onDelivery({ receivedAt, rejected, status });
     response.writeHead(status, headers).end();
   };
   if (!isAccepted) {
@@ -111,14 +105,18 @@ async function respond(
   }
   const body = await readBody(request);
   if (body === undefined) return reject(413, "too-large", { connection: "close" });
-  received.body = body;
 
   const verdict = await verify(options, request, body);
   if ("rejected" in verdict && !options.forwardsRejected) return reject(401, verdict.rejected);
   const { to: url, timeoutMs } = options;
-  const result = await sendDelivery({ url, headers: toForwarded(received.headers), body, timeoutMs });
+  const result = await sendDelivery({
+    url,
+    headers: toForwarded(toPairs(request.rawHeaders)),
+    body,
+    timeoutMs,
+  });
   const status = "status" in result ? result.status : result.error === "timeout" ? 504 : 502;
-  options.onDelivery({ ...received, ...verdict, result, status });
+  options.onDelivery({ receivedAt, ...verdict, result, status });
   if (!("status" in result)) return void response.writeHead(status).end();
   const returned = toPairs(result.rawHeaders).filter(([name]) => !isOfConnection(name));
   const hasBody = status !== 204 && status !== 304;

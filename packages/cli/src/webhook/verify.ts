@@ -8,24 +8,22 @@ import { CommandError, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
 import { explainDelivery } from "./explain.ts";
 import { readSecret } from "./receiver.ts";
-import { findHeader, readRecordings } from "./recording.ts";
 
 export interface VerifyOptions {
-  body?: string;
+  body: string;
   signature?: string;
   at?: string;
   tolerance: number;
   secretEnv?: string;
 }
 
-export async function runVerify(context: Context, options: VerifyOptions, file?: string): Promise<number> {
-  const { print, environment } = context;
-  const { body, signature, receivedAt } = await readCaptured(context.terminal, options, file);
+export async function runVerify(context: Context, options: VerifyOptions): Promise<number> {
+  const { print, environment, terminal } = context;
   const verdict = await explainDelivery({
-    body,
-    signature,
+    body: await readBody(terminal, options.body),
+    signature: options.signature,
     secret: readSecret(environment, options.secretEnv),
-    atMs: parseAt(options.at) ?? (receivedAt === undefined ? Date.now() : Date.parse(receivedAt)),
+    atMs: parseAt(options.at) ?? Date.now(),
     toleranceSeconds: options.tolerance,
   });
   if (verdict.verified) {
@@ -54,22 +52,8 @@ export async function runVerify(context: Context, options: VerifyOptions, file?:
   return exitCodes.failed;
 }
 
-async function readCaptured(terminal: Context["terminal"], options: VerifyOptions, file: string | undefined) {
-  if ((file === undefined) === (options.body === undefined))
-    throw new CommandError("Pass either a recording or --body. See loyalty-cards webhook verify --help.");
-  if (file !== undefined) {
-    const [recording, ...others] = readRecordings(resolve(terminal.cwd, file));
-    if (recording === undefined || others.length > 0)
-      throw new CommandError(`"${file}" is a folder: pass one recording.`);
-    const { body, receivedAt } = recording;
-    return { body, receivedAt, signature: options.signature ?? findHeader(recording, "service-signature") };
-  }
-  const body = await readBody(terminal, options.body as string);
-  return { body, signature: options.signature, receivedAt: undefined };
-}
-
 /** The bytes of a file, or of stdin for `-`. @throws {CommandError} when the file cannot be read. */
-export async function readBody({ stdin, cwd }: Context["terminal"], file: string): Promise<Uint8Array> {
+async function readBody({ stdin, cwd }: Context["terminal"], file: string): Promise<Uint8Array> {
   if (file === "-") {
     const chunks: Uint8Array[] = [];
     for await (const chunk of stdin) chunks.push(chunk);
@@ -83,7 +67,7 @@ export async function readBody({ stdin, cwd }: Context["terminal"], file: string
 }
 
 /** Converts Unix seconds or ISO 8601 to milliseconds. @throws {CommandError} for other text. */
-export function parseAt(text: string | undefined): number | undefined {
+function parseAt(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   // Date.parse also takes texts that mean something else: "-5" is a month.
   const isIso = /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
