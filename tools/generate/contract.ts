@@ -6,17 +6,7 @@ import {
   resolved,
   resolvePointer,
 } from "../../packages/cli/src/drift/document.ts";
-
-/** A vector of `openapi/vectors/signatures.json`. */
-interface Vector {
-  name: string;
-  body: string;
-  secrets: readonly string[];
-  header?: string | readonly string[];
-  nowSeconds: number;
-  toleranceSeconds?: number;
-  verdict: string;
-}
+import type { Vector } from "./vectors.ts";
 
 /** @returns the content of each file by its name in the package. */
 export function contractFiles(document: Json, vectors: readonly Vector[]): Record<string, string> {

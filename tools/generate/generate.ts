@@ -15,6 +15,7 @@ import { fetchDocument } from "../../packages/cli/src/drift/document-reader.ts";
 import { compareContracts, formatDrift } from "../../packages/cli/src/drift/drift.ts";
 import { toTypesVersions } from "../release/build.ts";
 import { contractFiles } from "./contract.ts";
+import { createVectors, type Vector } from "./vectors.ts";
 import { patchYaml } from "./yaml-patch.ts";
 
 export interface GenerateOptions {
@@ -29,7 +30,7 @@ export interface GenerateOptions {
  *
  * `--from BASE_URL` compares openapi.yaml with the OpenAPI document that a service serves at `BASE_URL/api/docs/json`, prints
  * the differences and brings openapi.yaml up to that document; local documentation, examples and webhooks are kept.
- * `--check` writes nothing.
+ * `--check` writes nothing. `--vectors` also creates the signature vectors anew, with openssl.
  *
  * @returns 0 when complete, 1 when `--check` found a difference or a stale file
  * @throws {Error} when an argument is invalid, or the comparison or the generation fails; every file is unchanged
@@ -37,7 +38,7 @@ export interface GenerateOptions {
 export async function generate(args: readonly string[], { folder, print }: GenerateOptions): Promise<0 | 1> {
   const { values } = parseArgs({
     args: [...args],
-    options: { from: { type: "string" }, check: { type: "boolean" } },
+    options: { from: { type: "string" }, check: { type: "boolean" }, vectors: { type: "boolean" } },
   });
   const before = await readFile(join(folder, "openapi.yaml"), "utf8");
   let yaml = before;
@@ -51,13 +52,17 @@ export async function generate(args: readonly string[], { folder, print }: Gener
     yaml = patchYaml(before, drift.contract);
   }
 
+  const vectors = values.vectors
+    ? `${JSON.stringify(createVectors(parse(yaml)), null, 1)}\n`
+    : await readFile(join(folder, "vectors/signatures.json"), "utf8");
   const files = {
     "openapi.yaml": yaml,
+    "vectors/signatures.json": vectors,
     ...(await manifests(folder)),
     ...(await generatedFiles({
       yaml,
       controlYaml: await readFile(join(folder, "control.yaml"), "utf8"),
-      vectors: JSON.parse(await readFile(join(folder, "vectors/signatures.json"), "utf8")),
+      vectors: JSON.parse(vectors),
     })),
   };
   const changed: [string, string][] = [];
@@ -81,7 +86,7 @@ const toPath = (name: string) => posix.join("openapi", name);
 interface Sources {
   yaml: string;
   controlYaml: string;
-  vectors: Parameters<typeof contractFiles>[1];
+  vectors: readonly Vector[];
 }
 
 async function generatedFiles({ yaml, controlYaml, vectors }: Sources): Promise<Record<string, string>> {

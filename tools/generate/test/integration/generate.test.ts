@@ -1,5 +1,5 @@
 /** `npm run generate`: the files are current, documents of services are compared in any style, and all files are written or none. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -306,6 +306,11 @@ const styles: Record<string, (document: AnyDocument) => void> = {
 
 it("reports no stale file with --check", async () => {
   expect(await run(home, "--check")).toEqual({ code: 0, lines: [] });
+});
+
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+it.skipIf(!hasOpenssl)("creates the same signature vectors again with --vectors", async () => {
+  expect(await run(home, "--vectors", "--check")).toEqual({ code: 0, lines: [] });
 });
 
 describe("a service with the same contract", () => {
