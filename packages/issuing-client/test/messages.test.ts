@@ -1,5 +1,4 @@
 /** The visitor's language: `messages` by code, `accept-language` in every call, and reasons of fields. */
-import { createMockService } from "@loyalty-cards/mock-server";
 import { describe, expect, it } from "vitest";
 import {
   createIssuingClient,
@@ -96,58 +95,6 @@ describe("headers of the client", () => {
     expect(() =>
       createIssuingClient({ baseUrl: "https://cards.example.com", apiKey: "key", headers }),
     ).toThrow('headers must not have "content-type"');
-  });
-
-  it("make the mock service answer in Polish, so that no field and no sentence is English", async () => {
-    const fields = [
-      { key: "name", label: "Imię", type: "name" as const, required: true },
-      { key: "points", label: "Punkty", type: "number" as const, required: false },
-    ];
-    const service = createMockService({ templates: [{ id: "tpl_pl", name: "Klub", fields }], log: () => {} });
-    const client = createIssuingClient({
-      baseUrl: service.baseUrl,
-      apiKey: service.apiKeys.website,
-      fetch: (url, init) => service.fetch(new Request(url, init)),
-      headers: { "accept-language": "pl-PL, en;q=0.5" },
-    });
-    const issue = (customer: object, fieldValues: object = {}) =>
-      catchIssuingError(
-        client.issueCard("tpl_pl", { customer, fieldValues } as never, {
-          idempotencyKey: crypto.randomUUID(),
-        }),
-      );
-    const consents = { privacy: { version: "1" } };
-    const wrong = await issue({ phone: "12", email: "x", consents }, { points: "many" });
-    expect(wrong.userMessage).toBe(
-      "Wypełnij pole „Imię”. Wpisz liczbę w polu „Punkty”. Numer telefonu jest nieprawidłowy. Adres e-mail jest nieprawidłowy.",
-    );
-    expect(wrong.fields.map(({ reason }) => fieldTexts[reason])).toEqual([
-      fieldTexts.required,
-      ...[fieldTexts.format, fieldTexts.format, fieldTexts.format],
-    ]);
-    const details = [];
-    for (const body of [
-      {},
-      { customer: {} },
-      { customer: { name: 7, phone: 8, email: 9, consents: { privacy: {}, marketing: 1 } } },
-      { customer: { consents }, fieldValues: { name: [], points: 1 } },
-    ]) {
-      const headers = {
-        authorization: `Bearer ${service.apiKeys.website}`,
-        "accept-language": "pl",
-        "content-type": "application/json",
-        "idempotency-key": crypto.randomUUID(),
-      };
-      const url = `${service.baseUrl}/api/v1/templates/tpl_pl/passes`;
-      const request = new Request(url, { method: "POST", headers, body: JSON.stringify(body) });
-      const problem = (await (await service.fetch(request)).json()) as {
-        detail: string;
-        errors: { detail: string }[];
-      };
-      details.push(problem.detail, ...problem.errors.map(({ detail }) => detail));
-    }
-    expect(details.length).toBeGreaterThan(4);
-    for (const detail of details) expect(detail).not.toMatch(/\b(the|please|is|not|this)\b/i);
   });
 });
 

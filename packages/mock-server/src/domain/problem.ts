@@ -57,8 +57,8 @@ export class Problem {
   }
 }
 
-/** What a visitor reads about a rejected value, in English. `{label}` is the label of the field. */
-export const sentences = {
+/** What a visitor reads about a rejected value. `{label}` is the label of the field. */
+const sentences = {
   phone: "The phone number is not valid.",
   email: "The email address is not valid.",
   name: "The name is not valid.",

@@ -19,7 +19,6 @@ import { type FaultTarget, takeRequestFault } from "../faults/rules.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { State } from "../sandbox/state.ts";
 import { applyFault, delayRequest, injectedFault } from "./injected-fault.ts";
-import { inLanguageOf } from "./polish.ts";
 import { readJson } from "./request.ts";
 import { jsonResponse, problemResponse, type ServiceResponse } from "./response.ts";
 import type { Route } from "./router.ts";
@@ -144,9 +143,7 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
                 body: body.value,
                 apiKeyKind: found.apiKey.kind,
               });
-        // Nothing was committed.
-        if (response instanceof Problem)
-          return inLanguageOf(request.headers.get("accept-language"), response);
+        if (response instanceof Problem) return response; // nothing was committed
 
         const after = takeRequestFault(domain, "after-commit", target);
         if (after?.kind === "latency") await delayRequest(after.delayMs, request.signal);
