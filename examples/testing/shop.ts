@@ -11,7 +11,7 @@ import {
   type MockService,
   manualClock,
 } from "@loyalty-cards/mock-server";
-import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
+import { mockHandlers } from "@loyalty-cards/mock-server/msw";
 import { memoryDedupe } from "@loyalty-cards/webhook-verify";
 import { setupServer } from "msw/node";
 import { test } from "vitest";
@@ -65,7 +65,7 @@ export const it = test.extend<{ shop: Shop }>({
     const outbox = sqliteOutbox({ client, file: join(folder, "shop.db") });
 
     const network = setupServer(...mockHandlers(service));
-    network.listen(failOnUnhandled);
+    network.listen({ onUnhandledRequest: "error" });
     await use({ service, outbox, templateId: "tpl_club", balances, database });
     network.close();
     await outbox.close();

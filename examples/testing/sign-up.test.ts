@@ -2,7 +2,7 @@
 // #region test-with-mock
 // sign-up.test.ts
 import { createMockService } from "@loyalty-cards/mock-server";
-import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
+import { mockHandlers } from "@loyalty-cards/mock-server/msw";
 import { setupServer } from "msw/node";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { registerMember } from "./register-member.ts";
@@ -10,7 +10,7 @@ import { registerMember } from "./register-member.ts";
 const service = createMockService();
 const server = setupServer(...mockHandlers(service));
 
-beforeAll(() => server.listen(failOnUnhandled));
+beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
 beforeEach(() => service.reset());
 afterAll(() => server.close());
 

@@ -7,7 +7,7 @@ import {
   type IssuingClientOptions,
 } from "@loyalty-cards/issuing-client";
 import { createMockService } from "@loyalty-cards/mock-server";
-import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
+import { mockHandlers } from "@loyalty-cards/mock-server/msw";
 import { setupServer } from "msw/node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
@@ -29,7 +29,7 @@ const createdBefore = open({});
 const fetchTransportBefore = open({ transport: fetchTransport() });
 const fetchBefore = open({ fetch });
 
-beforeAll(() => mock.listen(failOnUnhandled));
+beforeAll(() => mock.listen({ onUnhandledRequest: "error" }));
 afterAll(() => {
   mock.close();
   network.close();

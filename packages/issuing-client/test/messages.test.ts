@@ -1,11 +1,6 @@
 /** The visitor's language: `messages` by code, `accept-language` in every call, and reasons of fields. */
 import { describe, expect, it } from "vitest";
-import {
-  createIssuingClient,
-  defineTemplate,
-  type IssuingErrorCode,
-  type RejectedField,
-} from "../src/index.ts";
+import { createIssuingClient, defineTemplate, type IssuingErrorCode } from "../src/index.ts";
 import { catchIssuingError, json, scripted, signUp, template } from "./scripted.ts";
 
 const polish = {
@@ -25,13 +20,6 @@ const polish = {
   "idempotency-expired": "Skontaktuj się ze sklepem.",
   configuration: "Karta jest chwilowo niedostępna.",
 } satisfies Record<IssuingErrorCode, string>;
-
-const fieldTexts: Record<RejectedField["reason"], string> = {
-  required: "To pole jest wymagane.",
-  format: "Sprawdź to pole.",
-  type: "Sprawdź to pole.",
-  "too-long": "Ten tekst jest za długi.",
-};
 
 describe("messages", () => {
   it.each([

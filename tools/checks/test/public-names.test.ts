@@ -49,7 +49,7 @@ it("exports these names", () => {
       "issuing-outbox/postgres": "PostgresOutbox PostgresOutboxOptions ensureTables postgresOutbox",
       "mock-server": "Attempt Card Clock Deliver Delivery Duration EndpointInput Fault FaultInput ManualClock MockService MockServiceOptions Operation ServiceClock Snapshot Template TemplateField TemplateInput WaitCondition WaitTimeoutError Warning createMockService manualClock scaledClock",
       "mock-server/doctor": "CheckReceiverOptions Finding ReceiverReport checkReceiver",
-      "mock-server/msw": "failOnUnhandled mockHandlers",
+      "mock-server/msw": "mockHandlers",
       "mock-server/node": "MockServer MockServerOptions TrafficEvent startMockServer",
       "webhook-inbox": "BullmqInbox BullmqInboxOptions InboxEntry InboxHealth InboxOutcome InspectableInbox PgBossInbox PgBossInboxOptions QueueDelivery QueueHandler SqliteDelivery SqliteHandler SqliteInbox SqliteInboxOptions SqliteWorker bullmqInbox inboxHandler openLibsql pgBossInbox sqliteInbox",
       "webhook-inbox/postgres": "PostgresTransaction ensureTables isNewest markProcessed withPgTransaction withPostgresJsTransaction",

@@ -5,22 +5,19 @@ import { fromFetch } from "../http/request.ts";
 import { toFetchResponse } from "../http/response.ts";
 import { getCore, type MockService } from "../service.ts";
 
-/** Options for `server.listen(…)`: a request without a handler fails the test, in MSW 2 and MSW 3. */
-export const failOnUnhandled = { onUnhandledRequest: "error", onUnhandledFrame: "error" } as const;
-
 /**
  * Returns MSW handlers for everything under the service's `baseUrl`; the handlers of your own `server.use(…)` come before them.
  * @param service a service of `createMockService`.
  * @example
  * ```ts
  * import { createMockService } from "@loyalty-cards/mock-server";
- * import { failOnUnhandled, mockHandlers } from "@loyalty-cards/mock-server/msw";
+ * import { mockHandlers } from "@loyalty-cards/mock-server/msw";
  * import { setupServer } from "msw/node";
  * import { afterAll, beforeAll, beforeEach } from "vitest";
  *
  * const service = createMockService();
  * const server = setupServer(...mockHandlers(service));
- * beforeAll(() => server.listen(failOnUnhandled));
+ * beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
  * beforeEach(() => service.reset());
  * afterAll(() => server.close());
  * ```

@@ -2,10 +2,13 @@
 import { connect } from "node:net";
 import { setupServer } from "msw/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { failOnUnhandled, mockHandlers } from "../../src/adapters/msw.ts";
+import { mockHandlers } from "../../src/adapters/msw.ts";
 import { startMockServer } from "../../src/adapters/node.ts";
 import { createMockService, type MockService } from "../../src/index.ts";
 import { caller, signUp, template } from "../shop.ts";
+
+/** The option of MSW 2, and that of MSW 3. */
+const unhandled = { onUnhandledRequest: "error", onUnhandledFrame: "error" } as const;
 
 interface OpenService {
   service: MockService;
@@ -20,7 +23,7 @@ const adapters: Record<string, () => OpenService | Promise<OpenService>> = {
   msw: () => {
     const service = createMockService({ templates: [template], log: () => {} });
     const server = setupServer(...mockHandlers(service));
-    server.listen(failOnUnhandled);
+    server.listen(unhandled);
     onTestFinished(() => server.close());
     return { service, fetch: (request) => fetch(request) };
   },
@@ -145,7 +148,7 @@ describe("with MSW", () => {
     const { http, HttpResponse } = await import("msw");
     const service = createMockService();
     const server = setupServer(...mockHandlers(service));
-    server.listen(failOnUnhandled);
+    server.listen(unhandled);
     onTestFinished(() => server.close());
     server.use(http.get("*/api/v1/passes/:id", () => HttpResponse.json({ own: true }, { status: 503 })));
     expect((await fetch(`${service.baseUrl}/api/v1/passes/card_1`)).status).toBe(503);
