@@ -16,7 +16,6 @@ export const excluded = [
   "**/THIRD-PARTY.md",
   "compat/**",
   "packages/*/docs/**",
-  "packages/*/skills/**",
   "openapi/**",
   "reports/**",
   "coverage/**",

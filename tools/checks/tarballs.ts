@@ -1,6 +1,6 @@
 /**
- * Packs each package and checks the tarball: publint, attw, its size and the size of its bundle, that it has the files that its code,
- * source maps and documentation refer to, and that it has nothing that only this repository needs.
+ * Packs each package and checks the tarball: publint, attw, its size and the size of its bundle, that it has the files that its code and
+ * source maps refer to, and that it has nothing that only this repository needs.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -10,7 +10,6 @@ import { join, posix } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import ts from "typescript";
-import { findBrokenLinks } from "../docs/excerpts.ts";
 import { hasEntryPoints, type Published, published, root } from "../published.ts";
 import { pack } from "../release/pack.ts";
 
@@ -75,9 +74,6 @@ function checkFile(path: string, { folder, manifest }: Published, paths: readonl
       if (!fileName.startsWith(".") && !isBuiltin(fileName) && !installed.has(other))
         problems.push(`imports ${other}, which is neither a dependency nor a peer dependency`);
     }
-  } else if (path.startsWith("docs/") || path === "llms.txt") {
-    for (const target of findBrokenLinks(path, readFileSync(file, "utf8"), paths))
-      problems.push(`links to ${target}, which is not in the tarball`);
   }
   return problems;
 }

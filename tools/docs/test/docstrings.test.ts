@@ -1,126 +1,86 @@
-/** Every exported function has a sentence and an example that compiles, which an editor can show. */
+/** The example of every exported function compiles as it stands, and uses the function. */
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import ts from "typescript";
-import { describe, expect, it } from "vitest";
-import { compilerOptions, getErrors, inMemoryProgram } from "../../checks/in-memory-program.ts";
+import { expect, it } from "vitest";
+import { published, root } from "../../published.ts";
+import { readEntries } from "../../release/build.ts";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
-const packages = ["issuing-client", "webhook-verify", "issuing-outbox", "webhook-inbox", "mock-server"];
+const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
+const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
 
-/** Interfaces whose methods need an example too, because users call them first. */
-const mainInterfaces = ["issuing-client IssuingClient"];
+/** A type guard, whose name shows its use. */
+const withoutExample = ["isIssuingError"];
 
-/** Type guards that need no example: their name shows their use. */
-const withoutExample = ["issuing-client isIssuingError"];
+/** The entry points by the file of their source. */
+const entries = published.flatMap(({ name, folder, manifest }) =>
+  Object.values(readEntries(manifest.exports ?? {})).map((source) => ({ name, path: join(folder, source) })),
+);
 
-interface Exported {
-  /** Package, entry point and name: `issuing-client/links cardLinks`. */
-  name: string;
-  symbol: ts.Symbol;
-  checker: ts.TypeChecker;
-  /** What its example must use: the name of a function, or of a method after a period. */
-  used: string;
-}
-
-/** Returns what the entry points export, with the methods of the main interfaces. */
-function readExports(): Exported[] {
-  const entries = packages.flatMap((name) => {
-    const folder = `${root}packages/${name}`;
-    const { exports } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
-    return Object.entries<Record<string, string>>(exports).flatMap(([entry, conditions]) => {
-      const source = conditions["@loyalty-cards/source"];
-      return source === undefined ? [] : [{ name: name + entry.slice(1), path: `${folder}/${source}` }];
-    });
-  });
-  const program = ts.createProgram(
-    entries.map(({ path }) => path),
-    compilerOptions,
-  );
-  const checker = program.getTypeChecker();
-  return entries.flatMap(({ name: entry, path }) => {
-    const module = checker.getSymbolAtLocation(program.getSourceFile(path) as ts.SourceFile);
-    return checker.getExportsOfModule(module as ts.Symbol).flatMap((exported) => {
-      const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
-      const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported;
-      const name = `${entry} ${exported.name}`;
-      const methods = mainInterfaces.includes(name)
-        ? [...(symbol.members?.values() ?? [])].map((method) => ({
-            name: `${name}.${method.name}`,
-            symbol: method,
-            checker,
-            used: `\\.${method.name}\\b`,
-          }))
-        : [];
-      return [
-        { name, symbol, checker, used: `^import .*\\b${exported.name}\\b.* from "@loyalty-cards/` },
-        ...methods,
-      ];
-    });
+/** Compiles programs that exist in memory only. @param before a program whose files are not parsed again. */
+function compile(files: ReadonlyMap<string, string>, before: ts.Program): string[] {
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile, fileExists } = host;
+  host.fileExists = (path) => files.has(path) || fileExists(path);
+  host.getSourceFile = (path, language, ...more) => {
+    const text = files.get(path);
+    return text === undefined
+      ? getSourceFile(path, language, ...more)
+      : ts.createSourceFile(path, text, language, true);
+  };
+  const program = ts.createProgram([...files.keys()], options, host, before);
+  return [...files.keys()].flatMap((path) => {
+    const source = program.getSourceFile(path) as ts.SourceFile;
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+      ({ messageText }) => `${path}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
+    );
   });
 }
 
-const isFunction = ({ symbol, checker }: Exported) =>
-  (symbol.flags & ts.SymbolFlags.Value) !== 0 &&
-  checker.getTypeOfSymbol(symbol).getCallSignatures().length > 0;
-
-const isMethod = ({ name }: Exported) => name.includes(".");
-
-/** Returns the texts of all `@example` tags of a declaration and of its members. */
-function readExamples({ symbol }: Pick<Exported, "symbol">): string[] {
+/** The programs of the `@example` tags of a declaration and of its members. */
+function readExamples({ declarations = [] }: ts.Symbol): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     for (const { tagName, comment } of ts.getJSDocTags(node))
       if (tagName.text === "example") found.push(ts.getTextOfJSDocComment(comment) ?? "");
     ts.forEachChild(node, visit);
   };
-  for (const declaration of symbol.declarations ?? []) visit(declaration);
-  return found;
+  declarations.forEach(visit);
+  return found.map((text) => /^```ts\n(.*)\n```$/s.exec(text.trim())?.[1] ?? `not a program: ${text}`);
 }
 
-const readProgram = (example: string) => /^```ts\n(.*)\n```$/s.exec(example.trim())?.[1];
-
-const allExports = readExports();
-const documented = allExports.filter((one) => isFunction(one) || isMethod(one));
-
-describe("every exported function", () => {
-  it.each(documented.filter(({ name }) => !withoutExample.includes(name)))(
-    "$name has a sentence and an example",
-    ({ symbol, checker, used }) => {
-      expect(ts.displayPartsToString(symbol.getDocumentationComment(checker))).toMatch(/^\S.*\.(\s|$)/s);
-      expect(readProgram(readExamples({ symbol })[0] ?? "")).toMatch(new RegExp(used, "m"));
-    },
+it("every exported function has an example that uses it, and every example compiles", {
+  timeout: 90_000,
+}, () => {
+  const program = ts.createProgram(
+    entries.map(({ path }) => path),
+    options,
   );
-
-  it("the functions that need no example exist", () => {
-    expect(documented.map(({ name }) => name)).toEqual(expect.arrayContaining(withoutExample));
-  });
+  const checker = program.getTypeChecker();
+  const missing: string[] = [];
+  const examples = new Map<string, string>();
+  for (const { name, path } of entries) {
+    const module = checker.getSymbolAtLocation(program.getSourceFile(path) as ts.SourceFile) as ts.Symbol;
+    for (const exported of checker.getExportsOfModule(module)) {
+      const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
+      const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported;
+      const own = readExamples(symbol);
+      const isFunction =
+        (symbol.flags & ts.SymbolFlags.Value) !== 0 &&
+        checker.getTypeOfSymbol(symbol).getCallSignatures().length > 0;
+      if (isFunction && !own[0]?.includes(exported.name) && !withoutExample.includes(exported.name))
+        missing.push(`${name}: ${exported.name}`);
+      for (const [index, example] of own.entries())
+        examples.set(join(root, "packages", name, `test/example-${exported.name}-${index}.ts`), example);
+    }
+  }
+  expect(missing).toEqual([]);
+  expect(compile(examples, program)).toEqual([]);
 });
 
 it("the glossary names only types that are exported", () => {
-  const glossary = readFileSync(`${root}docs/glossary.md`, "utf8");
+  const glossary = readFileSync(join(root, "docs/glossary.md"), "utf8");
+  const sources = entries.map(({ path }) => readFileSync(path, "utf8")).join("\n");
   const named = [...glossary.matchAll(/`([A-Z]\w+)`/g)].map(([, name = ""]) => name);
-  const exported = new Set(allExports.map(({ name }) => name.split(" ")[1]));
-  expect(named.length).toBeGreaterThan(20);
-  expect(named.filter((name) => !exported.has(name))).toEqual([]);
+  expect(named.filter((name) => !new RegExp(`\\b${name}\\b`).test(sources))).toEqual([]);
 });
-
-it("every example of an exported declaration or of its members compiles as it stands", () => {
-  const examples = new Map<string, string>();
-  for (const one of allExports) {
-    for (const [index, example] of readExamples(one).entries()) {
-      const [folder = ""] = one.name.split(/[/ ]/);
-      const file = `example-of-${one.name.replace(/\W/g, "-")}-${index}.ts`;
-      examples.set(
-        `${root}packages/${folder}/test/${file}`,
-        readProgram(example) ?? "not a program in a fence",
-      );
-    }
-  }
-  expect(examples.size).toBeGreaterThan(documented.length);
-  const program = inMemoryProgram(examples);
-  const errors = [...examples].flatMap(([path, example]) =>
-    getErrors(program, path).map((message) => ({ message, example })),
-  );
-  expect(errors).toEqual([]);
-}, 60_000);

@@ -38,7 +38,7 @@ it.each(published)("$name has a complete package.json", ({ name, manifest }) => 
   expect(new Set(manifest.keywords as string[]).size).toBeGreaterThanOrEqual(5);
   const code = name === "contract" ? [] : ["dist", "src"]; // the contract has no code
   expect(manifest.files).toEqual(
-    expect.arrayContaining([...code, "docs", "llms.txt", "README.md", "LICENSE", "CHANGELOG.md"]),
+    expect.arrayContaining([...code, "docs", "README.md", "LICENSE", "CHANGELOG.md"]),
   );
   expect(manifest.files?.filter((file) => /[*!]/.test(file))).toEqual([]);
 });

@@ -1,0 +1,72 @@
+/** Links between the pages lead to files and headings that exist, and so do cited clauses and the files of the request paths. */
+import { existsSync, readdirSync } from "node:fs";
+import { join, posix } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "../../published.ts";
+import { listPages, readFromRoot } from "../snippets.ts";
+
+const withoutCode = (page: string) => page.replace(/^```[\s\S]*?^```$/gm, "");
+
+/** The anchors of a page: those of headings as on GitHub, and explicit ones. */
+function readAnchors(file: string): string[] {
+  const page = withoutCode(readFromRoot(file));
+  const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  return [...headings, ...[...page.matchAll(/<a id="([\w-]+)">/g)].map(([, id = ""]) => id)];
+}
+
+describe.each([...listPages(), "AGENTS.md", "SECURITY.md"])("%s", (page) => {
+  it("links to files and headings that exist", () => {
+    const broken = [...withoutCode(readFromRoot(page)).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)]
+      .map(([link, path = "", anchor]) => {
+        const target = path === "" ? page : posix.join(posix.dirname(page), path);
+        if (!existsSync(join(root, target))) return link;
+        return anchor && target.endsWith(".md") && !readAnchors(target).includes(anchor) ? link : "";
+      })
+      .filter((link) => link !== "");
+    expect(broken).toEqual([]);
+  });
+});
+
+/** Programs and pages that cite the specification, such as "spec 4.4, 4.5", or in openapi.yaml `x-spec: "4.4"`. */
+const citing = ["internal", "openapi", "packages", "examples", "docs", "tools", "compat"].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .map((file) => `${folder}/${file.replaceAll("\\", "/")}`)
+    .filter((file) => /\.(tsx?|mjs|md|yaml)$/.test(file))
+    .filter(
+      (file) =>
+        !/(^|\/)(node_modules|dist|\.\w[\w-]*|reference|CHANGELOG\.md|THIRD-PARTY\.md)(\/|$)/.test(file),
+    )
+    .filter((file) => !/^packages\/[\w-]+\/docs\//.test(file)),
+);
+
+it("every clause of the specification that a file cites has its anchor", () => {
+  const anchors = new Set(readAnchors("docs/specification.md"));
+  const cited = citing.flatMap((file) => {
+    const plain = readFromRoot(file).replace(/\[((?:spec )?\d[\d.]*)\]\([^)]*\)/g, "$1");
+    const lists = plain.matchAll(/\b(?:spec |x-spec: ")(\d+(?:\.\d+)*(?:(?:, | and )\d+(?:\.\d+)*)*)/g);
+    return [...lists].flatMap(([, list = ""]) =>
+      list.split(/, | and /).map((clause) => ({ file, anchor: `spec-${clause.replaceAll(".", "-")}` })),
+    );
+  });
+  expect(cited.length).toBeGreaterThan(150);
+  expect(cited.filter(({ anchor }) => !anchors.has(anchor))).toEqual([]);
+});
+
+it("the request paths of the architecture page name files that exist", () => {
+  const page = readFromRoot("docs/architecture.md");
+  const paths = page.slice(page.indexOf("## Request paths"), page.indexOf("## Dependencies"));
+  const named = [...paths.matchAll(/`([a-z][\w/-]*\w)`/g)].map(([, name = ""]) => name);
+  const files = ["packages", "internal"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }),
+  );
+  const known = ["emit", "retryDelaysMs"]; // functions and values
+  const exists = (name: string) => files.some((file) => new RegExp(`/${name}\\.[jt]s$`).test(file));
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((name) => !known.includes(name) && !exists(name))).toEqual([]);
+});
