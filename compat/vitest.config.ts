@@ -5,10 +5,6 @@ import { defineConfig } from "vitest/config";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const msw = (entry: string) => here(`node_modules/msw-3/lib/${entry}.js`);
 const conditions = ["@loyalty-cards/source"];
-const fromSource = {
-  resolve: { conditions },
-  ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
-};
 
 /** What `expect.poll` waits for is real work; the default of 1 s is too short for a busy machine. */
 const poll = { timeout: 30_000 };
@@ -41,18 +37,9 @@ export default defineConfig({
       built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
       {
-        ...fromSource,
-        test: {
-          name: "generators",
-          dir: here("generators"),
-          include: ["*.test.*"],
-          testTimeout: 90_000,
-        },
-      },
-      {
         // Needs the Node 24 in node_modules.
-        ...fromSource,
         root: here(".."),
+        ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
         resolve: {
           conditions,
           alias: [

@@ -34,10 +34,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       "runtimes",
       "the built packages on Node 20, 22, 24 and 26, Deno, Bun and workerd; the client against Steady and Prism",
     ),
-    generators: suite(
-      "generators",
-      "the OpenAPI document and the mock server in Redocly, swagger-parser and the client generator of Hey API",
-    ),
     bundlers: suite(
       "bundlers",
       "the built client in programs for browsers, bundled by rolldown, Vite 8, webpack and esbuild",

@@ -67,7 +67,6 @@ const beforeMerge: readonly Gate[] = [
   { name: "demo", command: "npm run demo" },
   compat("next receivers", "Next: receivers", { linuxOnly }),
   compat("runtimes", "all runtimes", { linuxOnly }),
-  compat("generators", "the document in other tools"),
   compat("bundlers", "bundles for browsers", { linuxOnly }),
   compat("msw3", "adapters under MSW 3", { linuxOnly }),
   compat("browser", "pages in a browser", { linuxOnly }),
