@@ -213,7 +213,7 @@ const showCard = (
 // #region outbox
 import type { OutboxEntry } from "@loyalty-cards/issuing-outbox";
 
-/** The page for an entry that `outbox.issue` or `outbox.findUser` returned. */
+/** The page for an entry that `outbox.issue` or `outbox.get` returned. */
 export function showEntry(entry: OutboxEntry, language: Language, sent?: FormData) {
   const { publicUrl, state, error } = entry;
   const own = texts[language];

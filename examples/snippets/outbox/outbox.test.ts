@@ -243,10 +243,10 @@ it("adds existing users: with a card, with an earlier request, and without one",
     known: 3,
   });
   await outbox.drain();
-  expect([
-    await outbox.findUser(annasCard.id),
-    await outbox.findUser(bensCard.id),
-  ]).toEqual([anna.id, ben.id]);
+  expect([await outbox.get(anna.id), await outbox.get(ben.id)]).toMatchObject([
+    { cardId: annasCard.id },
+    { cardId: bensCard.id },
+  ]);
   const { cardId } = (await outbox.get(cleo.id)) ?? {};
   expect(new Set(await readCards())).toEqual(
     new Set([annasCard.id, bensCard.id, cardId]),

@@ -23,7 +23,7 @@ import {
 import { type CorrectionResult, correctEntry } from "./correction.ts";
 import { CallbackError, type OutboxDatabase } from "./database.ts";
 import type { OutboxEntry, OutboxState } from "./entry.ts";
-import { countEntries, findUserOfCard, readEntries, requireState } from "./inspect.ts";
+import { countEntries, readEntries, requireState } from "./inspect.ts";
 import { Closing, issueNow } from "./issue.ts";
 import { Loops, parseGrace } from "./loops.ts";
 import type { EntryInput, ListOptions, Outbox, OutboxOptions, TemplateOption } from "./outbox.ts";
@@ -229,11 +229,6 @@ export function createCore<Transaction>(
     async count() {
       await ready();
       return database.read(countEntries(sender.ownPauses));
-    },
-    async findUser(cardId) {
-      if (typeof cardId !== "string") throw invalid("findUser needs the id of a card.");
-      await ready();
-      return database.read(findUserOfCard(cardId));
     },
     close(closeOptions = {}) {
       const graceMs = parseGrace(closeOptions.graceMs);

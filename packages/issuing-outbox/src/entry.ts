@@ -27,7 +27,7 @@ export interface OwedCard<Fields = FieldValues> {
   cardId?: never;
 }
 
-/** A user who has a card already. Add them so that `findUser` knows them, and no other card is issued. */
+/** A user who has a card already. Add them so that no other card is issued. */
 export interface KnownCard {
   userId: UserId;
   template: string | Template<never>;

@@ -1,4 +1,4 @@
-/** Reading the outbox: counts, lists, and the user of a card. */
+/** Reading the outbox: counts and lists. */
 import { invalid, work } from "./add.ts";
 import type { OutboxDatabase } from "./database.ts";
 import type { OutboxCounts, OutboxState, Pause } from "./entry.ts";
@@ -93,11 +93,6 @@ function* listEntries(state: OutboxState | undefined, afterId: number, limit: nu
     ...[afterId, limit, ...(state === undefined ? [] : [state])],
   );
   return rows.map(readEntryRow);
-}
-
-export function* findUserOfCard(cardId: string): Operation<string | undefined> {
-  const [row] = yield* query("SELECT user_id FROM issuing_outbox_entries WHERE card_id = $1::text", cardId);
-  return row === undefined ? undefined : String(row["user_id"]);
 }
 
 const states: readonly unknown[] = ["waiting", "issued", "rejected", "unknown"] satisfies OutboxState[];

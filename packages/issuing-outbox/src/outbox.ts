@@ -119,8 +119,6 @@ export interface Outbox extends AsyncDisposable {
   /** Entries in the order in which they were added. */
   list(options?: ListOptions): AsyncIterable<OutboxEntry>;
   count(): Promise<OutboxCounts>;
-  /** The user of a card, for handlers of webhooks. */
-  findUser(cardId: string): Promise<string | undefined>;
   /**
    * Stops the workers, and closes what the outbox opened. Calls of `issue` return at once. Requests that run longer than `graceMs`
    * (default 10 000) are aborted, and retried later.

@@ -29,7 +29,6 @@ it("finds entries by an index in every statement of sending, pausing and correct
   await run(worker.stop());
   await run(outbox.write((own) => outbox.correct(own, 1, toRequest({ phone: nextPhone() }))));
   for await (const _entry of outbox.list({ state: "issued", after: { userId: "1", template } }));
-  await outbox.findUser("card_1");
   const scans = [...statements]
     .filter((sql) => /issuing_outbox_(entries|requests|contact_locks WHERE .contact)/.test(sql))
     .filter((sql) => /^\s*(SELECT|UPDATE|DELETE|WITH)/.test(sql))

@@ -33,7 +33,6 @@ BEGIN
   );
   CREATE INDEX issuing_outbox_due ON issuing_outbox_entries (work, template, due_at) WHERE work IS NOT NULL;
   CREATE INDEX issuing_outbox_state ON issuing_outbox_entries (state, id);
-  CREATE INDEX issuing_outbox_card ON issuing_outbox_entries (card_id) WHERE card_id IS NOT NULL;
   CREATE INDEX issuing_outbox_blocked ON issuing_outbox_entries (blocked_by, id) WHERE blocked_by IS NOT NULL;
   CREATE TABLE issuing_outbox_requests (
     id bigint PRIMARY KEY,
