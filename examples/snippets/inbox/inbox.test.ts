@@ -1,11 +1,16 @@
 /** The README's inboxes take deliveries of the mock service, over real HTTP and on real engines. */
 import { randomUUID } from "node:crypto";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { pgBossInbox } from "@loyalty-cards/webhook-inbox";
+import {
+  type InboxEntry,
+  type InboxHealth,
+  pgBossInbox,
+  sqliteInbox,
+} from "@loyalty-cards/webhook-inbox";
 import { ensureTables } from "@loyalty-cards/webhook-inbox/postgres";
 import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
+import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import express from "express";
 import PgBoss from "pg-boss";
@@ -19,7 +24,7 @@ import {
 import { createApp as createBrandApp } from "./brands.ts";
 import { receiveWebhooks as throughBullmq } from "./bullmq.ts";
 import { createApp } from "./one-machine.ts";
-import { openInbox } from "./operations.ts";
+import { operateInbox } from "./operations.ts";
 import { receiveWebhooks as throughPgBoss } from "./pg-boss.ts";
 import { createReceiver } from "./postgres-only.ts";
 import { createRoute } from "./scheduled.ts";
@@ -195,26 +200,37 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
   });
 });
 
-it("shows a status page", async () => {
-  const app = express();
-  const name = `Bearer ${randomUUID()}`;
-  const inbox = openInbox(scratchFile(), app, (request, response, next) =>
-    request.get("authorization") === name ? next() : void response.sendStatus(401),
-  );
+it("shows dead letters to an administrator, and replays one", async () => {
+  const { secret, listen, buy } = await shop();
+  const inbox = sqliteInbox({ file: scratchFile(), log: () => {} });
   onTestFinished(() => inbox.close());
-  const { listen } = await shop();
-  listen(app);
-  const server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/admin/inbox`;
-  expect((await fetch(url)).status).toBe(401);
-  const page = await fetch(url, { headers: { authorization: name } });
-  expect([page.status, (await page.text()).includes("Webhook inbox")]).toEqual([
-    200,
-    true,
-  ]);
+  const app = express();
+  const authorization = `Bearer ${randomUUID()}`;
+  operateInbox(app, inbox, (request, response, next) =>
+    request.get("authorization") === authorization
+      ? next()
+      : void response.sendStatus(401),
+  );
+  app.post("/webhooks/loyalty", expressReceiver({ secret, inbox }));
+  const url = listen(app);
+  expect(await buy(5)).toBe(204);
+  const fail = () => Promise.reject(new Error("The balance is locked."));
+  await inbox.drain(fail, { maxAttempts: 1 });
+
+  const admin = (path: string, init?: RequestInit) =>
+    fetch(new URL(path, url), { headers: { authorization }, ...init });
+  const read = async () =>
+    (await (await admin("/admin/inbox")).json()) as {
+      health: InboxHealth;
+      dead: InboxEntry[];
+    };
+  const { health, dead } = await read();
+  expect(health).toEqual({ isReachable: true, waiting: 0, dead: 1 });
+  expect(dead).toMatchObject([{ type: "balance.changed", attempts: 1 }]);
+  const path = `/admin/inbox/${dead[0]?.id}/replay`;
+  const replay = async () => (await admin(path, { method: "POST" })).status;
+  expect([await replay(), await replay()]).toEqual([204, 404]);
+  expect(await read()).toMatchObject({ health: { waiting: 1 }, dead: [] });
+  expect((await admin("/admin/inbox", { headers: {} })).status).toBe(401);
+  expect((await admin(path, { method: "POST", headers: {} })).status).toBe(401);
 });

@@ -39,8 +39,10 @@ export async function shop(options: { clock?: ManualClock } = {}) {
     mock,
     secret: mock.service.endpoints[0]?.secret ?? "",
     cardId: card.id,
+    /** @returns the address to which events are delivered. */
     listen: (own: RequestListener) => {
       listener = own;
+      return url;
     },
     async buy(points: number) {
       mock.service.cards.purchase(card.id, { points });

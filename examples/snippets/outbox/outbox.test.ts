@@ -5,14 +5,11 @@ import { join } from "node:path";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { type OutboxCounts, sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
-import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { listen } from "../../demo/listen.ts";
 import { signUp as signUpBeside, sweep, type User, type Users } from "./beside.ts";
 import { addExistingUsers } from "./existing-users.ts";
 import { findAlarms } from "./operations.ts";
 import { drain, issueAfterResponse } from "./serverless.ts";
-import { showOutbox } from "./status.ts";
 
 const anna = { id: "user-anna", name: "Anna", phone: "600100200" };
 const ben = { id: "user-ben", name: "Ben", phone: "600100201" };
@@ -251,69 +248,4 @@ it("adds existing users: with a card, with an earlier request, and without one",
   expect(new Set(await readCards())).toEqual(
     new Set([annasCard.id, bensCard.id, cardId]),
   );
-});
-
-it("shows users by state to an administrator, without their data, and resolves and retries", async () => {
-  const { openOutbox } = await open();
-  const outbox = openOutbox();
-  const add = (userId: string, name: string, firstAttemptAt?: number) =>
-    outbox.write((database) => {
-      const customer = { name: "Una", consents: { privacy: { version: "1" } } };
-      outbox.add(database, {
-        userId,
-        template: "tpl_coffee",
-        request: { fieldValues: { name }, customer },
-        ...(firstAttemptAt !== undefined && { firstAttemptAt }),
-      });
-    });
-  await add("rejected<b>", "");
-  await add("unknown", "Una", Date.now() - 25 * 3_600_000);
-  await outbox.issue("rejected<b>");
-  await outbox.issue("unknown");
-
-  const app = express();
-  const authorization = "Basic admin";
-  showOutbox(app, outbox, (request, response, next) =>
-    request.get("authorization") === authorization
-      ? next()
-      : void response.sendStatus(401),
-  );
-  const server = await listen(app);
-  onTestFinished(() => server.close());
-  const url = `${server.url}/admin/outbox`;
-  const send = async (body: [string, string][], headers = {}) => {
-    const response = await fetch(url, {
-      method: "POST",
-      body: new URLSearchParams(body),
-      headers: { authorization, ...headers },
-      redirect: "manual",
-    });
-    return `${response.status} ${response.headers.get("location") ?? ""}`.trim();
-  };
-  expect((await fetch(url)).status).toBe(401);
-  const page = await (await fetch(url, { headers: { authorization } })).text();
-  expect(page).toContain("<code>rejected&lt;b&gt;</code>");
-  expect(page).not.toContain("Una");
-
-  const id = (userId: string): [string, string] => [
-    "id",
-    JSON.stringify([userId, "tpl_coffee"]),
-  ];
-  const resolve: [string, string] = ["resolve", "card"];
-  const cardId: [string, string] = ["cardId", "card_found"];
-  expect(
-    await send([id("unknown"), resolve, cardId], { origin: "https://evil.test" }),
-  ).toBe("403");
-  for (const malformed of ["", "null", "5", "{", "[1]"])
-    expect(await send([["id", malformed]])).toBe("400");
-  expect(await send([id("unknown"), resolve])).toBe("400");
-  expect(await send([id("unknown")])).toBe("409"); // a card may exist
-  expect(await send([id("nobody")])).toBe("409");
-  expect(await send([id("unknown"), resolve, cardId])).toBe("303 ?resolved=1&of=1");
-  expect(await outbox.get("unknown")).toMatchObject({ cardId: "card_found" });
-  const all: [string, string] = ["all", "1"];
-  expect(await send([["state", "rejected"], all])).toBe("303 ?retried=1&of=1");
-  expect((await outbox.get("rejected<b>"))?.state).toBe("waiting");
-  await outbox.close();
-  expect(await send([all])).toBe("503");
 });

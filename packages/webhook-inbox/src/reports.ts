@@ -70,7 +70,7 @@ export interface ListOptions {
   limit?: number;
 }
 
-/** The part of an inbox that the status page and the metrics use. */
+/** The state of an inbox and its events, for administrators. */
 export interface InspectableInbox {
   /** Never rejects. */
   health(): Promise<InboxHealth>;

@@ -15,7 +15,6 @@ import {
 } from "@loyalty-cards/webhook-inbox";
 import { markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";
-import { expressStatusPage, fetchStatusPage } from "@loyalty-cards/webhook-inbox/status";
 import { isKnownEvent, onEvents, type verifyWebhook } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
@@ -75,8 +74,6 @@ export const entries = [
   markProcessed,
   ensureTables,
   postgresOutbox,
-  expressStatusPage,
-  fetchStatusPage,
   createMockService,
   startMockServer,
   expressReceiver,

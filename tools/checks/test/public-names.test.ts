@@ -54,7 +54,6 @@ it("exports these names", () => {
       "webhook-inbox": "BullmqInbox BullmqInboxOptions InboxEntry InboxHealth InboxOutcome InspectableInbox PgBossInbox PgBossInboxOptions QueueDelivery QueueHandler SqliteDelivery SqliteHandler SqliteInbox SqliteInboxOptions SqliteWorker bullmqInbox inboxHandler openLibsql pgBossInbox sqliteInbox",
       "webhook-inbox/postgres": "PostgresTransaction ensureTables isNewest markProcessed withPgTransaction withPostgresJsTransaction",
       "webhook-inbox/sqlite": "SqliteDatabase ensureTables isNewest markProcessed",
-      "webhook-inbox/status": "expressStatusPage fetchStatusPage",
       "webhook-verify": "BalanceChanged CardAdded CardRemoved ConsentChanged DedupeStore Delivery EventHandlers Inbox KnownEvent Ping Receiver ReceiverOptions ReceiverOutcome ReceiverResponse Secret TierChanged UnknownEvent VerificationErrorReason VerifyInput WebhookEvent WebhookVerificationError createReceiver isKnownEvent isWebhookVerificationError memoryDedupe onEvents signWebhook signWebhookSync verifyWebhook verifyWebhookSync",
       "webhook-verify/express": "expressReceiver",
       "webhook-verify/fastify": "FastifyReceiverOptions fastifyReceiver",
