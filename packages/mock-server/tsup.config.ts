@@ -11,12 +11,7 @@ import { staticFiles } from "./src/pages/node-static-files.ts";
 const inlineStaticFiles: NonNullable<Options["esbuildPlugins"]>[number] = {
   name: "inline-static-files",
   setup(build) {
-    const entries = Array.from(staticFiles, ([name, content]) => {
-      const base64 = Buffer.from(content).toString("base64");
-      const bytes = `Uint8Array.from(atob("${base64}"), (byte) => byte.charCodeAt(0))`;
-      return `[${JSON.stringify(name)}, ${typeof content === "string" ? JSON.stringify(content) : bytes}]`;
-    });
-    const contents = `export const staticFiles = new Map([${entries.join(",\n")}]);`;
+    const contents = `export const staticFiles = new Map(${JSON.stringify([...staticFiles])});`;
     build.onLoad({ filter: /node-static-files\.ts$/ }, () => ({ contents, loader: "js" }));
   },
 };
@@ -26,14 +21,10 @@ const { entries: entry, options } = readBuild();
 const shared: Options = {
   ...options,
   platform: "node",
-  noExternal: ["@loyalty-cards/openapi", "libphonenumber-js", "fflate", "uqr"],
+  noExternal: ["@loyalty-cards/openapi", "libphonenumber-js", "uqr"],
   splitting: true,
   esbuildPlugins: [inlineStaticFiles],
   shims: true, // import.meta.url in CommonJS
-  esbuildOptions(esbuild, context) {
-    options.esbuildOptions?.(esbuild, context);
-    esbuild.alias = { fflate: "fflate/browser" }; // its entry for Node needs modules that browsers lack
-  },
 };
 
 /** Copies Swagger UI, compressed, with its licences. As a dependency it would report its installation to a third party. */

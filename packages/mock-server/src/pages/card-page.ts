@@ -1,8 +1,8 @@
-/** The pages that customers see: the card behind its QR code (spec 2.2), the second wallet's page, and "no card here". */
+/** The pages that customers see: the card behind its QR code (spec 2.2), the page of each wallet's link, and "no card here". */
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import type { Wallets } from "../domain/context.ts";
 import { type CardView, selectColours } from "./card-view.ts";
-import { html, type Markup } from "./html.ts";
+import { html, type Markup, page } from "./html.ts";
 
 /** The public page of a card. */
 export function cardPage(view: CardView, wallets: Wallets): Markup {
@@ -21,19 +21,23 @@ ${walletLink(view, wallets.second, `${slug}/${encodeURIComponent(wallets.second)
   );
 }
 
-/** The link of the second wallet. The real link opens the vendor's app; this page has a button instead. */
+/** The page of a wallet's link: what the link of a real card does on a phone, and a button that adds the card here. */
 export function walletPage(view: CardView, wallet: string): Markup {
   const title = walletTitle(wallet);
-  const action = view.wallets.includes(wallet)
-    ? html`<p class="added">In ${title}</p>`
-    : html`<form method="post"><p>The real service opens ${title} on a phone. The mock service only records that the card was added.</p><button>Add to ${title}</button></form>`;
+  const isAdded = view.wallets.includes(wallet);
   return customerPage(
-    `Add to ${title}`,
+    isAdded ? `In ${title}` : `Add to ${title}`,
     "../../",
     cardStyles(view, "../../"),
-    html`<main>
+    html`<main class="wallet">
 ${card(view, html``)}
-${action}
+<section class="note">
+<h2>A real card opens ${title} here</h2>
+<p>On the customer's phone, this link opens ${title}, which shows the card with its QR code and a button that adds it.</p>
+<p>This card is from a mock service and changes no phone. ${isAdded ? html`The mock has recorded that it was added.` : html`The button records that it was added: webhook endpoints receive <code>card.added</code>.`}</p>
+${isAdded ? html`<p class="added">In ${title}</p>` : html`<form method="post"><button>Add to ${title}</button></form>`}
+<p class="hint">The <a href="../../console">console</a> has a button, too. In a test: <code>service.cards.${isAdded ? "removeFromWallet" : "addToWallet"}(id, "${wallet}")</code></p>
+</section>
 <p class="back"><a href="../${view.slug}">Back to the card</a></p>
 </main>`,
   );
@@ -53,23 +57,15 @@ export const notFoundPage = (up: string): Markup =>
   );
 
 function customerPage(title: string, up: string, styles: Markup, content: Markup): Markup {
-  return html`<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<link rel="icon" href="${up}assets/icon.svg">
-<link rel="stylesheet" href="${up}assets/page.css">
+  return page(
+    title,
+    up,
+    html`<link rel="stylesheet" href="${up}assets/page.css">
 ${styles}
-<script src="${up}assets/card.js" type="module"></script>
-</head>
-<body>
-${content}
-<footer>Issued by a mock service, for development and tests.</footer>
-</body>
-</html>`;
+<script src="${up}assets/card.js" type="module"></script>`,
+    html`${content}
+<footer>Issued by a mock service, for development and tests.</footer>`,
+  );
 }
 
 const cardStyles = ({ templateId }: CardView, up: string): Markup =>

@@ -1,4 +1,4 @@
-/** The data of a card's page and its wallet pass. It contains no identifiers of the customer and no contact data. */
+/** The data of a card's page. It contains no identifiers of the customer and no contact data. */
 import { type CardStore, getLevelPoints, type StoredCard, toCard } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
 import type { CustomerStore } from "../domain/customers.ts";
@@ -21,7 +21,7 @@ export interface CardView {
   templateId: string;
 }
 
-/** The backgrounds of cards: where the gradient starts, which is also the colour of the wallet pass, and where it ends. White text is readable on each. */
+/** The backgrounds of cards: where the gradient starts, and where it ends. White text is readable on each. */
 const colours = [
   ["#14807a", "#123a4d"],
   ["#4338a5", "#262060"],

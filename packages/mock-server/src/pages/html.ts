@@ -30,6 +30,30 @@ function written(piece: Piece): string {
   return piece.map(({ text }) => text).join("");
 }
 
+/**
+ * A whole page.
+ * @param up the relative path from the page to the service, for example `../`.
+ */
+export const page = (
+  title: string,
+  up: string,
+  head: Markup,
+  content: Markup,
+): Markup => html`<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="${up}assets/icon.svg">
+${head}
+</head>
+<body>
+${content}
+</body>
+</html>`;
+
 /** Scripts and styles come from files of this server, never from the text of the page. */
 const policy = [
   "default-src 'none'",
@@ -55,10 +79,10 @@ const mediaTypes: Readonly<Record<string, string>> = {
   svg: "image/svg+xml; charset=utf-8",
 };
 
-export function pageResponse(page: Markup, status = 200): ServiceResponse {
+export function pageResponse(content: Markup, status = 200): ServiceResponse {
   return {
     status,
-    body: `<!doctype html>\n${page}\n`,
+    body: `<!doctype html>\n${content}\n`,
     headers: { ...securityHeaders, "content-type": mediaTypes["html"] ?? "", "cache-control": "no-store" },
   };
 }

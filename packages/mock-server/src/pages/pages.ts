@@ -1,4 +1,4 @@
-/** Handlers of the pages: cards, wallets, files of the console, the notice of the API reference. */
+/** Handlers of the pages: the list of links, cards, wallets, files of the console, the notice of the API reference. */
 import { addToWallet } from "../domain/cards.ts";
 import type { Wallets } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
@@ -9,7 +9,13 @@ import { cardView } from "./card-view.ts";
 import { fileResponse, pageResponse } from "./html.ts";
 import { staticFiles } from "./node-static-files.ts";
 import { referenceNoticePage } from "./reference-page.ts";
-import { walletPass } from "./wallet-pass.ts";
+import { startPage } from "./start-page.ts";
+
+export function startResponse(sandboxes: Sandboxes): ServiceResponse {
+  const { domain } = sandboxes.first;
+  const newest = [...domain.state.cards.values()].at(-1);
+  return pageResponse(startPage(newest && cardView(domain, newest)));
+}
 
 export function cardResponse(sandboxes: Sandboxes, slug: string): ServiceResponse {
   const found = cardAt(sandboxes, slug);
@@ -18,40 +24,26 @@ export function cardResponse(sandboxes: Sandboxes, slug: string): ServiceRespons
   return pageResponse(cardPage(cardView(domain, card), domain.wallets));
 }
 
-/** The links of both wallets: the pass of the first, the page of the second. */
-export async function walletResponse(
+/** The page of a wallet's link. With `add` it adds the card to the wallet, as the button of a real wallet does. */
+export function walletResponse(
   sandboxes: Sandboxes,
   slug: string,
   leaf: string,
-): Promise<ServiceResponse> {
+  action: "show" | "add",
+): ServiceResponse {
   const found = cardAt(sandboxes, slug);
-  if (found === undefined) return pageResponse(notFoundPage("../../"), 404);
+  const wallet = found && findWallet(found.domain.wallets, leaf);
+  if (found === undefined || wallet === undefined) return pageResponse(notFoundPage("../../"), 404);
   const { domain, card } = found;
-  const view = cardView(domain, card);
-  if (leaf === "pass.pkpass") {
-    return {
-      status: 200,
-      body: await walletPass(view, domain.nowMs()),
-      headers: {
-        "content-type": "application/vnd.apple.pkpass",
-        "content-disposition": 'attachment; filename="unsigned.pkpass"',
-        "cache-control": "no-store",
-      },
-    };
-  }
-  if (leaf === domain.wallets.second) return pageResponse(walletPage(view, leaf));
-  return pageResponse(notFoundPage("../../"), 404);
+  if (action === "show") return pageResponse(walletPage(cardView(domain, card), wallet));
+  if (!card.wallets.includes(wallet)) addToWallet(domain, card.id, wallet);
+  return emptyResponse(303, { location: `../${slug}` }); // relative, because the server has several host names
 }
 
-/** Adds the card to the second wallet, as the vendor's app would. */
-export function addToWalletResponse(sandboxes: Sandboxes, slug: string, leaf: string): ServiceResponse {
-  const found = cardAt(sandboxes, slug);
-  if (found === undefined || leaf !== found.domain.wallets.second) {
-    return pageResponse(notFoundPage("../../"), 404);
-  }
-  const { domain, card } = found;
-  if (!card.wallets.includes(leaf)) addToWallet(domain, card.id, leaf);
-  return emptyResponse(303, { location: `../${slug}` }); // relative, because the server has several host names
+/** The last segment of a wallet's link (spec 2.2). */
+function findWallet({ first, second }: Wallets, leaf: string): string | undefined {
+  if (leaf === "pass.pkpass") return first;
+  return leaf === second ? second : undefined;
 }
 
 export function assetResponse({ first, second }: Wallets, name: string): ServiceResponse | Problem {

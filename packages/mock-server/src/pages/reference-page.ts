@@ -1,5 +1,5 @@
 /** The page of the API reference (spec 4.6): interactive on a port, a notice in other programs. */
-import { html, type Markup } from "./html.ts";
+import { html, type Markup, page } from "./html.ts";
 
 /** Loads the files of Swagger UI, and fills in the API key and the template of the first request. */
 export const referencePage = ({ apiKey, templateId }: { apiKey: string; templateId: string }): Markup =>
@@ -23,17 +23,11 @@ export const referenceNoticePage = (): Markup =>
 </main>`,
   );
 
-const document = (head: Markup, content: Markup): Markup => html`<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>API reference</title>
-<link rel="icon" href="../assets/icon.svg">
-${head}
-</head>
-<body>
-<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
-${content}
-</body>
-</html>`;
+const document = (head: Markup, content: Markup): Markup =>
+  page(
+    "API reference",
+    "../",
+    head,
+    html`<nav class="to-console" aria-label="Console"><a href="../console">← Back to the console</a></nav>
+${content}`,
+  );

@@ -1,8 +1,6 @@
 /** Routes of the pages. The pages are loaded on their first request, because most services are only called by programs. */
-
-import { Problem } from "../domain/problem.ts";
 import { withGuard } from "../http/guard.ts";
-import { emptyResponse } from "../http/response.ts";
+import { emptyResponse, jsonResponse } from "../http/response.ts";
 import type { Route } from "../http/router.ts";
 import type { Settings } from "../sandbox/options.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
@@ -11,17 +9,21 @@ export function pageRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
   const { baseUrl, allowedHosts, wallets } = settings;
   const guard = (route: Route) => withGuard(route, baseUrl, allowedHosts);
   return [
-    get("/", ({ request }) =>
-      request.headers.get("accept")?.includes("text/html")
-        ? emptyResponse(303, { location: "console" })
-        : new Problem(
-            404,
-            "There is nothing at /. The console is at /console, the API reference at /api/docs.",
-          ),
+    guard(
+      get("/", async ({ request }) =>
+        request.headers.get("accept")?.includes("text/html")
+          ? (await pages()).startResponse(sandboxes)
+          : jsonResponse(200, {
+              console: `${baseUrl}/console`,
+              reference: `${baseUrl}/api/docs`,
+              document: `${baseUrl}/api/docs/json`,
+              health: `${baseUrl}/_mock/health`,
+            }),
+      ),
     ),
     get("/cards/*", async ({ params: [slug = ""] }) => (await pages()).cardResponse(sandboxes, slug)),
     get("/cards/*/*", async ({ params: [slug = "", leaf = ""] }) =>
-      (await pages()).walletResponse(sandboxes, slug, leaf),
+      (await pages()).walletResponse(sandboxes, slug, leaf, "show"),
     ),
     // Anyone who has the address of a card may add it; pages of other origins may not.
     withGuard(
@@ -29,7 +31,7 @@ export function pageRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
         method: "POST",
         path: "/cards/*/*",
         handle: async ({ params: [slug = "", leaf = ""] }) =>
-          (await pages()).addToWalletResponse(sandboxes, slug, leaf),
+          (await pages()).walletResponse(sandboxes, slug, leaf, "add"),
       },
       baseUrl,
       "any",
