@@ -71,7 +71,6 @@ export const guides: readonly { text: string; guides: readonly Guide[] }[] = [
     guides: [
       { file: "guides/getting-started", help: "guides/common-mistakes" },
       { file: "guides/sign-up", help: "guides/troubleshooting#issuing-cards" },
-      { file: "guides/languages", help: "guides/troubleshooting#issuing-cards" },
       { file: "guides/receiving-webhooks", help: "guides/troubleshooting#webhooks" },
       { file: "guides/testing", help: "guides/troubleshooting" },
     ],

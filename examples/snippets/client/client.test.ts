@@ -12,6 +12,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { issueCardOrCorrect, type User } from "./corrected-form.ts";
 import { nextMoveAfter } from "./failures.ts";
 import { toFieldMessages } from "./field-messages.ts";
+import { toMessage } from "./languages.ts";
 import { showCard as showLinks } from "./links.ts";
 import { joinCoffeeClub } from "./template.ts";
 
@@ -126,6 +127,16 @@ it("chooses the next action after each error", async () => {
   );
   expect(() => nextMoveAfter(new RangeError("mine"))).toThrow("mine");
   expect(service.baseUrl).toBe(url);
+});
+
+it("shows an error in the visitor's language, and a code without a text in English", () => {
+  const error = {
+    code: "server",
+    userMessage: "Your card is not available.",
+  } as const;
+  expect(toMessage(error, "pl")).toMatch(/^Nie możemy/);
+  expect(toMessage(error, "en")).toBe(error.userMessage);
+  expect(toMessage({ ...error, code: "rejected" }, "pl")).toBe(error.userMessage);
 });
 
 it("names the message for each input of a form", async () => {

@@ -18,9 +18,8 @@ import {
   readConsent,
   readOperations,
 } from "./cards.ts";
-import { translate } from "./errors.ts";
 import { createIssueCard, type IssueCardOptions } from "./issue-card.ts";
-import { type IssuingClientOptions, parseOptions, requireServer, type Settings } from "./options.ts";
+import { type IssuingClientOptions, parseOptions, requireServer } from "./options.ts";
 import { createPipeline } from "./pipeline.ts";
 import { parseId } from "./request.ts";
 import type { Template } from "./template.ts";
@@ -214,34 +213,6 @@ export function createIssuingClient(options: IssuingClientOptions = {}): Issuing
       return api;
     },
   };
-  const { messages } = settings;
-  const { getCard, listOperations, getConsent, setConsent } = client;
-  const { prepare, send } = steps;
-  if (Object.keys(messages).length > 0) {
-    for (const [owner, methods] of [
-      [client, { issueCard, getCard, listOperations, getConsent, setConsent }],
-      [steps, { prepare, send }],
-    ] as const)
-      for (const [name, method] of Object.entries(methods))
-        Object.assign(owner, { [name]: withMessages(method as Method, messages) });
-  }
   Object.defineProperty(client, issuingSteps, { value: steps });
   return client;
 }
-
-type Method = (...parameters: never[]) => unknown;
-
-/** A method whose errors have the messages of the client's options. */
-const withMessages =
-  (method: Method, messages: Settings["messages"]): Method =>
-  (...parameters) => {
-    const fail = (error: unknown) => {
-      throw translate(error, messages);
-    };
-    try {
-      const result = method(...parameters);
-      return result instanceof Promise ? result.catch(fail) : result;
-    } catch (error) {
-      return fail(error);
-    }
-  };

@@ -27,26 +27,23 @@ export interface RejectedField {
 
 export type RejectedFieldReason = "required" | "format" | "type" | "too-long";
 
-export const issuingErrorCodes = [
-  "validation",
-  "not-found",
-  "unauthorized",
-  "forbidden",
-  "conflict",
-  "rate-limited",
-  "rejected",
-  "server",
-  "network",
-  "timeout",
-  "deadline",
-  "invalid-response",
-  "idempotency-mismatch",
-  "idempotency-expired",
-  "configuration",
-] as const;
-
 /** `validation` is 422, `conflict` 409 or 423, `rejected` a 4xx without its own code, `server` 5xx, `configuration` an invalid option or argument. */
-export type IssuingErrorCode = (typeof issuingErrorCodes)[number];
+export type IssuingErrorCode =
+  | "validation"
+  | "not-found"
+  | "unauthorized"
+  | "forbidden"
+  | "conflict"
+  | "rate-limited"
+  | "rejected"
+  | "server"
+  | "network"
+  | "timeout"
+  | "deadline"
+  | "invalid-response"
+  | "idempotency-mismatch"
+  | "idempotency-expired"
+  | "configuration";
 
 /** The effect of the whole call at the service. */
 export type Outcome = (typeof outcomes)[number];
@@ -80,7 +77,7 @@ export class IssuingError extends Error {
   readonly outcome: Outcome;
   readonly attempts: number;
   /**
-   * Safe to show to the user: the text of the client's `messages`, else the `detail` of a 422
+   * Safe to show to the user: the `detail` of a 422
    * ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)), else a general sentence.
    */
   declare readonly userMessage: string;
@@ -104,10 +101,7 @@ export class IssuingError extends Error {
     this.retryable = facts.retryable ?? false;
     this.attempts = facts.attempts ?? 0;
     // These two are not enumerable, so they are not printed: text of the service can quote the user.
-    Object.defineProperty(this, "userMessage", {
-      value: facts.userMessage ?? generalUserMessage,
-      configurable: true, // `translate`
-    });
+    Object.defineProperty(this, "userMessage", { value: facts.userMessage ?? generalUserMessage });
     Object.defineProperty(this, "fields", { value: facts.fields ?? [] });
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
     if (facts.retryAfterMs !== undefined) this.retryAfterMs = facts.retryAfterMs;
@@ -138,13 +132,6 @@ export class ProblemError extends IssuingError {
 /** Whether a value is an error of the client, also of another installed copy of this package. */
 export function isIssuingError(value: unknown): value is IssuingError {
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
-}
-
-/** Replaces the `userMessage` of the client's own errors. @returns the error. */
-export function translate(error: unknown, messages: Partial<Record<IssuingErrorCode, string>>): unknown {
-  const value = error instanceof IssuingError ? messages[error.code] : undefined;
-  if (value !== undefined) Object.defineProperty(error, "userMessage", { value, configurable: true });
-  return error;
 }
 
 /** A copy for another caller. */

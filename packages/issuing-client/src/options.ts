@@ -3,15 +3,9 @@ import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
 import type { ClientEvent } from "./call.ts";
-import {
-  type CallLimits,
-  type LimitOptions,
-  parseHeaders,
-  parseLimits,
-  parseObject,
-} from "./call-options.ts";
+import { type CallLimits, type LimitOptions, parseHeaders, parseLimits } from "./call-options.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { configurationError, type IssuingErrorCode, issuingErrorCodes } from "./errors.ts";
+import { configurationError } from "./errors.ts";
 import { parseKeyPart } from "./idempotency.ts";
 import { nodeTransport } from "./node-transport.ts";
 import { type Fetch, fetchTransport, type Transport } from "./transport.ts";
@@ -44,11 +38,6 @@ export interface IssuingClientOptions extends LimitOptions {
   userAgent?: string | undefined;
   /** Extra headers of every call, such as `{ "accept-language": "pl" }`. Those of a call take precedence. The rules are those of a call. */
   headers?: Record<string, string> | undefined;
-  /**
-   * The `userMessage` of errors, by their `code`: in the visitor's language. A code that is missing has the general English sentence,
-   * and `validation` the `detail` of the service. Errors of `api` and `cardLinks`, which show nothing to a visitor, keep that sentence.
-   */
-  messages?: Partial<Record<IssuingErrorCode, string>> | undefined;
   /** Called with attempts, retries and the end of each call, for logs and metrics. */
   onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Only tests set this: the clock, and the random numbers from 0 to 1 for the jitter of delays. */
@@ -66,7 +55,6 @@ export interface Settings {
   limits: CallLimits;
   /** Names in lower case. */
   headers: Record<string, string>;
-  messages: Partial<Record<IssuingErrorCode, string>>;
   clock: Clock;
   random: () => number;
   onEvent: ((event: ClientEvent) => void) | undefined;
@@ -99,7 +87,6 @@ export function parseOptions(options: IssuingClientOptions): Settings {
     userAgent: formatUserAgent(options.userAgent),
     limits: parseLimits(options, defaultLimits),
     headers: parseHeaders(options.headers),
-    messages: parseMessages(options.messages),
     clock,
     random,
     onEvent,
@@ -169,20 +156,6 @@ function formatUserAgent(program: unknown): string {
   if (typeof program === "string" && /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(program))
     return `${own} ${program}`;
   throw configurationError('userAgent must be visible ASCII, such as "my-shop/1.2", or be left out.');
-}
-
-/** @throws {IssuingError} `configuration` for a code that does not exist and for a message that is not text. */
-function parseMessages(messages: IssuingClientOptions["messages"]): Settings["messages"] {
-  const parsed = { ...parseObject("messages", messages) };
-  for (const [code, message] of Object.entries(parsed)) {
-    if (!issuingErrorCodes.includes(code as IssuingErrorCode))
-      throw configurationError(
-        `messages has ${JSON.stringify(code)}, which is not a code. The codes are ${issuingErrorCodes.join(", ")}.`,
-      );
-    if (typeof message !== "string" || message.trim() === "")
-      throw configurationError(`messages.${code} must be a text that is not blank, or be left out.`);
-  }
-  return parsed;
 }
 
 async function callApiKeyFunction(apiKey: () => string | Promise<string>): Promise<string> {

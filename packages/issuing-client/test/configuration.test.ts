@@ -92,6 +92,11 @@ describe("the options of createIssuingClient", () => {
         /userAgent must be visible ASCII, such as "my-shop\/1\.2"/,
       ],
     ),
+    [
+      "a header of the body",
+      { headers: { "content-type": "text/plain" } },
+      /headers must not have "content-type"/,
+    ],
     ["a fetch that is not a function", { fetch: "fetch" }, /fetch must be a function/],
     ["an onEvent that is not a function", { onEvent: {} }, /onEvent must be a function/],
   ])("rejects %s with the reason", (_name, options, message) => {
@@ -410,3 +415,14 @@ it.each(["a/b", "a?b=c", "a#b", "%2e%2e", "ą", "a b", "..%2f"])(
     expect(requests[0]?.url).toBe(`https://cards.test/api/v1/passes/${encodeURIComponent(id)}`);
   },
 );
+
+it("sends the headers of the client with every call, and those of a call take precedence", async () => {
+  const { client, requests } = scripted([json({}, 404), json({}, 404), json({}, 404)], {
+    headers: { "Accept-Language": "pl", accept: "text/html" },
+  });
+  await client.getCard("card_1").catch(() => {});
+  await client.getCard("card_1", { headers: { "accept-language": "de" } }).catch(() => {});
+  await client.api.GET("/passes/{id}", { params: { path: { id: "card_1" } } });
+  expect(requests.map(({ headers }) => headers.get("accept-language"))).toEqual(["pl", "de", "pl"]);
+  expect(requests[0]?.headers.get("accept")).toContain("application/json");
+});

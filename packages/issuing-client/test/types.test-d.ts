@@ -9,7 +9,6 @@ import {
   type IssueCardOptions,
   type IssuingErrorCode,
   isIssuingError,
-  type RejectedField,
   type Template,
 } from "../src/index.ts";
 
@@ -147,19 +146,6 @@ test("rejects misspelt options", () => {
 
 test("types the code of an error as a union", (error: unknown = undefined) => {
   if (isIssuingError(error)) expectTypeOf(error.code).toEqualTypeOf<IssuingErrorCode>();
-});
-
-test("requires a text for each code and each reason of a complete translation", () => {
-  const errors = {} as Record<IssuingErrorCode, string>;
-  const { "rate-limited": _text, ...incomplete } = errors;
-  createIssuingClient({ messages: errors });
-  createIssuingClient({ messages: incomplete }); // a missing code falls back
-  // @ts-expect-error a code without a text
-  incomplete satisfies Record<IssuingErrorCode, string>;
-  // @ts-expect-error a reason without a text
-  ({ required: "", format: "", type: "" }) satisfies Record<RejectedField["reason"], string>;
-  // @ts-expect-error a code that does not exist
-  createIssuingClient({ messages: { validaton: "" } });
 });
 
 test("types the result of setConsent as possibly undefined", async () => {

@@ -129,25 +129,6 @@ it("calls onRejected with what to correct", async () => {
   ]);
 });
 
-it("has the text of the client's messages in the error of a rejected entry, and in onRejected", async () => {
-  const messages = { validation: "Popraw zaznaczone pola." };
-  const rejected: unknown[] = [];
-  const { outbox, run, signUp } = openVirtualShop({
-    clientOptions: { messages },
-    onRejected: ({ error }) => rejected.push(error?.userMessage),
-  });
-  await run(signUp("1", toRequest({ phone: "12" })));
-  const entry = await run(outbox.issue(1));
-  const error = {
-    code: "validation",
-    userMessage: messages.validation,
-    fields: [{ pointer: "/customer/phone", reason: "format" }],
-  };
-  expect(entry).toMatchObject({ state: "rejected", error });
-  expect(await outbox.get(1)).toMatchObject({ error });
-  expect(rejected).toEqual([messages.validation]);
-});
-
 it("calls onIssued when a person resolves an unknown entry with its card", async () => {
   const { outbox, run, weather, clock, signUp, getCardOf } = openVirtualShop();
   await run(signUp("1"));
