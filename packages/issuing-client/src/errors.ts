@@ -17,15 +17,7 @@ export interface RejectedField {
   pointer: string;
   /** What is wrong, in the words of the service or of the schema. It can quote what the user typed: show it to them, and do not log it. */
   detail?: string;
-  /**
-   * What is wrong, for a message in your own language: `required` is missing or blank, `type` is a value of another type, such as a
-   * number in place of a text, `too-long` is longer than the service or the schema accepts, `format` is anything else. If the service
-   * states none, it is that of the value that was sent.
-   */
-  reason: RejectedFieldReason;
 }
-
-export type RejectedFieldReason = "required" | "format" | "type" | "too-long";
 
 /** `validation` is 422, `conflict` 409 or 423, `rejected` a 4xx without its own code, `server` 5xx, `configuration` an invalid option or argument. */
 export type IssuingErrorCode =

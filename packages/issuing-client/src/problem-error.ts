@@ -35,7 +35,7 @@ export function createProblemError(
 ): ProblemError {
   const problem = parseProblem(status, text);
   const code = codes[status] ?? (status >= 500 ? "server" : "rejected");
-  const fields = status === 422 ? readRejectedFields(problem, request.body ?? "null") : [];
+  const fields = status === 422 ? readRejectedFields(problem) : [];
   const detail = status === 422 ? toShowable(problem.detail) : undefined;
   const hint = formatHint(code, request, baseUrl, fields, detail);
   const isUnknown = mayStillRun(call, status);

@@ -89,7 +89,7 @@ export function readValidated(
     throw configurationError("The template's schema threw an error instead of returning issues.");
   }
   if (result.issues === undefined) return parseFieldValues(result.value);
-  const fields = toRejectedFields(result.issues, JSON.parse(sent));
+  const fields = toRejectedFields(result.issues);
   // The issues' messages are left out, because some libraries quote the value in them.
   const pointers = formatFields(fields, sent) || "/fieldValues";
   throw new IssuingError(`Field values do not match the template's schema: ${pointers}.`, {

@@ -71,16 +71,9 @@ export function readEntryRow(row: Row): EntryRow {
     contacts: [row["phone"], row["email"]].map(toOptionalText).filter((hash) => hash !== undefined),
     message: toOptionalText(row["message"]),
     userMessage: toOptionalText(row["user_message"]),
-    fields: fields === undefined ? [] : readFields(fields),
+    fields: fields === undefined ? [] : JSON.parse(fields),
   };
 }
-
-/** An earlier version stored no reason. */
-const readFields = (fields: string): OutboxEntryError["fields"] =>
-  (JSON.parse(fields) as OutboxEntryError["fields"]).map((field) => ({
-    ...field,
-    reason: field.reason ?? "format",
-  }));
 
 const formatFailure = (code: string) =>
   `The last request ended with ${code}.${code === "aborted" ? "" : formatErrorLink(code)}`;
