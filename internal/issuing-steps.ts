@@ -37,14 +37,8 @@ export interface IssuingSteps<Card> {
   };
   /** The client's default of `deadlineMs`. */
   readonly deadlineMs: number;
-  /**
-   * Validates template and request, and returns what `issueCard` would send. Returns a promise only when the template's schema does.
-   * @throws {IssuingError} `configuration` or `validation`.
-   */
-  prepare(
-    template: string | { readonly id: string },
-    request: unknown,
-  ): PreparedRequest | Promise<PreparedRequest>;
+  /** Validates template and request, and returns what `issueCard` would send. @throws {IssuingError} `configuration`. */
+  prepare(template: string | { readonly id: string }, request: unknown): PreparedRequest;
   /**
    * Derives the key as `issueCard` does, with the namespace of the client, synchronously.
    * @returns the key, and the user id as text: `42`, `42n` and `"42"` are one user.

@@ -13,7 +13,7 @@ export default defineConfig([
     splitting: true,
     dts: {
       entry: entries,
-      resolve: ["@standard-schema/spec", /^openapi-.*\.d\.mts$/],
+      resolve: [/^openapi-.*\.d\.mts$/],
       compilerOptions: {
         paths: { ...workspacePaths, "openapi-typescript-helpers": ["./openapi-typescript-helpers.d.ts"] },
       },

@@ -1,12 +1,8 @@
 /** A template with typed fields. */
 // #region template
 import { defineTemplate, type IssuingClient } from "@loyalty-cards/issuing-client";
-import { z } from "zod";
 
-const coffeeClub = defineTemplate(
-  "tpl_coffee",
-  z.object({ name: z.string().trim().min(1) }),
-);
+const coffeeClub = defineTemplate<{ name: string }>("tpl_coffee");
 
 export async function joinCoffeeClub(
   loyalty: IssuingClient,

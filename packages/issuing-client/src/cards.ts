@@ -1,7 +1,8 @@
-/** Cards, their operations and consents: the types, and validation of what is sent and received. */
+/** Templates, cards, their operations and consents: the types, and validation of what is sent and received. */
 import type * as wire from "@loyalty-cards/openapi/types";
 import type { Call } from "./call.ts";
 import { configurationError } from "./errors.ts";
+import { parseId } from "./request.ts";
 
 /** Field values of a template without types, by field key ([spec 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)). */
 export type FieldValues = wire.FieldValues;
@@ -37,6 +38,34 @@ export type IssueCardRequest<Fields = FieldValues> = {
 interface SentValues<Fields> {
   /** Map from a field key of the template to its value ([spec 4.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-4-1)). */
   fieldValues: Fields;
+}
+
+/** A template: its id, and the types of its fields. */
+export interface Template<Fields> {
+  readonly id: string;
+  /** Has only a type: it is never set. */
+  readonly fields?: Fields;
+}
+
+/**
+ * Defines a template and the types of its fields. `issueCard` accepts and returns these fields only. The values are not validated at
+ * run time: validate a form with your own schema before the call.
+ * @typeParam Fields the fields.
+ * @param id the id of the template.
+ * @throws {IssuingError} `configuration` for an empty id.
+ * @example
+ * ```ts
+ * import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
+ *
+ * const coffeeClub = defineTemplate<{ name: string; points?: number }>("tpl_coffee");
+ * const customer = { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } };
+ * const request = { fieldValues: { name: "Anna" }, customer };
+ * const card = await createIssuingClient().issueCard(coffeeClub, request, { userId: 42 });
+ * console.log(card.fieldValues.name.length); // a string
+ * ```
+ */
+export function defineTemplate<Fields = FieldValues>(id: string): Template<Fields> {
+  return Object.freeze({ id: parseId("template id", id) });
 }
 
 export type { ConsentChange, ConsentState, Consents, Operation } from "@loyalty-cards/openapi/types";

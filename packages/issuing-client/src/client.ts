@@ -17,12 +17,12 @@ import {
   readCard,
   readConsent,
   readOperations,
+  type Template,
 } from "./cards.ts";
 import { createIssueCard, type IssueCardOptions } from "./issue-card.ts";
 import { type IssuingClientOptions, parseOptions, requireServer } from "./options.ts";
 import { createPipeline } from "./pipeline.ts";
 import { parseId } from "./request.ts";
-import type { Template } from "./template.ts";
 
 /**
  * The operations of the service. Every method throws an {@link IssuingError}, or the caller's `signal.reason`. Options of a method
@@ -38,7 +38,7 @@ export interface IssuingClient {
    * @param request the customer with the consents, and the values of the template's fields.
    * @param options `userId`, from which the Idempotency-Key is derived, or your own `idempotencyKey`. One of the two is required.
    * @returns the card, with the fields of the template in `fieldValues`.
-   * @throws {IssuingError} `validation` when the service or the template's schema rejects values; `not-found` for an unknown template;
+   * @throws {IssuingError} `validation` when the service rejects values; `not-found` for an unknown template;
    * `idempotency-mismatch` when a call with the same key and other content is running; `idempotency-expired` when `firstAttemptAt` is
    * 24 hours ago; and the codes of every call, such as `server`, `network` and `deadline`.
    * @example

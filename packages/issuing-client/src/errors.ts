@@ -15,7 +15,7 @@ export interface ProblemDetails {
 export interface RejectedField {
   /** JSON Pointer (RFC 6901) into the request body: `/customer/phone`, `/fieldValues/name`. */
   pointer: string;
-  /** What is wrong, in the words of the service or of the schema. It can quote what the user typed: show it to them, and do not log it. */
+  /** What is wrong, in the words of the service. It can quote what the user typed: show it to them, and do not log it. */
   detail?: string;
 }
 
@@ -74,8 +74,7 @@ export class IssuingError extends Error {
    */
   declare readonly userMessage: string;
   /**
-   * The rejected members of the request, from a 422 of the service or the schema of the template. At most 50; empty when none are
-   * known. Show each `detail` beside its input.
+   * The rejected members of the request, from a 422. At most 50; empty when none are known. Show each `detail` beside its input.
    */
   declare readonly fields: readonly RejectedField[];
   declare readonly idempotencyKey?: string;

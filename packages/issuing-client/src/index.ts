@@ -12,15 +12,16 @@ export type { IssuingClientOptions } from "./options.ts";
 // Cards
 
 export { type CardLinks, cardLinks } from "./card-links.ts";
-export type {
-  Card,
-  ConsentState,
-  Customer,
-  FieldValues,
-  IssueCardRequest,
-  Operation,
+export {
+  type Card,
+  type ConsentState,
+  type Customer,
+  defineTemplate,
+  type FieldValues,
+  type IssueCardRequest,
+  type Operation,
+  type Template,
 } from "./cards.ts";
-export { defineTemplate, type Template } from "./template.ts";
 
 // Errors
 

@@ -14,8 +14,8 @@ import {
   getDifferentFields,
   type IssueCardRequest,
   readCard,
+  type Template,
 } from "./cards.ts";
-import { TimeLimitError, waitWithin } from "./clock.ts";
 import { configurationError, deadlineError, IssuingError } from "./errors.ts";
 import {
   deriveIdempotencyKeySync,
@@ -27,7 +27,6 @@ import {
 import type { Settings } from "./options.ts";
 import type { Pipeline, RunningCall } from "./pipeline.ts";
 import { type OperationRequest, parseId, toJson } from "./request.ts";
-import { parseFieldValues, readValidated, type Template, validate } from "./template.ts";
 
 /** Options of every call of `issueCard`. */
 interface IssueCardCallOptions extends CallOptions {
@@ -75,13 +74,9 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     const options = parseObject("options", callOptions);
     const { firstAttemptAt } = options;
     const caller = parseCaller(options, limits, firstAttemptAt);
-    const unchecked = readRequest(template, request);
-    const idempotencyKey = await resolveIdempotencyKey(unchecked.templateId, options, idempotencyNamespace);
-    let validation = validateFields(unchecked);
-    if (validation instanceof Promise)
-      validation = await waitUntilDeadline(validation, caller, idempotencyKey);
-    const operation = toOperation(toPreparedRequest(unchecked, validation), idempotencyKey);
-    return send<Fields>(operation, firstAttemptAt, caller);
+    const prepared = prepareRequest(template, request);
+    const idempotencyKey = await resolveIdempotencyKey(prepared.templateId, options, idempotencyNamespace);
+    return send<Fields>(toOperation(prepared, idempotencyKey), firstAttemptAt, caller);
   }
 
   function parseCaller(
@@ -121,31 +116,12 @@ export function createIssueCard(pipeline: Pipeline, settings: Settings) {
     });
   }
 
-  /** Waits for a schema, within the time of the call. */
-  async function waitUntilDeadline<Result>(
-    work: Promise<Result>,
-    caller: CallerOptions,
-    idempotencyKey: string,
-  ) {
-    const { signal, endsAtMs } = caller;
-    try {
-      return await waitWithin({ clock, endsAtMs: () => endsAtMs, signal }, work);
-    } catch (error) {
-      throw error instanceof TimeLimitError ? deadlineError({ outcome: "not-sent", idempotencyKey }) : error;
-    }
-  }
-
   const steps: IssuingSteps<Card> = {
     baseUrl,
     idempotencyNamespace,
     clock,
     deadlineMs,
-    prepare(template, request) {
-      const unchecked = readRequest(template, request as IssueCardRequest<unknown>);
-      const validation = validateFields(unchecked);
-      if (!(validation instanceof Promise)) return toPreparedRequest(unchecked, validation);
-      return validation.then((result) => toPreparedRequest(unchecked, result));
-    },
+    prepare: (template, request) => prepareRequest(template, request as IssueCardRequest<unknown>),
     deriveKey: (input) => ({
       userId: formatUserId(input.userId),
       idempotencyKey: deriveIdempotencyKeySync({ ...input, namespace: idempotencyNamespace }),
@@ -199,39 +175,12 @@ function mismatchError(idempotencyKey: string): IssuingError {
   );
 }
 
-/** The request as it was when the method was called. Its field values are not validated yet when the template has a schema. */
-interface UncheckedRequest {
-  templateId: string;
-  schema: Template<unknown>["schema"];
-  /** JSON. */
-  customer: string;
-  /** JSON. */
-  fieldValues: string;
-}
-
-/** @returns undefined without a schema, and when the schema threw. */
-function validateFields({ schema, fieldValues }: UncheckedRequest) {
-  return schema === undefined ? undefined : validate(schema, JSON.parse(fieldValues));
-}
-
-/** @throws {IssuingError} `configuration` or `validation` when the schema did not accept the field values. */
-function toPreparedRequest(
-  unchecked: UncheckedRequest,
-  validation: Awaited<ReturnType<typeof validate>>,
-): PreparedRequest {
-  const { templateId, schema, customer, fieldValues: sent } = unchecked;
-  const fieldValues = schema === undefined ? sent : JSON.stringify(readValidated(validation, sent) ?? {});
-  return { templateId, body: `{"customer":${customer},"fieldValues":${fieldValues}}` };
-}
-
-/** Reads and validates template and request. @throws {IssuingError} `configuration`. */
-export function readRequest(
+/** Validates template and request, and returns what is sent. @throws {IssuingError} `configuration`. */
+export function prepareRequest(
   template: string | Template<unknown>,
   request: IssueCardRequest<unknown>,
-): UncheckedRequest {
-  const { id, schema } =
-    typeof template === "string" ? { id: template, schema: undefined } : (template ?? {});
-  const templateId = parseId("template id", id);
+): PreparedRequest {
+  const templateId = parseId("template id", typeof template === "string" ? template : template?.id);
   const { customer, fieldValues = {} } = request ?? {}; // spec 4.1: {} when there is nothing to fill
   if (typeof customer !== "object" || customer === null) {
     throw configurationError(
@@ -240,13 +189,12 @@ export function readRequest(
   }
   checkConsents(customer.consents);
   checkContacts(customer);
-  if (schema === undefined) parseFieldValues(fieldValues);
+  checkFieldValues(fieldValues);
   const json = toJson("customer", customer);
+  const customerJson = contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json;
   return {
     templateId,
-    schema,
-    customer: contacts.some((name) => isBlank(customer[name])) ? removeBlankContacts(json) : json,
-    fieldValues: toJson("fieldValues", fieldValues),
+    body: `{"customer":${customerJson},"fieldValues":${toJson("fieldValues", fieldValues)}}`,
   };
 }
 
@@ -292,4 +240,17 @@ function removeBlankContacts(json: string): string {
   const customer = JSON.parse(json);
   for (const name of contacts) if (isBlank(customer?.[name])) delete customer[name];
   return JSON.stringify(customer);
+}
+
+/** @throws {IssuingError} `configuration` for values that JSON would change or drop. */
+function checkFieldValues(values: unknown): void {
+  const prototype = typeof values === "object" && values !== null ? Object.getPrototypeOf(values) : undefined;
+  // A plain object can belong to another realm, such as that of a test runner. Its prototype has no prototype.
+  const isPlain =
+    prototype === null || (prototype !== undefined && Object.getPrototypeOf(prototype) === null);
+  if (!isPlain || Array.isArray(values)) throw configurationError("fieldValues must be a plain object.");
+  for (const [key, value] of Object.entries(values as object)) {
+    const isSendable = typeof value === "string" || Number.isFinite(value) || value === undefined;
+    if (!isSendable) throw configurationError(`fieldValues.${key} must be a string or a finite number.`);
+  }
 }

@@ -1,5 +1,4 @@
-/** Rejected fields: from the service's problem details or a schema's issues, and how messages name them. */
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+/** Rejected fields: from the service's problem details, and how messages name them. */
 import type { ProblemDetails, RejectedField } from "./errors.ts";
 
 /** No form has more fields. */
@@ -10,7 +9,7 @@ const maxTextLength = 1_000;
 /** The maximum number of fields in a message. */
 const maxPointers = 10;
 
-/** @returns text of the service or of a schema that can be shown; undefined when it is blank, too long or not text. */
+/** @returns text of the service that can be shown; undefined when it is blank, too long or not text. */
 export const toShowable = (text: unknown): string | undefined =>
   typeof text === "string" && text.trim() !== "" && text.length <= maxTextLength ? text : undefined;
 
@@ -18,32 +17,24 @@ export const toShowable = (text: unknown): string | undefined =>
 export function readRejectedFields({ errors }: ProblemDetails): RejectedField[] {
   if (!Array.isArray(errors)) return [];
   return errors.slice(0, maxFields).flatMap((entry) => {
-    const { pointer, detail } = (entry ?? {}) as Record<string, unknown>;
-    return toField(typeof pointer === "string" ? decodeFragment(pointer) : undefined, detail);
+    const pointer = parsePointer(entry?.pointer);
+    const detail = toShowable(entry?.detail);
+    if (pointer === undefined) return [];
+    return [detail === undefined ? { pointer } : { pointer, detail }];
   });
 }
 
-/** Converts the issues of a schema to the form of the service's errors. */
-export function toRejectedFields(issues: readonly StandardSchemaV1.Issue[]): RejectedField[] {
-  return issues.slice(0, maxFields).flatMap(({ path, message }) => {
-    const keys = (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment));
-    const segments = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
-    return toField(`/fieldValues${segments.join("")}`, message);
-  });
+/** @returns undefined for a value that is not a pointer. It can be a URI fragment, `#/customer/phone` (RFC 6901, section 6). */
+function parsePointer(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const pointer = value.startsWith("#") ? decodeFragment(value.slice(1)) : value;
+  if (pointer === undefined || pointer.length > maxPointerLength) return undefined;
+  return pointer === "" || pointer.startsWith("/") ? pointer : undefined;
 }
 
-function toField(pointer: string | undefined, text: unknown): RejectedField[] {
-  if (pointer === undefined || pointer.length > maxPointerLength) return [];
-  if (pointer !== "" && !pointer.startsWith("/")) return [];
-  const detail = toShowable(text);
-  return [detail === undefined ? { pointer } : { pointer, detail }];
-}
-
-/** A pointer can be a URI fragment, `#/customer/phone` (RFC 6901, section 6). */
-function decodeFragment(pointer: string): string | undefined {
-  if (!pointer.startsWith("#")) return pointer;
+function decodeFragment(fragment: string): string | undefined {
   try {
-    return decodeURIComponent(pointer.slice(1));
+    return decodeURIComponent(fragment);
   } catch {
     return undefined;
   }

@@ -1,8 +1,6 @@
 /** Unknown ids and rejected fields: named in the message, and listed in `error.fields`. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import { defineTemplate } from "../src/index.ts";
 import { catchIssuingError, json, readText, scripted, signUp, template } from "./scripted.ts";
 import { openWebsite } from "./website.ts";
 
@@ -137,36 +135,6 @@ describe("a 422 of the service", () => {
     const printed = inspect(error) + JSON.stringify(error) + error.stack;
     expect(printed).toContain(": /fieldValues/name.");
     expect(printed).not.toMatch(/Anna|48600100200/);
-  });
-});
-
-describe("values that do not match the schema of a template", () => {
-  const club = defineTemplate(
-    template.id,
-    z.object({ name: z.string().min(1, "Please fill in your name."), "a/b~c": z.string() }),
-  );
-
-  it("are listed like rejected fields of the service, with the schema's messages", async () => {
-    const { client, requests } = scripted([]);
-    const fieldValues = { name: "", "a/b~c": 7 as never };
-    const error = await catchIssuingError(client.issueCard(club, { ...signUp, fieldValues }, { userId: 1 }));
-    expect(error.fields).toEqual([
-      { pointer: "/fieldValues/name", detail: "Please fill in your name." },
-      { pointer: "/fieldValues/a~1b~0c", detail: expect.any(String) },
-    ]);
-    expect(readText(error)).toBe("Field values do not match the template's schema: /fieldValues/name.");
-    expect(requests).toEqual([]);
-  });
-
-  it("have the pointer of fieldValues when an issue has no path", async () => {
-    const validate = () => ({ issues: [{ message: "Anna is taken" }] });
-    const schema = { "~standard": { version: 1, vendor: "test", validate } } as const;
-    const { client } = scripted([]);
-    const error = await catchIssuingError(
-      client.issueCard(defineTemplate(template.id, schema), signUp as never, { userId: 1 }),
-    );
-    expect(error.fields).toEqual([{ pointer: "/fieldValues", detail: "Anna is taken" }]);
-    expect(inspect(error) + JSON.stringify(error)).not.toContain("Anna");
   });
 });
 

@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import {
   type CallOptions,
   createIssuingClient,
-  defineTemplate,
   type IssuingClient,
   type IssuingClientOptions,
   type IssuingErrorCode,
@@ -124,13 +123,6 @@ const networkFailure = (secrets: Secrets): Error => {
 const respond = (body: string, status: number, { headerValue }: Secrets): Script[] => [
   new Response(body, { status, headers: { "x-served-by": headerValue } }),
 ];
-const withSchema = (validate: (secrets: Secrets) => unknown): Required<FailingCall>["call"] => {
-  return (client, secrets, options) => {
-    const schema = { "~standard": { version: 1, vendor: "test", validate: () => validate(secrets) } };
-    const template = defineTemplate("tpl_club", schema as never);
-    return client.issueCard(template, toRequest(secrets) as never, { ...options, userId: secrets.userId });
-  };
-};
 
 const failingCalls: Record<string, FailingCall> = {
   ...Object.fromEntries(
@@ -247,21 +239,6 @@ const failingCalls: Record<string, FailingCall> = {
       customer["self"] = customer;
       return client.issueCard("tpl_club", { customer } as never, { ...options, userId: secrets.userId });
     },
-  },
-  "a schema that quotes the value": {
-    code: "validation",
-    call: withSchema(({ name }) => ({
-      issues: [
-        { message: `${name} is wrong`, path: ["name"] },
-        { message: "wrong", path: [name] },
-      ],
-    })),
-  },
-  "a schema that throws": {
-    code: "configuration",
-    call: withSchema(({ name }) => {
-      throw new Error(name);
-    }),
   },
   "another body with the key of a running call": {
     code: "idempotency-mismatch",

@@ -1,7 +1,6 @@
 /** Stacks: the stack of an error contains the function that called the method. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { z } from "zod";
-import { defineTemplate, type IssuingClient, type IssuingErrorCode } from "../src/index.ts";
+import type { IssuingClient, IssuingErrorCode } from "../src/index.ts";
 import {
   card,
   json,
@@ -35,14 +34,9 @@ async function catchError(call: Call, client: IssuingClient, options?: object) {
   );
 }
 
-const club = defineTemplate(
-  template.id,
-  z.object({ name: z.string().refine(async (name) => name !== "taken") }),
-);
 const methods: Record<string, Call> = {
   "issueCard with a key": (client, options) =>
     client.issueCard(template.id, signUp, { idempotencyKey: "order-1", ...options }),
-  "issueCard with a schema": (client, options) => client.issueCard(club, signUp, { userId: 1, ...options }),
   ...operationCalls,
 };
 const never = () => new Promise<Response>(() => {});
@@ -97,45 +91,6 @@ const issueMistakes: [string, IssuingErrorCode, Call][] = [
     "an expired key",
     "idempotency-expired",
     (client) => client.issueCard("t", signUp, { userId: 1, firstAttemptAt: Date.UTC(2026, 0, 1) }),
-  ],
-  [
-    "values that do not match the schema",
-    "validation",
-    (client) => client.issueCard(club, { ...signUp, fieldValues: { name: "taken" } }, { userId: 1 }),
-  ],
-  [
-    "a schema that throws",
-    "configuration",
-    (client) =>
-      client.issueCard(
-        defineTemplate(
-          "t",
-          z.any().refine(() => {
-            throw new Error("x");
-          }),
-        ),
-        signUp,
-        { userId: 1 },
-      ),
-  ],
-  [
-    "a schema that takes too long",
-    "deadline",
-    (client) =>
-      client.issueCard(defineTemplate("t", z.any().refine(never)), signUp, { userId: 1, deadlineMs: 20 }),
-  ],
-  [
-    "a schema that returns invalid fields",
-    "configuration",
-    (client) =>
-      client.issueCard(
-        defineTemplate(
-          "t",
-          z.any().transform(() => []),
-        ),
-        signUp,
-        { userId: 1 },
-      ),
   ],
 ];
 

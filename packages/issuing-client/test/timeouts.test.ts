@@ -1,6 +1,5 @@
 /** Timeouts, deadlines and aborts of a call. */
 import { describe, expect, it } from "vitest";
-import { defineTemplate } from "../src/index.ts";
 import {
   card,
   catchIssuingError,
@@ -45,26 +44,6 @@ describe("timeoutMs and deadlineMs", () => {
     clock.advance(100);
     expect(await failure).toMatchObject({ code: "deadline", outcome: "unknown", attempts: 2 });
     expect([requests.length, clock.pendingTimers]).toEqual([2, 0]);
-  });
-
-  it("ends a call whose schema does not resolve, at the deadline and on abort", async () => {
-    const endless = {
-      "~standard": { version: 1, vendor: "test", validate: () => new Promise<never>(() => {}) },
-    } as const;
-    const slow = defineTemplate("tpl_slow", endless as never);
-    const { client, clock, requests } = scripted([]);
-    const late = catchIssuingError(
-      client.issueCard(slow, { ...signUp } as never, { userId: 1, deadlineMs: 500 }),
-    );
-    await untilWaiting(clock);
-    clock.advance(500);
-    expect(await late).toMatchObject({ code: "deadline", outcome: "not-sent" });
-    const reason = new Error("left");
-    const controller = new AbortController();
-    const aborted = client.issueCard(slow, { ...signUp } as never, { userId: 1, signal: controller.signal });
-    controller.abort(reason);
-    await expect(aborted).rejects.toBe(reason);
-    expect([requests.length, clock.pendingTimers]).toEqual([0, 0]);
   });
 
   it("begins no attempt after the deadline", async () => {

@@ -1,6 +1,5 @@
 /** Public types: fields of templates, and mistakes that the compiler reports. */
 import { expectTypeOf, test } from "vitest";
-import { z } from "zod";
 import {
   type Card,
   createIssuingClient,
@@ -64,12 +63,6 @@ test("types the fields of a template that is an id or a defined template", async
   expectTypeOf(card).toEqualTypeOf<Card<{ name: string }>>();
   // @ts-expect-error a required field is missing
   await client.issueCard(either, { customer, fieldValues: {} }, { userId: 1 });
-});
-
-test("infers the fields of a template from its schema", async () => {
-  const club = defineTemplate("tpl_club", z.object({ name: z.string() }));
-  const card = await client.issueCard(club, { customer, fieldValues: { name: "Anna" } }, { userId: 1 });
-  expectTypeOf(card.fieldValues.name).toEqualTypeOf<string>();
 });
 
 test("requires the privacy version, and accepts undefined and null contacts", async () => {

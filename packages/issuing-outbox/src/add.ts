@@ -1,5 +1,5 @@
 /** Adds an entry and its request in the transaction that saves the user. */
-import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
 import type { KnownCard, OutboxState, OwedCard } from "./entry.ts";
 import { hashContacts, hashText } from "./node.ts";
@@ -26,11 +26,8 @@ export interface NewEntry {
   cardId?: string;
 }
 
-/** @returns a promise when the schema of the template validates asynchronously. @throws {TypeError} naming what is wrong. */
-export function parseNewEntry(
-  steps: IssuingSteps<unknown>,
-  input: OwedCard<unknown> | KnownCard,
-): NewEntry | Promise<NewEntry> {
+/** @throws {TypeError} naming what is wrong. */
+export function parseNewEntry(steps: IssuingSteps<unknown>, input: OwedCard<unknown> | KnownCard): NewEntry {
   if (typeof input !== "object" || input === null)
     throw invalid("add needs an entry: { userId, template, request }.");
   const { userId, template, request, cardId } = input;
@@ -43,13 +40,12 @@ export function parseNewEntry(
   const { keySuffix, firstAttemptAt } = input as OwedCard;
   requireStorable("keySuffix", keySuffix ?? "", maxSuffixLength);
   const firstAttemptAtMs = parseFirstAttempt(firstAttemptAt, steps.clock.now());
-  const toEntry = ({ templateId, body }: PreparedRequest): NewEntry => ({
+  const { templateId, body } = steps.prepare(template, request);
+  return {
     ...deriveKey(steps, templateId, userId, keySuffix),
     body,
     ...(firstAttemptAtMs !== undefined && { firstAttemptAtMs }),
-  });
-  const prepared = steps.prepare(template, request);
-  return prepared instanceof Promise ? prepared.then(toEntry) : toEntry(prepared);
+  };
 }
 
 export function requireCardId(cardId: unknown): asserts cardId is string {

@@ -47,8 +47,8 @@ export interface Core {
   outbox: Outbox;
   /** Makes the workers of this process look for entries. */
   poll(): void;
-  /** Validates the input of `add`. @returns a promise when the schema of the template validates asynchronously. */
-  parse(input: EntryInput): NewEntry | Promise<NewEntry>;
+  /** Validates the input of `add`. */
+  parse(input: EntryInput): NewEntry;
   add(settings: Settings, entry: NewEntry): Operation<"added" | OutboxState>;
   /** Validates the input of `correct`. The template is that of the entry. */
   prepareCorrection(userId: UserId, request: unknown, options?: TemplateOption): Correction;
@@ -57,7 +57,8 @@ export interface Core {
 
 interface Correction {
   user: UserRef;
-  toBody(templateId: string): string;
+  /** JSON. */
+  body: string;
 }
 
 /** @param open reads the settings once; rejects while the tables cannot be used. */
@@ -155,7 +156,7 @@ export function createCore<Transaction>(
         batch = [];
       };
       for await (const input of entries) {
-        batch.push(await parse(input));
+        batch.push(parse(input));
         if (batch.length === batchSize) await write();
       }
       if (batch.length > 0) await write();
@@ -259,27 +260,11 @@ export function createCore<Transaction>(
     prepareCorrection(userId, request, templateOption) {
       requireNotClosed();
       const user = toRef(userId, templateOption);
-      const toBody = (templateId: string) => {
-        const template = templateOption?.template;
-        const prepared = steps.prepare(typeof template === "object" ? template : templateId, request);
-        if (prepared instanceof Promise) throw asynchronousSchema("correct");
-        return prepared.body;
-      };
-      toBody("template"); // an invalid form is rejected before anything is read
-      return { user, toBody };
+      return { user, body: steps.prepare(user.template ?? "template", request).body };
     },
-    *correct({ user, toBody }, current) {
+    *correct({ user, body }, current) {
       const row = yield* findEntry(user, true);
-      return yield* correctEntry(
-        { deriveKey: recorder.deriveKey, settings: current },
-        row,
-        toBody(row?.template ?? "template"),
-      );
+      return yield* correctEntry({ deriveKey: recorder.deriveKey, settings: current }, row, body);
     },
   };
 }
-
-export const asynchronousSchema = (method: string) =>
-  invalid(
-    `The schema of the template validates asynchronously, and ${method} is synchronous: validate the form before, and pass the id of the template.`,
-  );

@@ -167,7 +167,7 @@ export function postgresOutbox<Transaction extends PostgresTransaction>(
   return {
     ...core.outbox,
     async add(transaction, input) {
-      const entry = await core.parse(input);
+      const entry = core.parse(input);
       return runIn(transaction, (settings) => core.add(settings, entry));
     },
     async correct(transaction, userId, request, templateOption) {

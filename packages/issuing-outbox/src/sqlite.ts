@@ -12,7 +12,7 @@ import { createGroupCommit, requireSynchronous } from "@loyalty-cards/internal/s
 import { openFile, runAtStart } from "@loyalty-cards/internal/sqlite/open-file";
 import type { Card, IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import { invalid } from "./add.ts";
-import { asynchronousSchema, createCore } from "./core.ts";
+import { createCore } from "./core.ts";
 import type { CorrectionResult } from "./correction.ts";
 import { CallbackError, type OutboxDatabase } from "./database.ts";
 import type { KnownCard, OutboxState, OwedCard } from "./entry.ts";
@@ -151,9 +151,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   return {
     ...core.outbox,
     add(handle, input) {
-      const entry = core.parse(input);
-      if (entry instanceof Promise) throw asynchronousSchema("add");
-      return runIn(handle, core.add(settings, entry));
+      return runIn(handle, core.add(settings, core.parse(input)));
     },
     correct(handle, userId, request, templateOption) {
       return runIn(handle, core.correct(core.prepareCorrection(userId, request, templateOption), settings));
