@@ -22,22 +22,20 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 export interface FileLock {
-  /** A path for a temporary file, which can be renamed to the locked file. What a killed process leaves there is removed with its entry. */
-  temporaryFile: string;
-  /** Writes the start time and the address of a server into the entry: error messages of other processes name them. */
-  announce(url?: string): void;
+  /** Writes the start time into the entry: error messages of other processes name it. */
+  announce(): void;
   release(): void;
 }
 
 const attempts = 10;
 const heartbeatMs = 1_000;
 const silenceMs = 4_000;
-/** The name of an entry: process id, start of the process, machine, and a random part. Its temporary file has the suffix `.tmp`. */
-const entryName = /^\d+_\d*_[\w.-]+_[0-9a-f]{8}(\.tmp)?$/;
+/** The name of an entry: process id, start of the process, machine, and a random part. */
+const entryName = /^\d+_\d*_[\w.-]+_[0-9a-f]{8}$/;
 /** 0 on Windows, which has no such flag. */
-export const noFollow = constants.O_NOFOLLOW ?? 0;
+const noFollow = constants.O_NOFOLLOW ?? 0;
 /** Whether a file belongs to another user. False on Windows, where a file has no user id. */
-export const isOthers = ({ uid }: { uid: bigint }) =>
+const isOthers = ({ uid }: { uid: bigint }) =>
   process.geteuid !== undefined && uid !== BigInt(process.geteuid());
 
 /**
@@ -75,11 +73,10 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
       throw error;
     }
     if (other === undefined) break;
-    const { url, since: otherSince } = readEntry(join(folder, other)) ?? {};
+    const { since: otherSince } = readEntry(join(folder, other)) ?? {};
     release();
     if (otherSince !== undefined || attempt === attempts) {
-      const where = url === undefined ? "" : `at ${url} `;
-      const when = otherSince === undefined ? "which is starting" : `${where}since ${otherSince}`;
+      const when = otherSince === undefined ? "which is starting" : `since ${otherSince}`;
       throw new Error(`process ${other.split("_")[0]} uses it, ${when}. ${advice} The lock is ${folder}.`);
     }
     await pause(50 + Math.random() * 200); // the other process is starting too, and may have seen this entry
@@ -94,11 +91,10 @@ export async function lockFile(file: string, advice: string): Promise<FileLock> 
   }, heartbeatMs);
   heartbeat.unref();
   return {
-    temporaryFile: `${path}.tmp`,
-    announce(url) {
+    announce() {
       if (entry === undefined) return;
       ftruncateSync(entry);
-      writeSync(entry, JSON.stringify({ url, since }), 0);
+      writeSync(entry, JSON.stringify({ since }), 0);
     },
     release() {
       clearInterval(heartbeat);
@@ -128,9 +124,9 @@ function createEntry(folder: string, path: string): number | undefined {
   }
 }
 
-export const lstat = (path: string) => lstatSync(path, { bigint: true, throwIfNoEntry: false });
+const lstat = (path: string) => lstatSync(path, { bigint: true, throwIfNoEntry: false });
 
-export const isSame = (one: BigIntStats | undefined, other: BigIntStats): boolean =>
+const isSame = (one: BigIntStats | undefined, other: BigIntStats): boolean =>
   one !== undefined && one.ino === other.ino && one.dev === other.dev;
 
 const notOurs = (path: string, why: string) =>
@@ -144,12 +140,10 @@ async function findRunningOther(folder: string, own: string): Promise<string | u
     const path = join(folder, name);
     const found = lstat(path);
     if (found === undefined) continue; // its process has ended meanwhile
-    const isTemporary = name.endsWith(".tmp");
     if (!entryName.test(name) || !found.isFile() || isOthers(found))
       throw notOurs(path, "is not an entry of the lock");
-    if (!isTemporary && readEntry(path) === undefined) throw notOurs(path, "has unexpected contents");
-    const entry = isTemporary ? name.slice(0, -".tmp".length) : name;
-    if (isRunning(entry) ?? (await hasHeartbeat(join(folder, entry)))) return entry;
+    if (readEntry(path) === undefined) throw notOurs(path, "has unexpected contents");
+    if (isRunning(name) ?? (await hasHeartbeat(path))) return name;
     rmSync(path, { force: true });
   }
   return undefined;
@@ -214,7 +208,7 @@ function getPlace(): string {
 }
 
 /** Reads an entry. @returns undefined when its contents are not those of `announce`. */
-function readEntry(path: string): { url?: string; since?: string } | undefined {
+function readEntry(path: string): { since?: string } | undefined {
   let text: string;
   try {
     const entry = openSync(path, constants.O_RDONLY | noFollow);

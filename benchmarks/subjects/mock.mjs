@@ -23,9 +23,6 @@ const roundMs = 1_000;
 const programs = {
   "node:http by hand": { args: () => [here("../mock-servers.mjs"), "by hand"] },
   "mock-server": { args: () => [bin, "--port", "0", "--json", "--quiet"] },
-  "mock-server --data": {
-    args: () => [bin, "--port", "0", "--json", "--quiet", "--data", join(folder, `${Math.random()}.jsonl`)],
-  },
   "MSW behind node:http": { args: () => [here("../mock-servers.mjs"), "MSW"] },
   Prism: {
     path: "/templates/tpl_mock/passes",
@@ -65,7 +62,7 @@ Growth: requests to \`service.fetch\` without a socket. The memory of a card inc
     bytes: { label: "memory per card", unit: "bytes", compare: "none" },
   },
   floor: "node:http by hand",
-  own: ["mock-server", "mock-server --data", "service.fetch"],
+  own: ["mock-server", "service.fetch"],
   packages: ["msw", "json-server", "@stoplight/prism-cli"],
   panels: [
     { name: "Issuing", starts: 3 },

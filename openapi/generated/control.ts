@@ -151,9 +151,9 @@ export interface components {
         };
         /** A request to the API. It contains no body, query, key or other header. */
         readonly LoggedRequest: {
-            /** Unique within the sandbox. */
+            /** Unique within the service. */
             readonly id: string;
-            /** The time of the response by the sandbox's clock, ISO 8601. */
+            /** The time of the response by the service's clock, ISO 8601. */
             readonly at: string;
             readonly method: string;
             /** Without the query, at most 200 characters. */

@@ -18,7 +18,7 @@ const mockServerLayers = [
   ["domain"], // customers, cards, templates, ledger, idempotency
   ["faults"], // rules for injected faults
   ["delivery"], // outbox, dispatcher, attempts, endpoints
-  ["sandbox"], // options, state, clock, one isolated service, the list of them, persistence
+  ["backend"], // options, state, clock: the service behind its HTTP surface
   ["http"], // router, operations of the API, applying faults
   ["control", "pages"], // the control API under /_mock; card page, console, API reference
   ["service.ts"], // the public object

@@ -72,7 +72,7 @@ export async function startService(
     server = await startMockServer({
       port,
       ...(seed !== undefined && { seedFile: resolve(terminal.cwd, seed) }),
-      ...(data !== undefined && { data: resolve(terminal.cwd, data) }),
+      ...(data !== undefined && { dataFile: resolve(terminal.cwd, data) }),
       ...(forward !== undefined && {
         endpoints: [{ url: forward, events: types, ...(secret && { secret }) }],
       }),

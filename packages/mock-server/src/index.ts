@@ -1,5 +1,8 @@
 /** Entry point: the mock service in process. `/msw` and `/node` are its adapters. */
 
+export type { MockServiceOptions } from "./backend/options.ts";
+export type { ServiceClock } from "./backend/service-clock.ts";
+export { type WaitCondition, WaitTimeoutError } from "./control/wait-for.ts";
 export type { Deliver } from "./delivery/attempt.ts";
 export type { Attempt, Delivery } from "./delivery/deliveries.ts";
 export type { EndpointInput } from "./delivery/endpoints.ts";
@@ -9,7 +12,4 @@ export type { Operation } from "./domain/ledger.ts";
 export type { Template, TemplateField, TemplateInput } from "./domain/templates.ts";
 export type { Warning } from "./domain/warnings.ts";
 export type { Fault, FaultInput } from "./faults/rules.ts";
-export type { MockServiceOptions } from "./sandbox/options.ts";
-export type { ServiceClock } from "./sandbox/service-clock.ts";
-export { type WaitCondition, WaitTimeoutError } from "./sandbox/wait-for.ts";
 export { createMockService, type MockService, type Snapshot } from "./service.ts";

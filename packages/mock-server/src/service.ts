@@ -1,5 +1,10 @@
 /** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
+import { type Backend, createBackend } from "./backend/backend.ts";
+import { type MockServiceOptions, parseOptions } from "./backend/options.ts";
+import type { ServiceClock } from "./backend/service-clock.ts";
+import { isState } from "./backend/state.ts";
 import { controlRoutes } from "./control/routes.ts";
+import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./control/wait-for.ts";
 import { type Delivery, type DeliveryFilter, findDeliveries } from "./delivery/deliveries.ts";
 import {
   createEndpoint,
@@ -10,7 +15,7 @@ import {
   updateEndpoint,
   type WebhookEndpoint,
 } from "./delivery/endpoints.ts";
-import type { ApiKeyKind } from "./domain/api-keys.ts";
+import { type ApiKeyKind, seededApiKeys } from "./domain/api-keys.ts";
 import { addToWallet, type Card, getCard, removeFromWallet, setStatus, toCard } from "./domain/cards.ts";
 import {
   cancelOperation,
@@ -30,14 +35,8 @@ import { withRequestLog } from "./http/request-log.ts";
 import { toFetchResponse } from "./http/response.ts";
 import { createRouter, type RequestHandler } from "./http/router.ts";
 import { pageRoutes } from "./pages/routes.ts";
-import { type MockServiceOptions, parseOptions, type Settings } from "./sandbox/options.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
-import { createSandboxes, type Sandboxes } from "./sandbox/sandboxes.ts";
-import type { ServiceClock } from "./sandbox/service-clock.ts";
-import { isState } from "./sandbox/state.ts";
-import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./sandbox/wait-for.ts";
 
-/** A copy of the state of a sandbox. Its content is internal. */
+/** A copy of the state of a service. Its content is internal. */
 export interface Snapshot {
   readonly state: unknown;
 }
@@ -45,8 +44,6 @@ export interface Snapshot {
 /** The mock service: its HTTP surface, and what the shop's staff can do in the console. */
 export interface MockService {
   readonly baseUrl: string;
-  /** The id of the sandbox: `default`, or a generated one. */
-  readonly sandboxId: string;
   /** The seeded API keys, one of each kind. */
   readonly apiKeys: Readonly<Record<ApiKeyKind, string>>;
   /** The first seeded template. */
@@ -130,12 +127,6 @@ export interface MockService {
    */
   warnings(): Warning[];
   readonly clock: ServiceClock;
-  /** The sandboxes at this address. Each API key selects one of them. */
-  readonly sandboxes: {
-    create(): MockService;
-    list(): MockService[];
-    remove(sandboxId: string): void;
-  };
   /** Resolves when every attempt that is due has ended. */
   idle(): Promise<void>;
   /** Resolves with the items that match, also when they matched before the call. @throws {WaitTimeoutError} */
@@ -152,9 +143,7 @@ export interface MockService {
 
 /** What the adapters of this package need besides the service. */
 export interface ServiceCore {
-  service: MockService;
-  settings: Settings;
-  sandboxes: Sandboxes;
+  backend: Backend;
   handle: RequestHandler;
 }
 
@@ -187,66 +176,26 @@ const coreKey = Symbol.for("@loyalty-cards/mock-server/core");
  * ```
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const settings = { ...parseOptions(options), deliver: options.deliver };
-  const sandboxes = createSandboxes(settings);
+  const settings = parseOptions(options);
+  const backend = createBackend(settings);
+  const { domain, dispatcher, clock } = backend;
+  const { baseUrl } = settings;
   const handle = withRequestLog(
-    sandboxes,
-    settings.baseUrl,
-    createRouter(settings.baseUrl, [
-      ...apiRoutes(sandboxes, settings.baseUrl),
-      ...controlRoutes(sandboxes, settings),
-      ...pageRoutes(sandboxes, settings),
-    ]),
+    backend,
+    createRouter(baseUrl, [...apiRoutes(domain), ...controlRoutes(backend), ...pageRoutes(backend)]),
   );
-
-  async function handleFetch(request: Request): Promise<Response> {
-    const response = await handle(fromFetch(request));
-    const { connectionFault } = response;
-    return hasNoResponse(connectionFault)
-      ? rejectLikeFetch(connectionFault, request)
-      : toFetchResponse(response);
-  }
-
-  const services = new WeakMap<Sandbox, MockService>();
-  const getService = (sandbox: Sandbox): MockService => {
-    const known = services.get(sandbox);
-    if (known !== undefined) return known;
-    const service: MockService = {
-      ...createSandboxMethods(sandbox),
-      baseUrl: settings.baseUrl,
-      templateId: settings.templates[0]?.id ?? "",
-      endpoints:
-        sandbox === sandboxes.first
-          ? settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret }))
-          : [],
-      fetch: handleFetch,
-      sandboxes: {
-        create: () => getService(sandboxes.create()),
-        list: () => sandboxes.list().map(getService),
-        remove: sandboxes.remove,
-      },
-    };
-    services.set(sandbox, service);
-    Object.assign(service, { [coreKey]: { service, settings, sandboxes, handle } satisfies ServiceCore });
-    return service;
-  };
-  return getService(sandboxes.first);
-}
-
-/** @throws {TypeError} for what `createMockService` did not make. */
-export function getCore(service: MockService): ServiceCore {
-  const core = (service as { [coreKey]?: ServiceCore })[coreKey];
-  if (core === undefined) throw new TypeError("Pass a service from `createMockService()`.");
-  return core;
-}
-
-function createSandboxMethods(
-  sandbox: Sandbox,
-): Omit<MockService, "baseUrl" | "templateId" | "endpoints" | "fetch" | "sandboxes"> {
-  const { id, apiKeys, domain, dispatcher, clock } = sandbox;
-  return {
-    sandboxId: id,
-    apiKeys,
+  const service: MockService = {
+    baseUrl,
+    apiKeys: seededApiKeys,
+    templateId: settings.templates[0]?.id ?? "",
+    endpoints: settings.endpoints.map(({ id, url, secret }) => ({ id, url, secret })),
+    async fetch(request) {
+      const response = await handle(fromFetch(request));
+      const { connectionFault } = response;
+      return hasNoResponse(connectionFault)
+        ? rejectLikeFetch(connectionFault, request)
+        : toFetchResponse(response);
+    },
     templates: {
       create: (input) => structuredClone(createTemplate(domain, input)),
       archive: (templateId) => void archiveTemplate(domain, templateId),
@@ -268,9 +217,9 @@ function createSandboxMethods(
       updateEndpoint: (endpointId, change) => updateEndpoint(domain, endpointId, change),
       deleteEndpoint: (endpointId) => deleteEndpoint(domain, endpointId),
       newSecret: (endpointId) => replaceSecret(domain, endpointId),
-      sendTest: (endpointId) => structuredClone(sandbox.sendTest(endpointId)),
+      sendTest: (endpointId) => structuredClone(backend.sendTest(endpointId)),
       deliveries: (filter = {}) => structuredClone(findDeliveries(domain, filter)),
-      resend: (deliveryId) => structuredClone(sandbox.resend(deliveryId)),
+      resend: (deliveryId) => structuredClone(backend.resend(deliveryId)),
     },
     faults: {
       add: (fault) => structuredClone(addFault(domain, fault)),
@@ -281,13 +230,21 @@ function createSandboxMethods(
     warnings: () => structuredClone([...domain.state.warnings.values()]),
     clock,
     idle: dispatcher.idle,
-    waitFor: (condition, options) => waitFor(sandbox, condition, options),
-    reset: sandbox.reset,
-    snapshot: () => ({ state: sandbox.snapshot() }),
+    waitFor: (condition, options) => waitFor(backend, condition, options),
+    reset: backend.reset,
+    snapshot: () => ({ state: backend.snapshot() }),
     restore(snapshot) {
       const state = snapshot?.state;
       if (!isState(state)) throw new TypeError("restore() takes what snapshot() returned.");
-      sandbox.restore(state);
+      backend.restore(state);
     },
   };
+  return Object.assign(service, { [coreKey]: { backend, handle } satisfies ServiceCore });
+}
+
+/** @throws {TypeError} for what `createMockService` did not make. */
+export function getCore(service: MockService): ServiceCore {
+  const core = (service as { [coreKey]?: ServiceCore })[coreKey];
+  if (core === undefined) throw new TypeError("Pass a service from `createMockService()`.");
+  return core;
 }

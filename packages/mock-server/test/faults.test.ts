@@ -199,20 +199,6 @@ describe("a fault while the first request with a key is processed", () => {
     expect([(await issue()).status, (await issue()).status]).toEqual([201, 201]);
     expect((await call("GET", `/api/v1/passes/${body.id}`, { headers: key })).status).toBe(200);
   });
-
-  it("is separate for each sandbox", async () => {
-    const shop = openShop();
-    const { body } = await shop.call("POST", "/_mock/sandboxes", { key: null });
-    shop.service.faults.add({ phase, kind: "in-progress", durationMs: 1 });
-    const headers = { "idempotency-key": "user-1" };
-    expect((await shop.issue(signUp(), headers)).status).toBe(201);
-    const there = { body: signUp(), headers, key: body.apiKeys.website };
-    const path = `/api/v1/templates/${template.id}/passes`;
-    expect([
-      (await shop.call("POST", path, there)).status,
-      (await shop.call("POST", path, there)).status,
-    ]).toEqual([201, 201]);
-  });
 });
 
 it("removes faults on a reset, and restores them from a snapshot", () => {

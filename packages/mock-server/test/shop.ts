@@ -202,12 +202,10 @@ export function expectDescribedEvent(type: string, event: unknown): void {
   validate(webhooks[type]?.post.requestBody.content["application/json"].schema.$ref.slice(1) ?? type, event);
 }
 
-/** Validates the events of all sandboxes of a service, also those that no endpoint received. */
+/** Validates the events of a service, also those that no endpoint received. */
 export function expectDescribedEvents(service: MockService): void {
-  for (const sandbox of service.sandboxes.list()) {
-    const { recentEvents } = sandbox.snapshot().state as { recentEvents: { type: string }[] };
-    for (const event of recentEvents) expectDescribedEvent(event.type, event);
-  }
+  const { recentEvents } = service.snapshot().state as { recentEvents: { type: string }[] };
+  for (const event of recentEvents) expectDescribedEvent(event.type, event);
 }
 
 function validate(pointer: string, value: unknown): void {

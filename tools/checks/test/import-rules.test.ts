@@ -68,8 +68,8 @@ it.each<[what: string, files: Record<string, string>, message: string]>([
   [
     "an import of a higher folder of the mock server, also of a type",
     {
-      [`${mock}/domain/cards.ts`]: 'import type { State } from "../sandbox/state.ts";',
-      [`${mock}/sandbox/state.ts`]: "export interface State {}",
+      [`${mock}/domain/cards.ts`]: 'import type { State } from "../backend/state.ts";',
+      [`${mock}/backend/state.ts`]: "export interface State {}",
     },
     `${mock}/domain imports from lower layers only`,
   ],

@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     ...(storeRefusals !== undefined && { storeRefusals }), // otherwise the seed file decides
     ...(!values.quiet && { onTraffic: (line) => console.error(line) }),
     ...(seed !== undefined && { seedFile: seed }),
-    ...(data !== undefined && { data }),
+    ...(data !== undefined && { dataFile: data }),
   });
   const stop = () =>
     void server.close().then(

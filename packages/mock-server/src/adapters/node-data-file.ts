@@ -1,260 +1,180 @@
-/** Data file: appends each change as a line of JSON, and rewrites the file when it has grown. */
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
-import {
-  type FileLock,
-  isOthers,
-  isSame,
-  lockFile,
-  lstat,
-  noFollow,
-} from "@loyalty-cards/internal/node-lock";
-import {
-  type ChangeLog,
-  createAllRecords,
-  createChangeLog,
-  createHeader,
-  createSavedReader,
-  type Saved,
-} from "../sandbox/saved-state.ts";
-import type { ServiceCore } from "../service.ts";
+/** Data file: one JSON snapshot of the service, written soon after a change and when the server closes. */
+import { readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Backend } from "../backend/backend.ts";
+import type { MockServiceOptions, Settings } from "../backend/options.ts";
+import { type ClockSetting, createClock } from "../backend/service-clock.ts";
+import { fromLists, type State, type StateLists, toLists } from "../backend/state.ts";
+import { type Clock, latestMs, systemClock } from "../domain/clock.ts";
 
-/** The file is rewritten when it has doubled, and has grown by at least this much. */
-const minGrowthBytes = 4 * 1024 * 1024;
-const bufferedBytes = 1024 * 1024;
+const format = "loyalty-cards mock-server";
+const version = 1;
+/** Changes of this time are written together. */
+const delayMs = 100;
+/** The pause after a write, as a multiple of its duration: writing takes at most a tenth of the time. */
+const pauseFactor = 9;
 
-export interface LockedDataFile {
-  /** The content of the file; undefined when it does not exist. */
+/** The JSON of the file. */
+interface Content {
+  format: typeof format;
+  version: typeof version;
+  /** The templates and endpoints of a reset. */
+  seed: Pick<Settings, "templates" | "endpoints">;
+  clock: ClockSetting & { nowMs: number; machineMs: number };
+  /** Not part of the state: a reset deletes the event, and later ids sort after it. */
+  newestEventId: string | undefined;
+  state: StateLists;
+}
+
+/** A data file as it was when the server started. */
+export interface FoundFile {
+  /** For messages, as the user wrote it. */
+  name: string;
+  /** Without symbolic links, so that a link stays a link. */
+  path: string;
+  /** When it was written; undefined when it does not exist. */
+  writtenMs: number | undefined;
   saved: Saved | undefined;
-  /** Starts writing all changes to the file. */
-  open(core: ServiceCore): DataFile;
-  announce(url: string): void;
-  release(): void;
 }
 
-/** Locks a file for this server, and reads it. @throws {Error} that names the file when it cannot be used. */
-export async function lockAndReadDataFile(name: string): Promise<LockedDataFile> {
-  let lock: FileLock | undefined;
+interface Saved {
+  options: Pick<MockServiceOptions, "templates" | "endpoints" | "clock">;
+  state: State;
+  newestEventId: string | undefined;
+}
+
+/** @throws {Error} that names the file, when it cannot be read, or is not a snapshot of this version. */
+export async function findDataFile(name: string): Promise<FoundFile> {
+  const path = await realpath(name).catch(() => name);
+  const writtenMs = await readTime(path);
+  if (writtenMs === undefined) return { name, path, writtenMs, saved: undefined };
   try {
-    const file = resolveFile(name);
-    lock = await lockFile(file, "Stop that server, or use another file.");
-    const { temporaryFile, announce, release } = lock;
-    const { identity, saved } = readDataFile(file);
-    return { saved, announce, release, open: (core) => openDataFile(file, identity, temporaryFile, core) };
+    return { name, path, writtenMs, saved: parseContent(await readFile(path, "utf8")) };
   } catch (error) {
-    lock?.release();
-    throw new Error(`--data ${name} cannot be used: ${(error as Error).message}`, { cause: error });
+    throw new Error(
+      `The data file ${name} cannot be used (${(error as Error).message}). It is left as it is: use another file, or move this one away to start without data.`,
+      { cause: error },
+    );
   }
 }
 
-/** The real path of a file, which may not exist yet. Follows a symbolic link only if this user created it. */
-function resolveFile(file: string): string {
-  const found = lstat(file);
-  if (found === undefined) return join(realpathSync(dirname(file)), basename(file));
-  if (found.isSymbolicLink() && isOthers(found)) throw new Error("it is a symbolic link of another user.");
+/** @throws {TypeError} for text that is not a snapshot of this version. */
+function parseContent(text: string): Saved {
+  let content: Partial<Content> | null;
   try {
-    return realpathSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw new Error("it is a symbolic link to a file that does not exist.");
-  }
-}
-
-/** `identity` and `saved` are undefined when the file does not exist. */
-function readDataFile(file: string): { identity?: BigIntStats; saved?: Saved } {
-  let bytes: Buffer;
-  let identity: BigIntStats;
-  try {
-    const descriptor = openSync(file, constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0));
-    try {
-      identity = fstatSync(descriptor, { bigint: true });
-      if (!identity.isFile()) throw new Error("it is not a regular file."); // reading from a pipe would wait
-      bytes = readFileSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
-    throw error;
-  }
-  const [first, ...others] = splitLines(bytes);
-  if (first === undefined) throw new TypeError("it is empty.");
-  const reader = createSavedReader(parseLine(first));
-  for (const [index, line] of others.entries()) {
-    try {
-      reader.read(parseLine(line));
-    } catch (error) {
-      throw new TypeError(
-        `line ${index + 2} is damaged: ${(error as Error).message} The file is left as it is.`,
-      );
-    }
-  }
-  return { identity, saved: reader.getSaved() };
-}
-
-/** Ignores an incomplete last line: the process was killed while it was written, and no response reported the change. */
-function splitLines(bytes: Buffer): Buffer[] {
-  const lines: Buffer[] = [];
-  let at = 0;
-  for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, at)) {
-    lines.push(bytes.subarray(at, end));
-    at = end + 1;
-  }
-  return lines.length === 0 && bytes.length > 0 ? [bytes] : lines; // no line end: the whole file is one line, which is rejected later as an unknown format
-}
-
-function parseLine(line: Buffer): unknown {
-  try {
-    return JSON.parse(line.toString("utf8"));
+    content = JSON.parse(text);
   } catch {
-    throw new TypeError("it is not JSON.");
+    throw new TypeError("it is not JSON"); // the message of JSON.parse quotes the file
   }
+  if (content?.format !== format) throw new TypeError("it is not of a mock server");
+  if (content.version !== version)
+    throw new TypeError(`it has version ${content.version}, and this mock server reads version ${version}`);
+  const { seed, clock, newestEventId, state } = content as Content;
+  return { options: { ...seed, clock: continueClock(clock) }, state: fromLists(state), newestEventId };
 }
 
-export interface DataFile {
-  /** Writes the changes that are not written yet. @throws the error of the file system. */
-  flush(): void;
-  /** Writes the remaining changes, and stops writing. */
-  close(): void;
+/** A scaled clock continues as if it had run since it was saved, unless that would be after the year 9999; a manual clock keeps its time. */
+function continueClock({ nowMs, machineMs, ...setting }: Content["clock"]): Clock {
+  const { mode, factor = 1 } = setting;
+  if (mode === "system") return systemClock();
+  const passedMs = mode === "scaled" ? Math.max(0, Date.now() - machineMs) * factor : 0;
+  return createClock(setting, nowMs + passedMs <= latestMs ? nowMs + passedMs : nowMs);
 }
 
 /**
- * Writes the changes of each task in a microtask, so that they are in the file before a response or a webhook reports
- * them. Rewrites the file at the start, so that a folder without write permission is reported at once.
+ * Writes the file, and again after each change.
+ * @returns a function that writes the remaining changes and stops.
+ * @throws {Error} that names the file when it cannot be written; the returned function too.
  */
-function openDataFile(
-  file: string,
-  identityBefore: BigIntStats | undefined,
-  temporaryFile: string,
-  { sandboxes, settings }: ServiceCore,
-): DataFile {
-  let identity = identityBefore;
-  let descriptor: number | undefined;
-  let [wholeBytes, grownBytes] = [0, 0];
-  /** A write failed, so the end of the file is unknown. */
-  let isDamaged = false;
-  let isClosed = false;
-  let isFlushScheduled = false;
-  const changes: ChangeLog = createChangeLog(sandboxes, () => {
-    if (isFlushScheduled || isClosed) return;
-    isFlushScheduled = true;
-    queueMicrotask(() => {
-      isFlushScheduled = false;
+export async function startSaving(
+  { name, path, writtenMs }: FoundFile,
+  backend: Backend,
+): Promise<() => Promise<void>> {
+  const closing = new AbortController();
+  let lastWrittenMs = writtenMs;
+  let isChanged = false;
+  let isFailing = false;
+  let saving: Promise<void> | undefined;
+
+  async function save(): Promise<void> {
+    isChanged = false;
+    try {
+      lastWrittenMs = await replaceFile(path, JSON.stringify(createContent(backend)), lastWrittenMs);
+    } catch (error) {
+      isChanged = true;
+      throw new Error(`The data file ${name} cannot be written (${(error as Error).message}).`);
+    }
+  }
+
+  const pause = (ms: number) => sleep(Math.max(0, ms), undefined, { signal: closing.signal }).catch(() => {});
+
+  /** Saves until the file has all changes. The log gets one line about a failure, however often it is tried again. */
+  async function saveChanges(): Promise<void> {
+    while (isChanged) {
+      await pause(delayMs);
+      if (closing.signal.aborted) return;
+      const startedMs = performance.now();
       try {
-        flush();
-      } catch {
-        // the next flush() before a response throws it
+        await save();
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) backend.settings.log(`${(error as Error).message} It is tried again.`);
+        isFailing = true;
       }
-    });
+      await pause(pauseFactor * (performance.now() - startedMs) - delayMs);
+    }
+    saving = undefined;
+  }
+
+  backend.changes.subscribe(({ type }) => {
+    if (type === "request") return; // the request log is not saved
+    isChanged = true;
+    if (!closing.signal.aborted) saving ??= saveChanges();
   });
-
-  function flush(): void {
-    if (isClosed) return;
-    const records = changes.records();
-    if (records.length === 0 && !isDamaged) return;
-    if (isDamaged || descriptor === undefined || grownBytes > Math.max(minGrowthBytes, wholeBytes)) rewrite();
-    else append(descriptor, records.map(formatLine).join(""));
-    changes.clear();
-  }
-
-  function append(to: number, text: string): void {
-    const bytes = Buffer.from(text);
-    try {
-      writeFileSync(to, bytes);
-    } catch (error) {
-      isDamaged = true;
-      throw error;
-    }
-    grownBytes += bytes.length;
-  }
-
-  /** Writes a temporary file, syncs it, and renames it: a reader sees the old file or the new one. Throws when another program has replaced the file. */
-  function rewrite(): void {
-    const created = openSync(temporaryFile, "wx", 0o600); // "x" does not follow symbolic links
-    try {
-      let length = 0;
-      for (const text of inChunks(createRecords())) {
-        const bytes = Buffer.from(text);
-        writeFileSync(created, bytes);
-        length += bytes.length;
-      }
-      fsyncSync(created);
-      if (descriptor !== undefined) identity = fstatSync(descriptor, { bigint: true });
-      const found = lstat(file);
-      if (found !== undefined && (identity === undefined || !isSame(found, identity)))
-        throw new Error(
-          `${file} was replaced by another program. It is left as it is; restart the server to use it.`,
-        );
-      if (descriptor !== undefined) closeSync(descriptor); // Windows cannot replace an open file
-      descriptor = undefined;
-      renameSync(temporaryFile, file);
-      [wholeBytes, grownBytes, isDamaged] = [length, 0, false];
-    } catch (error) {
-      closeSync(created);
-      rmSync(temporaryFile, { force: true });
-      throw error;
-    }
-    descriptor = created;
-    syncFolder(dirname(file));
-  }
-
-  function* createRecords(): Generator<unknown> {
-    yield createHeader(settings);
-    yield* createAllRecords(sandboxes);
-  }
-
-  rewrite();
-  changes.clear();
-  return {
-    flush,
-    close() {
-      if (isClosed) return;
-      try {
-        flush();
-        if (descriptor !== undefined) fsyncSync(descriptor);
-      } finally {
-        isClosed = true;
-        if (descriptor !== undefined) closeSync(descriptor);
-      }
-    },
+  saving = save();
+  await saving;
+  saving = isChanged ? saveChanges() : undefined;
+  return async () => {
+    closing.abort();
+    await saving;
+    if (isChanged) await save();
   };
 }
 
-const formatLine = (record: unknown) => `${JSON.stringify(record)}\n`;
-
-function* inChunks(records: Iterable<unknown>): Generator<string> {
-  let text = "";
-  for (const record of records) {
-    text += formatLine(record);
-    if (text.length < bufferedBytes) continue;
-    yield text;
-    text = "";
-  }
-  yield text;
+function createContent({ settings, clock, eventIds, domain }: Backend): Content {
+  const { templates, endpoints } = settings;
+  return {
+    format,
+    version,
+    seed: { templates, endpoints },
+    clock: { ...clock.setting(), nowMs: clock.now(), machineMs: Date.now() },
+    newestEventId: eventIds.newest(),
+    state: toLists(domain.state),
+  };
 }
 
-/** Makes the new name survive a power failure. Not needed where folders cannot be opened. */
-function syncFolder(folder: string): void {
+/**
+ * Replaces the file in one step: a reader sees the old content or the new one.
+ * @param writtenMs when this server wrote the file.
+ * @returns when it was written now.
+ */
+async function replaceFile(path: string, text: string, writtenMs: number | undefined): Promise<number> {
+  const temporaryPath = `${path}.tmp`;
+  await rm(temporaryPath, { force: true }); // of a process that was killed
   try {
-    const descriptor = openSync(folder, "r");
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch {
-    // not supported here
+    await writeFile(temporaryPath, text, { flag: "wx", mode: 0o600 }); // "x" follows no link
+    if ((await readTime(path)) !== writtenMs)
+      throw new Error("another program, perhaps a second server, wrote it");
+    await rename(temporaryPath, path);
+  } catch (error) {
+    await rm(temporaryPath, { force: true });
+    throw error;
   }
+  return (await stat(path)).mtimeMs;
 }
+
+const readTime = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => undefined,
+  );

@@ -1,9 +1,8 @@
 /** API requests and delivery attempts, as data and as one line each for a terminal. They contain no personal data, keys or secrets. */
 import { formatDuration } from "@loyalty-cards/internal/format";
+import type { Backend } from "../backend/backend.ts";
 import type { Attempt, Delivery } from "../delivery/deliveries.ts";
 import type { ServiceResponse } from "../http/response.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { Sandboxes } from "../sandbox/sandboxes.ts";
 
 const maxPathLength = 200;
 
@@ -87,8 +86,11 @@ function formatNextAttempt({ state, nextAttemptInMs }: DeliveryTraffic): string 
   return state === "failed" ? "failed, no further attempt" : "";
 }
 
-/** Calls the listener after each delivery attempt, in every sandbox. */
-export function listenToDeliveries(sandboxes: Sandboxes, onDelivery: (event: DeliveryTraffic) => void): void {
+/** Calls the listener after each delivery attempt. */
+export function listenToDeliveries(
+  { changes, domain }: Backend,
+  onDelivery: (event: DeliveryTraffic) => void,
+): void {
   const seen = new WeakSet<Attempt>();
   const isNew = ({ attempts }: Delivery) => {
     const attempt = attempts.at(-1);
@@ -96,16 +98,16 @@ export function listenToDeliveries(sandboxes: Sandboxes, onDelivery: (event: Del
     seen.add(attempt);
     return true;
   };
-  sandboxes.subscribe((sandbox, change) => {
-    const { deliveries } = sandbox.domain.state;
+  changes.subscribe((change) => {
+    const { deliveries } = domain.state;
     if (change.type === "reset") for (const delivery of deliveries.values()) isNew(delivery);
     if (change.type !== "delivery") return;
     const delivery = deliveries.get(change.id);
-    if (delivery !== undefined && isNew(delivery)) onDelivery(toDeliveryTraffic(sandbox, delivery));
+    if (delivery !== undefined && isNew(delivery)) onDelivery(toDeliveryTraffic(domain, delivery));
   });
 }
 
-function toDeliveryTraffic({ domain }: Sandbox, delivery: Delivery): DeliveryTraffic {
+function toDeliveryTraffic(domain: Backend["domain"], delivery: Delivery): DeliveryTraffic {
   const { id, type, eventId, endpointId, attempts, state, nextAttemptAt } = delivery;
   const { status, error, durationMs } = attempts.at(-1) as Attempt;
   const endpoint = domain.state.endpoints.get(endpointId);

@@ -5,15 +5,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { EndpointInput, TemplateInput } from "@loyalty-cards/openapi/control-validators";
+import type { MockServiceOptions } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
 import { isObject, validateInput } from "../domain/input.ts";
 import { Problem } from "../domain/problem.ts";
 import { hasNoResponse } from "../http/injected-fault.ts";
 import { cancelBody, problemResponse } from "../http/response.ts";
-import type { MockServiceOptions } from "../sandbox/options.ts";
-import { createFirstClock, restoreSandboxes } from "../sandbox/saved-state.ts";
-import { createMockService, getCore, type MockService, type ServiceCore } from "../service.ts";
-import { type DataFile, type LockedDataFile, lockAndReadDataFile } from "./node-data-file.ts";
+import { createMockService, getCore, type MockService } from "../service.ts";
+import { findDataFile, startSaving } from "./node-data-file.ts";
 import { discardBody, fromNode, rejectUnparsed, writeResponse } from "./node-http.ts";
 import { formatTraffic, listenToDeliveries, type TrafficEvent, toRequestTraffic } from "./node-traffic.ts";
 import { findReferenceResponse } from "./reference-node.ts";
@@ -31,8 +30,12 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
    * `endpoints` of both exist, those of the options first.
    */
   seedFile?: string;
-  /** A file that stores all data. An existing file takes precedence over all templates and endpoints of the options. Each change is written before the response is sent. */
-  data?: string;
+  /**
+   * A file that stores all data, as one JSON snapshot. An existing file takes precedence over the templates, endpoints and clock of the
+   * options. It is written soon after a change, and by `close()`. A process that is killed loses the changes of the last moments: of
+   * 200 ms, or of about ten times as long as a write takes where that is longer.
+   */
+  dataFile?: string;
   /**
    * Called for each API request and each delivery attempt, and for each failed request for a page or the control API. `line` is text for
    * a log; `event` has the same content as an object. They contain no bodies, queries, keys or secrets. Default: not called.
@@ -64,9 +67,9 @@ export interface MockServer {
 /**
  * Starts the service on a port, on a clock that runs and can be moved.
  * @param options those of `createMockService`, and `port` (default 0: any free port), `host` (default `127.0.0.1`), and the files
- * `seedFile` and `data`.
+ * `seedFile` and `dataFile`.
  * @throws {Error} with code `EADDRINUSE` when the port is taken; the message names the port.
- * @throws {Error} when a file cannot be used, or another server uses the `data` file; the message names the file.
+ * @throws {Error} when a file cannot be used; the message names the file.
  * @example
  * ```ts
  * import { createIssuingClient } from "@loyalty-cards/issuing-client";
@@ -80,39 +83,12 @@ export interface MockServer {
  * ```
  */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
-  const { data, seedFile, ...others } = options;
-  const seeded = seedFile === undefined ? others : addSeed(others, readSeed(seedFile));
-  if (data === undefined) return listen(seeded, undefined);
-  const locked = await lockAndReadDataFile(data);
-  try {
-    const server = await listen(seeded, locked);
-    locked.announce(server.url);
-    const close = () => server.close().finally(locked.release);
-    return { ...server, close, [Symbol.asyncDispose]: close };
-  } catch (error) {
-    locked.release();
-    throw error;
-  }
-}
-
-const addSeed = (options: MockServerOptions, seed: Seed): MockServerOptions => ({
-  ...seed,
-  ...options,
-  endpoints: [...(options.endpoints ?? []), ...(seed.endpoints ?? [])],
-});
-
-type Report = (event: TrafficEvent) => void;
-
-async function listen(
-  options: Omit<MockServerOptions, "data" | "seedFile">,
-  locked: LockedDataFile | undefined,
-): Promise<MockServer> {
-  const { port = 0, host = "127.0.0.1", onTraffic, ...serviceOptions } = options;
+  const { port = 0, host = "127.0.0.1", seedFile, dataFile, onTraffic, ...given } = options;
   const { requestTimeoutMs = 30_000 } = options.testing ?? {};
+  const serviceOptions = seedFile === undefined ? given : addSeed(given, readSeed(seedFile));
+  const found = dataFile === undefined ? undefined : await findDataFile(dataFile);
   const report: Report | undefined = onTraffic && ((event) => onTraffic(formatTraffic(event), event));
-  const saved = locked?.saved;
-  let core: ServiceCore | undefined;
-  let dataFile: DataFile | undefined;
+  let service: MockService | undefined;
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,
@@ -121,7 +97,7 @@ async function listen(
       requireHostHeader: false, // rejected by fromNode, with problem details
     },
     (incoming, outgoing) => {
-      if (core !== undefined) void respond(core, dataFile, report, incoming, outgoing);
+      if (service !== undefined) void respond(service, report, incoming, outgoing);
     },
   );
   rejectUnparsed(server);
@@ -130,36 +106,48 @@ async function listen(
     server.on("error", (error) => reject(describePortInUse(error)));
     server.listen(port, host, resolve);
   });
+  const stopListening = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
   const address = server.address() as AddressInfo;
   const url = `http://${toReachableHost(host)}:${address.port}`;
-  let service: MockService;
   try {
     service = createMockService({
       clock: scaledClock(),
       ...serviceOptions,
-      ...(saved && { ...saved.seed, clock: createFirstClock(saved) }),
+      ...found?.saved?.options,
       baseUrl: url,
       // On other addresses every host name is allowed, because the names of this machine in its network are unknown.
       allowedHosts: isLoopback(toHostname(host)) ? "loopback" : "any",
     });
-    core = getCore(service);
-    if (report !== undefined) listenToDeliveries(core.sandboxes, report);
-    if (saved !== undefined) restoreSandboxes(core.sandboxes, saved);
-    dataFile = locked?.open(core);
+    const { backend } = getCore(service);
+    if (report !== undefined) listenToDeliveries(backend, report);
+    if (found?.saved !== undefined) {
+      backend.eventIds.continueAfter(found.saved.newestEventId);
+      backend.restore(found.saved.state);
+    }
+    const stopSaving = found && (await startSaving(found, backend));
+    const close = async () => {
+      backend.dispatcher.close();
+      await stopListening();
+      await stopSaving?.();
+    };
+    return { url, service, close, [Symbol.asyncDispose]: close };
   } catch (error) {
-    server.close();
+    await stopListening();
     throw error;
   }
-  const close = async () => {
-    for (const { dispatcher } of core?.sandboxes.list() ?? []) dispatcher.close();
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-    dataFile?.close();
-  };
-  return { url, service, close, [Symbol.asyncDispose]: close };
 }
+
+const addSeed = <Options extends MockServiceOptions>(options: Options, seed: Seed): Options => ({
+  ...seed,
+  ...options,
+  endpoints: [...(options.endpoints ?? []), ...(seed.endpoints ?? [])],
+});
+
+type Report = (event: TrafficEvent) => void;
 
 /** @returns other errors unchanged. */
 function describePortInUse(error: NodeJS.ErrnoException & { port?: number }): Error {
@@ -177,26 +165,18 @@ function toReachableHost(host: string): string {
 const toHostname = (host: string) => (host.includes(":") ? `[${host}]` : host);
 
 async function respond(
-  core: ServiceCore,
-  dataFile: DataFile | undefined,
+  service: MockService,
   report: Report | undefined,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const startedMs = performance.now();
   try {
-    const request = fromNode(incoming, outgoing, core.service.baseUrl);
-    let response =
+    const request = fromNode(incoming, outgoing, service.baseUrl);
+    const response =
       request instanceof Problem
         ? problemResponse(request)
-        : await (findReferenceResponse(request, core.service) ?? core.handle(request));
-    try {
-      dataFile?.flush();
-    } catch (error) {
-      response = problemResponse(
-        new Problem(500, `The data file cannot be written: ${(error as Error).message}`),
-      );
-    }
+        : await (findReferenceResponse(request, service) ?? getCore(service).handle(request));
     if (report !== undefined) {
       const { method = "GET" } = incoming;
       const path = request instanceof Problem ? undefined : request.url.pathname;

@@ -1,5 +1,6 @@
 /** Control routes for cards and customers: search, detail, history, points, wallets. */
 import { CorrectionInput, Expiry, PointsInput, StatusInput } from "@loyalty-cards/openapi/control-validators";
+import type { State } from "../backend/state.ts";
 import {
   addToWallet,
   getCard,
@@ -18,7 +19,6 @@ import {
   type StoredOperation,
   toOperation,
 } from "../domain/ledger.ts";
-import type { State } from "../sandbox/state.ts";
 import { created, ok, paginate, route } from "./route.ts";
 
 const pointsKinds = { purchase: "purchase", reward: "reward", redeem: "redemption" } as const;

@@ -1,17 +1,16 @@
-/** A route of the control API: selects the sandbox, validates the body, converts errors to problem details, pages lists. */
+/** A route of the control API: validates the body, converts errors to problem details, pages lists. */
 import type { ControlValidator } from "@loyalty-cards/openapi/control-validators";
+import type { Backend } from "../backend/backend.ts";
 import { NotFoundError } from "../domain/context.ts";
 import { InputError, validateInput } from "../domain/input.ts";
 import { Problem } from "../domain/problem.ts";
 import { readJson, type ServiceRequest } from "../http/request.ts";
 import { emptyResponse, jsonResponse, type ServiceResponse } from "../http/response.ts";
 import type { Route, RouteCall } from "../http/router.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { Sandboxes } from "../sandbox/sandboxes.ts";
 
 interface ControlCall<Body> {
-  sandbox: Sandbox;
-  domain: Sandbox["domain"];
+  backend: Backend;
+  domain: Backend["domain"];
   /** The first variable segment of the path. */
   id: string;
   /** The second variable segment of the path. */
@@ -25,7 +24,7 @@ interface ControlCall<Body> {
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing
 type ControlResult = ServiceResponse | Problem | void;
 
-export type ControlRoute = (sandboxes: Sandboxes) => Route;
+export type ControlRoute = (backend: Backend) => Route;
 
 /**
  * @param endpoint the method and the path, in which `*` is a variable segment.
@@ -37,20 +36,19 @@ export const route =
     run: (call: ControlCall<Body>) => ControlResult | Promise<ControlResult>,
     validator?: ControlValidator<Body>,
   ): ControlRoute =>
-  (sandboxes) => {
+  (backend) => {
     const [method = "", path = ""] = endpoint.split(" ");
+    const { domain } = backend;
     return {
       method,
       path,
       async handle({ request, url, params: [id = "", secondId = ""] }: RouteCall) {
         const query = url.searchParams;
         try {
-          const sandbox = sandboxes.get(query.get("sandbox") ?? sandboxes.first.id);
           const json = validator === undefined ? { value: undefined } : await readJson(request);
           if (json instanceof Problem) return json;
           const body = (validator === undefined ? undefined : validateInput(validator, json.value)) as Body;
-          const { domain } = sandbox;
-          return (await run({ sandbox, domain, id, secondId, query, body, request })) ?? emptyResponse(204);
+          return (await run({ backend, domain, id, secondId, query, body, request })) ?? emptyResponse(204);
         } catch (error) {
           return toProblem(error);
         }

@@ -6,6 +6,8 @@ import {
   FaultInput,
   TemplateInput,
 } from "@loyalty-cards/openapi/control-validators";
+import type { Backend, LoggedRequest } from "../backend/backend.ts";
+import type { ServiceClock } from "../backend/service-clock.ts";
 import type { AttemptRecord } from "../delivery/deliveries.ts";
 import { createApiKey, revokeApiKey } from "../domain/api-keys.ts";
 import { type Duration, toMilliseconds } from "../domain/clock.ts";
@@ -16,31 +18,25 @@ import { clearFaults, removeFault, storeFault } from "../faults/rules.ts";
 import { withGuard } from "../http/guard.ts";
 import { hasFailed, matchesRequest } from "../http/request-log.ts";
 import type { Route } from "../http/router.ts";
-import type { Settings } from "../sandbox/options.ts";
-import type { LoggedRequest, Sandbox } from "../sandbox/sandbox.ts";
-import type { Sandboxes } from "../sandbox/sandboxes.ts";
-import type { ServiceClock } from "../sandbox/service-clock.ts";
 import { cardRoutes, customerRoutes } from "./cards.ts";
 import { created, ok, paginate, route } from "./route.ts";
-import { sandboxRoutes } from "./sandboxes.ts";
+import { serviceRoutes } from "./service.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
-export function controlRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
-  const { baseUrl, allowedHosts } = settings;
+export function controlRoutes(backend: Backend): Route[] {
+  const { baseUrl, allowedHosts } = backend.settings;
   const routes = [
-    ...sandboxRoutes(sandboxes, settings),
+    ...serviceRoutes(),
     ...customerRoutes,
     ...cardRoutes,
     ...webhookRoutes,
     ...clockRoutes,
     ...otherRoutes,
   ];
-  return routes.map((create) => withGuard(create(sandboxes), baseUrl, allowedHosts));
+  return routes.map((create) => withGuard(create(backend), baseUrl, allowedHosts));
 }
 
 const otherRoutes = [
-  route("GET /_mock/health", () => ok({ status: "ok" })),
-
   route("GET /_mock/api-keys", ({ domain }) => ok({ items: [...domain.state.apiKeys.values()] })),
   route("POST /_mock/api-keys", ({ domain, body }) => created(createApiKey(domain, body)), ApiKeyInput),
   route("DELETE /_mock/api-keys/*", ({ domain, id }) => revokeApiKey(domain, id)),
@@ -54,7 +50,7 @@ const otherRoutes = [
   route("DELETE /_mock/faults", ({ domain }) => clearFaults(domain)),
   route("DELETE /_mock/faults/*", ({ domain, id }) => removeFault(domain, id)),
 
-  route("GET /_mock/requests", ({ sandbox, query }) => listRequests(sandbox.requests, query)),
+  route("GET /_mock/requests", ({ backend, query }) => listRequests(backend.requests, query)),
   route("GET /_mock/warnings", ({ domain, query }) =>
     paginate([...domain.state.warnings.values()].reverse(), query, (warning) => warning),
   ),
@@ -76,28 +72,28 @@ function listRequests(requests: readonly LoggedRequest[], query: URLSearchParams
 }
 
 const clockRoutes = [
-  route("GET /_mock/clock", ({ sandbox }) => ok(toClockView(sandbox))),
+  route("GET /_mock/clock", ({ backend }) => ok(toClockView(backend))),
   route(
     "PUT /_mock/clock",
-    ({ sandbox, body }) => {
-      sandbox.clock.set(body);
-      return ok(toClockView(sandbox));
+    ({ backend, body }) => {
+      backend.clock.set(body);
+      return ok(toClockView(backend));
     },
     ClockSetting,
   ),
   route(
     "POST /_mock/clock/advance",
-    ({ sandbox, body }) => {
+    ({ backend, body }) => {
       const durationMs = parseDuration(body.duration);
-      return moveClock(sandbox, (clock) => clock.advance(durationMs));
+      return moveClock(backend, (clock) => clock.advance(durationMs));
     },
     AdvanceInput,
   ),
-  route("POST /_mock/clock/advance-to-next-delivery", ({ sandbox }) =>
-    moveClock(sandbox, (clock) => clock.advanceToNextDelivery()),
+  route("POST /_mock/clock/advance-to-next-delivery", ({ backend }) =>
+    moveClock(backend, (clock) => clock.advanceToNextDelivery()),
   ),
-  route("POST /_mock/clock/run-until-idle", ({ sandbox }) =>
-    moveClock(sandbox, (clock) => clock.runUntilIdle()),
+  route("POST /_mock/clock/run-until-idle", ({ backend }) =>
+    moveClock(backend, (clock) => clock.runUntilIdle()),
   ),
 ];
 
@@ -109,16 +105,16 @@ function parseDuration(duration: string | number): number {
   }
 }
 
-async function moveClock(sandbox: Sandbox, move: (clock: ServiceClock) => Promise<AttemptRecord[]>) {
-  if (sandbox.clock.setting().mode === "system") {
+async function moveClock(backend: Backend, move: (clock: ServiceClock) => Promise<AttemptRecord[]>) {
+  if (backend.clock.setting().mode === "system") {
     const advice = 'PUT /_mock/clock with { "mode": "manual" } or { "mode": "scaled" } first.';
     return new Problem(409, `The machine's clock cannot be moved; ${advice}`);
   }
-  const attempts = await move(sandbox.clock);
-  return ok({ ...toClockView(sandbox), attempts });
+  const attempts = await move(backend.clock);
+  return ok({ ...toClockView(backend), attempts });
 }
 
-function toClockView({ clock }: Sandbox) {
+function toClockView({ clock }: Backend) {
   const nextMs = clock.nextAttemptAt();
   return {
     now: new Date(clock.now()).toISOString(),

@@ -45,8 +45,8 @@ export const webhookRoutes = [
     return ok({ id, secret });
   }),
   route("POST /_mock/webhooks/endpoints/*/new-secret", ({ domain, id }) => ok(replaceSecret(domain, id))),
-  route("POST /_mock/webhooks/endpoints/*/test", ({ sandbox, id }) =>
-    jsonResponse(202, sandbox.sendTest(id)),
+  route("POST /_mock/webhooks/endpoints/*/test", ({ backend, id }) =>
+    jsonResponse(202, backend.sendTest(id)),
   ),
 
   route("GET /_mock/webhooks/deliveries", ({ domain, query }) => {
@@ -61,8 +61,8 @@ export const webhookRoutes = [
     if (delivery === undefined) throw new NotFoundError(`There is no delivery "${id}".`);
     return ok(delivery);
   }),
-  route("POST /_mock/webhooks/deliveries/*/resend", ({ sandbox, id }) =>
-    jsonResponse(202, sandbox.resend(id)),
+  route("POST /_mock/webhooks/deliveries/*/resend", ({ backend, id }) =>
+    jsonResponse(202, backend.resend(id)),
   ),
 ];
 

@@ -4,7 +4,7 @@ import { type Domain, type DomainContext, type EventType, NotFoundError } from "
 
 /** One request of a delivery, and its result. */
 export interface Attempt {
-  /** When it started, by the clock of the sandbox; ISO 8601. */
+  /** When it started, by the clock of the service; ISO 8601. */
   at: string;
   /** The time in the signature; ISO 8601, whole seconds. */
   signedAt: string;

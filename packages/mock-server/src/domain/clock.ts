@@ -106,13 +106,6 @@ export function getClockMode(clock: Clock): { mode: ClockMode; factor?: number }
   return "factor" in clock ? { mode: "scaled", factor: (clock as ScaledClock).factor } : { mode: "manual" };
 }
 
-/** Creates a clock of the same kind, at the same time. */
-export function copyClock(clock: Clock): Clock {
-  const { mode, factor = 1 } = getClockMode(clock);
-  if (mode === "manual") return manualClock(clock.now());
-  return mode === "scaled" ? scaledClock({ factor, startAt: clock.now() }) : clock;
-}
-
 function parseStart(what: string, startAt: Date | number | string): number {
   const ms = new Date(startAt).getTime();
   if (!(ms <= latestMs)) {

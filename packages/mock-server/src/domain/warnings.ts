@@ -15,7 +15,7 @@ export interface Warning {
    * the template does not have. `unknown-members`: the request or its `customer` has members that the service ignores.
    */
   type: "replay-with-other-content" | "unknown-fields" | "unknown-members";
-  /** ISO 8601, by the clock of the sandbox. */
+  /** ISO 8601, by the clock of the service. */
   at: string;
   /** What happened, and what to do. */
   message: string;
@@ -36,7 +36,7 @@ export interface WarningStore {
 
 const maxWarnings = 100;
 const maxFields = 10;
-/** A warning is not repeated within this time, by the clock of the sandbox: one mistake in an import is one warning. */
+/** A warning is not repeated within this time, by the clock of the service: one mistake in an import is one warning. */
 const burstMs = 60_000;
 
 function addWarning(

@@ -1,7 +1,7 @@
 /** Rejects requests to the control API and console that come from another origin or under another host name. */
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
+import type { AllowedHosts } from "../backend/options.ts";
 import { Problem } from "../domain/problem.ts";
-import type { AllowedHosts } from "../sandbox/options.ts";
 import type { ServiceRequest } from "./request.ts";
 import type { Route } from "./router.ts";
 

@@ -2,6 +2,7 @@
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { ConsentChange } from "@loyalty-cards/openapi/validators";
+import type { State } from "../backend/state.ts";
 import { type ApiKeyKind, issuedVia, parseBearer } from "../domain/api-keys.ts";
 import { type CardStore, type StoredCard, toCard } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
@@ -16,8 +17,6 @@ import { issueCard } from "../domain/issue-card.ts";
 import { listNewestOperations } from "../domain/ledger.ts";
 import { Problem, toFieldErrors } from "../domain/problem.ts";
 import { type FaultTarget, takeRequestFault } from "../faults/rules.ts";
-import type { Sandboxes } from "../sandbox/sandboxes.ts";
-import type { State } from "../sandbox/state.ts";
 import { applyFault, delayRequest, injectedFault } from "./injected-fault.ts";
 import { readJson } from "./request.ts";
 import { jsonResponse, problemResponse, type ServiceResponse } from "./response.ts";
@@ -89,35 +88,33 @@ function withCard(
 const getHolder = ({ state }: Domain<CustomerStore>, { customerId }: StoredCard) =>
   state.customers.get(customerId) as Customer;
 
-export function apiRoutes(sandboxes: Sandboxes, baseUrl: string): Route[] {
+export function apiRoutes(domain: Domain<State>): Route[] {
   const ids = Object.keys(operations) as OperationId[];
-  const document = createDocument(baseUrl);
+  const document = createDocument(domain.baseUrl);
   const inFlight = new Set<string>();
   return [
-    ...ids.map((id) => apiRoute(sandboxes, id, inFlight)),
+    ...ids.map((id) => apiRoute(domain, id, inFlight)),
     { method: "GET", path: "/api/docs/json", handle: () => jsonResponse(200, document) },
   ];
 }
 
-/** @param inFlight sandbox and key of each request that is being processed, so that a second one with the same key is noticed. */
-function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<string>): Route {
+/** @param inFlight the idempotency key of each request that is being processed, so that a second one with the same key is noticed. */
+function apiRoute(domain: Domain<State>, operationId: OperationId, inFlight: Set<string>): Route {
   const { method, path, hasBody } = operations[operationId];
   return {
     method,
     path: `/api/v1${path.replace(/\{\w+\}/, "*")}`,
     async handle({ request, url, params: [id = ""] }) {
       const key = parseBearer(request.headers.get("authorization"));
-      const found = sandboxes.findByApiKey(key);
-      if (found === undefined) {
+      const apiKey = domain.state.apiKeys.get(key ?? "");
+      if (apiKey === undefined) {
         const problem = new Problem(401, "The API key is missing or unknown.");
         return { ...problemResponse(problem), reason: key === undefined ? "no API key" : "unknown key" };
       }
-      const { domain } = found.sandbox;
       const idempotencyKey = request.headers.get("idempotency-key") ?? undefined;
       const isKeyUsed = operationId === "issueCard" && idempotencyKey !== undefined;
       const card = isKeyUsed ? findIssuedCard(domain, idempotencyKey) : undefined;
-      const flight = `${found.sandbox.id} ${idempotencyKey}`;
-      const isFirst = isKeyUsed && !inFlight.has(flight);
+      const isFirst = isKeyUsed && !inFlight.has(idempotencyKey);
       const target: FaultTarget = {
         operation: operationId,
         method,
@@ -126,7 +123,7 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
         isFirstInFlight: isKeyUsed && !isFirst,
         cardAgeMs: card && domain.nowMs() - card.issuedAtMs,
       };
-      if (isFirst) inFlight.add(flight);
+      if (isFirst) inFlight.add(idempotencyKey);
       try {
         const before = takeRequestFault(domain, "before", target);
         if (before?.kind === "latency") await delayRequest(before.delayMs, request.signal);
@@ -141,7 +138,7 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
                 url,
                 headers: request.headers,
                 body: body.value,
-                apiKeyKind: found.apiKey.kind,
+                apiKeyKind: apiKey.kind,
               });
         if (response instanceof Problem) return response; // nothing was committed
 
@@ -151,7 +148,7 @@ function apiRoute(sandboxes: Sandboxes, operationId: OperationId, inFlight: Set<
         const isDelayed = before !== undefined || after !== undefined;
         return isDelayed ? { reason: `${injectedFault}: latency`, ...response } : response;
       } finally {
-        if (isFirst) inFlight.delete(flight);
+        if (isFirst) inFlight.delete(idempotencyKey);
       }
     },
   };

@@ -1,31 +1,26 @@
 /** The request log: the newest requests to the API, and why they failed. It contains no bodies, queries, keys or other headers. */
-import { parseBearer } from "../domain/api-keys.ts";
+import type { Backend, LoggedRequest } from "../backend/backend.ts";
 import type { CardStore } from "../domain/cards.ts";
 import type { Domain } from "../domain/context.ts";
-import type { LoggedRequest } from "../sandbox/sandbox.ts";
-import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { RequestHandler } from "./router.ts";
 
 const maxRequests = 2_000;
 const maxPathLength = 200;
 
-/** Adds each request to the log of its sandbox. A request without a known key belongs to the default sandbox. */
+/** Adds each request to the log. */
 export function withRequestLog(
-  sandboxes: Sandboxes,
-  baseUrl: string,
+  { domain, requests, changes }: Backend,
   handle: RequestHandler,
 ): RequestHandler {
-  const prefix = `${new URL(baseUrl).pathname.replace(/\/$/, "")}/api/v1/`;
+  const prefix = `${new URL(domain.baseUrl).pathname.replace(/\/$/, "")}/api/v1/`;
   let count = 0;
   return async (request) => {
-    const { method, url, headers } = request;
+    const { method, url } = request;
     const path = url.pathname;
     if (!path.startsWith(prefix)) return handle(request);
     const startedMs = performance.now();
     const response = await handle(request);
     const { status, connectionFault, reason } = response;
-    const sandbox = sandboxes.findByApiKey(parseBearer(headers.get("authorization")))?.sandbox;
-    const { domain, requests, changes } = sandbox ?? sandboxes.first;
     const cardId = response.cardId ?? findNamedCard(domain, path.slice(prefix.length));
     const entry: { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] } = {
       id: `req_${++count}`,

@@ -1,9 +1,9 @@
 /** Handlers of the pages: the list of links, cards, wallets, files of the console, the notice of the API reference. */
-import { addToWallet } from "../domain/cards.ts";
-import type { Wallets } from "../domain/context.ts";
+import type { State } from "../backend/state.ts";
+import { addToWallet, type StoredCard } from "../domain/cards.ts";
+import type { Domain, Wallets } from "../domain/context.ts";
 import { Problem } from "../domain/problem.ts";
 import { emptyResponse, type ServiceResponse } from "../http/response.ts";
-import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { cardPage, coloursStyle, notFoundPage, walletButton, walletPage } from "./card-page.ts";
 import { cardView } from "./card-view.ts";
 import { fileResponse, pageResponse } from "./html.ts";
@@ -11,30 +11,27 @@ import { staticFiles } from "./node-static-files.ts";
 import { referenceNoticePage } from "./reference-page.ts";
 import { startPage } from "./start-page.ts";
 
-export function startResponse(sandboxes: Sandboxes): ServiceResponse {
-  const { domain } = sandboxes.first;
+export function startResponse(domain: Domain<State>): ServiceResponse {
   const newest = [...domain.state.cards.values()].at(-1);
   return pageResponse(startPage(newest && cardView(domain, newest)));
 }
 
-export function cardResponse(sandboxes: Sandboxes, slug: string): ServiceResponse {
-  const found = cardAt(sandboxes, slug);
-  if (found === undefined) return pageResponse(notFoundPage("../"), 404);
-  const { domain, card } = found;
+export function cardResponse(domain: Domain<State>, slug: string): ServiceResponse {
+  const card = findCard(domain, slug);
+  if (card === undefined) return pageResponse(notFoundPage("../"), 404);
   return pageResponse(cardPage(cardView(domain, card), domain.wallets));
 }
 
 /** The page of a wallet's link. With `add` it adds the card to the wallet, as the button of a real wallet does. */
 export function walletResponse(
-  sandboxes: Sandboxes,
+  domain: Domain<State>,
   slug: string,
   leaf: string,
   action: "show" | "add",
 ): ServiceResponse {
-  const found = cardAt(sandboxes, slug);
-  const wallet = found && findWallet(found.domain.wallets, leaf);
-  if (found === undefined || wallet === undefined) return pageResponse(notFoundPage("../../"), 404);
-  const { domain, card } = found;
+  const card = findCard(domain, slug);
+  const wallet = findWallet(domain.wallets, leaf);
+  if (card === undefined || wallet === undefined) return pageResponse(notFoundPage("../../"), 404);
   if (action === "show") return pageResponse(walletPage(cardView(domain, card), wallet));
   if (!card.wallets.includes(wallet)) addToWallet(domain, card.id, wallet);
   return emptyResponse(303, { location: `../${slug}` }); // relative, because the server has several host names
@@ -62,11 +59,5 @@ export function findFile(path: string): ServiceResponse | Problem {
   return content === undefined ? new Problem(404, "There is no such file.") : fileResponse(path, content);
 }
 
-/** A page's address does not contain the sandbox. */
-function cardAt(sandboxes: Sandboxes, slug: string) {
-  for (const { domain } of sandboxes.list()) {
-    const card = domain.state.cards.get(domain.state.cardIdBySlug.get(slug) ?? "");
-    if (card !== undefined) return { domain, card };
-  }
-  return undefined;
-}
+const findCard = ({ state }: Domain<State>, slug: string): StoredCard | undefined =>
+  state.cards.get(state.cardIdBySlug.get(slug) ?? "");

@@ -1,18 +1,17 @@
 /** Routes of the pages. The pages are loaded on their first request, because most services are only called by programs. */
+import type { Backend } from "../backend/backend.ts";
 import { withGuard } from "../http/guard.ts";
 import { emptyResponse, jsonResponse } from "../http/response.ts";
 import type { Route } from "../http/router.ts";
-import type { Settings } from "../sandbox/options.ts";
-import type { Sandboxes } from "../sandbox/sandboxes.ts";
 
-export function pageRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
+export function pageRoutes({ domain, settings }: Backend): Route[] {
   const { baseUrl, allowedHosts, wallets } = settings;
   const guard = (route: Route) => withGuard(route, baseUrl, allowedHosts);
   return [
     guard(
       get("/", async ({ request }) =>
         request.headers.get("accept")?.includes("text/html")
-          ? (await pages()).startResponse(sandboxes)
+          ? (await pages()).startResponse(domain)
           : jsonResponse(200, {
               console: `${baseUrl}/console`,
               reference: `${baseUrl}/api/docs`,
@@ -21,9 +20,9 @@ export function pageRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
             }),
       ),
     ),
-    get("/cards/*", async ({ params: [slug = ""] }) => (await pages()).cardResponse(sandboxes, slug)),
+    get("/cards/*", async ({ params: [slug = ""] }) => (await pages()).cardResponse(domain, slug)),
     get("/cards/*/*", async ({ params: [slug = "", leaf = ""] }) =>
-      (await pages()).walletResponse(sandboxes, slug, leaf, "show"),
+      (await pages()).walletResponse(domain, slug, leaf, "show"),
     ),
     // Anyone who has the address of a card may add it; pages of other origins may not.
     withGuard(
@@ -31,7 +30,7 @@ export function pageRoutes(sandboxes: Sandboxes, settings: Settings): Route[] {
         method: "POST",
         path: "/cards/*/*",
         handle: async ({ params: [slug = "", leaf = ""] }) =>
-          (await pages()).walletResponse(sandboxes, slug, leaf, "add"),
+          (await pages()).walletResponse(domain, slug, leaf, "add"),
       },
       baseUrl,
       "any",

@@ -5,9 +5,6 @@ import { pageSize } from "./address.js";
 const control = new URL("../_mock/", import.meta.url);
 const publicApi = new URL("../api/v1/", import.meta.url);
 
-/** The sandbox that the console shows; the service's default one when absent. */
-export const sandboxId = new URLSearchParams(location.search).get("sandbox");
-
 /** An error response of the service, with its message. */
 export class RequestError extends Error {
   constructor(problem) {
@@ -20,7 +17,6 @@ export class RequestError extends Error {
 
 export function controlUrl(path, query = {}) {
   const url = new URL(path, control);
-  if (sandboxId !== null) url.searchParams.set("sandbox", sandboxId);
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== "") url.searchParams.set(name, value);
   }
@@ -46,8 +42,6 @@ export const remove = (path) => send("DELETE", controlUrl(path));
 /** A call of the public API, as the server of a website makes it. */
 export const callAsWebsite = (method, path, apiKey, body) =>
   send(method, new URL(path, publicApi), body, { authorization: `Bearer ${apiKey}` });
-
-export const getSandbox = () => get(`sandboxes/${encodeURIComponent(sandboxId ?? "default")}`);
 
 async function send(method, url, body, headers = {}) {
   const response = await fetch(url, {

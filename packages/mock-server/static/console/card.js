@@ -1,5 +1,5 @@
 /** One card: its balance, customer and history, and everything that a shop can do with it. */
-import { callAsWebsite, get, getPage, getSandbox, post, put, remove } from "./api.js";
+import { callAsWebsite, get, getPage, post, put, remove } from "./api.js";
 import { getHolderName, readCardName } from "./cards.js";
 import { h } from "./dom.js";
 import { numberText, responseText, signed, statePill, walletTitle } from "./format.js";
@@ -195,7 +195,7 @@ const recordPanel = ({ kind = "purchase" }) =>
 
 /** Uses the public API: the control API has no consents. */
 async function changeConsent(id, marketing) {
-  const { apiKeys } = await getSandbox();
+  const { apiKeys } = await get("settings");
   const path = `passes/${encodeURIComponent(id)}/consent`;
   const act = () => callAsWebsite("PUT", path, apiKeys.website, { marketing });
   await showCardResult(id, act, () => (marketing ? "Consent given." : "Consent withdrawn."));

@@ -1,5 +1,5 @@
 /** Customers and their cards: search, and a form that issues a card. */
-import { callAsWebsite, get, getPage, getSandbox } from "./api.js";
+import { callAsWebsite, get, getPage } from "./api.js";
 import { showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { customerName, numberText, walletName } from "./format.js";
@@ -57,7 +57,7 @@ export const cardsPage = {
 
   submits: {
     async issue(values, { form: filled, state }) {
-      const { apiKeys } = await getSandbox();
+      const { apiKeys } = await get("settings");
       const template = values.get("template");
       const fieldValues = Object.fromEntries(
         [...values]

@@ -57,7 +57,7 @@ export function readCardId({ body }) {
   return JSON.parse(body).data?.passId;
 }
 
-/** The address of the console with this delivery open; `?sandbox=` stays in it. */
+/** The address of the console with this delivery open. */
 const linkTo = (id) => new URL(`#/delivery/${encodeURIComponent(id)}`, location.href).href;
 
 /** @param url of the endpoint; undefined when the endpoint was deleted. */

@@ -1,13 +1,13 @@
 /** Opens the page that the address names, and updates it when the service reports changes. */
 import { handleActions } from "./actions.js";
 import { readAddress } from "./address.js";
-import { get, RequestError, sandboxId } from "./api.js";
+import { RequestError } from "./api.js";
 import { cardPage } from "./card.js";
 import { cardsPage } from "./cards.js";
 import { clockPage, showClockBar } from "./clock.js";
 import { deliveriesPage } from "./deliveries.js";
 import { deliveryPage } from "./delivery.js";
-import { findTarget, getElement, h, patch } from "./dom.js";
+import { getElement, h, patch } from "./dom.js";
 import { faultsPage, showFaultCount } from "./faults.js";
 import { keysPage } from "./keys.js";
 import { listen } from "./live.js";
@@ -141,24 +141,6 @@ function look() {
   if (concerns(visit.page.concerns)) void refresh();
 }
 
-/** Shows the choice of sandboxes when there are several. */
-async function showSandboxes() {
-  const { items } = await get("sandboxes").catch(() => ({ items: [] })); // the page shows the error
-  if (items.length < 2) return;
-  const options = items.map(({ id }) =>
-    h("option", { value: id, selected: id === (sandboxId ?? "default") }, id),
-  );
-  patch(
-    getElement("sandbox"),
-    h("label", {}, h("span", {}, "Sandbox"), h("select", { "data-sandbox": true }, options)),
-  );
-}
-
-document.addEventListener("change", (event) => {
-  const choice = findTarget(event, "[data-sandbox]");
-  if (choice !== null) location.search = `?sandbox=${encodeURIComponent(choice.value)}`;
-});
-
 addEventListener("hashchange", () => {
   void openPage();
   main.focus({ preventScroll: true });
@@ -166,7 +148,6 @@ addEventListener("hashchange", () => {
 setInterval(tick, 1000);
 void openPage();
 void showClockBar();
-void showSandboxes();
 void showWarningCount().then(scrollToCurrentLink); // the number makes its link wider
 void showFaultCount();
 listen(changed, showConnection);

@@ -1,5 +1,5 @@
 /** The first page: the settings of a website, also as .env, and the first steps. */
-import { get, getSandbox, post } from "./api.js";
+import { get, post } from "./api.js";
 import { confirmAction, copyText, showToast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { numberText } from "./format.js";
@@ -10,8 +10,8 @@ export const startPage = {
   concerns: ["card", "operation", "endpoint", "delivery"],
 
   async load(state) {
-    const [sandbox, cards, endpoints, pending, delivered, failed] = await Promise.all([
-      getSandbox(),
+    const [settings, cards, endpoints, pending, delivered, failed] = await Promise.all([
+      get("settings"),
       get("cards", { limit: 100 }),
       get("webhooks/endpoints"),
       ...["pending", "delivered", "failed"].map((state) => get("webhooks/deliveries", { state, limit: 1 })),
@@ -22,9 +22,9 @@ export const startPage = {
     const { secret } = endpoint
       ? await get(`webhooks/endpoints/${encodeURIComponent(endpoint.id)}/secret`)
       : {};
-    state.environment = formatEnvironment(sandbox, secret);
+    state.environment = formatEnvironment(settings, secret);
     return {
-      sandbox,
+      settings,
       cards: cards.total,
       hasBalance: cards.items.some(({ loyaltyBalance }) => loyaltyBalance !== 0),
       endpoints: endpoints.items,
@@ -32,7 +32,7 @@ export const startPage = {
     };
   },
 
-  show({ sandbox, cards, hasBalance, endpoints, deliveries }) {
+  show({ settings, cards, hasBalance, endpoints, deliveries }) {
     const { pending, delivered, failed } = deliveries;
     return [
       heading(
@@ -54,10 +54,10 @@ export const startPage = {
         panel(
           "Connect your website",
           facts(
-            ["Base URL", copyable(sandbox.baseUrl, "the base URL")],
-            ["Website key", copyable(sandbox.apiKeys.website, "the Website key")],
-            ["Full key", copyable(sandbox.apiKeys.full, "the Full key")],
-            ["Template", copyable(sandbox.templateId, "the template's id")],
+            ["Base URL", copyable(settings.baseUrl, "the base URL")],
+            ["Website key", copyable(settings.apiKeys.website, "the Website key")],
+            ["Full key", copyable(settings.apiKeys.full, "the Full key")],
+            ["Template", copyable(settings.templateId, "the template's id")],
           ),
           endpoints.length > 1 &&
             field("Signing secret of", "endpointId", {

@@ -83,24 +83,22 @@ describe("times in the console", () => {
 });
 
 describe("the page of a delivery", () => {
-  it("opens from a copied link, also after a reload and in another sandbox", async (test) => {
+  it("opens from a copied link, also after a reload", async (test) => {
     const shop = await openShop(test);
     const url = await openReceiver(test, () => 503);
-    const sandbox = await shop.control("POST", "sandboxes");
-    const inSandbox = (path) => `${path}?sandbox=${sandbox.id}`;
-    const endpoint = await shop.control("POST", inSandbox("webhooks/endpoints"), { url, events: ["ping"] });
-    const send = () => shop.control("POST", inSandbox(`webhooks/endpoints/${endpoint.id}/test`));
+    const endpoint = await shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
+    const send = () => shop.control("POST", `webhooks/endpoints/${endpoint.id}/test`);
     const [first, second] = [await send(), await send()];
 
     const { page, text } = await openConsole(test, opened.browser, shop, {
-      address: `?sandbox=${sandbox.id}#/deliveries`,
+      address: "#/deliveries",
     });
     await allowClipboard(shop);
     await page.locator("details:nth-of-type(2) > summary").click();
     await page.locator('details[open] [aria-label="Copy the link to this delivery"]').click();
     await text("Copied.");
     const link = await page.evaluate(() => navigator.clipboard.readText());
-    assert.equal(link, `${shop.baseUrl}/console?sandbox=${sandbox.id}#/delivery/${first.id}`);
+    assert.equal(link, `${shop.baseUrl}/console#/delivery/${first.id}`);
 
     const other = await openConsole(test, opened.browser, shop);
     await other.page.goto(link);
@@ -117,19 +115,17 @@ describe("the page of a delivery", () => {
     await other.press("Resend");
     await other.text("The delivery is sent again.");
     await other.page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2);
-    await shop.control("DELETE", inSandbox(`webhooks/endpoints/${endpoint.id}`));
+    await shop.control("DELETE", `webhooks/endpoints/${endpoint.id}`);
     await other.text("The endpoint was deleted");
     assert.equal(await other.page.$('[data-action="resend"]'), null);
-    await other.page.goto(
-      `${shop.baseUrl}/console?sandbox=${sandbox.id}#/deliveries?endpointId=${endpoint.id}`,
-    );
+    await other.page.goto(`${shop.baseUrl}/console#/deliveries?endpointId=${endpoint.id}`);
     await other.page.locator(`summary::-p-text(${endpoint.id} \\(deleted\\))`).wait();
     const filter = await other.page.$eval(
       '[name="endpointId"]',
       ({ selectedOptions }) => selectedOptions[0].label,
     );
     assert.equal(filter, `${endpoint.id} (deleted)`);
-    await other.page.goto(`${shop.baseUrl}/console?sandbox=${sandbox.id}#/delivery/none`);
+    await other.page.goto(`${shop.baseUrl}/console#/delivery/none`);
     await other.text('There is no delivery "none".');
   });
 });

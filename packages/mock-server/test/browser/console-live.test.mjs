@@ -1,4 +1,4 @@
-/** The console while other programs change the service, in another sandbox, and without the service. */
+/** The console while other programs change the service, and without the service. */
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { openBrowser } from "../../../../compat/browser.mjs";
@@ -176,19 +176,6 @@ describe("the console while other programs use the service", () => {
     await allShow(333, [reader, ...others]);
     assert.equal(streams().length, 3);
     last.cleanly();
-  });
-
-  it("shows one sandbox, and changes to another", async (test) => {
-    const shop = await openShop(test);
-    const sandbox = await shop.control("POST", "sandboxes");
-    await shop.issue({ name: "Anna" });
-    const { page, visit, cleanly } = await openConsole(test, opened.browser, shop);
-    await visit("Cards");
-    await page.locator("td a::-p-text(Anna)").wait();
-    await Promise.all([page.waitForNavigation(), page.locator("[data-sandbox]").fill(sandbox.id)]);
-    await page.locator("::-p-text(No cards yet)").wait();
-    assert.equal(new URL(page.url()).searchParams.get("sandbox"), sandbox.id);
-    cleanly();
   });
 
   it("shows that the service does not respond, and works again when it does", async (test) => {

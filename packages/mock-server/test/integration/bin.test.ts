@@ -227,9 +227,8 @@ describe("loyalty-cards-mock", () => {
     [
       "a data file in another format",
       ["--data", () => temporaryFile("[]")],
-      /--data .* it is not a file that/,
+      /The data file .* cannot be used \(it is not of a mock server\)/,
     ],
-    ["a data file that is not JSON", ["--data", () => temporaryFile("{")], /--data .* it is not JSON/],
     ["a data file in a missing folder", ["--port", "0", "--data", "/nowhere/data.json"], /ENOENT/],
     ["a port that is not a number", ["--port", "seventy"], /--port takes a number/],
     ["a port above 65535", ["--port", "65536"], /--port takes a number/],

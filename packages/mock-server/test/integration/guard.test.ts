@@ -106,9 +106,8 @@ it("responds 408 to a request that does not end, and serves others meanwhile", a
   expect(await slow).toMatch(/^HTTP\/1\.1 (204|408) /);
 });
 
-it("sends the changes of each sandbox as server-sent events", async () => {
+it("sends the changes as server-sent events", async () => {
   const { url, service } = await openServer();
-  const other = service.sandboxes.create();
   const stop = new AbortController();
   const response = await fetch(`${url}/_mock/events`, { signal: stop.signal });
   expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -119,7 +118,6 @@ it("sends the changes of each sandbox as server-sent events", async () => {
     while (!text.includes(part)) text += decoder.decode((await reader.read()).value);
   };
   await until("event: hello");
-  other.templates.create({ id: "tpl_other", name: "Other" });
   const { id } = service.webhooks.createEndpoint({ url: "http://127.0.0.1:9/", events: ["ping"] });
   service.webhooks.sendTest(id);
   service.faults.add({ phase: "before", kind: "reset" });
@@ -130,7 +128,6 @@ it("sends the changes of each sandbox as server-sent events", async () => {
   const types = [...text.matchAll(/^event: (\w+)$/gm)].map(([, type]) => type);
   for (const type of ["endpoint", "delivery", "fault", "clock", "reset"]) expect(types).toContain(type);
   expect(text).toContain(`data: {"type":"endpoint","id":"${id}","action":"created"}`);
-  expect(text).not.toContain("tpl_other");
   stop.abort();
 });
 

@@ -212,7 +212,7 @@ describe("startMockServer", () => {
   });
 
   it("ends the delivery attempts in progress when it closes, and repeats them with the same data file", async () => {
-    const data = join(temporaryFolder(), "data.json");
+    const dataFile = join(temporaryFolder(), "data.json");
     const ids: unknown[] = [];
     let isBusy = true;
     const arrivals = new EventEmitter();
@@ -223,7 +223,7 @@ describe("startMockServer", () => {
       request.socket.once("close", () => arrivals.emit("close"));
       if (!isBusy) response.writeHead(204).end();
     });
-    const first = await startMockServer({ data, endpoints: [{ url, events: ["ping"] }] });
+    const first = await startMockServer({ dataFile, endpoints: [{ url, events: ["ping"] }] });
     const arrived = once(arrivals, "request");
     const { id } = first.service.webhooks.sendTest(first.service.endpoints[0]?.id ?? "");
     await arrived;
@@ -231,7 +231,7 @@ describe("startMockServer", () => {
     await first.close();
     await ended;
     isBusy = false;
-    const second = await startMockServer({ data });
+    const second = await startMockServer({ dataFile });
     onTestFinished(second.close);
     await second.service.idle();
     expect(ids).toEqual([id, id]);

@@ -173,20 +173,6 @@ it.each([
   },
 );
 
-it("shows the cards of every sandbox", async () => {
-  const { service } = openShop();
-  const sandbox = service.sandboxes.create();
-  const response = await service.fetch(
-    new Request(`${service.baseUrl}/api/v1/templates/${sandbox.templateId}/passes`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${sandbox.apiKeys.website}`, "content-type": "application/json" },
-      body: JSON.stringify(signUp({}, { firstName: "Bo" })),
-    }),
-  );
-  const { publicUrl } = (await response.json()) as { publicUrl: string };
-  expect((await page(service, publicUrl)).text).toContain("Bo");
-});
-
 it("escapes text in content and in quoted attributes, and does not escape markup", () => {
   const nasty = `</p><script>"'&`;
   expect(String(html`<p title="${nasty}">${nasty}${html`<b>${1}</b>`}</p>`)).toBe(

@@ -1,4 +1,4 @@
-/** The clock of a sandbox: reads the time, moves it, and changes its mode. */
+/** The clock of the service: reads the time, moves it, and changes its mode. */
 
 import type { components } from "@loyalty-cards/openapi/control";
 import type { AttemptRecord } from "../delivery/deliveries.ts";
@@ -90,7 +90,8 @@ export function createServiceClock(
   };
 }
 
-function createClock({ mode, factor = 1 }: ClockSetting, startAt: number): Clock {
+/** @throws {RangeError} for `system` when the clock is ahead of real time. */
+export function createClock({ mode, factor = 1 }: ClockSetting, startAt: number): Clock {
   if (mode === "manual") return manualClock(startAt);
   if (mode === "scaled") return scaledClock({ factor, startAt });
   if (mode !== "system")

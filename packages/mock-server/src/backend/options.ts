@@ -114,6 +114,7 @@ export function parseOptions(options: MockServiceOptions) {
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
     clock,
+    deliver: options.deliver,
     generateId,
     wallClockMs,
     defaultCountry,

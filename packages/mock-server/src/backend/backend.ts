@@ -1,12 +1,11 @@
-/** One sandbox: isolated state with its own clock, injected faults and deliveries. */
+/** The service behind its HTTP surface: its state, clock, deliveries and request log. */
 import type { components } from "@loyalty-cards/openapi/control";
-import type { Deliver, DeliveryTransport } from "../delivery/attempt.ts";
+import type { DeliveryTransport } from "../delivery/attempt.ts";
 import { createEvent, type Delivery, restartDelivery } from "../delivery/deliveries.ts";
 import { createDispatcher, type Dispatcher } from "../delivery/dispatcher.ts";
 import { createEndpoint, getEndpoint } from "../delivery/endpoints.ts";
 import { publishEvent, sendToEndpoint, storeEvent } from "../delivery/outbox.ts";
-import { type ApiKeyKind, createApiKey } from "../domain/api-keys.ts";
-import { type Clock, copyClock } from "../domain/clock.ts";
+import { type ApiKeyKind, createApiKey, seededApiKeys } from "../domain/api-keys.ts";
 import { type ChangeNotifier, createChangeNotifier, type Domain } from "../domain/context.ts";
 import { createEventIds, type EventIds } from "../domain/identifiers.ts";
 import { createTemplate } from "../domain/templates.ts";
@@ -17,13 +16,8 @@ import { createEmptyState, type State } from "./state.ts";
 /** A request to the API, as `GET /_mock/requests` returns it. */
 export type LoggedRequest = components["schemas"]["LoggedRequest"];
 
-export interface SandboxIdentity {
-  id: string;
-  /** The seeded keys. A reset restores them. */
-  apiKeys: Readonly<Record<ApiKeyKind, string>>;
-}
-
-export interface Sandbox extends SandboxIdentity {
+export interface Backend {
+  readonly settings: Settings;
   readonly domain: Domain<State>;
   readonly dispatcher: Dispatcher;
   readonly clock: ServiceClock;
@@ -37,18 +31,11 @@ export interface Sandbox extends SandboxIdentity {
   resend(deliveryId: string): Delivery;
   /** Restores the seeded state. */
   reset(): void;
-  /** A clock of the same kind, at the same time. */
-  copyClock(): Clock;
   snapshot(): State;
   restore(state: State): void;
 }
 
-export interface SandboxSettings extends Settings {
-  clock: Clock;
-  deliver: Deliver | undefined;
-}
-
-export function createSandbox(identity: SandboxIdentity, settings: SandboxSettings): Sandbox {
+export function createBackend(settings: Settings): Backend {
   const { generateId, baseUrl, defaultCountry, wallets, deliver, wallClockMs } = settings;
   const { allowPrivateEndpoints, storeRefusals, log } = settings;
   const holder = { clock: settings.clock };
@@ -93,7 +80,8 @@ export function createSandbox(identity: SandboxIdentity, settings: SandboxSettin
   function seed(): State {
     const seeded = createEmptyState();
     const silent: Domain<State> = { ...domain, state: seeded, notifyChange: () => {} };
-    for (const kind of ["website", "full"] as const) createApiKey(silent, { kind }, identity.apiKeys[kind]);
+    for (const kind of ["website", "full"] satisfies ApiKeyKind[])
+      createApiKey(silent, { kind }, seededApiKeys[kind]);
     for (const template of settings.templates) createTemplate(silent, template);
     for (const endpoint of settings.endpoints) createEndpoint(silent, endpoint, endpoint);
     return seeded;
@@ -102,7 +90,7 @@ export function createSandbox(identity: SandboxIdentity, settings: SandboxSettin
   const requests: LoggedRequest[] = [];
 
   return {
-    ...identity,
+    settings,
     domain,
     dispatcher,
     clock: createServiceClock(holder, dispatcher, domain),
@@ -128,7 +116,6 @@ export function createSandbox(identity: SandboxIdentity, settings: SandboxSettin
       requests.length = 0;
       replace(seed());
     },
-    copyClock: () => copyClock(holder.clock),
     snapshot: () => structuredClone(domain.state),
     restore: (state) => replace(structuredClone(state)),
   };

@@ -1,11 +1,11 @@
-/** Waits until an event, a delivery or a card in a sandbox matches a condition. */
+/** Waits until an event, a delivery or a card matches a condition. */
 import { maxTimerMs } from "@loyalty-cards/internal/timer-limit";
 import { WaitCondition as WaitConditionSchema } from "@loyalty-cards/openapi/control-validators";
+import type { Backend } from "../backend/backend.ts";
 import { type Delivery, findDeliveries, type ServiceEvent } from "../delivery/deliveries.ts";
 import { type Card, toCard } from "../domain/cards.ts";
 import type { EventType } from "../domain/context.ts";
 import { InputError, isDeeperThan, isObject, validateInput } from "../domain/input.ts";
-import type { Sandbox } from "./sandbox.ts";
 
 /** All members that are present must be equal, inside `data` too. Also matches what happened before the call. */
 export type WaitCondition =
@@ -39,7 +39,7 @@ const maxLevels = 64;
  * @throws {InputError} for an invalid condition or timeout, before it waits.
  */
 export async function waitFor<Condition extends WaitCondition>(
-  sandbox: Sandbox,
+  backend: Backend,
   condition: Condition,
   options: WaitOptions = {},
 ): Promise<WaitResult<Condition>> {
@@ -54,12 +54,12 @@ export async function waitFor<Condition extends WaitCondition>(
     const detail = `"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`;
     throw new InputError([{ pointer: "/timeoutMs", detail }]);
   }
-  return waitForCondition(sandbox, condition, options);
+  return waitForCondition(backend, condition, options);
 }
 
 /** @param condition a condition that matches its schema. */
 export async function waitForCondition<Condition extends WaitCondition>(
-  sandbox: Sandbox,
+  backend: Backend,
   condition: Condition,
   { timeoutMs = 5_000, signal }: WaitOptions,
 ): Promise<WaitResult<Condition>> {
@@ -68,13 +68,13 @@ export async function waitForCondition<Condition extends WaitCondition>(
     throw new InputError([{ pointer: "", detail: "Wait for one of event, delivery and card." }]);
   }
   const { count = 1 } = condition as { count?: number };
-  const hasEnough = () => findMatches(sandbox, condition).length >= count;
-  if (!hasEnough()) await waitUntil(sandbox, hasEnough, timeoutMs, condition, signal);
-  return structuredClone(findMatches(sandbox, condition)) as WaitResult<Condition>;
+  const hasEnough = () => findMatches(backend, condition).length >= count;
+  if (!hasEnough()) await waitUntil(backend, hasEnough, timeoutMs, condition, signal);
+  return structuredClone(findMatches(backend, condition)) as WaitResult<Condition>;
 }
 
 function waitUntil(
-  sandbox: Sandbox,
+  backend: Backend,
   isMet: () => boolean,
   timeoutMs: number,
   condition: WaitCondition,
@@ -90,11 +90,11 @@ function waitUntil(
     };
     const abort = () => end(() => reject(signal?.reason));
     const timer = setTimeout(() => {
-      const message = `${wanted} did not match within ${timeoutMs} ms. ${formatRecent(sandbox)}`;
+      const message = `${wanted} did not match within ${timeoutMs} ms. ${formatRecent(backend)}`;
       end(() => reject(new WaitTimeoutError(message)));
     }, timeoutMs);
     let isCheckScheduled = false;
-    const unsubscribe = sandbox.changes.subscribe(() => {
+    const unsubscribe = backend.changes.subscribe(() => {
       if (isCheckScheduled) return;
       isCheckScheduled = true;
       queueMicrotask(() => {
@@ -111,7 +111,7 @@ function waitUntil(
   });
 }
 
-function findMatches({ domain }: Sandbox, condition: WaitCondition): (ServiceEvent | Delivery | Card)[] {
+function findMatches({ domain }: Backend, condition: WaitCondition): (ServiceEvent | Delivery | Card)[] {
   if ("event" in condition)
     return domain.state.recentEvents.filter((event) => isSubset(condition.event, event));
   if ("delivery" in condition) return findDeliveries(domain, condition.delivery);
@@ -137,7 +137,7 @@ function isSubset(pattern: unknown, value: unknown): boolean {
 }
 
 /** The newest events and deliveries, for the message of a timeout. */
-function formatRecent({ domain: { state } }: Sandbox): string {
+function formatRecent({ domain: { state } }: Backend): string {
   const events = state.recentEvents.slice(-10).map(({ type }) => type);
   const deliveries = [...state.deliveries.values()].slice(-10).map(({ type, state }) => `${type} ${state}`);
   const list = (entries: string[]) => (entries.length === 0 ? "none" : entries.join(", "));

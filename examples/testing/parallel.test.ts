@@ -1,22 +1,17 @@
-/** Concurrent tests on one server: each has its own sandbox. */
-// #region sandboxes
-// sandboxes.test.ts
-import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
-import { afterAll, beforeAll, expect, it } from "vitest";
+/** Concurrent tests: each starts a server of its own, on any free port. */
+// #region parallel
+// parallel.test.ts
+import { startMockServer } from "@loyalty-cards/mock-server/node";
+import { expect, it } from "vitest";
 import { registerMember } from "./register-member.ts";
-
-let server: MockServer;
-beforeAll(async () => {
-  server = await startMockServer();
-});
-afterAll(() => server.close());
 
 it.concurrent.each(["one", "another", "a third"])(
   "%s test sees its own cards",
   async () => {
-    const service = server.service.sandboxes.create();
+    await using server = await startMockServer({ port: 0 });
+    const { url, service } = server;
     const settings = {
-      baseUrl: server.url,
+      baseUrl: url,
       apiKey: service.apiKeys.website,
       templateId: service.templateId,
     };
