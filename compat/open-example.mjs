@@ -1,4 +1,4 @@
-/** `npm run shop` and `npm run worker`: an example that has its own lock file, with the mock service, until Ctrl-C. */
+/** `npm run compat -- open next` or `open workers`: an example that has its own lock file, with the mock service, until Ctrl-C. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { userEnvironment } from "../tools/published.ts";

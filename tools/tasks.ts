@@ -46,24 +46,16 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       commands: [`${node24} run --config compat/vitest.config.ts --project msw3`],
       needs: "compat",
     },
-    packed: {
-      description: "the packed tarballs from ESM, CommonJS and four versions of TypeScript",
-      commands: [script("tools/checks/packed.ts")],
-    },
-    examples: {
-      description: "examples copied into empty folders, with the packed tarballs; add a name to run one",
-      commands: [script("tools/checks/copied-examples.ts")],
-    },
-    "first-minute": {
+    smoke: {
       description:
-        "the time from an empty folder to the first card and the first verified webhook, by the guide; add --runs N or a framework",
-      commands: [script("tools/checks/first-minute.ts")],
-    },
-    readmes: {
-      description:
-        "the first program of each README, and the command, on Node 20, 22, 24 and 26; the programs of the first guide without tsx on Node 24 and 26",
-      commands: [script("tools/checks/first-snippets.ts")],
+        "the packed tarballs in an empty folder: the README's program, every entry point and the commands on Node 20 and 24, the types",
+      commands: [script("tools/checks/smoke.ts")],
       needs: "compat",
+    },
+    open: {
+      description:
+        "starts the Next example or the Workers example with the mock service; add next or workers",
+      commands: [script("compat/open-example.mjs")],
     },
     languages: {
       description:

@@ -48,11 +48,10 @@ const beforeMerge: readonly Gate[] = [
   build,
   { name: "generated files are fresh", command: "npm run generate -- --check" },
   ...tarballs,
-  { name: "packed tarballs", command: "npm run compat -- packed" },
   {
-    name: "examples in empty folders",
-    command:
-      "npm run compat -- examples testing express workers getting-started-express getting-started-fastify",
+    name: "packed tarballs in an empty folder",
+    command: "npm run compat -- smoke",
+    linuxOnly: "its commands are for a shell",
   },
   { name: "guides and reference", command: "npm run docs" },
   { name: "simulated histories", command: "npm run --silent simulate -- --built --seed 1 --histories 2000" },
@@ -65,7 +64,7 @@ const beforeMerge: readonly Gate[] = [
     linuxOnly: "its interpreters are packages of Debian",
   },
   { name: "demo", command: "npm run demo" },
-  compat("next receivers", "Next: receivers", { linuxOnly }),
+  compat("next receivers workers", "Next: receivers; Workers", { linuxOnly }),
   compat("runtimes", "all runtimes", { linuxOnly }),
   compat("bundlers", "bundles for browsers", { linuxOnly }),
   compat("msw3", "adapters under MSW 3", { linuxOnly }),
@@ -78,12 +77,6 @@ const beforeRelease: readonly Gate[] = [
   compat("next sign-up", "Next: the shop in a browser", { linuxOnly }),
   ...tarballs,
   { name: "reproducible build", command: "npm run release -- reproducible" },
-  {
-    name: "first programs on Node 20, 22, 24 and 26",
-    command: "npm run compat -- readmes",
-    linuxOnly,
-  },
-  { name: "examples in empty folders", command: "npm run compat -- examples" },
 ];
 
 /** On Linux no test is skipped because a server is missing; the runners of the other systems have none. */

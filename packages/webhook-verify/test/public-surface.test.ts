@@ -2,23 +2,13 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
-import ts from "typescript";
 import { expect, it } from "vitest";
-import { compilerOptions } from "../../../tools/checks/in-memory-program.ts";
 import manifest from "../package.json" with { type: "json" };
 
 const toPath = (file: string) => fileURLToPath(new URL(`../${file}`, import.meta.url));
 const entryPoints = Object.entries(manifest.exports).flatMap(([path, conditions]) =>
   typeof conditions === "string" ? [] : [{ path, source: toPath(conditions["@loyalty-cards/source"]) }],
 );
-
-it("allows a program that emits declarations to export what each function returns", () => {
-  const path = toPath("test/exported-results.ts");
-  const emitting = { ...compilerOptions, noEmit: false, declaration: true, emitDeclarationOnly: true };
-  const program = ts.createProgram([path], emitting);
-  const errors = program.getDeclarationDiagnostics(program.getSourceFile(path) as ts.SourceFile);
-  expect(errors.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"))).toEqual([]);
-});
 
 it("exports the type of each event", () => {
   const source = readFileSync(toPath("src/index.ts"), "utf8");

@@ -1,0 +1,109 @@
+/**
+ * Installs the packed tarballs into an empty folder, as a user does, and uses them there: the program of the README as ES module and
+ * as CommonJS, every entry point, the commands, and the types in four versions of TypeScript.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import ts from "typescript";
+import { readFromRoot, readRegion } from "../docs/snippets.ts";
+import { published, root, userEnvironment } from "../published.ts";
+import { readEntries } from "../release/build.ts";
+import { pack } from "../release/pack.ts";
+
+const compilers = ["5.4", "5.9", "6", "7"];
+/** What the types of the entry points import. */
+const peers = [
+  "express@5",
+  "@types/express@5",
+  "fastify@5",
+  "libsql@0.5",
+  "msw@2",
+  "undici@7",
+  "@types/node@20",
+];
+const flags =
+  "--strict --exactOptionalPropertyTypes --target es2022 --types node --module node16 --moduleResolution node16";
+
+const folder = mkdtempSync(join(tmpdir(), "loyalty-cards-smoke-"));
+const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
+
+/** Runs a Node binary there. @returns what it printed. */
+function run(binary: string, ...args: string[]): string {
+  const env = { ...userEnvironment, PATH: `${dirname(binary)}${delimiter}${process.env["PATH"]}` };
+  try {
+    return execFileSync(binary, args, { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${args.join(" ")}\n${stdout}${stderr}`); // the compiler reports on stdout
+  }
+}
+
+function expectMatch(pattern: RegExp, output: string, what: string): void {
+  if (!pattern.test(output)) throw new Error(`${what} printed: ${output}`);
+}
+
+function install(): void {
+  const tarballs = published.map((one) => pack(one.folder, folder).file);
+  const typescript = compilers.map((version) => `typescript-${version}@npm:typescript@${version}`);
+  write("package.json", JSON.stringify({ private: true, type: "module" }));
+  cpSync(join(root, "tools/checks/smoke"), folder, { recursive: true });
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", ...tarballs, ...peers, ...typescript], {
+    cwd: folder,
+    env: userEnvironment,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}
+
+const entries = published.flatMap(({ manifest }) =>
+  Object.keys(readEntries(manifest.exports ?? {})).map((entry) =>
+    entry === "index" ? manifest.name : `${manifest.name}/${entry}`,
+  ),
+);
+
+/** The program of the README, which CommonJS needs in a function: it has `await` at the top level. */
+function writeProgram(): void {
+  const file = "examples/getting-started/first-card.ts";
+  const program = readRegion(readFromRoot(file), file, "first-card");
+  const [, imports = "", rest = ""] = /^([\s\S]*?\n)\n([\s\S]*)$/.exec(program) ?? [];
+  const compile = (text: string, module: ts.ModuleKind) =>
+    ts.transpileModule(text, { compilerOptions: { module, target: ts.ScriptTarget.ES2022 } }).outputText;
+  write("first-card.mjs", compile(program, ts.ModuleKind.ES2022));
+  write("first-card.cjs", compile(`${imports}(async () => {\n${rest}\n})();`, ts.ModuleKind.CommonJS));
+}
+
+function runOn(binary: string): void {
+  const version = run(binary, "--version").trim();
+  const exec = (...command: string[]) =>
+    run(binary, "node_modules/@loyalty-cards/cli/bin.js", "exec", "--quiet", "--", ...command);
+  for (const file of ["first-card.mjs", "first-card.cjs"])
+    expectMatch(/^card_\w+ http:/, exec(binary, file), `${file} on Node ${version}`);
+  run(binary, "entries.mjs", ...entries);
+  expectMatch(/"status": ?"active"/, exec("sh", "-e", "commands.sh"), `commands.sh on Node ${version}`);
+  console.log(`✓ Node ${version}: the program of the README, ${entries.length} entry points, the commands`);
+}
+
+/** Library checks are on, except for /msw: msw's own types do not pass them. */
+function checkTypes(version: string): void {
+  const compile = (...args: string[]) =>
+    run(process.execPath, `node_modules/typescript-${version}/bin/tsc`, ...flags.split(" "), ...args);
+  compile("--declaration", "--emitDeclarationOnly", "--outDir", "declarations", "types.mts", "types.cts");
+  compile("--noEmit", "--skipLibCheck", "types-msw.mts");
+  console.log(`✓ TypeScript ${version}: the types, as ES module and as CommonJS`);
+}
+
+try {
+  install();
+  writeProgram();
+  const node24 = join(root, "compat/node_modules/node-24/bin/node");
+  for (const binary of [process.execPath, node24].filter((path) => existsSync(path))) runOn(binary);
+  const others = entries
+    .filter((entry) => !entry.endsWith("/msw"))
+    .map((entry) => `import ${JSON.stringify(entry)};\n`);
+  for (const file of ["types.mts", "types.cts"])
+    write(file, others.join("") + readFromRoot("tools/checks/smoke/types.mts"));
+  for (const version of compilers) checkTypes(version);
+} finally {
+  rmSync(folder, { recursive: true });
+}
