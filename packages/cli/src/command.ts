@@ -4,7 +4,6 @@ import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import { createClient, type Environment, mergeSources, readSources, type Sources } from "./configuration.ts";
 import { text } from "./printable.ts";
 import { Printer } from "./printer.ts";
-import { type Ask, createAsk } from "./question.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Options that every command takes. */
@@ -28,7 +27,7 @@ export interface Context {
   sources: Sources;
   globals: GlobalOptions;
   /** Asks the person at the terminal, and resolves with whether the reply is yes; undefined when no question can be asked. */
-  ask: Ask | undefined;
+  ask: ((question: string) => Promise<boolean>) | undefined;
   /** The time limit of one request. */
   timeoutMs: number;
   /** A client of the configured service. */
@@ -96,18 +95,30 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   const timeoutMs = (globals.timeout ?? 10) * 1000;
   const canAsk = globals.input !== false && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
   const print = new Printer(terminal, globals);
-  const ask = canAsk ? createAsk(terminal, print) : undefined;
-  const settings = { baseUrl: globals.baseUrl, timeoutMs, sources, ask };
+  const settings = { baseUrl: globals.baseUrl, timeoutMs, sources };
   return {
     terminal,
     print,
     environment: mergeSources(sources),
     sources,
     globals,
-    ask,
+    ask: canAsk ? (question) => ask(terminal, print, question) : undefined,
     timeoutMs,
     createClient: (more) => createClient(settings, more),
   };
+}
+
+/** Prints a question on stderr, and reads the first line of stdin. Without a clear yes the reply is no. */
+async function ask({ stdin }: Terminal, print: Printer, question: string): Promise<boolean> {
+  print.question(text`${question} [y/N]`.reflow(print.messageColumns));
+  stdin.ref?.();
+  let typed = "";
+  for await (const chunk of stdin) {
+    typed += Buffer.from(chunk).toString("utf8");
+    if (typed.includes("\n")) break;
+  }
+  stdin.unref?.(); // the process ends without waiting for another line
+  return /^y(?:es)?$/i.test(typed.split("\n", 1)[0]?.trim() ?? "");
 }
 
 /** Examples at the end of `--help`. Each line is a comment or a command. */

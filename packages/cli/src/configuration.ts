@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import type { IssuingClient, IssuingClientOptions } from "@loyalty-cards/issuing-client";
 import { CommandError } from "./command-error.ts";
-import type { Ask } from "./question.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The variables that commands read, from the environment or `.env`. */
@@ -19,7 +18,7 @@ export const variables = {
   LOYALTY_WEBHOOK_URL: "webhook receiver, the default of --to",
 } as const;
 
-export type Variable = keyof typeof variables;
+type Variable = keyof typeof variables;
 
 /** All variables, those of other programs included. */
 export type Environment = Readonly<Partial<Record<Variable, string>>> &
@@ -104,20 +103,16 @@ export function readTemplateId(option: string | undefined, environment: Environm
 }
 
 /**
- * Says where the address and the key come from, when they have different sources: a `.env` file of another person could send the key to
- * an address that the other person chose. The address of `--base-url` was typed by the person who runs the command, so any key may be sent there.
- * @param option the value of `--base-url`. @returns undefined when the key may be sent.
+ * Finds a key of the environment and an address of `.env`: the file of a folder that was downloaded could name any address.
+ * The address of `--base-url` was typed by the person who runs the command, so any key may be sent there.
+ * @param option the value of `--base-url`. @returns what is set where; undefined when the key may be sent.
  */
 export function describeMismatch(option: string | undefined, sources: Sources): string | undefined {
-  const { LOYALTY_URL: url, LOYALTY_API_KEY: key, LOYALTY_API_KEY_COMMAND: command } = mergeSources(sources);
-  if (option !== undefined || !url || !(key || command)) return undefined;
-  const keyName = key ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
-  const isPair = (source: Environment) =>
-    source.LOYALTY_URL === url && source[keyName] === (key ? key : command);
-  if (isPair(sources.process) || isPair(sources.file)) return undefined;
-  const describe = (name: Variable) =>
-    sources.process[name] === undefined ? "in .env" : "in the environment";
-  return `LOYALTY_URL is set ${describe("LOYALTY_URL")}, and ${keyName} ${describe(keyName)}`;
+  const { process, file } = sources;
+  const keyName = mergeSources(sources).LOYALTY_API_KEY ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
+  const isAddressOfFile = option === undefined && process.LOYALTY_URL === undefined && file.LOYALTY_URL;
+  if (!isAddressOfFile || !process[keyName]) return undefined;
+  return `LOYALTY_URL is set in .env, and ${keyName} in the environment`;
 }
 
 /** What to do about a mismatch that `describeMismatch` describes. */
@@ -134,13 +129,11 @@ export interface ClientSettings {
   baseUrl: string | undefined;
   timeoutMs: number;
   sources: Sources;
-  /** Asks the person at the terminal; undefined when no question can be asked. */
-  ask: Ask | undefined;
 }
 
 /** @throws {CommandError} when the address or the key is missing, or the key is not meant for the address; `configuration` errors of the client for invalid ones. */
 export async function createClient(
-  { baseUrl: option, timeoutMs, sources, ask }: ClientSettings,
+  { baseUrl: option, timeoutMs, sources }: ClientSettings,
   more: Partial<IssuingClientOptions> = {},
 ): Promise<IssuingClient> {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
@@ -149,8 +142,7 @@ export async function createClient(
   const mismatch = more.apiKey === undefined ? describeMismatch(option, sources) : undefined;
   if (mismatch !== undefined) {
     const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl;
-    const isAllowed = await ask?.(`${mismatch}. Send the key to ${host}?`);
-    if (!isAllowed) throw new CommandError(`${mismatch}: the key was not sent to ${host}. ${mismatchAdvice}`);
+    throw new CommandError(`${mismatch}: the key was not sent to ${host}. ${mismatchAdvice}`);
   }
   return createIssuingClient({
     baseUrl,

@@ -1,10 +1,10 @@
-/** The address and the key come from the same source, or the person is asked; and `.env` runs no command. */
+/** A key of the environment is not sent to an address of `.env`, and `.env` runs no command. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createFolder, openMock, type RunOptions, runCommand } from "./run-command.ts";
+import { createFolder, type RunOptions, runCommand } from "./run-command.ts";
 
 /** A service that counts connections, so that a connection without a request is found too. */
 async function openCounter() {
@@ -68,12 +68,6 @@ describe("LOYALTY_API_KEY_COMMAND in .env", () => {
     });
     expect([code, received.keys]).toEqual([0, ["Bearer lk_1"]]);
   });
-
-  it("does not make a pair with an address in .env, even if it is the command of the environment", async () => {
-    const { url, received } = await openCounter();
-    const { code } = await runIn({ LOYALTY_URL: url, ...command }, card, { env: command });
-    expect([code, received.connections]).toEqual([2, 0]);
-  });
 });
 
 describe(".env", () => {
@@ -97,21 +91,21 @@ describe(".env", () => {
   });
 });
 
-describe("an address and a key of one source", () => {
-  it.each<[string, (url: string) => { file: Record<string, string>; env: Record<string, string> }]>([
+it.each<[string, (url: string) => { file: Record<string, string>; env?: Record<string, string> }, string[]?]>(
+  [
     ["both in the environment", (url) => ({ file: {}, env: { LOYALTY_URL: url, ...key } })],
-    ["both in .env", (url) => ({ file: { LOYALTY_URL: url, ...key }, env: {} })],
+    ["both in .env", (url) => ({ file: { LOYALTY_URL: url, ...key } })],
     [
       "the address and a key command in the environment",
       (url) => ({ file: {}, env: { LOYALTY_URL: url, ...command } }),
     ],
     [
-      "both in .env, and the same address in the environment",
-      (url) => ({ file: { LOYALTY_URL: url, ...key }, env: { LOYALTY_URL: url } }),
+      "the address in the environment and the key in .env",
+      (url) => ({ file: key, env: { LOYALTY_URL: url } }),
     ],
     [
-      "both in .env, and the same key in the environment",
-      (url) => ({ file: { LOYALTY_URL: url, ...key }, env: key }),
+      "both in .env, and a key command in the environment",
+      (url) => ({ file: { LOYALTY_URL: url, ...key }, env: { LOYALTY_API_KEY_COMMAND: "echo lk_2" } }),
     ],
     [
       "both in the environment, and others in .env",
@@ -120,93 +114,59 @@ describe("an address and a key of one source", () => {
         env: { LOYALTY_URL: url, ...key },
       }),
     ],
-  ])("are used without a question: %s", async (_name, configure) => {
-    const { url, received } = await openCounter();
-    const { file, env } = configure(url);
-    const { code, stderr } = await runIn(file, card, { env, typed: [] });
-    expect([code, stderr, received.keys]).toEqual([0, "", ["Bearer lk_1"]]);
-  });
-
-  it.each<[string, Record<string, string>, Record<string, string>]>([
-    ["the environment", {}, key],
-    [".env", key, {}],
-    ["a command", {}, command],
-    ["the environment, with another address in .env", { LOYALTY_URL: "http://127.0.0.1:9" }, key],
-  ])("are an address of --base-url, which the person typed, and the key of %s", async (_name, file, env) => {
-    const { url, received } = await openCounter();
-    const { code, stderr } = await runIn(file, [...card, "--base-url", url], { env, typed: [] });
-    expect([code, stderr, received.keys]).toEqual([0, "", ["Bearer lk_1"]]);
-  });
+    // The person has typed this address.
+    ["--base-url and a key in the environment", () => ({ file: {}, env: key }), ["--base-url"]],
+    ["--base-url and a key in .env", () => ({ file: key }), ["--base-url"]],
+    ["--base-url and a key command", () => ({ file: {}, env: command }), ["--base-url"]],
+    [
+      "--base-url and a key in the environment, with another address in .env",
+      () => ({ file: { LOYALTY_URL: "http://127.0.0.1:9" }, env: key }),
+      ["--base-url"],
+    ],
+  ],
+)("sends the key to the address: %s", async (_name, configure, options = []) => {
+  const { url, received } = await openCounter();
+  const { file, env = {} } = configure(url);
+  const args = options.flatMap((option) => [option, url]);
+  const { code, stderr } = await runIn(file, [...card, ...args], { env, typed: [] });
+  expect([code, stderr, received.keys]).toEqual([0, "", ["Bearer lk_1"]]);
 });
 
-/** Which of the two is in .env, and how the message names it. The address is loopback: another user of the machine can listen there. */
-const mixed = [
+// G7. The address is loopback: another user of the machine can listen there.
+it.each([
+  ["a key", (url: string) => ({ file: { LOYALTY_URL: url }, env: key }), "LOYALTY_API_KEY"],
   [
-    "the address in .env and the key in the environment",
-    (url: string) => ({ file: { LOYALTY_URL: url }, env: key }),
-    "LOYALTY_URL is set in .env, and LOYALTY_API_KEY in the environment",
-  ],
-  [
-    "the address in .env and a key command in the environment",
+    "a key command",
     (url: string) => ({ file: { LOYALTY_URL: url }, env: command }),
-    "LOYALTY_URL is set in .env, and LOYALTY_API_KEY_COMMAND in the environment",
+    "LOYALTY_API_KEY_COMMAND",
   ],
   [
-    "the address in the environment and the key in .env",
-    (url: string) => ({ file: key, env: { LOYALTY_URL: url } }),
-    "LOYALTY_URL is set in the environment, and LOYALTY_API_KEY in .env",
-  ],
-  [
-    "both in .env and another key in the environment",
+    "a key, also with another key in .env",
     (url: string) => ({ file: { LOYALTY_URL: url, LOYALTY_API_KEY: "lk_2" }, env: key }),
-    "LOYALTY_URL is set in .env, and LOYALTY_API_KEY in the environment",
+    "LOYALTY_API_KEY",
   ],
-] as const;
-
-describe.each(mixed)("%s", (_name, configure, description) => {
-  it.each([
-    ["without a terminal", {}, []],
-    ["with --no-input", { typed: ["y"] }, ["--no-input"]],
-  ])("are refused with 2 %s, before anything is sent", async (_place, options, args) => {
-    const { url, host, received } = await openCounter();
-    const { file, env } = configure(url);
-    const { code, stdout, stderr } = await runIn(file, [...card, ...args], { env, ...options });
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toBe(
-      `loyalty-cards: ${description}: the key was not sent to ${host}. Set both in the environment or both in .env, or use --base-url.\n`,
-    );
-    expect(received.connections).toBe(0);
+  [
+    "a key command, which .env has too",
+    (url: string) => ({ file: { LOYALTY_URL: url, ...command }, env: command }),
+    "LOYALTY_API_KEY_COMMAND",
+  ],
+])("sends %s of the environment to no address of .env, and exits with 2", async (_name, configure, name) => {
+  const { url, host, received } = await openCounter();
+  const { file, env } = configure(url);
+  const { code, stdout, stderr } = await runIn(file, card, { env, typed: ["y"] });
+  const description = `LOYALTY_URL is set in .env, and ${name} in the environment`;
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toBe(
+    `loyalty-cards: ${description}: the key was not sent to ${host}. Set both in the environment or both in .env, or use --base-url.\n`,
+  );
+  const doctor = await runIn(file, ["doctor", "--json"], { env });
+  const checks = JSON.parse(doctor.stdout).checks as { name: string }[];
+  expect(doctor.code).toBe(2);
+  expect(checks.find((check) => check.name === "API key")).toMatchObject({
+    status: "failed",
+    detail: description,
   });
-
-  // G7
-  it.each(["", "n", "no", "yess"])("are refused when the person replies %j", async (reply) => {
-    const { url, host, received } = await openCounter();
-    const { file, env } = configure(url);
-    const { code, stderr } = await runIn(file, card, { env, typed: [reply] });
-    expect(code).toBe(2);
-    expect(stderr).toContain(`${description}. Send the key to ${host}? [y/N] `);
-    expect(received.connections).toBe(0);
-  });
-
-  it("are used when the person replies yes", async () => {
-    const { url, received } = await openCounter();
-    const { file, env } = configure(url);
-    const { code } = await runIn(file, card, { env, typed: ["y"] });
-    expect([code, received.keys]).toEqual([0, ["Bearer lk_1"]]);
-  });
-
-  it("are a failed check of doctor, which sends nothing and exits with 2", async () => {
-    const { url, received } = await openCounter();
-    const { file, env } = configure(url);
-    const { code, stdout } = await runIn(file, ["doctor", "--json"], { env, typed: ["y"] });
-    expect(code).toBe(2);
-    const checks = JSON.parse(stdout).checks as { name: string; status: string; detail: string }[];
-    expect(checks.find(({ name }) => name === "API key")).toMatchObject({
-      status: "failed",
-      detail: description,
-    });
-    expect(received.connections).toBe(0);
-  });
+  expect(received.connections).toBe(0);
 });
 
 it.each([
@@ -215,7 +175,7 @@ it.each([
   ["consent", "card_1"],
   ["consent", "card_1", "--set", "yes"],
   ["import", "members.csv", "--template", "t", "--privacy", "1", "--yes"],
-])("%s refuses a key of another source too", async (...args) => {
+])("%s sends it to none too", async (...args) => {
   const { url, received } = await openCounter();
   const cwd = createFolder();
   writeFileSync(join(cwd, ".env"), format({ LOYALTY_URL: url }));
@@ -228,16 +188,4 @@ it("needs no key and no question for a dry run", async () => {
   const args = ["issue", "--template", "t", "--user-id", "7", "--privacy", "1", "--dry-run"];
   const { code } = await runIn({ LOYALTY_URL: "http://127.0.0.1:9" }, args, { env: key });
   expect(code).toBe(0);
-});
-
-it("asks twice at the terminal: for the key, and after the first cards of an import", async () => {
-  const { env, url } = await openMock();
-  const cwd = createFolder();
-  writeFileSync(join(cwd, ".env"), format({ LOYALTY_URL: url }));
-  const rows = Array.from({ length: 12 }, (_, index) => `${index},+48600${100_000 + index}\n`);
-  writeFileSync(join(cwd, "members.csv"), `userId,phone\n${rows.join("")}`);
-  const args = ["import", "members.csv", "--template", "tpl_bakery", "--privacy", "1"];
-  const { LOYALTY_URL: _, ...others } = env;
-  const { code, stderr } = await runCommand(args, { cwd, env: others, typed: ["y", "y"] });
-  expect([code, stderr.match(/\[y\/N\] /g)?.length]).toEqual([0, 2]);
 });
