@@ -240,14 +240,6 @@ const rows: Record<string, readonly Row[]> = {
       }),
     },
   ],
-  "import status": [
-    {
-      from: "the name of the file",
-      fields: ["file"],
-      json: [],
-      run: withoutService(["import", "status", hostile("file")]),
-    },
-  ],
   "import retry-rejected": [
     {
       from: "the name of the file",

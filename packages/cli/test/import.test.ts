@@ -1,7 +1,7 @@
-/** `import` against a service: results, the question, resuming, and status. */
+/** `import` against a service: results, the question, and resuming. */
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { args, createFolder, openShop, shortPhone, toCsv, toRows } from "./import-terminal.ts";
+import { args, openShop, shortPhone, toCsv, toRows } from "./import-terminal.ts";
 
 describe("import", () => {
   it("issues a card for each row, and writes the card id of each user", async () => {
@@ -254,36 +254,5 @@ describe("a run that stops", () => {
     expect([exitCode, requests.length <= 10]).toEqual([4, true]);
     expect(stderr).toContain("LOYALTY_API_KEY was not accepted");
     expect(stderr).not.toContain("wrong");
-  });
-});
-
-describe("import status", () => {
-  it("counts what the runs have counted", async () => {
-    const { run } = await openShop({ "members.csv": toCsv([...toRows(3), `4,${shortPhone},`]) });
-    await run(["import", "members.csv", ...args]);
-    expect(await run(["import", "status", "members.csv"])).toEqual({
-      exitCode: 0,
-      stdout: "issued         3\nrejected       1\nunknown        0\nno result yet  0\n",
-      stderr: "",
-    });
-    expect(JSON.parse((await run(["import", "status", "members.csv", "--json"])).stdout)).toEqual({
-      outbox: "members.csv.outbox",
-      issued: 3,
-      rejected: 1,
-      unknown: 0,
-      waiting: 0,
-    });
-  });
-
-  it.each([
-    [{}, "There is no outbox members.csv.outbox: was the file imported with --outbox?"],
-    [
-      { "members.csv.outbox": "else\n" },
-      "members.csv.outbox is not the outbox of an import: file is not a database.",
-    ],
-  ])("exits with 2 without an outbox in %j", async (files, message) => {
-    const { run } = createFolder(files);
-    const { exitCode, stderr } = await run(["import", "status", "members.csv"]);
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });

@@ -61,16 +61,6 @@ export function addImportCommands(program: Command, cli: Cli): void {
     return checkFile(context, options, file);
   });
 
-  const status = command
-    .command("status")
-    .description("print how many rows of a file were issued and rejected")
-    .argument("<file>", "the file that was imported");
-  addExamples(status, "loyalty-cards import status members.csv");
-  setAction<ImportOptions>(cli, status, async (context, options, file: string) => {
-    const { printStatus } = await import("../import/import.ts");
-    return printStatus(context, options, file);
-  });
-
   const retry = command
     .command("retry-rejected")
     .description("import the rejected rows of a file again, after they were corrected")
@@ -89,7 +79,6 @@ export function addImportCommands(program: Command, cli: Cli): void {
   // The options of `import` are valid for its subcommands too.
   const all = command.options.map(({ long = "" }) => long);
   configureOptions(check, program, { inherited: sourceOptions });
-  configureOptions(status, program, { inherited: ["--outbox"] });
   configureOptions(retry, program, { inherited: all.filter((long) => long !== "--cards") });
 }
 

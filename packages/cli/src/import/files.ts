@@ -44,7 +44,7 @@ export function resolveInput({ cwd }: Context["terminal"], file: string, { forma
 
 /** @throws {CommandError} for files that would overwrite each other, and for standard input when the others have no names. */
 export function resolveFiles(terminal: Context["terminal"], file: string, options: FileOptions): ImportFiles {
-  const { outbox = getOutboxName(file), rejected, cards } = options;
+  const { outbox = `${file}.outbox`, rejected, cards } = options;
   if (file === "-" && (options.outbox === undefined || rejected === undefined || cards === undefined)) {
     throw new CommandError(
       "Standard input has no name for the files beside it: use --outbox FILE, --rejected FILE and --cards FILE.",
@@ -70,8 +70,6 @@ export function resolveFiles(terminal: Context["terminal"], file: string, option
 /** The outbox, and the files that SQLite creates beside it. */
 export const listOutboxFiles = ({ outbox }: ImportFiles): string[] =>
   ["", "-journal", "-wal", "-shm"].map((suffix) => `${outbox}${suffix}`);
-
-export const getOutboxName = (file: string): string => `${file}.outbox`;
 
 /** @throws {CommandError} for a path that exists and is not a file, such as a symbolic link. */
 export function requireFile(path: string): void {

@@ -1,22 +1,19 @@
 /** The actions of `import` and its subcommands. */
 import { existsSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
-import { formatTable } from "../printable.ts";
 import { type CheckOptions, checkBefore, checkList, formatCheck, formatProblem } from "./check.ts";
 import { readContacts } from "./duplicates.ts";
 import {
   checkFolders,
   type FileOptions,
-  getOutboxName,
   type ImportFiles,
   type Input,
   openSource,
   type Reading,
-  requireFile,
   requireInput,
   resolveFiles,
   resolveInput,
@@ -24,11 +21,9 @@ import {
   startReading,
 } from "./files.ts";
 import { describeMapping, type MappingOptions, resolveMapping } from "./mapping.ts";
-import { formatNumber } from "./progress.ts";
 import { confirm, printDryRun, printResult, toCommandError } from "./report.ts";
 import type { ImportRow, RowOptions } from "./rows.ts";
 import { ImportRun } from "./run.ts";
-import { countRows } from "./tables.ts";
 
 export interface ImportOptions extends FileOptions, MappingOptions, CheckOptions {
   template?: string;
@@ -129,37 +124,6 @@ async function readRest(
   const { records } = await openSource(context, rejected, options, reading);
   const mapping = resolveMapping(records, rejected.name, options);
   return { name, contacts: await readContacts(first.records, records, mapping) };
-}
-
-/** `import status FILE`: prints the counts of the outbox, also while an import is running. */
-export async function printStatus(
-  { terminal, print }: Context,
-  options: ImportOptions,
-  file: string,
-): Promise<number> {
-  requireSqlite();
-  const path = resolve(terminal.cwd, options.outbox ?? getOutboxName(file));
-  const name = basename(path);
-  requireFile(path);
-  if (!existsSync(path))
-    throw new CommandError(`There is no outbox ${name}: was the file imported with --outbox?`);
-  const database = openSqlite(path);
-  try {
-    const counts = countRows(database);
-    print.data({ outbox: name, ...counts }, () =>
-      formatTable([
-        ["issued", formatNumber(counts.issued)],
-        ["rejected", formatNumber(counts.rejected)],
-        ["unknown", formatNumber(counts.unknown)],
-        ["no result yet", formatNumber(counts.waiting)],
-      ]),
-    );
-  } catch (error) {
-    throw new CommandError(`${name} is not the outbox of an import: ${(error as Error).message}.`);
-  } finally {
-    database.close();
-  }
-  return exitCodes.complete;
 }
 
 /** @throws {CommandError} when this Node.js has no SQLite, before anything is read. */

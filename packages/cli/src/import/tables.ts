@@ -109,8 +109,13 @@ export class ImportTables {
     this.#execute("DELETE FROM import_rows WHERE user_id = ?", userId);
   }
 
+  /** Counts the rows of this run. */
   count(): Record<RowState, number> {
-    return countRows(this.#database, "run = ?", this.#run);
+    const counts = { waiting: 0, issued: 0, rejected: 0, unknown: 0 };
+    const sql = "SELECT state, count(*) AS count FROM import_rows WHERE run = ? GROUP BY state";
+    for (const { state, count } of this.#select<{ state: RowState; count: number }>(sql, this.#run))
+      counts[state] = count;
+    return counts;
   }
 
   /** Yields pages of the rows without a result that this run has not read. */
@@ -203,16 +208,3 @@ const hashText = (text: string) => createHash("sha256").update(text).digest("bas
 
 /** Puts text on one line. Control characters are replaced too, because SQLite would end the text at a NUL. */
 const toLine = (text: string) => text.replace(/[\s\p{Cc}]+/gu, " ");
-
-/** Counts rows, also while a run uses the file. @throws for a file without these tables. */
-export function countRows(
-  database: SqliteDatabase,
-  condition = "run > ?",
-  run = 0,
-): Record<RowState, number> {
-  const counts = { waiting: 0, issued: 0, rejected: 0, unknown: 0 };
-  const sql = `SELECT state, count(*) AS count FROM import_rows WHERE ${condition} GROUP BY state`;
-  for (const { state, count } of database.prepare(sql).all(run) as { state: RowState; count: number }[])
-    counts[state] = count;
-  return counts;
-}
