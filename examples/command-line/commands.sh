@@ -43,10 +43,6 @@ npx loyalty-cards import check members.csv --map userId=id --map phone=mobile --
 npx loyalty-cards import members.csv --map userId=id --map phone=mobile --privacy 2026-01 --skip-invalid --yes
 # #endregion
 
-# #region import-retry
-npx loyalty-cards import retry-rejected members.csv --map userId=id --map phone=mobile --privacy 2026-01 --yes
-# #endregion
-
 # #region drift
 npx loyalty-cards drift --fail-on breaking
 # #endregion

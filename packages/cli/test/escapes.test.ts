@@ -240,14 +240,6 @@ const rows: Record<string, readonly Row[]> = {
       }),
     },
   ],
-  "import retry-rejected": [
-    {
-      from: "the name of the file",
-      fields: ["file"],
-      json: [],
-      run: withService(["import", "retry-rejected", hostile("file"), ...importArgs, "--yes"]),
-    },
-  ],
   dev: [
     {
       from: "requests, ids of its seed, and its arguments",

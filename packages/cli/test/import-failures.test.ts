@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { args, type CommandResult, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-terminal.ts";
+import { args, type CommandResult, openShop, shortPhone, toCsv, toRows } from "./import-terminal.ts";
 
 const bin = fileURLToPath(new URL("../src/bin.ts", import.meta.url));
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
@@ -108,23 +108,6 @@ describe("a second command", () => {
     expect(await second).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("cannot be used") });
     expect([first.exitCode, await countCards()]).toEqual([130, 10]);
   });
-
-  it("for the rejected rows does not disturb an import that is running", async () => {
-    const rows = [...toRows(60), `61,${shortPhone},x`];
-    const { run, read, service } = await openShop({ "members.csv": toCsv(rows) });
-    await run(["import", "members.csv", ...args]);
-    service.faults.add({ phase: "before", kind: "latency", delayMs: 5 });
-    let retry: Promise<CommandResult> | undefined;
-    const first = await run(["import", "members.csv", ...args], {
-      columns: 80,
-      onOutput: (output) => {
-        if (output.includes("of 61")) retry ??= run(["import", "retry-rejected", "members.csv", ...args]);
-      },
-    });
-    await retry;
-    expect([first.exitCode, read("members.cards.csv").split("\n").length]).toEqual([1, 62]);
-    expect(read("members.rejected.csv")).toContain(shortPhone);
-  });
 });
 
 it("reads the list once, so that a change while rows are sent has no effect", async () => {
@@ -143,55 +126,7 @@ describe("the results of the last run", () => {
     await run(["import", "members.csv", ...args]);
     const results = ["members.cards.csv", "members.rejected.csv"].map(read);
     expect((await run(["import", "members.csv", ...args, "--limit", "2"])).exitCode).toBe(0);
-    await run(["import", "retry-rejected", "members.csv", ...args, "--limit", "1"]);
     expect(["members.cards.csv", "members.rejected.csv"].map(read)).toEqual(results);
-  });
-
-  it("stay when a retry of corrected rows is interrupted, also in the next import", async () => {
-    const bad = Array.from({ length: 40 }, (_, index) => `${index + 1},+48${1_000 + index},x`);
-    const { run, read, path, service } = await openShop({
-      "members.csv": toCsv([...bad, "41,+48600999999,x"]),
-    });
-    await run(["import", "members.csv", ...args.slice(0, -1)], { columns: 80, stdin: "y\n" });
-    let row = 0;
-    const corrected = read("members.rejected.csv").replaceAll(/\+481\d{3}(?=,)/g, () => toPhone(row++));
-    writeFileSync(path("members.rejected.csv"), corrected);
-    service.faults.add({ phase: "before", kind: "latency", delayMs: 5 });
-    const retried = await run(["import", "retry-rejected", "members.csv", ...args.slice(0, -1)], {
-      columns: 80,
-      isStdinOpen: true,
-      onOutput: (output, interrupt) => {
-        if (output.includes("[y/N]")) setImmediate(interrupt);
-      },
-    });
-    const again = await run(["import", "members.csv", ...args]);
-    expect([retried.exitCode, again.exitCode, read("members.rejected.csv")]).toEqual([130, 2, corrected]);
-    expect(again.stderr).toContain("members.rejected.csv was edited after the last run");
-  });
-
-  it.each([
-    ["some cards", ["41,+48600999999,x"]],
-    ["no card", []],
-  ])("stay when a retry of corrected rows is killed, after an import with %s", async (_, valid) => {
-    const bad = Array.from({ length: 40 }, (_, index) => `${index + 1},+48${1_000 + index},x`);
-    const shop = await openShop({ "members.csv": toCsv([...valid, ...bad]) });
-    const { run, read, path, service, folder, env, countCards } = shop;
-    await run(["import", "members.csv", ...args.slice(0, -1)], { columns: 80, stdin: "y\n" });
-    let row = 0;
-    const corrected = read("members.rejected.csv").replaceAll(/\+481\d{3}(?=,)/g, () => toPhone(row++));
-    writeFileSync(path("members.rejected.csv"), corrected);
-    const before = await countCards();
-    service.faults.add({ phase: "before", kind: "latency", delayMs: 60 });
-    const retry = spawnCommand(folder, env, ["import", "retry-rejected", "members.csv", ...args]);
-    while ((await countCards()) === before) await new Promise((resolve) => setImmediate(resolve));
-    retry.kill("SIGKILL");
-    await once(retry, "close");
-    service.faults.clear();
-    const again = await run(["import", "members.csv", ...args]);
-    expect([again.exitCode, read("members.rejected.csv")]).toEqual([2, corrected]);
-    expect(again.stderr).toContain("members.rejected.csv was edited after the last run");
-    const retried = await run(["import", "retry-rejected", "members.csv", ...args]);
-    expect([retried.exitCode, await countCards()]).toEqual([0, before + 40]);
   });
 
   it("leave nothing behind of a run that was killed while it wrote them", async () => {

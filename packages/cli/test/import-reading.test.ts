@@ -107,20 +107,6 @@ describe("CSV", () => {
   ])("refuses quotes that are not RFC 4180", async (text, message) => {
     expect(await readError(utf8(text))).toBe(message);
   });
-
-  it("hides the columns of rejected rows from the original text", async () => {
-    const { source, records } = await readAll(
-      utf8(
-        'id;name;rejected_line;rejected_code;rejected_reason;rejected_key\n1;"a;b";7;validation;"x; ""y""";k\n',
-      ),
-    );
-    expect([source.header, source.columns, source.hasAddedColumns]).toEqual([
-      "id;name",
-      ["id", "name"],
-      true,
-    ]);
-    expect([records[0]?.raw, records[0]?.read("rejected_line")]).toEqual(['1;"a;b"', "7"]);
-  });
 });
 
 describe("NDJSON", () => {
@@ -135,13 +121,6 @@ describe("NDJSON", () => {
       [4, '{"id":"2"}', undefined, "2"],
     ]);
     expect(records[0]?.locate("name")).toEqual({ line: 1, column: 11 });
-  });
-
-  it("hides the members of rejected rows from the original text", async () => {
-    const text =
-      '{"a" : 1 ,"rejected_line":3,"rejected_code":"x","rejected_reason":"r","rejected_key":"k"}\n{"rejected_line":3}\n';
-    const { source, records } = await readAll(utf8(text), { format: "ndjson" });
-    expect([source.hasAddedColumns, ...records.map(({ raw }) => raw)]).toEqual([true, '{"a" : 1 }', "{}"]);
   });
 });
 

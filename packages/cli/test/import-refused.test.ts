@@ -96,7 +96,7 @@ describe("nothing is sent", () => {
   ])("for %s, which is reported before what is not set", async (_, file, message) => {
     const { run, requests } = await openShop({ "lists/members.csv": toCsv(toRows(1)) });
     const env = { LOYALTY_URL: "", LOYALTY_API_KEY: "" };
-    for (const command of [["import"], ["import", "check"], ["import", "retry-rejected"]]) {
+    for (const command of [["import"], ["import", "check"]]) {
       const { exitCode, stdout, stderr } = await run([...command, file], { env });
       expect([exitCode, stdout, stderr]).toEqual([2, "", `loyalty-cards: ${message}\n`]);
     }

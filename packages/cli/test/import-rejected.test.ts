@@ -1,5 +1,5 @@
-/** The rejected rows of an import, and their retry. */
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+/** The rejected rows of an import, and their corrections. */
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -41,60 +41,25 @@ describe("rejected rows", () => {
     },
   );
 
-  it("keep the members of NDJSON, and are imported again after a correction", async () => {
+  it("keep the members of NDJSON, and are issued by the same command after a correction", async () => {
     const { run, read, countCards, path } = await openShop({
-      "members.ndjson": `{"userId": 1, "phone":"+48600100200"}\n{"userId": 2, "phone":"${shortPhone}" }\n`,
+      "members.ndjson": `{"userId": 1, "phone":"+48600100200"}\n{"userId": 2, "phone":"${shortPhone}" }\nno\n`,
     });
-    expect((await run(["import", "members.ndjson", ...args])).exitCode).toBe(1);
-    const rejected = read("members.rejected.ndjson");
-    expect(rejected).toMatch(
-      /^\{"userId": 2, "phone":"\+481234","rejected_line":2,"rejected_code":"validation","rejected_reason":".+","rejected_key":"lc1_.+"\}\n$/,
-    );
-    writeFileSync(path("members.rejected.ndjson"), rejected.replace(shortPhone, "+48600100300"));
-    expect((await run(["import", "retry-rejected", "members.ndjson", ...args])).exitCode).toBe(0);
-    expect([await countCards(), existsSync(path("members.rejected.ndjson"))]).toEqual([2, false]);
-    expect(
-      read("members.cards.ndjson")
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line).user_id),
-    ).toEqual(["1", "2"]);
-  });
-
-  it("keep all members of NDJSON that a program has sorted", async () => {
-    const { run, read, path } = await openShop({
-      "members.ndjson": `{"phone":"bad","userId":"7","seit":1}\n{"phone":"+48600100200","userId":"8"}\n`,
-    });
-    await run(["import", "members.ndjson", ...args, "--skip-invalid"]);
-    const { phone, ...others } = JSON.parse(read("members.rejected.ndjson"));
-    writeFileSync(path("members.rejected.ndjson"), `${JSON.stringify({ ...others, phone })}\n`);
-    await run(["import", "retry-rejected", "members.ndjson", ...args, "--skip-invalid"]);
-    const again = JSON.parse(read("members.rejected.ndjson"));
-    expect(again).toMatchObject({ userId: "7", phone: "bad", seit: 1, rejected_line: 1 });
-    expect(again.rejected_code).toBe("invalid-phone");
-  });
-
-  it("need no list when its import had none", async () => {
-    const { run, path } = await openShop({ "members.csv": toCsv(toRows(1)) });
-    await run(["import", "members.csv", ...args]);
-    rmSync(path("members.csv"));
-    const { exitCode, stderr } = await run(["import", "retry-rejected", "members.csv", ...args]);
-    expect([exitCode, stderr]).toEqual([
-      0,
-      "members.rejected.csv does not exist: members.csv has no rejected rows.\n",
+    const command = ["import", "members.ndjson", ...args, "--skip-invalid"];
+    expect((await run(command)).exitCode).toBe(1);
+    expect(read("members.rejected.ndjson").split("\n")).toEqual([
+      expect.stringMatching(
+        /^\{"userId": 2, "phone":"\+481234","rejected_line":2,"rejected_code":"validation","rejected_reason":".+","rejected_key":"lc1_.+"\}$/,
+      ),
+      '{"rejected_text":"no","rejected_line":3,"rejected_code":"malformed-record","rejected_reason":"the row is not a JSON object","rejected_key":""}',
+      "",
     ]);
-  });
-
-  it("of NDJSON are mapped like the first record of the import", async () => {
-    const { run, path, read, countCards } = await openShop({
-      "members.ndjson": `{"userId":"1","phone":"+48600100200","name":"A"}\n{"userId":"2","phone":"bad"}\n`,
-    });
-    await run(["import", "members.ndjson", ...args, "--skip-invalid"]);
-    const rejected = read("members.rejected.ndjson");
-    writeFileSync(path("members.rejected.ndjson"), rejected.replace("bad", "+48600100300"));
-    const { exitCode, stderr } = await run(["import", "retry-rejected", "members.ndjson", ...args]);
-    expect([exitCode, await countCards()]).toEqual([0, 2]);
-    expect(stderr).not.toContain("Columns that are not used");
+    const corrected = read("members.ndjson").replace(shortPhone, "+48600100300").replace("no\n", "");
+    writeFileSync(path("members.ndjson"), corrected);
+    expect((await run(command)).exitCode).toBe(0);
+    expect([await countCards(), existsSync(path("members.rejected.ndjson"))]).toEqual([2, false]);
+    const users = read("members.cards.ndjson").trimEnd().split("\n");
+    expect(users.map((line) => JSON.parse(line).user_id)).toEqual(["1", "2"]);
   });
 
   it("of two files whose names differ only by the extension do not share a file", async () => {
@@ -157,83 +122,45 @@ describe("rejected rows", () => {
     expect([exitCode, requests, read("members.rejected.csv").split("\n").length]).toEqual([2, [], 3]);
   });
 
-  it("are imported again after they were corrected, and the others stay", async () => {
-    const rows = [...toRows(12), `13,${shortPhone},Anna`, `14,${shortPhone}5,Jan`];
-    const { run, read, countCards, path } = await openShop({ "members.csv": toCsv(rows) });
-    await run(["import", "members.csv", ...args]);
-    writeFileSync(
-      path("members.rejected.csv"),
-      read("members.rejected.csv").replace(`${shortPhone},`, "+48600999999,"),
+  it("are issued by the same command after they were corrected in the list, and the others stay", async () => {
+    const rows = [...toRows(12), `13,${shortPhone},Anna`, `14,${shortPhone}5,Jan`, "15,bad,Eva"];
+    const { run, read, countCards, path, requests } = await openShop({ "members.csv": toCsv(rows) });
+    const command = ["import", "members.csv", ...args, "--skip-invalid"];
+    const first = await run(command);
+    expect([first.exitCode, await countCards()]).toEqual([1, 12]);
+    expect(first.stderr).toContain(
+      `Correct the rejected rows in members.csv, and run the same command again (members.rejected.csv has the reasons):\n  loyalty-cards ${command.join(" ")}\n`,
     );
-    const retried = await run(["import", "retry-rejected", "members.csv", ...args]);
-    expect([retried.exitCode, await countCards()]).toEqual([1, 13]);
-    expect(retried.stderr).toContain(
-      "Correct the rows in members.rejected.csv, then:\n  loyalty-cards import retry-rejected members.csv",
-    );
+    const corrected = toCsv(rows)
+      .replace(`${shortPhone},`, `${toPhone(500)},`)
+      .replace("bad", toPhone(501));
+    writeFileSync(path("members.csv"), corrected);
+    requests.length = 0;
+    expect([(await run(command)).exitCode, await countCards(), requests.length]).toEqual([1, 14, 3]);
     expect(read("members.rejected.csv").split("\n").slice(1)).toEqual([
       expect.stringMatching(`^14,\\${shortPhone}5,Jan,15,validation,"The phone number is not valid\\."`),
       "",
     ]);
-    const users = read("members.cards.csv")
-      .trimEnd()
-      .split("\n")
-      .slice(1)
-      .map((line) => Number(line.split(",")[0]));
-    expect(users.sort((one, other) => one - other)).toEqual(
-      Array.from({ length: 13 }, (_, index) => index + 1),
+    writeFileSync(path("members.csv"), corrected.replace(`${shortPhone}5`, toPhone(502)));
+    expect([(await run(command)).exitCode, await countCards()]).toEqual([0, 15]);
+    expect(existsSync(path("members.rejected.csv"))).toBe(false);
+    const users = read("members.cards.csv").trimEnd().split("\n").slice(1);
+    expect(users.map((line) => Number(line.split(",")[0])).sort((one, other) => one - other)).toEqual(
+      Array.from({ length: 15 }, (_, index) => index + 1),
     );
   });
 
-  it("of one person twice are issued by a retry only after a decision", async () => {
-    const rows = [...toRows(3), `4,${toPhone(0)},Same`];
-    const { run, read, countCards, path } = await openShop({ "members.csv": toCsv(rows) });
-    await run(["import", "members.csv", ...args, "--skip-invalid"]);
-    const refused = await run(["import", "retry-rejected", "members.csv", ...args]);
-    expect([refused.exitCode, await countCards()]).toEqual([2, 3]);
-    expect(refused.stderr).toContain(
-      "the row was rejected as same-person: remove it, or empty its rejected_code",
-    );
-    writeFileSync(path("members.rejected.csv"), read("members.rejected.csv").replace("same-person", ""));
-    expect([
-      (await run(["import", "retry-rejected", "members.csv", ...args])).exitCode,
-      await countCards(),
-    ]).toEqual([0, 4]);
-  });
-
-  it("that were corrected to a person of another row are issued only after a decision", async () => {
-    const rows = [...toRows(3), `4,${shortPhone},Same`];
-    const { run, read, countCards, path } = await openShop({ "members.csv": toCsv(rows) });
-    await run(["import", "members.csv", ...args]);
-    const retry = ["import", "retry-rejected", "members.csv", ...args];
-    const corrected = read("members.rejected.csv").replace(shortPhone, "0048 600 100 001");
-    writeFileSync(path("members.rejected.csv"), corrected);
-    const refused = await run(retry);
-    expect([refused.exitCode, await countCards()]).toEqual([2, 3]);
-    expect(refused.stderr).toContain(
-      "phone is also in line 3 of members.csv: one person would get two cards; if they are two people, empty rejected_code",
-    );
-    writeFileSync(path("members.rejected.csv"), corrected.replace("validation", ""));
-    expect([(await run(retry)).exitCode, await countCards()]).toEqual([0, 4]);
-  });
-
-  it("are retried without their first file, which is said", async () => {
-    const { run, read, path } = await openShop({ "members.csv": toCsv([`4,${shortPhone},x`]) });
-    await run(["import", "members.csv", ...args]);
-    writeFileSync(path("members.rejected.csv"), read("members.rejected.csv").replace(shortPhone, toPhone(1)));
-    rmSync(path("members.csv"));
-    const { exitCode, stderr } = await run(["import", "retry-rejected", "members.csv", ...args]);
-    expect([exitCode, stderr]).toEqual([
-      0,
-      expect.stringContaining("not compared with the people in members.csv, which cannot be read again"),
-    ]);
-  });
-
-  it("are nothing to do when there are none", async () => {
-    const { run } = await openShop({ "members.csv": toCsv(toRows(1)) });
-    expect(await run(["import", "retry-rejected", "members.csv", ...args])).toEqual({
-      exitCode: 0,
-      stdout: "",
-      stderr: "members.rejected.csv does not exist: members.csv has no rejected rows.\n",
+  it("that were corrected to a person of another row are not issued without --allow-same-person", async () => {
+    const { run, read, countCards, path } = await openShop({
+      "members.csv": toCsv([...toRows(3), `4,${shortPhone},Same`]),
     });
+    const command = ["import", "members.csv", ...args];
+    await run(command);
+    writeFileSync(path("members.csv"), read("members.csv").replace(shortPhone, "0048 600 100 001"));
+    const refused = await run(command);
+    expect([refused.exitCode, await countCards()]).toEqual([2, 3]);
+    expect(refused.stderr).toContain("phone is also in line 3: one person would get two cards");
+    expect((await run([...command, "--allow-same-person"])).exitCode).toBe(0);
+    expect(await countCards()).toBe(4);
   });
 });

@@ -19,7 +19,7 @@ it("exits with 3 when the outcome of a row is unknown", () => {
     cards: path("members.cards.csv"),
   };
   const counts = { rows: 1_234, issued: 1_200, replayed: 33, rejected: 0, unknown: 1 };
-  const job = { commandLine: "loyalty-cards import members.csv", isRetry: false, hasSent: true };
+  const job = { commandLine: "loyalty-cards import members.csv", hasSent: true };
   const result = { ...counts, elapsedMs: 61_000, ended: "complete" as const };
   expect(printResult({ print } as Context, files, job, result)).toBe(3);
   expect(output.join("")).toBe(`Complete: 1,234 rows in 1 min 1 s

@@ -36,7 +36,6 @@ export function addImportCommands(program: Command, cli: Cli): void {
     "loyalty-cards import check members.csv --map userId=id --privacy 2026-01",
     "loyalty-cards import members.csv --template tpl_coffee --map userId=id \\",
     "  --map phone=mobile --privacy 2026-01",
-    "loyalty-cards import retry-rejected members.csv --template tpl_coffee ...",
   );
   addNotes(cli, command, [progressNote, ...listNotes]);
   command.allowExcessArguments(); // a misspelt subcommand is read as the file, and its file as an excess argument
@@ -61,25 +60,8 @@ export function addImportCommands(program: Command, cli: Cli): void {
     return checkFile(context, options, file);
   });
 
-  const retry = command
-    .command("retry-rejected")
-    .description("import the rejected rows of a file again, after they were corrected")
-    .argument("<file>", "the file that was imported");
-  addExamples(
-    retry,
-    "loyalty-cards import retry-rejected members.csv --template tpl_coffee \\",
-    "  --map userId=id --map phone=mobile --privacy 2026-01",
-  );
-  addNotes(cli, retry, listNotes);
-  setAction<ImportOptions>(cli, retry, async (context, options, file: string) => {
-    const { retryRejected } = await import("../import/import.ts");
-    return retryRejected(context, options, file, getCommandLine(program));
-  });
-
-  // The options of `import` are valid for its subcommands too.
-  const all = command.options.map(({ long = "" }) => long);
+  // The options of `import` that read the list are valid for `import check` too.
   configureOptions(check, program, { inherited: sourceOptions });
-  configureOptions(retry, program, { inherited: all.filter((long) => long !== "--cards") });
 }
 
 const sourceOptions = [

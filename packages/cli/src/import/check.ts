@@ -6,7 +6,7 @@ import type { Input, Reading, Source } from "./files.ts";
 import { findUnusedColumns, type Mapping } from "./mapping.ts";
 import { formatCount, formatNumber } from "./progress.ts";
 import type { RecordSource, SourceRecord } from "./records.ts";
-import { type Problem, type ReadRow, type RowOptions, RowReader } from "./rows.ts";
+import { type Problem, type ReadRow, RowReader } from "./rows.ts";
 import { damageCodes } from "./values.ts";
 
 export interface CheckResult {
@@ -41,7 +41,6 @@ export interface List {
   source: Source;
   mapping: Mapping;
   reading: Reading;
-  rest?: RowOptions["rest"];
 }
 
 /** The maximum number of problems that are printed. `import check` prints all of them. */
@@ -79,13 +78,13 @@ export async function checkBefore(
 export async function checkList(
   { print }: Context,
   { limit = Number.POSITIVE_INFINITY, damageCheck = true, allowSamePerson = false }: CheckOptions,
-  { input, source: { records }, mapping, reading, rest }: List,
+  { input, source: { records }, mapping, reading }: List,
   { onProblem, onRow }: CheckListeners,
 ): Promise<CheckResult> {
   const unused = findUnusedColumns(records, mapping);
   // These are names and not personal data: a file without a header was rejected before.
   if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
-  const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson, rest });
+  const reader = new RowReader(mapping, { checkDamage: damageCheck, allowSamePerson });
   let rows = 0;
   try {
     const result = await checkSource(records, mapping, reader, limit, {

@@ -5,11 +5,6 @@ import {
   openSqlite,
   type SqliteStatement,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import type { Mapping } from "./mapping.ts";
-import { addedColumns, type RecordSource } from "./records.ts";
-
-const contactTargets = ["phone", "email"] as const;
-type ContactTarget = (typeof contactTargets)[number];
 
 /**
  * Stores the first line of each user, phone and email in a temporary file, which SQLite removes, so that the use of memory does not grow
@@ -38,15 +33,9 @@ export class Duplicates {
   }
 
   /** @returns the line of the first row with this contact, however it is written; undefined when this is the first. */
-  addContact(target: ContactTarget, value: string, line: number): number | undefined {
+  addContact(target: keyof Contacts, value: string, line: number): number | undefined {
     const [contact] = normalizeContacts({ [target]: value });
     return contact === undefined ? undefined : this.#add(contact, line);
-  }
-
-  /** @returns the line of the first row with this contact. */
-  findContact(target: ContactTarget, value: string): number | undefined {
-    const [contact] = normalizeContacts({ [target]: value });
-    return contact === undefined ? undefined : this.#find(this.#toHash(contact));
   }
 
   close(): void {
@@ -54,36 +43,10 @@ export class Duplicates {
   }
 
   #add(text: string, line: number): number | undefined {
-    const textHash = this.#toHash(text);
-    return Number(this.#insert.run(textHash, line).changes) === 1 ? undefined : this.#find(textHash);
+    const textHash = hash("sha256", this.#key + text, "base64url").slice(0, 16);
+    if (Number(this.#insert.run(textHash, line).changes) === 1) return undefined;
+    return (this.#select.get(textHash) as { line: number }).line;
   }
-
-  #find(textHash: string): number | undefined {
-    return (this.#select.get(textHash) as { line: number } | undefined)?.line;
-  }
-
-  #toHash(text: string): string {
-    return hash("sha256", this.#key + text, "base64url").slice(0, 16);
-  }
-}
-
-/** Reads the phones and emails of a file, except those of rejected rows. The rows of a retry are compared with them. */
-export async function readContacts(
-  source: RecordSource,
-  rejected: RecordSource,
-  { columns }: Mapping,
-): Promise<Duplicates> {
-  const rejectedLines = new Set<number>();
-  for await (const record of rejected.records) rejectedLines.add(Number(record.read(addedColumns[0])));
-  const contacts = new Duplicates();
-  for await (const { line, malformed, read } of source.records) {
-    if (malformed !== undefined || rejectedLines.has(line)) continue;
-    for (const target of contactTargets) {
-      const value = read(columns.get(target) ?? "");
-      if (typeof value === "string") contacts.addContact(target, value, line);
-    }
-  }
-  return contacts;
 }
 
 /** The contact members of a request that identify a customer ([spec 2.3](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-3)). */

@@ -21,8 +21,6 @@ export interface Input {
   /** The name in messages. */
   name: string;
   format: Format;
-  /** For a file of rejected NDJSON: the members of the first record of the import, so that both files have the same mapping. */
-  columns?: readonly string[];
 }
 
 export interface ImportFiles {
@@ -124,14 +122,13 @@ export async function openSource(
   { encoding, delimiter }: FileOptions,
   { signal }: Reading,
 ): Promise<Source> {
-  const { path, name, format, columns } = input;
+  const { path, name, format } = input;
   requireInput(input);
   const isStdin = path === "-";
   if (isStdin && terminal.stdin.isTTY) print.info("Reading standard input. Ctrl-D ends it.");
   const bytes = isStdin ? terminal.stdin : readBytes(path, name);
   const text = await openText(readUntilAborted(bytes, signal), name, encoding);
-  const records = await openRecords(text, { name, format, delimiter });
-  return { text, records: { ...records, ...(columns && { columns }) } };
+  return { text, records: await openRecords(text, { name, format, delimiter }) };
 }
 
 async function* readBytes(path: string, name: string): AsyncGenerator<Uint8Array, void> {

@@ -13,31 +13,19 @@ import {
 import { CommandError } from "../command-error.ts";
 import { describeRejection, nameVariables } from "../error-message.ts";
 import type { Counts } from "./progress.ts";
-import { addedColumns, type SourceRecord } from "./records.ts";
+import type { SourceRecord } from "./records.ts";
 import type { RejectedRow } from "./result-files.ts";
 import type { ImportRow, ReadRow } from "./rows.ts";
 import { ImportTables, type RunDescription } from "./tables.ts";
 
 /** A row of the list with its request, or a rejected row, which is not sent. */
 export type ListRow = Pick<RejectedRow, "line" | "raw"> &
-  (
-    | (ImportRow & {
-        /** Whether a person has found out that no card exists. */
-        isDecided: boolean;
-      })
-    | { userId?: never; code: string; reason: string }
-  );
+  (ImportRow | { userId?: never; code: string; reason: string });
 
-/** @param isRetry whether the record is one of the rejected rows. */
-export function toListRow(record: SourceRecord, { row, problems }: ReadRow, isRetry: boolean): ListRow {
-  const [addedLine, code] = addedColumns.map((name) => record.read(name));
-  // A row that is rejected again keeps its line in the first input.
-  const place = { line: Number(addedLine ?? record.line), raw: record.raw };
-  if (row !== undefined) return { ...place, ...row, isDecided: isRetry && !code };
+export function toListRow({ line, raw }: SourceRecord, { row, problems }: ReadRow): ListRow {
+  if (row !== undefined) return { line, raw, ...row };
   const found = problems.filter(({ severity }) => severity === "problem");
-  const own = found.find((problem) => problem.code !== "decision-needed")?.code;
-  // A row that a person has to decide about keeps its code.
-  return { ...place, code: own ?? String(code), reason: found.map(({ message }) => message).join("; ") };
+  return { line, raw, code: String(found[0]?.code), reason: found.map(({ message }) => message).join("; ") };
 }
 
 export interface OutboxFileOptions extends RunDescription {
@@ -131,8 +119,7 @@ export class OutboxFile {
     const ends = await this.outbox.write((database) => rows.map((row) => this.#addRow(database, row)));
     for (const [index, end] of ends.entries()) {
       const userId = rows[index]?.userId ?? "";
-      if (end === "decided") await this.outbox.resolve(userId, { noCard: true }, options);
-      else if (end === "found") {
+      if (end === "found") {
         const entry = await this.outbox.get(userId, options);
         await this.outbox.write(() => this.tables.recordIssued(userId, entry?.cardId));
         this.counts.replayed++;
@@ -140,7 +127,7 @@ export class OutboxFile {
     }
   }
 
-  #addRow(database: SqliteDatabase, row: ListRow): keyof Counts | "waiting" | "decided" | "found" {
+  #addRow(database: SqliteDatabase, row: ListRow): keyof Counts | "waiting" | "found" {
     const { template } = this.#options;
     const reject = (why: { code: string; reason: string }) => {
       this.tables.putRejected({ line: row.line, raw: row.raw, ...why });
@@ -158,19 +145,16 @@ export class OutboxFile {
     const hash = this.tables.hash(request);
     const known = state === "added" ? undefined : this.tables.find(userId);
     const isEdited = (known?.hash ?? hash) !== hash;
-    const isDecided = state === "unknown" && row.isDecided;
-    const isSent = state === "rejected" || isDecided;
-    if (isSent || isEdited) {
+    if (state === "rejected" || isEdited) {
       database.exec("SAVEPOINT correction");
       const correction = this.outbox.correct(database, userId, request, { template });
-      const isTaken = correction === "accepted" || (isSent && correction === "pending");
+      const isTaken = correction === "accepted" || (state === "rejected" && correction === "pending");
       // A request that the service may have received must not change.
       database.exec(`${isTaken ? "" : "ROLLBACK TO correction; "}RELEASE correction`);
       if (!isTaken) return reject(mismatch);
     }
-    const stored = isSent || state === "added" ? "waiting" : state;
+    const stored = state === "rejected" || state === "added" ? "waiting" : state;
     this.tables.put({ userId, line: row.line, state: stored, hash, raw: row.raw });
-    if (isDecided) return "decided";
     if (stored !== "issued") return stored;
     return known === undefined ? "found" : "replayed";
   }

@@ -34,13 +34,8 @@ export interface RecordSource {
   header: string;
   delimiter: string;
   endOfLine: "\n" | "\r\n";
-  /** Whether the columns that this command adds are at the end of the header. Their values are not in `raw`. */
-  hasAddedColumns: boolean;
   records: AsyncGenerator<SourceRecord, void>;
 }
-
-/** The columns that this command adds to rejected rows. */
-export const addedColumns = ["rejected_line", "rejected_code", "rejected_reason", "rejected_key"] as const;
 
 export interface RecordOptions {
   name: string;
@@ -83,7 +78,6 @@ async function openNdjson(
     header: "",
     delimiter: "",
     endOfLine,
-    hasAddedColumns: first.read(addedColumns[0]) !== undefined,
     records: all(),
   };
 }
@@ -105,11 +99,10 @@ async function* readNdjson(blocks: AsyncIterable<string>): AsyncGenerator<Ndjson
 
 function toNdjsonRecord(raw: string, line: number): NdjsonRecord {
   const value = parseObject(raw);
-  const hasAdded = value !== undefined && Object.hasOwn(value, addedColumns[0]);
   return {
     line,
-    raw: hasAdded ? cutAddedMembers(raw, value) : raw,
-    members: getMembers(value),
+    raw,
+    members: Object.keys(value ?? {}),
     ...(value === undefined && { malformed: "is not a JSON object" }),
     read: (column) => (value !== undefined && Object.hasOwn(value, column) ? value[column] : undefined),
     locate: (column) => ({
@@ -117,16 +110,6 @@ function toNdjsonRecord(raw: string, line: number): NdjsonRecord {
       column: column === undefined ? 1 : Math.max(0, raw.indexOf(`${JSON.stringify(column)}`)) + 1,
     }),
   };
-}
-
-const isAdded = (name: string) => addedColumns.some((added) => added === name);
-const getMembers = (value: object = {}) => Object.keys(value).filter((name) => !isAdded(name));
-
-/** Removes the added members from the end of a record. A record whose members were sorted since then is returned unchanged. */
-function cutAddedMembers(raw: string, value: object): string {
-  const start = raw.lastIndexOf(`"${addedColumns[0]}"`);
-  const rest = `${raw.slice(0, Math.max(0, start)).replace(/,\s*$/, "")}}`;
-  return getMembers(parseObject(rest)).length === getMembers(value).length ? rest : raw;
 }
 
 /** @returns undefined for a text that is not a JSON object. */
@@ -160,33 +143,22 @@ async function openCsv(blocks: AsyncIterable<string>, options: CsvOptions): Prom
   if (header === undefined) throw new CommandError(`${name} is empty.`);
   if (/\r(?!\n)/.test(header.raw))
     throw new CommandError(`${name} has lines that end with CR only: save it with LF or CRLF.`);
-  const all = header.cells.map((cell) => cell.trim());
-  const hasAddedColumns = addedColumns.every((column, index) => all.at(index - 4) === column);
-  const columns = hasAddedColumns ? all.slice(0, -4) : all;
-  const indexes = new Map(all.map((column, index) => [column, index]));
-  const cut = (raw: string) => (hasAddedColumns ? cutAddedColumns(raw, delimiter) : raw);
+  const columns = header.cells.map((cell) => cell.trim());
+  const indexes = new Map(columns.map((column, index) => [column, index]));
 
   async function* records(): AsyncGenerator<SourceRecord, void> {
     for await (const { cells, raw, line } of rows) {
-      const hasAll = cells.length === all.length;
+      const hasAll = cells.length === columns.length;
       yield {
         line,
-        raw: cut(raw),
-        ...(!hasAll && { malformed: `has ${cells.length} values, and the header has ${all.length}` }),
+        raw,
+        ...(!hasAll && { malformed: `has ${cells.length} values, and the header has ${columns.length}` }),
         read: (column) => cells[indexes.get(column) ?? -1],
         locate: (column) => locateCell(raw, line, delimiter, indexes.get(column ?? "") ?? 0),
       };
     }
   }
-  return {
-    format: "csv",
-    columns,
-    header: cut(header.raw),
-    delimiter,
-    endOfLine,
-    hasAddedColumns,
-    records: records(),
-  };
+  return { format: "csv", columns, header: header.raw, delimiter, endOfLine, records: records() };
 }
 
 interface CsvRow {
@@ -252,9 +224,4 @@ function findCells(raw: string, delimiter: string): number[] {
 function locateCell(raw: string, line: number, delimiter: string, index: number): Position {
   const before = raw.slice(0, findCells(raw, delimiter)[index] ?? raw.length).split("\n");
   return { line: line + before.length - 1, column: (before.at(-1) ?? "").length + 1 };
-}
-
-function cutAddedColumns(raw: string, delimiter: string): string {
-  const start = findCells(raw, delimiter).at(-addedColumns.length) ?? 0;
-  return raw.slice(0, Math.max(0, start - delimiter.length));
 }

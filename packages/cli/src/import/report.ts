@@ -54,7 +54,7 @@ const endings: Readonly<Record<RunResult["ended"], string>> = {
 export function printResult(
   { print }: Context,
   { input, rejected, cards, outbox }: ImportFiles,
-  { commandLine, isRetry, hasSent }: { commandLine: string; isRetry: boolean; hasSent: boolean },
+  { commandLine, hasSent }: { commandLine: string; hasSent: boolean },
   result: RunResult,
 ): number {
   const { rows, issued, replayed, ended, elapsedMs } = result;
@@ -75,12 +75,16 @@ export function printResult(
     const again = input.path === "-" ? "again, with the same rows on standard input" : "again";
     print.info(text`To resume, run the same command ${again}:\n  ${commandLine}`);
   } else if (files.rejected !== undefined) {
-    const again = isRetry ? commandLine : commandLine.replace(" import ", " import retry-rejected ");
-    const advice =
-      result.unknown > 0
-        ? "Look in the console whether the customers with an unknown result have a card. Then correct"
-        : "Correct";
-    print.info(text`${advice} the rows in ${files.rejected}, then:\n  ${again}`);
+    if (result.unknown > 0)
+      print.info(
+        "Rows with an unknown result are not sent again. Look in the console whether these customers have a card: `loyalty-cards issue` issues a missing one. Then remove the rows from the list.",
+      );
+    if (result.rejected > 0) {
+      print.info(
+        `Correct the rejected rows in ${input.name}, and run the same command again (${files.rejected} has the reasons):`,
+      );
+      print.info(text`  ${commandLine}`);
+    }
   }
   if (ended === "interrupted") return exitCodes.interrupted;
   if (ended !== "complete" || result.unknown > 0) return exitCodes.stopped;

@@ -14,20 +14,23 @@ import {
 import { basename } from "node:path";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { type ImportFiles, requireFile, type Source } from "./files.ts";
-import { addedColumns, parseObject } from "./records.ts";
+import { parseObject } from "./records.ts";
 import { createEncoder } from "./text.ts";
 
 /** A row that was rejected, or whose outcome is unknown. */
 export interface RejectedRow {
   /** The text of the row in the input. */
   raw: string;
-  /** The line in the first input. */
+  /** The line in the input. */
   line: number;
   code: string;
   reason: string;
   /** The idempotency key; empty when nothing was sent. */
   key: string;
 }
+
+/** The columns after those of the input. */
+const addedColumns = ["rejected_line", "rejected_code", "rejected_reason", "rejected_key"] as const;
 
 export interface IssuedRow {
   userId: string;
@@ -110,18 +113,16 @@ export class ResultFiles {
 
   /**
    * @param known the hashes of what earlier runs of this import have written.
-   * @param isRetry the rejected rows are the input, which a person has edited.
    * @throws {CommandError} for a file that this import did not write, or that was changed since.
    */
-  check(known: readonly string[], isRetry: boolean): void {
-    const { input, rejected } = this.#files;
-    for (const name of isRetry ? (["cards"] as const) : (["rejected", "cards"] as const)) {
+  check(known: readonly string[]): void {
+    for (const name of ["rejected", "cards"] as const) {
       const hash = this.#before[name];
       if (hash === undefined || known.includes(hash)) continue;
       const file = basename(this.#files[name]);
       throw new CommandError(
         known.length > 0 && name === "rejected"
-          ? `${basename(rejected)} was edited after the last run, and this run would replace it. To issue its rows run \`loyalty-cards import retry-rejected ${input.name}\` with the same options; otherwise move it away.`
+          ? `${file} was edited after the last run, and this run would replace it: move it away. Corrections belong in ${this.#files.input.name}.`
           : `${file} exists, and is not the result of this import: move it away.`,
       );
     }

@@ -2,7 +2,7 @@
 import type { Customer, FieldValues, IssueCardRequest } from "@loyalty-cards/issuing-client";
 import { Duplicates } from "./duplicates.ts";
 import { isTarget, type Mapping, type Target } from "./mapping.ts";
-import { addedColumns, type Position, type SourceRecord } from "./records.ts";
+import type { Position, SourceRecord } from "./records.ts";
 import {
   findDamage,
   findEmailProblem,
@@ -42,17 +42,12 @@ export interface RowOptions {
   checkDamage: boolean;
   /** Whether two users with one phone or email each get a card. */
   allowSamePerson: boolean;
-  /** The other rows of the file from which these rows were rejected. */
-  rest?: { name: string; contacts: Duplicates } | undefined;
 }
 
 type Report = (code: ProblemCode, message: string, target?: Target, severity?: Problem["severity"]) => void;
 
 const noContact = "has no phone and no email to find the customer by";
 const unclearAnswer = "must be yes, true or 1, or no, false, 0 or empty";
-
-/** Codes of rejected rows that are not sent again before a person has cleared them: another attempt could issue a second card. */
-const codesThatNeedDecision: readonly unknown[] = ["idempotency-expired", "unknown", "same-person"];
 
 /** Reads rows in the order of the file. Duplicates are found among the rows that one reader has read. */
 export class RowReader {
@@ -87,12 +82,6 @@ export class RowReader {
     const customer = this.#readCustomer(record, report);
     const fieldValues = this.#readFieldValues(record, report);
     this.#findDuplicates(record, userId, customer, report);
-    if (codesThatNeedDecision.includes(record.read(addedColumns[1]))) {
-      report(
-        "decision-needed",
-        `the row was rejected as ${record.read(addedColumns[1])}: remove it, or empty its rejected_code`,
-      );
-    }
     if (userId === undefined || problems.some(({ severity }) => severity === "problem")) return { problems };
     return { problems, row: { userId, request: { customer, fieldValues } } };
   }
@@ -243,18 +232,12 @@ export class RowReader {
       report("duplicate-user", `is also in line ${sameUser}`, "userId");
       return;
     }
-    const { allowSamePerson, rest } = this.#options;
-    const isCleared = !record.read(addedColumns[1]); // a person has decided that the row gets a card
     for (const target of ["phone", "email"] as const) {
       const value = customer[target];
-      if (!value) continue;
-      const first = this.#duplicates.addContact(target, value, line);
-      const inRest = isCleared ? undefined : rest?.contacts.findContact(target, value);
-      if (first === undefined && inRest === undefined) continue;
-      const place = first === undefined ? `line ${inRest} of ${rest?.name}` : `line ${first}`;
-      const advice = first === undefined ? "; if they are two people, empty rejected_code" : "";
-      const message = `is also in ${place}: one person would get two cards${advice}`;
-      report("same-person", message, target, allowSamePerson ? "warning" : "problem");
+      const first = value ? this.#duplicates.addContact(target, value, line) : undefined;
+      if (first === undefined) continue;
+      const message = `is also in line ${first}: one person would get two cards`;
+      report("same-person", message, target, this.#options.allowSamePerson ? "warning" : "problem");
     }
   }
 

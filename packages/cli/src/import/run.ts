@@ -33,8 +33,6 @@ export interface RunOptions extends RunDescription {
   client: IssuingClient;
   input: Source;
   files: ImportFiles;
-  /** Whether the input is the file of rejected rows. */
-  isRetry: boolean;
   concurrency?: number | undefined;
   maxPerSecond?: number | undefined;
   /** The share of rejected rows, from 0 to 1, that stops the run. */
@@ -80,14 +78,14 @@ export class ImportRun {
 
   /** @throws {CommandError} for a file that another run uses, and for files that are not of this import. */
   async open(): Promise<void> {
-    const { client, template, source, files, isRetry } = this.#options;
-    if (!existsSync(files.outbox)) this.#results.check([], isRetry); // before the outbox is created
+    const { client, template, source, files } = this.#options;
+    if (!existsSync(files.outbox)) this.#results.check([]); // before the outbox is created
     this.#opened = new OutboxFile({
       ...{ client, template, source, path: files.outbox },
       onOutcome: (outcome) => this.#onOutcome(outcome),
     });
     await this.#opened.claim();
-    this.#results.check(this.#opened.tables.results, isRetry);
+    this.#results.check(this.#opened.tables.results);
   }
 
   get #file(): OutboxFile {
@@ -97,7 +95,7 @@ export class ImportRun {
 
   /** Reads a row of the list into the outbox. Nothing is sent. */
   async add(record: SourceRecord, read: ReadRow): Promise<void> {
-    this.#batch.push(toListRow(record, read, this.#options.isRetry));
+    this.#batch.push(toListRow(record, read));
     if (this.#batch.length === rowsPerWrite) await this.#flush();
   }
 
@@ -271,14 +269,14 @@ export class ImportRun {
   /** @param isWhole whether the whole list was read and each row has a result. */
   async #writeResults(isWhole: boolean): Promise<void> {
     const file = this.#file;
-    const { input, files, isRetry } = this.#options;
+    const { input, files } = this.#options;
     const { outbox, tables } = file;
     const { rejectedHeader, formatRejected, cardsHeader, formatCard } = createFormat(input);
     const temporaryName = createHash("sha256").update(files.outbox).digest("hex").slice(0, 8);
     const store = (hash: string) => outbox.write(() => tables.addResult(hash));
     await file.recount();
-    if (isWhole) await outbox.write(() => tables.removeEarlier(isRetry));
-    if (isWhole || !(isRetry || tables.hasErased()))
+    if (isWhole) await outbox.write(() => tables.removeEarlier());
+    if (isWhole || !tables.hasErased())
       await this.#results.replace(
         "rejected",
         temporaryName,

@@ -168,9 +168,9 @@ export class ImportTables {
     return this.#select(sql).length > 0;
   }
 
-  /** @param isRetry this run has read the rejected rows only. */
-  removeEarlier(isRetry: boolean): void {
-    this.#execute(`DELETE FROM import_rows WHERE run < ? ${isRetry ? "AND user_id IS NULL" : ""}`, this.#run);
+  /** Removes the rows that this run has not read. */
+  removeEarlier(): void {
+    this.#execute("DELETE FROM import_rows WHERE run < ?", this.#run);
   }
 
   erase(): void {

@@ -28,7 +28,6 @@ export type ProblemCode =
   | "missing-consent"
   | "duplicate-user"
   | "same-person"
-  | "decision-needed"
   | "unmapped"
   | "unknown-column"
   | "no-contact";
