@@ -132,7 +132,8 @@ it.each<[string, (url: string) => { file: Record<string, string>; env?: Record<s
   expect([code, stderr, received.keys]).toEqual([0, "", ["Bearer lk_1"]]);
 });
 
-// G7. The address is loopback: another user of the machine can listen there.
+// The address is loopback: another user of the machine can listen there.
+// G7
 it.each([
   ["a key", (url: string) => ({ file: { LOYALTY_URL: url }, env: key }), "LOYALTY_API_KEY"],
   [
