@@ -1,6 +1,6 @@
 /** The pages of the demo's shop: its members with their balances, the sign-up form with its consent, and the privacy notice. */
 import { escapeHtml } from "@loyalty-cards/internal/format";
-import { walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
+import { cardLinks } from "@loyalty-cards/issuing-client/links";
 import express, { type RequestHandler } from "express";
 import { script, style } from "./browser.ts";
 
@@ -98,8 +98,15 @@ function renderMember({ name, balance, cardPage }: Member): string {
     return `<article class="panel later">${heading}
 <p>The card is on its way. It will appear here; you do not have to wait.</p></article>`;
   const points = new Intl.NumberFormat("en-GB").format(balance);
+  const links = cardLinks(cardPage);
   const link = `<a href="${escapeHtml(cardPage)}">Card<span class="unseen"> of ${escapeHtml(name)}</span></a>`;
   return `<article class="panel"><div class="head">${heading}${link}</div>
 <p class="balance"><strong>${points}</strong> ${balance === 1 ? "point" : "points"}</p>
-<div class="wallets">${walletButtonsHtml(cardPage)}</div></article>`;
+<div class="wallets">
+${renderButton(links.addToFirstWallet, links.firstWalletButton, "Add to Apple Wallet")}
+${renderButton(links.addToSecondWallet, links.secondWalletButton, "Add to Google Wallet")}
+</div></article>`;
 }
+
+const renderButton = (href: string, image: string, label: string) =>
+  `<a href="${escapeHtml(href)}"><img src="${escapeHtml(image)}" alt="${label}" height="48"></a>`;

@@ -1,9 +1,17 @@
-/** Shows the QR code and the wallet buttons of a card. */
+/** Shows the QR code and the wallet buttons of a card as HTML. */
 // #region links
 // on a server and in a browser
-import { qrCodeSvg, walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
+import { cardLinks, qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 
+/** The addresses need no escaping: they are normalized, without quotes or spaces. */
 export function showCard(publicUrl: string): string {
-  return `<section>${qrCodeSvg(publicUrl)} ${walletButtonsHtml(publicUrl)}</section>`;
+  const links = cardLinks(publicUrl);
+  const toButton = (href: string, image: string, label: string) =>
+    `<a href="${href}"><img src="${image}" alt="${label}" height="48"></a>`;
+  return `<section>
+    ${qrCodeSvg(publicUrl, { sizePx: 200 })}
+    ${toButton(links.addToFirstWallet, links.firstWalletButton, "Add to Apple Wallet")}
+    ${toButton(links.addToSecondWallet, links.secondWalletButton, "Add to Google Wallet")}
+  </section>`;
 }
 // #endregion

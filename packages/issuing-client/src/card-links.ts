@@ -71,8 +71,8 @@ function httpUrl(name: string, address: string | URL | undefined): URL {
   throw configurationError(`${name} is not an http or https address.`);
 }
 
-/** The names of both wallets. @throws {IssuingError} `configuration` for a name that cannot be part of an address. */
-export function getWallets({ wallets }: CardLinksOptions): { first: string; second: string } {
+/** @throws {IssuingError} `configuration` for a name that cannot be part of an address. */
+function getWallets({ wallets }: CardLinksOptions): { first: string; second: string } {
   const { first = "apple", second = "google" } = wallets ?? {};
   for (const [name, wallet] of Object.entries({ first, second })) {
     if (typeof wallet !== "string" || !/[^.]/.test(wallet) || !wallet.isWellFormed())

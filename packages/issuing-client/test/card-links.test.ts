@@ -1,8 +1,8 @@
-/** Card links: the addresses of a card's page, wallets and wallet buttons, the buttons as HTML and the QR code as SVG. */
+/** Card links: the addresses of a card's page, wallets and wallet buttons, and the QR code as SVG. */
 import jsQR from "jsqr";
 import { describe, expect, it } from "vitest";
 import { createIssuingClient } from "../src/index.ts";
-import { cardLinks, qrCodeSvg, walletButtonsHtml } from "../src/links.ts";
+import { cardLinks, qrCodeSvg } from "../src/links.ts";
 
 const page = "https://cards.test/cards/abc";
 
@@ -112,45 +112,6 @@ describe("cardLinks", () => {
   );
 });
 
-describe("walletButtonsHtml", () => {
-  it("returns a link with an image and an alternative text for each wallet", () => {
-    expect(walletButtonsHtml({ publicUrl: page })).toBe(
-      `<a href="${page}/pass.pkpass"><img src="https://cards.test/assets/add-to-apple-wallet.svg" alt="Add to Apple Wallet" height="48"></a>
-<a href="${page}/google"><img src="https://cards.test/assets/add-to-google-wallet.svg" alt="Add to Google Wallet" height="48"></a>`,
-    );
-  });
-
-  it("takes texts, a height, and the names and the address of another service", () => {
-    const html = walletButtonsHtml(page, {
-      labels: { first: "Dodaj do portfela", second: undefined },
-      heightPx: 32.5,
-      wallets: { second: "robot" },
-      baseUrl: "https://service.test/loyalty",
-    });
-    expect(html).toContain('alt="Dodaj do portfela" height="32.5"');
-    expect(html).toContain('alt="Add to Robot Wallet"');
-    expect(html).toContain(`href="${page}/robot"`);
-    expect(html).toContain('src="https://service.test/loyalty/assets/add-to-robot-wallet.svg"');
-  });
-
-  it("escapes markup in addresses, names and texts", () => {
-    const attack = `"'><script>alert(1)</script>&`;
-    const html = walletButtonsHtml(`https://cards.test/${attack}`, {
-      labels: { first: attack },
-      wallets: { second: attack },
-    });
-    expect(html.match(/<[a-z/]+/g)).toEqual(["<a", "<img", "</a", "<a", "<img", "</a"]);
-    expect(html.match(/"/g)).toHaveLength(2 * 8);
-    expect(html).toContain("&lt;script&gt;alert(1)&lt;/script&gt;&amp;");
-  });
-
-  it.each([0, -1, Number.NaN, "48"])("refuses the height %s", (heightPx) => {
-    expect(() => walletButtonsHtml(page, { heightPx: heightPx as number })).toThrow(
-      /heightPx must be a number/,
-    );
-  });
-});
-
 describe("qrCodeSvg", () => {
   it("draws the address of the card's page", () => {
     const svg = qrCodeSvg({ publicUrl: page });
@@ -165,11 +126,13 @@ describe("qrCodeSvg", () => {
     expect(jsQR(pixels, width, width)?.data).toBe(page);
   });
 
-  it("has an accessible name, which is escaped", () => {
-    expect(qrCodeSvg(page)).toContain('role="img" aria-label="QR code of the loyalty card"');
-    expect(qrCodeSvg(page, { label: 'Kod "QR" <karty>' })).toContain(
-      'aria-label="Kod &quot;QR&quot; &lt;karty&gt;"',
-    );
+  it("has a size and an accessible name", () => {
+    expect(qrCodeSvg(page)).toMatch(/ width="240" height="240" .* role="img" aria-label="QR code"/);
+    expect(qrCodeSvg(page, { sizePx: 320.5 })).toContain(' width="320.5" height="320.5" ');
+  });
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, "240"])("refuses the size %s", (sizePx) => {
+    expect(() => qrCodeSvg(page, { sizePx: sizePx as number })).toThrow(/sizePx must be a number above 0/);
   });
 
   it("draws an address of 2 331 bytes, and refuses a longer one", () => {

@@ -44,7 +44,7 @@ it("exports these names", () => {
   expect(names).toMatchInlineSnapshot(`
     {
       "issuing-client": "CallOptions Card CardLinks ClientEvent Clock ConsentState Customer FieldValues IssueCardOptions IssueCardRequest IssuingClient IssuingClientOptions IssuingError IssuingErrorCode Operation ProblemDetails ProblemError RejectedField ResponseMeta Template Transport UnreadableBodyError UserId cardLinks createIssuingClient defineTemplate deriveIdempotencyKey fetchTransport isIssuingError nodeTransport",
-      "issuing-client/links": "CardLinks cardLinks qrCodeSvg walletButtonsHtml",
+      "issuing-client/links": "CardLinks cardLinks qrCodeSvg",
       "issuing-outbox": "CorrectionResult KnownCard Outbox OutboxCounts OutboxEntry OutboxOptions OutboxOutcome OutboxState OutboxWorker OwedCard SqliteDatabase SqliteOutbox SqliteOutboxOptions openLibsql sqliteOutbox",
       "issuing-outbox/postgres": "PostgresOutbox PostgresOutboxOptions ensureTables postgresOutbox",
       "mock-server": "Attempt Card Clock Deliver Delivery Duration EndpointInput Fault FaultInput ManualClock MockService MockServiceOptions Operation ServiceClock Snapshot Template TemplateField TemplateInput WaitCondition WaitTimeoutError Warning createMockService manualClock scaledClock",

@@ -1,7 +1,7 @@
 /** A member's page. It is rendered from the shop's own database, so it also works while the service is down. */
 
 import { isIssuingError, type Operation } from "@loyalty-cards/issuing-client";
-import { qrCodeSvg, walletButtonsHtml } from "@loyalty-cards/issuing-client/links";
+import { cardLinks, qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import { Suspense } from "react";
@@ -62,7 +62,7 @@ async function wantsNews({ id, wantsNews }: MemberCard): Promise<boolean> {
 }
 
 function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
-  const code = qrCodeSvg(card, { label: "QR code of the card" });
+  const code = qrCodeSvg(card);
   return (
     <section className="holder" aria-label="Your card">
       <div className="card">
@@ -92,14 +92,30 @@ function LoyaltyCard({ card, name }: { card: MemberCard; name: string }) {
         </div>
         <p className="holder-name">{name}</p>
       </div>
-      <div
-        className="wallets"
-        // biome-ignore lint/security/noDangerouslySetInnerHtml: the helper escapes what it inserts
-        dangerouslySetInnerHTML={{ __html: walletButtonsHtml(card) }}
-      />
+      <WalletButtons card={card} />
     </section>
   );
 }
+
+// #region wallet-buttons
+function WalletButtons({ card }: { card: { publicUrl: string } }) {
+  const links = cardLinks(card);
+  return (
+    <div className="wallets">
+      <a href={links.addToFirstWallet}>
+        <img src={links.firstWalletButton} alt="Add to Apple Wallet" height={48} />
+      </a>
+      <a href={links.addToSecondWallet}>
+        <img
+          src={links.secondWalletButton}
+          alt="Add to Google Wallet"
+          height={48}
+        />
+      </a>
+    </div>
+  );
+}
+// #endregion
 
 /** Shown to a member without a card: it is issued later, or a person must act. */
 function CardToCome({ isStuck }: { isStuck: boolean }) {
