@@ -110,10 +110,6 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description: "whether the time of a comparison reveals a part of a signature",
       commands: [script("benchmarks/timing.mjs")],
     },
-    newest: {
-      description: "the tests with the newest frameworks and engines, in a clone; add a name to test one",
-      commands: [script("tools/checks/newest.ts")],
-    },
   },
   release: {
     check: {

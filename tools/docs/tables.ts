@@ -1,6 +1,4 @@
 /** Tables and lists of the pages that follow from the code or from the OpenAPI document. `npm run snippets` updates them. */
-import { readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { exitCodeDescriptions, exitCodes } from "../../packages/cli/src/command-error.ts";
 import { retryableStatuses } from "../../packages/issuing-client/src/retry.ts";
@@ -59,22 +57,7 @@ function adapterRows(read: Read): string[][] {
   });
 }
 
-/** The actions of the workflows. `workflows.test.ts` says what their lines look like. */
-function actionRows(read: Read): string[][] {
-  const workflows = new Map<string, string[]>();
-  for (const name of readdirSync(fileURLToPath(new URL("../../.github/workflows", import.meta.url))).sort()) {
-    for (const [, action, commit, version] of read(`.github/workflows/${name}`).matchAll(
-      /\buses: (\S+)@(\S+) # (\S+)/g,
-    )) {
-      const row = `\`${action}\` | ${version} | \`${commit}\``;
-      workflows.set(row, [...new Set([...(workflows.get(row) ?? []), name.replace(".yml", "")])]);
-    }
-  }
-  return [...workflows].sort().map(([row, names]) => [row, names.join(", ")]);
-}
-
 const parts: Readonly<Record<string, (read: Read) => string | Promise<string>>> = {
-  actions: (read) => toTable(["action", "version", "commit", "workflows"], actionRows(read)),
   adapters: (read) => toTable(["entry point", "for deliveries in"], adapterRows(read)),
   // Imported here, because most programs that read pages do not need the client.
   async calls() {
