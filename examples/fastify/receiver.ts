@@ -2,11 +2,7 @@
 // #region receiver
 // receiver.ts
 import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
-import {
-  isNewest,
-  markProcessed,
-  withPgTransaction,
-} from "@loyalty-cards/webhook-inbox/postgres";
+import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify, { type FastifyInstance } from "fastify";
@@ -14,6 +10,7 @@ import pg from "pg";
 import PgBoss from "pg-boss";
 import { currentSecrets } from "./secrets.ts";
 import { prepare } from "./tables.ts";
+import { inTransaction } from "./transaction.ts";
 
 export interface ReceiverSettings
   extends Pick<ReceiverOptions, "now" | "onOutcome" | "testing"> {
@@ -51,7 +48,7 @@ export async function openReceiver(
   const inbox = await pgBossInbox(boss, { queue: "loyalty" });
   const handle = onEvents({
     "balance.changed": (event) =>
-      withPgTransaction(pool, async (transaction) => {
+      inTransaction(pool, async (transaction) => {
         // was processed before
         if (!(await markProcessed(transaction, event))) return;
         const { passId, balance } = event.data;

@@ -35,26 +35,7 @@ export interface PostgresJs<Transaction> {
  * @param work - gets the client on which `BEGIN` ran. Await every query; after `work` has ended the client is used by others.
  * @returns what `work` resolved with, after `COMMIT`.
  * @throws what `work` threw or rejected with, also when the rollback fails.
- * @throws {Error} when `COMMIT` got no response (whether it took effect is unknown: call again, `markProcessed` finds
- * out), and when PostgreSQL rolled back at `COMMIT` because `work` ignored a failed query.
- * @example
- * ```ts
- * import { markProcessed, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
- * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
- * import pg from "pg";
- *
- * const pool = new pg.Pool();
- * export const save = (event: BalanceChanged) =>
- *   withPgTransaction(pool, async (transaction) => {
- *     if (!(await markProcessed(transaction, event))) return; // processed before
- *     const { balance, passId } = event.data;
- *     // An event can arrive before the sign-up has stored the card's id: balances is a table of its own.
- *     await transaction.query(
- *       "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance",
- *       [passId, balance],
- *     );
- *   });
- * ```
+ * @throws {Error} when `COMMIT` got no response (whether it took effect is unknown), and when PostgreSQL rolled back at `COMMIT` because `work` ignored a failed query.
  */
 export async function withPgTransaction<Client extends PgPoolClient, Result>(
   pool: PgPool<Client>,
@@ -108,23 +89,7 @@ export async function withPgTransaction<Client extends PgPoolClient, Result>(
  * @param work - gets what `sql.begin` passes to its callback. Await every query.
  * @returns what `work` resolved with, after `COMMIT`.
  * @throws what `work` threw or rejected with, also when the rollback fails; otherwise the error of the transaction.
- * @throws {Error} when `COMMIT` got no response: whether it took effect is unknown. Call again; `markProcessed` finds out.
- * @example
- * ```ts
- * import { markProcessed, withPostgresJsTransaction } from "@loyalty-cards/webhook-inbox/postgres";
- * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
- * import postgres from "postgres";
- *
- * const sql = postgres();
- * export const save = (event: BalanceChanged) =>
- *   withPostgresJsTransaction(sql, async (transaction) => {
- *     if (!(await markProcessed(transaction, event))) return; // processed before
- *     const { balance, passId } = event.data;
- *     // An event can arrive before the sign-up has stored the card's id: balances is a table of its own.
- *     await transaction`INSERT INTO balances VALUES (${passId}, ${balance})
- *       ON CONFLICT (card) DO UPDATE SET balance = excluded.balance`;
- *   });
- * ```
+ * @throws {Error} when `COMMIT` got no response: whether it took effect is unknown.
  */
 export async function withPostgresJsTransaction<Transaction extends PostgresJsTransaction, Result>(
   sql: PostgresJs<Transaction>,
@@ -188,5 +153,4 @@ const isConnectionError = (error: unknown) => typeof error === "object" && error
 
 const rolledBack =
   "PostgreSQL rolled the transaction back at COMMIT: a query in it had failed, and its error was ignored.";
-const unknownCommit =
-  "COMMIT got no response: whether the transaction was committed is unknown. Run the work again if it finds out, as markProcessed does: it returns false after a commit.";
+const unknownCommit = "COMMIT got no response: whether the transaction was committed is unknown.";

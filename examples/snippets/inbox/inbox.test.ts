@@ -9,10 +9,15 @@ import {
   sqliteInbox,
 } from "@loyalty-cards/webhook-inbox";
 import { ensureTables } from "@loyalty-cards/webhook-inbox/postgres";
-import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
+import {
+  type BalanceChanged,
+  signWebhookSync,
+  type WebhookEvent,
+} from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import express from "express";
+import type pg from "pg";
 import PgBoss from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -26,9 +31,11 @@ import { receiveWebhooks as throughBullmq } from "./bullmq.ts";
 import { createApp } from "./one-machine.ts";
 import { operateInbox } from "./operations.ts";
 import { receiveWebhooks as throughPgBoss } from "./pg-boss.ts";
+import { applyBalance, connect } from "./postgres-js.ts";
 import { createReceiver } from "./postgres-only.ts";
 import { createRoute } from "./scheduled.ts";
 import { scratchFile, shop } from "./shop.ts";
+import { inTransaction } from "./transaction.ts";
 
 it("stores and processes events on one machine", async () => {
   const { secret, cardId, listen, buy } = await shop();
@@ -121,6 +128,52 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
     for (const { id } of sent) mock.service.webhooks.resend(id);
     await mock.service.idle();
     expect(await balance()).toBe(12);
+  });
+
+  it("commits all of a transaction or nothing, also when the connection is closed", async () => {
+    const { pool, balance } = await balances();
+    pool.on("error", () => {});
+    const store = "INSERT INTO balances VALUES ('card_1', 5)";
+    const failing = (last: (client: pg.PoolClient) => Promise<unknown>) =>
+      inTransaction(pool, async (client) => {
+        await client.query(store);
+        await last(client);
+      });
+    await expect(failing(() => Promise.reject("no card"))).rejects.toBe("no card");
+    await expect(
+      failing((client) => client.query("SELECT 1 / 0").catch(() => {})),
+    ).rejects.toThrow("COMMIT was a ROLLBACK");
+    const close = "SELECT pg_terminate_backend(pg_backend_pid())";
+    for (const ignored of [() => {}, undefined])
+      await expect(
+        failing((client) => client.query(close).catch(ignored)),
+      ).rejects.toThrow();
+    expect(await balance()).toBeUndefined();
+    expect(
+      await inTransaction(pool, (client) => client.query(store)),
+    ).toMatchObject({
+      rowCount: 1,
+    });
+    expect(await balance()).toBe(5);
+  });
+
+  it("applies each event once with postgres.js, also when a pooler loses prepared statements", async () => {
+    const { balance } = await balances();
+    const sql = connect(`${url}?search_path=${schema}&max=1`);
+    onTestFinished(() => sql.end());
+    const event = (id: string, points: number): BalanceChanged => ({
+      ...{ id, type: "balance.changed", createdAt: `2026-01-0${points}T00:00:00Z` },
+      data: {
+        ...{ passId: "card_1", customerId: "cus_1", balance: points, change: 1 },
+        operation: { id: "op_1", type: "purchase" },
+      },
+    });
+    const events = [event("evt_1", 1), event("evt_2", 2), event("evt_1", 1)];
+    for (const each of events) {
+      await applyBalance(sql, each);
+      expect(await balance()).toBe(each === events[0] ? 1 : 2);
+      await sql.unsafe("DEALLOCATE ALL");
+    }
   });
 
   it("processes stored events when a schedule calls a route", async () => {

@@ -5,7 +5,6 @@ import {
   ensureTables,
   isNewest,
   markProcessed,
-  withPgTransaction,
 } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
@@ -13,6 +12,7 @@ import type { RequestHandler } from "express";
 import type pg from "pg";
 // pg-boss 12: import type { PgBoss } from "pg-boss";
 import type PgBoss from "pg-boss";
+import { inTransaction } from "./transaction.ts";
 
 export async function receiveWebhooks(
   secret: string,
@@ -30,7 +30,7 @@ export async function receiveWebhooks(
     inboxHandler(
       onEvents({
         "balance.changed": (event) =>
-          withPgTransaction(pool, async (transaction) => {
+          inTransaction(pool, async (transaction) => {
             // processed before
             if (!(await markProcessed(transaction, event))) return;
             const { passId, balance } = event.data;

@@ -1,20 +1,17 @@
 /** PostgreSQL and no queue: the receiver writes the effect of an event before it responds. */
 // #region postgres-only
-import {
-  isNewest,
-  markProcessed,
-  withPgTransaction,
-} from "@loyalty-cards/webhook-inbox/postgres";
+import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents } from "@loyalty-cards/webhook-verify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import type pg from "pg";
+import { inTransaction } from "./transaction.ts";
 
 export const createReceiver = (secret: string, pool: pg.Pool) =>
   fetchReceiver({
     secret,
     handler: onEvents({
       "balance.changed": (event) =>
-        withPgTransaction(pool, async (transaction) => {
+        inTransaction(pool, async (transaction) => {
           if (!(await markProcessed(transaction, event))) return; // a duplicate
           const { passId, balance } = event.data;
           if (!(await isNewest(transaction, `balance of ${passId}`, event))) return;

@@ -1,13 +1,14 @@
 /** After a long outage: stores a balance in PostgreSQL unless a newer one is stored. */
 // #region reconcile-postgres
-import { isNewest, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
+import { isNewest } from "@loyalty-cards/webhook-inbox/postgres";
 import type pg from "pg";
 import type { StoreBalance } from "./reconcile.ts";
+import { inTransaction } from "./transaction.ts";
 
 export const storeInPostgres =
   (pool: pg.Pool): StoreBalance =>
   (card, balance, read) =>
-    withPgTransaction(pool, async (transaction) => {
+    inTransaction(pool, async (transaction) => {
       if (!(await isNewest(transaction, `balance of ${card}`, read))) return false;
       const { rowCount } = await transaction.query(
         `INSERT INTO balances VALUES ($1, $2)

@@ -15,7 +15,7 @@ import { createRestartedProcess } from "@loyalty-cards/internal/test/restarted-p
 import { createIssuingClient } from "../../issuing-client/src/index.ts";
 import { startMockServer } from "../../mock-server/src/adapters/node.ts";
 import type { InboxHealth } from "../src/reports.ts";
-import { bullmqOnOwnRedis, type Engine, pgBoss, receiverProgram, sqlite } from "./engines.ts";
+import { bullmqOnOwnRedis, bundleReceiver, type Engine, pgBoss, sqlite } from "./engines.ts";
 import { freePort } from "./own-redis.ts";
 
 // The receivers run from the build, and a receiver that cannot start would look like a killed one.
@@ -85,9 +85,10 @@ async function run(engine: Engine): Promise<boolean> {
   const { service } = mock;
   const runsFile = join(tmpdir(), `crash-inbox-${randomUUID()}`);
   const secret = service.endpoints[0]?.secret ?? "";
+  const program = await bundleReceiver("build");
   const receivers = ports.map((port) =>
     createRestartedProcess(
-      receiverProgram,
+      program,
       { engine: engine.name, port, secret, runsFile, ...engine.settings },
       10 * (kills + 10),
     ),

@@ -7,16 +7,31 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { build } from "esbuild";
 import { Redis } from "ioredis";
 import pg from "pg";
 import PgBoss from "pg-boss";
 import { sqliteInbox } from "../src/index.ts";
-import { ensureTables as ensureInPostgres } from "../src/postgres/index.ts";
+import { ensureTables as ensureInPostgres } from "../src/postgres.ts";
 import { ensureTables as ensureInSqlite } from "../src/sqlite/processed.ts";
 import { freePort, startRedis } from "./own-redis.ts";
 
-/** The program of the receiver. It imports the packages by name, so that it runs from the sources and from the build. */
-export const receiverProgram = fileURLToPath(new URL("receiver-process.mjs", import.meta.url));
+/** Bundles the program of the receiver, once per process. @returns its path. @param from where it takes the packages from. */
+export function bundleReceiver(from: "sources" | "build"): Promise<string> {
+  const outfile = join(import.meta.dirname, `dist/receiver-from-${from}.mjs`);
+  bundling ??= build({
+    entryPoints: [join(import.meta.dirname, "receiver-process.mjs")],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    ...(from === "build"
+      ? { packages: "external" }
+      : { conditions: ["@loyalty-cards/source"], external: ["bullmq", "pg", "pg-boss", "libsql"] }),
+  }).then(() => outfile);
+  return bundling;
+}
+let bundling: Promise<string> | undefined;
 
 export interface Engine {
   name: string;

@@ -7,6 +7,7 @@ import * as inSqlite from "@loyalty-cards/webhook-inbox/sqlite";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { Queue, Worker } from "bullmq";
 import pg from "pg";
+import { inTransaction } from "../../../examples/fastify/transaction.ts";
 
 const {
   engine,
@@ -35,7 +36,7 @@ const began = async (event) => {
 
 async function effectInPostgres(pool, event) {
   await began(event);
-  await inPostgres.withPgTransaction(pool, async (transaction) => {
+  await inTransaction(pool, async (transaction) => {
     if (!(await inPostgres.markProcessed(transaction, event))) return;
     await transaction.query("INSERT INTO effects VALUES ($1)", [event.id]);
     const { passId, balance } = event.data;

@@ -1,11 +1,9 @@
 /** Starts receivers in separate processes, bundled from the sources, and delivers events to them. */
 import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { signWebhookSync, type WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { build } from "esbuild";
 import { onTestFinished } from "vitest";
-import { type Engine, receiverProgram } from "./engines.ts";
+import { bundleReceiver, type Engine } from "./engines.ts";
 import { toBody } from "./events.ts";
 import { scratchFile } from "./sqlite-files.ts";
 
@@ -22,23 +20,6 @@ export interface ReceiverProcess {
   recorded(): Promise<{ stored: number; duplicate: number }>;
 }
 
-/** Bundled once, because the compilation in each of twelve processes would be slow. */
-let program: Promise<string> | undefined;
-
-async function bundle(): Promise<string> {
-  const outfile = join(import.meta.dirname, "dist/receiver-process.mjs");
-  await build({
-    entryPoints: [receiverProgram],
-    outfile,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    conditions: ["@loyalty-cards/source"],
-    external: ["bullmq", "pg", "pg-boss", "libsql"],
-  });
-  return outfile;
-}
-
 export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
   const settings = {
     engine: engine.name,
@@ -47,8 +28,8 @@ export async function startReceiver(engine: Engine): Promise<ReceiverProcess> {
     runsFile: scratchFile("runs"),
     ...engine.settings,
   };
-  program ??= bundle(); // only here: a file that starts no receiver would write the bundle while another one runs it
-  const child = spawn(engine.node ?? process.execPath, [await program, JSON.stringify(settings)], {
+  const program = await bundleReceiver("sources");
+  const child = spawn(engine.node ?? process.execPath, [program, JSON.stringify(settings)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(

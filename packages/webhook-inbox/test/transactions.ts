@@ -5,7 +5,8 @@ import { drizzle as drizzleOverPostgresJs } from "drizzle-orm/postgres-js";
 import { Kysely, sql as kyselySql, PostgresDialect } from "kysely";
 import type pg from "pg";
 import type postgres from "postgres";
-import type { PostgresTransaction } from "../src/postgres/index.ts";
+import { inTransaction } from "../../../examples/fastify/transaction.ts";
+import type { PostgresTransaction } from "../src/postgres.ts";
 
 export interface Transacting {
   /** Commits when the work resolves; rolls back when it rejects. */
@@ -19,20 +20,7 @@ export interface Transacting {
 export function overPg(pool: pg.Pool): Transacting {
   return {
     outside: pool,
-    async transaction(work) {
-      const client = await pool.connect();
-      try {
-        await client.query("BEGIN");
-        const result = await work(client, (text) => client.query(text));
-        await client.query("COMMIT");
-        return result;
-      } catch (error) {
-        await client.query("ROLLBACK");
-        throw error;
-      } finally {
-        client.release();
-      }
-    },
+    transaction: (work) => inTransaction(pool, (client) => work(client, (text) => client.query(text))),
   };
 }
 

@@ -52,7 +52,7 @@ it("exports these names", () => {
       "mock-server/msw": "mockHandlers",
       "mock-server/node": "MockServer MockServerOptions TrafficEvent startMockServer",
       "webhook-inbox": "BullmqInbox BullmqInboxOptions InboxEntry InboxHealth InboxOutcome InspectableInbox PgBossInbox PgBossInboxOptions QueueDelivery QueueHandler SqliteDelivery SqliteHandler SqliteInbox SqliteInboxOptions SqliteWorker bullmqInbox inboxHandler openLibsql pgBossInbox sqliteInbox",
-      "webhook-inbox/postgres": "PostgresTransaction ensureTables isNewest markProcessed withPgTransaction withPostgresJsTransaction",
+      "webhook-inbox/postgres": "PostgresTransaction ensureTables isNewest markProcessed",
       "webhook-inbox/sqlite": "SqliteDatabase ensureTables isNewest markProcessed",
       "webhook-verify": "BalanceChanged CardAdded CardRemoved ConsentChanged DedupeStore Delivery EventHandlers Inbox KnownEvent Ping Receiver ReceiverOptions ReceiverOutcome ReceiverResponse Secret TierChanged UnknownEvent VerificationErrorReason VerifyInput WebhookEvent WebhookVerificationError createReceiver isKnownEvent isWebhookVerificationError memoryDedupe onEvents signWebhook signWebhookSync verifyWebhook verifyWebhookSync",
       "webhook-verify/express": "expressReceiver",

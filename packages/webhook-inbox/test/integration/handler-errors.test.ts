@@ -3,7 +3,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { createReceiver, signWebhookSync, type WebhookEvent } from "../../../webhook-verify/src/index.ts";
 import { inboxHandler, openLibsql } from "../../src/index.ts";
-import { markProcessed } from "../../src/postgres/index.ts";
+import { markProcessed } from "../../src/postgres.ts";
 import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";

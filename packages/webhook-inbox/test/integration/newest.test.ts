@@ -5,7 +5,8 @@ import { createMockService, manualClock } from "@loyalty-cards/mock-server";
 import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import * as inPostgres from "../../src/postgres/index.ts";
+import { inTransaction } from "../../../../examples/fastify/transaction.ts";
+import * as inPostgres from "../../src/postgres.ts";
 import * as inSqlite from "../../src/sqlite/processed.ts";
 import { hasPostgres, ownSchema } from "../servers.ts";
 import { engines, openInbox } from "../sqlite-files.ts";
@@ -106,7 +107,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       await pool.query("TRUNCATE balances");
       const handler = onEvents({
         "balance.changed": (event) =>
-          inPostgres.withPgTransaction(pool, async (transaction) => {
+          inTransaction(pool, async (transaction) => {
             if (!(await inPostgres.markProcessed(transaction, event))) return;
             const { passId, balance } = event.data;
             if (!(await inPostgres.isNewest(transaction, passId, event))) return;

@@ -21,7 +21,7 @@ import {
   type QueueHandler,
   type SqliteInbox,
 } from "../../src/index.ts";
-import { ensureTables, markProcessed } from "../../src/postgres/index.ts";
+import { ensureTables, markProcessed } from "../../src/postgres.ts";
 import { balanceChanged } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
 import { hasPostgres, hasRedis, ownPrefix, ownSchema } from "../servers.ts";

@@ -1,17 +1,19 @@
-/** Exactly-once, in-order effects in your own PostgreSQL: `markProcessed` and `isNewest`, called inside the handler's transaction. */
+/** Entry point `/postgres`: exactly-once, in-order effects in your own PostgreSQL, inside the handler's transaction. */
 import {
   type PostgresClient,
   type PostgresTransaction,
   queryRows,
   requireTransaction,
 } from "@loyalty-cards/internal/postgres/transaction";
-import { type OrderedEvent, parseCreatedAt, toEventKey } from "../event.ts";
+import { type OrderedEvent, parseCreatedAt, toEventKey } from "./event.ts";
+
+export type { PostgresTransaction } from "@loyalty-cards/internal/postgres/transaction";
 
 /**
  * The tables of `markProcessed` and `isNewest`. The same text is `migrations/postgres/0001-webhook-inbox.sql`. One statement, so that every client can send it;
  * the lock serializes processes that start together.
  */
-export const tables = `DO $$
+const tables = `DO $$
 BEGIN
   PERFORM pg_advisory_xact_lock(7021926011);
   CREATE TABLE IF NOT EXISTS webhook_inbox_schema (version integer NOT NULL);
@@ -55,23 +57,18 @@ export async function ensureTables(client: PostgresClient): Promise<void> {
  * @throws {TypeError} for a client that is not in a transaction.
  * @example
  * ```ts
- * import { ensureTables, isNewest, markProcessed, withPgTransaction } from "@loyalty-cards/webhook-inbox/postgres";
- * import { onEvents } from "@loyalty-cards/webhook-verify";
- * import pg from "pg";
+ * import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
+ * import type { BalanceChanged } from "@loyalty-cards/webhook-verify";
+ * import type pg from "pg";
  *
- * const pool = new pg.Pool();
- * await ensureTables(pool);
- * export const handler = onEvents({
- *   "balance.changed": (event) =>
- *     withPgTransaction(pool, async (transaction) => {
- *       if (!(await markProcessed(transaction, event))) return; // processed before
- *       const { passId, balance } = event.data;
- *       if (!(await isNewest(transaction, `balance of ${passId}`, event))) return; // a newer balance is stored
- *       const save = "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance";
- *       await transaction.query(save, [passId, balance]);
- *     }),
- *   otherTypes: () => {},
- * });
+ * // between BEGIN and COMMIT on this client
+ * export async function apply(client: pg.PoolClient, event: BalanceChanged): Promise<void> {
+ *   if (!(await markProcessed(client, event))) return; // processed before
+ *   const { passId, balance } = event.data;
+ *   if (!(await isNewest(client, `balance of ${passId}`, event))) return; // a newer balance is stored
+ *   const save = "INSERT INTO balances VALUES ($1, $2) ON CONFLICT (card) DO UPDATE SET balance = excluded.balance";
+ *   await client.query(save, [passId, balance]);
+ * }
  * ```
  */
 export async function markProcessed(

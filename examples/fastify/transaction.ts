@@ -1,0 +1,29 @@
+/** A transaction of pg that commits all of its work or nothing, also when PostgreSQL closes the connection. */
+// #region transaction
+// transaction.ts
+import type pg from "pg";
+
+export async function inTransaction<Result>(
+  pool: pg.Pool,
+  work: (transaction: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  // When the connection is closed, the query that runs rejects, and pg emits an
+  // error, which ends the process if nothing listens.
+  const ignore = () => {};
+  client.on("error", ignore);
+  let isCommitted = false;
+  try {
+    await client.query("BEGIN");
+    const result = await work(client);
+    const { command } = await client.query("COMMIT");
+    // PostgreSQL responds ROLLBACK when a query has failed and the work ignored it.
+    if (command !== "COMMIT") throw new Error(`COMMIT was a ${command}.`);
+    isCommitted = true;
+    return result;
+  } finally {
+    client.release(!isCommitted); // closing the connection rolls back
+    client.off("error", ignore);
+  }
+}
+// #endregion
