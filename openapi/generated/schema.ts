@@ -460,8 +460,6 @@ export interface components {
                 pointer: string;
                 /** What is wrong with the value. */
                 detail: string;
-                /** What is wrong, for a message in the visitor's language. Absent if the service does not send it. */
-                reason?: "required" | "format" | "type" | "too-long" | (string & {});
             }[];
         };
     };

@@ -213,7 +213,5 @@ export interface Problem {
         pointer: string;
         /** What is wrong with the value ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). */
         detail: string;
-        /** What is wrong, for a message in the visitor's language. Absent if the service does not send it ([spec 7](https://loyalty-cards.github.io/loyalty-cards/specification#spec-7)). */
-        reason?: ("required" | "format" | "type" | "too-long" | (string & {})) | undefined;
     }[] | undefined;
 }

@@ -33,13 +33,6 @@ const errors = (change: Parameters<typeof responses>[1]): Case =>
 const errorMembers = (members: Members): Case =>
   errors(({ body }) => ({ body: { ...(body as Members), ...members } }));
 
-/** Changes each of `errors`. */
-const errorEntries = (members: Members): Case =>
-  errors(({ body }) => {
-    const { errors: entries = [], ...others } = (body ?? {}) as { errors?: Members[] };
-    return { body: { ...others, errors: entries.map((entry) => ({ ...entry, ...members })) } };
-  });
-
 /** The first request of each operation gets this response. */
 const firstResponse = (response: ApiResponse): Case =>
   instead(allOperations, (request, { count }) =>
@@ -64,11 +57,6 @@ export const errorCases: CaseTable = {
     "half a body": errors({ text: '{"type":"about:blank","ti' }),
     "a body of a megabyte": errorMembers({ detail: "x".repeat(2 ** 20) }),
     XML: errors({ headers: { "content-type": "application/xml" }, text: "<?xml version='1.0'?><error/>" }),
-  },
-  "field-reason": {
-    "no reasons": errorEntries({ reason: undefined }),
-    "reasons of its own": errorEntries({ reason: "E_PHONE_17" }),
-    "reasons of another kind": errorEntries({ reason: { code: 7 } }),
   },
   unauthorized: {
     "403": ends("forbidden", "wrongKey", responsesWith(401, problem(403))),

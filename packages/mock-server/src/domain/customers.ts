@@ -37,14 +37,13 @@ export function readContact(
   const contact: Contact = {};
   if (given.phone !== undefined) {
     const phone = normalizePhone(given.phone.trim(), defaultCountry);
-    if (phone === undefined) errors.push(createFieldError("/customer/phone", "format", "phone"));
+    if (phone === undefined) errors.push(createFieldError("/customer/phone", "phone"));
     else contact.phone = phone;
   }
   if (given.email !== undefined) {
     const email = given.email.trim();
-    const reason = email.length > maxEmailLength ? "too-long" : "format";
-    if (reason === "too-long" || normalizeEmail(email) === undefined)
-      errors.push(createFieldError("/customer/email", reason, "email"));
+    if (email.length > maxEmailLength || normalizeEmail(email) === undefined)
+      errors.push(createFieldError("/customer/email", "email"));
     else contact.email = email;
   }
   const name = given.name?.trim() ?? "";

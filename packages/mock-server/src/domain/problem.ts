@@ -6,8 +6,6 @@ export interface FieldError {
   pointer: string;
   /** In a response of the API: a sentence for a person. */
   detail: string;
-  /** In a response of the API: what is wrong, for a message in the visitor's language. */
-  reason?: "required" | "format" | "type" | "too-long";
   /** The rule, for a developer, when `detail` is a sentence for a person. */
   rule?: string;
 }
@@ -76,10 +74,9 @@ const sentences = {
 /** A field error in a response of the API. */
 export const createFieldError = (
   pointer: string,
-  reason: NonNullable<FieldError["reason"]>,
   sentence: keyof typeof sentences,
   label = "",
-): FieldError => ({ pointer, detail: sentences[sentence].replace("{label}", () => label), reason });
+): FieldError => ({ pointer, detail: sentences[sentence].replace("{label}", () => label) });
 
 /** A body of a megabyte can have tens of thousands of wrong values, and a stored refusal keeps its errors for a day. */
 const maxErrors = 100;
@@ -95,7 +92,7 @@ export function toFieldErrors(
     const label = key && getLabel(key.replaceAll("~1", "/").replaceAll("~0", "~"));
     const sentence = sentenceNames.find(([pattern]) => pattern.test(pointer))?.[1] ?? "form";
     return {
-      ...createFieldError(pointer, getReason(error), sentence, label),
+      ...createFieldError(pointer, sentence, label),
       rule: formatRule(error, pointer),
     };
   });
@@ -114,10 +111,6 @@ const sentenceNames: readonly [RegExp, keyof typeof sentences][] = [
   [/^\/customer\/consents/, "privacy"],
   [/^\/fieldValues\//, "textOrNumber"],
 ];
-
-/** The contract's only pattern is that of a value that is not blank. */
-const getReason = ({ keyword }: ValidationError) =>
-  keyword === "type" ? "type" : keyword === "required" || keyword === "pattern" ? "required" : "format";
 
 function formatRule({ keyword, params, message }: ValidationError, pointer: string): string {
   const name = pointer === "" ? "The body" : `"${pointer.slice(1).replaceAll("/", ".")}"`;

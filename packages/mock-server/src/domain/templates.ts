@@ -94,15 +94,15 @@ export function validateFieldValues(template: Template, values: FieldValues): Fi
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
     const isBlank = value === undefined || (typeof value === "string" && value.trim() === "");
     if (isBlank) {
-      if (required) errors.push(createFieldError(toPointer(key), "required", "missing", label));
+      if (required) errors.push(createFieldError(toPointer(key), "missing", label));
     } else if (typeof value !== (type === "number" ? "number" : "string")) {
-      errors.push(createFieldError(toPointer(key), "type", type === "number" ? "number" : "text", label));
+      errors.push(createFieldError(toPointer(key), type === "number" ? "number" : "text", label));
     }
   }
   for (const [key, value] of Object.entries(values)) {
     if (typeof value !== "number" || Number.isFinite(value)) continue; // 1e400 is valid JSON, but not a finite number
     const label = getFieldLabel(template, key);
-    errors.push(createFieldError(toPointer(key), "format", "smallerNumber", label));
+    errors.push(createFieldError(toPointer(key), "smallerNumber", label));
   }
   return errors;
 }
