@@ -33,8 +33,6 @@ type CallEvent =
    * another person. The call succeeds all the same, because the service may change values. Emitted by `issueCard` before `response`.
    */
   | { type: "fields-differ"; fieldKeys: string[] }
-  /** The service announced that an operation changes or ends (RFC 9745, RFC 8594). Emitted once per operation. */
-  | { type: "deprecation"; deprecation?: string; sunset?: string }
   | (CallEnd & { attempts: number; durationMs: number });
 
 /**

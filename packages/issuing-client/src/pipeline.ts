@@ -2,7 +2,7 @@
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { SendForApi } from "./api.ts";
 import { type AttemptFailure, type AttemptResult, type HttpResponse, isFailure } from "./attempt.ts";
-import { Call, type OperationName } from "./call.ts";
+import { Call } from "./call.ts";
 import { type CallerOptions, parseCallOptions, type ResponseMeta } from "./call-options.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import { copyError, deadlineError, IssuingError, ProblemError } from "./errors.ts";
@@ -42,7 +42,6 @@ export function createPipeline(settings: Settings) {
     headers: ownHeaders,
   } = settings;
   const retryOptions = { transport, random, budget: createRetryBudget(clock) };
-  const deprecatedOperations = new Set<OperationName>();
 
   async function send(call: Call, url: string, request: TransportRequest): Promise<CallResult> {
     try {
@@ -57,7 +56,6 @@ export function createPipeline(settings: Settings) {
 
       // The card may be issued now, so what listeners do, such as an abort, has no effect any more.
       call.hasResponse = true;
-      notifyDeprecation(call, result);
       for (const { onResponse } of call.callers) {
         if (onResponse !== undefined) notify(() => onResponse(toMeta(call, result)), undefined);
       }
@@ -69,18 +67,6 @@ export function createPipeline(settings: Settings) {
 
   function waitForKey(getKey: () => Promise<string>, { signal }: Call): Promise<string> {
     return waitWithin({ clock, endsAtMs: () => Number.POSITIVE_INFINITY, signal }, getKey());
-  }
-
-  function notifyDeprecation(call: Call, { head }: HttpResponse): void {
-    const deprecation = head.header("deprecation");
-    const sunset = head.header("sunset");
-    if ((deprecation ?? sunset) === null || deprecatedOperations.has(call.operation)) return;
-    deprecatedOperations.add(call.operation);
-    call.notify({
-      type: "deprecation",
-      ...(deprecation !== null && { deprecation }),
-      ...(sunset !== null && { sunset }),
-    });
   }
 
   /** Starts one operation for its first caller, whose headers are sent. */

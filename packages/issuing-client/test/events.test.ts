@@ -1,4 +1,4 @@
-/** Events of calls: attempts, retries, the end of a call, and deprecations. */
+/** Events of calls: attempts, retries, the end of a call, and cards with other values. */
 import { describe, expect, it } from "vitest";
 import type { IssueCardRequest } from "../src/index.ts";
 import { card, issueScripted, json, networkError, scripted, signUp } from "./scripted.ts";
@@ -68,37 +68,6 @@ describe("onEvent", () => {
     });
     expect((await result).id).toBe("card_1");
   });
-});
-
-const announced = { deprecation: "@1767225600", sunset: "Fri, 01 Jan 2027 00:00:00 GMT" };
-
-it("emits one event per operation for Deprecation and Sunset", async () => {
-  const response = () => json({ ...card, marketingConsent: true }, 200, announced);
-  const { client, events } = scripted([response(), response(), response()]);
-  await client.getCard("card_1");
-  await client.getCard("card_2");
-  await client.getConsent("card_1");
-  expect(events.filter(({ type }) => type === "deprecation")).toEqual([
-    { type: "deprecation", callId: expect.any(Number), operation: "getCard", ...announced },
-    { type: "deprecation", callId: expect.any(Number), operation: "getConsent", ...announced },
-  ]);
-});
-
-it.each([["deprecation"], ["sunset"]] as const)("emits an event for the header %s alone", async (name) => {
-  const { client, events } = scripted([json(card, 200, { [name]: announced[name] })]);
-  await client.getCard("card_1");
-  expect(events.find((event) => event.type === "deprecation")).toEqual({
-    type: "deprecation",
-    callId: expect.any(Number),
-    operation: "getCard",
-    [name]: announced[name],
-  });
-});
-
-it("emits no event without the headers", async () => {
-  const { client, events } = scripted([json(card)]);
-  await client.getCard("card_1");
-  expect(events.map(({ type }) => type)).toEqual(["attempt", "response"]);
 });
 
 describe("fields-differ", () => {
