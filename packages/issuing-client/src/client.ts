@@ -151,7 +151,7 @@ export interface IssuingClient {
 }
 
 /**
- * Creates a client of the service at `baseUrl`. Create one for the whole program: its calls share connections and the retry budget.
+ * Creates a client of the service at `baseUrl`. Create one for the whole program: its calls share connections.
  * Without `baseUrl`, `apiKey` and `idempotencyNamespace` it reads the environment variables `LOYALTY_URL`, `LOYALTY_API_KEY` and
  * `LOYALTY_IDEMPOTENCY_NAMESPACE`.
  * @throws {IssuingError} `configuration`, naming the option and the fix.

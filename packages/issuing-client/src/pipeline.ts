@@ -10,7 +10,7 @@ import { parseIdempotencyKey } from "./idempotency.ts";
 import type { Settings } from "./options.ts";
 import { createProblemError, getRequestId } from "./problem-error.ts";
 import { getExpectedBody, type OperationRequest, toPath, toTransportRequest } from "./request.ts";
-import { createRetryBudget, sendWithRetries } from "./retry.ts";
+import { sendWithRetries } from "./retry.ts";
 import type { TransportRequest } from "./transport.ts";
 
 /** The last attempt's result, or what ended the call before it had one. */
@@ -41,7 +41,6 @@ export function createPipeline(settings: Settings) {
     limits,
     headers: ownHeaders,
   } = settings;
-  const retryOptions = { transport, random, budget: createRetryBudget(clock) };
 
   async function send(call: Call, url: string, request: TransportRequest): Promise<CallResult> {
     try {
@@ -51,7 +50,7 @@ export function createPipeline(settings: Settings) {
       // Looked up once for all attempts, within the deadline. Only this function and the transport see the key.
       const key = typeof apiKey === "string" ? apiKey : await waitForKey(apiKey, call);
       headers["authorization"] = `Bearer ${key}`; // spec 5.1
-      const result = await sendWithRetries(call, url, request, retryOptions);
+      const result = await sendWithRetries(call, url, request, { transport, random });
       if (isFailure(result)) return result;
 
       // The card may be issued now, so what listeners do, such as an abort, has no effect any more.

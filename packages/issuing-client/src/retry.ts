@@ -1,7 +1,7 @@
-/** Retries: which failures are retried, how long to wait, and how many retries all calls of a client share. */
+/** Retries: which failures are retried, and how long to wait. */
 import { type AttemptResult, attempt, isFailure } from "./attempt.ts";
 import type { Call } from "./call.ts";
-import { type Clock, sleep } from "./clock.ts";
+import { sleep } from "./clock.ts";
 import type { Outcome } from "./errors.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
@@ -9,10 +9,6 @@ export const retryPolicy = {
   /** Upper bound of the first delay. It doubles with each retry. */
   initialDelayMs: 300,
   maxDelayMs: 5_000,
-  /** Retries that all calls of a client share. A response that needs no retry gives one back. */
-  budget: 20,
-  /** The budget regains one retry in this time. */
-  budgetRegainMs: 2_000,
   /** Lower bound of the delay after a 409 or 423, which is retried until the deadline. */
   minConflictDelayMs: 100,
 } as const;
@@ -49,31 +45,8 @@ export function getDelayMs(retry: number, random: () => number): number {
   return Math.round(random() * Math.min(maxDelayMs, initialDelayMs * 2 ** (retry - 1)));
 }
 
-/** Limits the retries of all calls of a client together, so that an outage does not multiply the load. */
-export function createRetryBudget(clock: Pick<Clock, "monotonicMs">) {
-  const { budget, budgetRegainMs } = retryPolicy;
-  let tokens: number = budget;
-  let updatedAtMs = clock.monotonicMs();
-  return {
-    /** Takes one retry; false when none is left. */
-    take(): boolean {
-      const nowMs = clock.monotonicMs();
-      tokens = Math.min(budget, tokens + Math.max(0, nowMs - updatedAtMs) / budgetRegainMs);
-      updatedAtMs = nowMs;
-      if (tokens < 1) return false;
-      tokens -= 1;
-      return true;
-    },
-    /** Gives one retry back, after a response that needs no retry. */
-    giveBack(): void {
-      tokens = Math.min(budget, tokens + 1);
-    },
-  };
-}
-
 export interface RetryOptions {
   transport: Transport;
-  budget: ReturnType<typeof createRetryBudget>;
   random: () => number;
 }
 
@@ -86,7 +59,7 @@ export async function sendWithRetries(
   call: Call,
   url: string,
   request: TransportRequest,
-  { transport, budget, random }: RetryOptions,
+  { transport, random }: RetryOptions,
 ): Promise<AttemptResult> {
   const { clock, signal } = call;
   const canRepeat = isIdempotent(request.method, request.headers);
@@ -99,7 +72,6 @@ export async function sendWithRetries(
     const isConflict = !isFailure(result) && mayStillRun(call, result.status);
     const isRetryable =
       isConflict || (isFailure(result) ? result.retryable : isRetryableStatus(result.status));
-    if (isConflict || !(isRetryable || isFailure(result))) budget.giveBack(); // the service is available
     if (!isRetryable) return result;
     if (!isConflict) failures += 1;
 
@@ -110,7 +82,7 @@ export async function sendWithRetries(
     const delayMs = Math.max(minDelayMs, requestedMs ?? getDelayMs(number, random));
     const hasRetries = call.maxRetries > 0 && failures <= call.maxRetries;
     const canRetry = canRepeat && hasRetries && delayMs < call.remainingMs();
-    if (!canRetry || !budget.take()) return result;
+    if (!canRetry) return result;
 
     const failure = isFailure(result) ? { code: result.code } : { status: result.status };
     call.notify({ type: "retry", attempt: number, ...failure, delayMs });

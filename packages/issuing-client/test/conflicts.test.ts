@@ -140,16 +140,6 @@ describe.each(statuses)("a %i", (status) => {
     });
   });
 
-  it("takes no retry from the budget that the calls of a client share", async () => {
-    const { client, requests } = scripted([lost(), ...times(40, conflict), issued(), ...times(3, lost)], {
-      deadlineMs: Number.POSITIVE_INFINITY,
-    });
-    await client.issueCard(template.id, signUp, { userId: 1 });
-    expect(requests).toHaveLength(42);
-    const error = await catchIssuingError(client.issueCard(template.id, signUp, { userId: 2 }));
-    expect(error.attempts).toBe(3);
-  });
-
   it("ends a call without an idempotency key", async () => {
     const { client } = scripted([lost(), conflict(), json({}, 200)]);
     const error = await catchIssuingError(client.setConsent("card_1", { marketing: true }));

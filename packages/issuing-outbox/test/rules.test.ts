@@ -98,7 +98,7 @@ describe("the 24 hours of a key", () => {
 });
 
 describe("an outage", () => {
-  // G10, G29
+  // G10
   it("lets all sign-ups of thirty hours succeed, with one entry that is tried", async () => {
     const { outbox, signUp, weather, requests, run, clock, service } = openVirtualShop();
     const kinds = [503, "lost", 500, "refused", 502] as const;
