@@ -384,7 +384,7 @@ it.each([
   [
     "a file in another encoding",
     { "members.csv": Buffer.from("userId,name\n1,caf\xe9\n", "latin1") },
-    "loyalty-cards: members.csv line 2 is not valid UTF-8: if Excel saved the file, name its encoding: --encoding latin1 (Western Europe) or windows-1250 (Central Europe).\n",
+    "loyalty-cards: members.csv line 2 is not valid UTF-8: if Excel saved the file, convert it: iconv -f WINDOWS-1252 -t UTF-8 (Western Europe), or -f WINDOWS-1250 (Central Europe).\n",
   ],
 ])("exits with 2 for %s", async (_, files, message) => {
   const { run } = createFolder(files);

@@ -18,7 +18,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
   const command = program
     .command("import")
     .description("issue a card to each row of a list")
-    .argument("<file>", "CSV (RFC 4180) or NDJSON file, or - for standard input");
+    .argument("<file>", "CSV (RFC 4180) or NDJSON file in UTF-8, or - for standard input");
   addSourceOptions(command);
   command
     .option("--template <id>", "id of the template (default: LOYALTY_TEMPLATE_ID)")
@@ -71,7 +71,6 @@ const sourceOptions = [
   "--number-field",
   "--format",
   "--delimiter",
-  "--encoding",
   "--no-damage-check",
   "--allow-same-person",
   "--limit",
@@ -87,17 +86,6 @@ function addSourceOptions(command: Command): Command {
       new Option("--format <format>", "default: by the extension of the file").choices(["csv", "ndjson"]),
     )
     .option("--delimiter <character>", 'between values (default: found in the header; "tab")', parseDelimiter)
-    .addOption(
-      // The list of ../import/text.ts, which is not loaded for --version.
-      new Option("--encoding <name>", "default: by the byte order mark, otherwise utf-8").choices([
-        "utf-8",
-        "utf-16le",
-        "utf-16be",
-        "latin1",
-        "windows-1250",
-        "iso-8859-2",
-      ]),
-    )
     .option("--no-damage-check", "do not look for damage by spreadsheets")
     .option("--allow-same-person", "issue cards to users that share a phone or email")
     .option("--limit <rows>", "only the first rows", parseWhole(1));

@@ -4,12 +4,11 @@ import { basename, dirname, extname, resolve } from "node:path";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { type Format, openRecords, type RecordSource } from "./records.ts";
-import { type Encoding, openText, type TextSource } from "./text.ts";
+import { openText, type TextSource } from "./text.ts";
 
 export interface FileOptions {
   format?: Format;
   delimiter?: string;
-  encoding?: Encoding;
   outbox?: string;
   rejected?: string;
   cards?: string;
@@ -119,7 +118,7 @@ export interface Source {
 export async function openSource(
   { terminal, print }: Pick<Context, "terminal" | "print">,
   input: Input,
-  { encoding, delimiter }: FileOptions,
+  { delimiter }: FileOptions,
   { signal }: Reading,
 ): Promise<Source> {
   const { path, name, format } = input;
@@ -127,7 +126,7 @@ export async function openSource(
   const isStdin = path === "-";
   if (isStdin && terminal.stdin.isTTY) print.info("Reading standard input. Ctrl-D ends it.");
   const bytes = isStdin ? terminal.stdin : readBytes(path, name);
-  const text = await openText(readUntilAborted(bytes, signal), name, encoding);
+  const text = await openText(readUntilAborted(bytes, signal), name);
   return { text, records: await openRecords(text, { name, format, delimiter }) };
 }
 

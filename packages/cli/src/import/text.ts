@@ -1,10 +1,7 @@
 /** Text of an input file: finds its encoding, decodes whole lines, and rejects bytes that are not text. Encodes text for the result files. */
-import { isAscii, isUtf8 } from "node:buffer";
 import { CommandError } from "../command-error.ts";
 
-export const encodings = ["utf-8", "utf-16le", "utf-16be", "latin1", "windows-1250", "iso-8859-2"] as const;
-export type Encoding = (typeof encodings)[number];
-type SingleByteEncoding = Exclude<Encoding, `utf${string}`>;
+type Encoding = "utf-8" | "utf-16le" | "utf-16be";
 
 /** A longer line is a sign of another kind of file, or of a quoted value that is not closed. */
 export const maxLineBytes = 1024 * 1024;
@@ -30,15 +27,11 @@ const otherFormats: readonly (readonly [string, Buffer])[] = [
 ];
 
 /**
+ * UTF-16 by its byte order mark, otherwise UTF-8.
  * @param name of the file, for messages.
- * @param named the encoding that the user named. Default: by the byte order mark, otherwise UTF-8.
  * @throws {CommandError} for an empty file, another file format, and text in another encoding; `blocks` throws it too.
  */
-export async function openText(
-  bytes: AsyncIterable<Uint8Array>,
-  name: string,
-  named?: Encoding,
-): Promise<TextSource> {
+export async function openText(bytes: AsyncIterable<Uint8Array>, name: string): Promise<TextSource> {
   const iterator = bytes[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   while (head.length < 4) {
@@ -51,14 +44,7 @@ export async function openText(
     if (startsWith(head, signature)) throw new CommandError(`${name} ${text}.`);
   }
   const mark = byteOrderMarks.find(([, signature]) => startsWith(head, signature));
-  const encoding = named ?? mark?.[0] ?? "utf-8";
-  if (mark !== undefined && mark[0] !== encoding) {
-    throw new CommandError(
-      `${name} begins with the byte order mark of ${mark[0]}: leave out --encoding ${encoding}.`,
-    );
-  }
-  if (encoding.startsWith("utf-16") && mark === undefined && isAscii(head) && !head.includes(0))
-    throw new CommandError(`${name} is not ${encoding}: leave out --encoding.`);
+  const encoding = mark?.[0] ?? "utf-8";
 
   async function* chunks() {
     try {
@@ -121,19 +107,17 @@ async function* decodeBlocks(
   name: string,
   encoding: Encoding,
 ): AsyncGenerator<string, void> {
-  const decode = createDecoder(encoding);
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   for await (const { bytes, line } of blocks) {
-    if (!isUnicode(encoding) && !isAscii(bytes) && isUtf8(bytes))
-      throw new CommandError(`${name} is UTF-8: leave out --encoding ${encoding}.`);
     let text: string;
     try {
-      text = decode(bytes);
+      text = decoder.decode(bytes);
     } catch {
       throw new CommandError(describeInvalid(name, encoding, bytes, line));
     }
     if (text.includes("\0")) {
       throw new CommandError(
-        `${name} line ${line + countBefore(text, "\0")} has a NUL character: if the file is UTF-16 without a byte order mark, use --encoding utf-16le.`,
+        `${name} line ${line + countBefore(text, "\0")} has a NUL character: if the file is UTF-16 without a byte order mark, convert it: iconv -f UTF-16LE -t UTF-8.`,
       );
     }
     yield text;
@@ -144,47 +128,16 @@ function describeInvalid(name: string, encoding: Encoding, bytes: Uint8Array, li
   const lenient = new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
   const problem = `${name} line ${line + countBefore(lenient, "\ufffd")} is not valid ${encoding.toUpperCase()}`;
   if (encoding !== "utf-8") return `${problem}: is the file complete?`;
-  return `${problem}: if Excel saved the file, name its encoding: --encoding latin1 (Western Europe) or windows-1250 (Central Europe).`;
+  return `${problem}: if Excel saved the file, convert it: iconv -f WINDOWS-1252 -t UTF-8 (Western Europe), or -f WINDOWS-1250 (Central Europe).`;
 }
 
 /** Counts the lines that end before the first occurrence of a character. */
 const countBefore = (text: string, character: string) =>
   text.slice(0, Math.max(0, text.indexOf(character))).split("\n").length - 1;
 
-const isUnicode = (encoding: Encoding): encoding is Exclude<Encoding, SingleByteEncoding> =>
-  encoding.startsWith("utf-");
-
-function createDecoder(encoding: Encoding): (bytes: Uint8Array) => string {
-  if (isUnicode(encoding)) {
-    const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
-    return (bytes) => decoder.decode(bytes);
-  }
-  const high = getHighCharacters(encoding);
-  return (bytes) =>
-    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      .toString("latin1")
-      .replace(/[\u0080-\u00ff]/g, (byte) => high[byte.charCodeAt(0) - 0x80] ?? byte);
-}
-
-/** Creates the inverse of a decoder. Characters that a single-byte encoding does not have become `?`. */
+/** Creates the inverse of the decoder. */
 export function createEncoder(encoding: Encoding): (text: string) => Buffer {
   if (encoding === "utf-8") return (text) => Buffer.from(text, "utf8");
   if (encoding === "utf-16le") return (text) => Buffer.from(text, "utf16le");
-  if (encoding === "utf-16be") return (text) => Buffer.from(text, "utf16le").swap16();
-  const bytes = new Map(getHighCharacters(encoding).map((character, index) => [character, 0x80 + index]));
-  return (text) =>
-    Buffer.from(
-      text.replace(/\P{ASCII}/gu, (character) => String.fromCharCode(bytes.get(character) ?? 0x3f)),
-      "latin1",
-    );
-}
-
-/** The bytes 0x80 to 0x9F in windows-1252, the encoding of files that are called Latin-1. A list, because TextDecoder decodes ISO-8859-1 instead in some versions of Node.js. */
-const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
-
-/** The characters of the bytes 0x80 to 0xFF, without duplicates. */
-function getHighCharacters(encoding: SingleByteEncoding): string[] {
-  const bytes = Buffer.from(Array.from({ length: 128 }, (_, index) => 0x80 + index));
-  if (encoding === "latin1") return [...windows1252, ...bytes.toString("latin1", 32)];
-  return [...new TextDecoder(encoding).decode(bytes)];
+  return (text) => Buffer.from(text, "utf16le").swap16();
 }
