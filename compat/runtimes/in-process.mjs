@@ -1,6 +1,6 @@
 /** Node, Deno and Bun: runs the setup in a file on the built packages, and prints the results as JSON. */
 import { readFileSync } from "node:fs";
-import { createIssuingClient, fetchTransport } from "../../packages/issuing-client/dist/index.js";
+import { createIssuingClient } from "../../packages/issuing-client/dist/index.js";
 import { fetchReceiver } from "../../packages/webhook-verify/dist/fetch.js";
 import { verifyWebhook, verifyWebhookSync } from "../../packages/webhook-verify/dist/index.js";
 import { runSetup } from "./setup.mjs";
@@ -13,8 +13,7 @@ globalThis.process.exit(0);
 
 /** The client with its default transport, or with the transport of the setup. */
 async function withTransport() {
-  if (useFetch) return (options) => createIssuingClient({ ...options, transport: fetchTransport() });
-  if (undici === undefined) return createIssuingClient;
-  const { fetch } = await import(undici);
+  if (!useFetch && undici === undefined) return createIssuingClient;
+  const { fetch } = useFetch ? globalThis : await import(undici);
   return (options) => createIssuingClient({ ...options, fetch });
 }

@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   createIssuingClient,
-  fetchTransport,
   type IssuingClientOptions,
 } from "@loyalty-cards/issuing-client";
 import { createMockService } from "@loyalty-cards/mock-server";
@@ -26,7 +25,6 @@ const open = (options: Partial<IssuingClientOptions>) =>
     ...options,
   });
 const createdBefore = open({});
-const fetchTransportBefore = open({ transport: fetchTransport() });
 const fetchBefore = open({ fetch });
 
 beforeAll(() => mock.listen({ onUnhandledRequest: "error" }));
@@ -45,10 +43,6 @@ it.each([
   [
     "a function that calls the global fetch",
     () => open({ fetch: (...request) => fetch(...request) }),
-  ],
-  [
-    "the fetch transport of a client that was created before",
-    () => fetchTransportBefore,
   ],
 ])("MSW intercepts %s", async (_name, getClient) => {
   await expect(getClient().getCard("card_1")).rejects.toMatchObject({

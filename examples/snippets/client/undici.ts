@@ -1,7 +1,11 @@
-/** A client that sends its requests with undici. */
+/** A client that sends its requests through a proxy, with undici. */
 // #region undici
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
-import { fetch as undiciFetch } from "undici";
+import { EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 
-export const loyalty = createIssuingClient({ fetch: undiciFetch });
+const dispatcher = new EnvHttpProxyAgent(); // HTTP_PROXY, HTTPS_PROXY, NO_PROXY
+
+export const loyalty = createIssuingClient({
+  fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
+});
 // #endregion

@@ -2,11 +2,11 @@
 import type { Call, ExpectedBody } from "./call.ts";
 import { TimeLimitError, waitWithin } from "./clock.ts";
 import {
-  isUnreadableBodyError,
   type PendingRequest,
   type Transport,
   type TransportRequest,
   type TransportResponse,
+  UnreadableBodyError,
 } from "./transport.ts";
 
 /** A response whose body was read. */
@@ -87,7 +87,7 @@ async function readResponse(
     // The status of an error is enough when its body cannot be read.
     if (head !== undefined && head.status >= 400)
       return { status: head.status, head, text: "", json: () => undefined };
-    if (isUnreadableBodyError(error)) return invalidResponse(`${error.message}.`, error.retryable);
+    if (error instanceof UnreadableBodyError) return invalidResponse(`${error.message}.`, error.retryable);
     return networkFailure(error, head !== undefined, url);
   }
 }

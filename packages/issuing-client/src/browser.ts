@@ -7,11 +7,8 @@ export const cardLinks = undefined;
 export const createIssuingClient = undefined;
 export const defineTemplate = undefined;
 export const deriveIdempotencyKey = undefined;
-export const fetchTransport = undefined;
 export const isIssuingError = undefined;
 export const IssuingError = undefined;
-export const nodeTransport = undefined;
 export const ProblemError = undefined;
-export const UnreadableBodyError = undefined;
 
 throw new Error(browserMessage + formatErrorLink("configuration"));

@@ -1,11 +1,10 @@
-/** Entry point: the client, templates, idempotency keys, card links, transports and errors. */
+/** Entry point: the client, templates, idempotency keys, card links and errors. */
 
 // The client
 
 export type { ClientEvent } from "./call.ts";
 export type { CallOptions, ResponseMeta } from "./call-options.ts";
 export { createIssuingClient, type IssuingClient } from "./client.ts";
-export type { Clock } from "./clock.ts";
 export type { IssueCardOptions } from "./issue-card.ts";
 export type { IssuingClientOptions } from "./options.ts";
 
@@ -37,12 +36,3 @@ export {
 // Idempotency
 
 export { deriveIdempotencyKey, type UserId } from "./idempotency.ts";
-
-// Transports
-
-export { nodeTransport } from "./node-transport.ts";
-export {
-  fetchTransport,
-  type Transport,
-  UnreadableBodyError,
-} from "./transport.ts";

@@ -1,5 +1,4 @@
 /** Options of the client: defaults, environment variables, validation, and the check that it does not run in a browser. */
-import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { version } from "../package.json";
 import type { ClientEvent } from "./call.ts";
@@ -25,13 +24,11 @@ export interface IssuingClientOptions extends LimitOptions {
    * `LOYALTY_IDEMPOTENCY_NAMESPACE`, else `""`, which is none.
    */
   idempotencyNamespace?: string;
-  /** Short for `transport: fetchTransport(fetch)`. */
-  fetch?: Fetch | undefined;
   /**
-   * Sends the requests: `nodeTransport()`, `fetchTransport()`, or your own. Default: `nodeTransport()` on Node.js; in other runtimes
-   * `fetchTransport()`, with the global `fetch` at the time of each call.
+   * Sends the requests, for a proxy, certificates of your own, or tests: the global `fetch`, that of undici, or another function like
+   * them. Default: node:http and node:https with connections that are kept alive on Node.js; in other runtimes the global `fetch`.
    */
-  transport?: Transport | undefined;
+  fetch?: Fetch | undefined;
   /** Allows `http://` for hosts other than this machine. Default false. */
   allowInsecureHttp?: boolean | undefined;
   /** Your program, such as `"my-shop/1.2"`, appended to `User-Agent: loyalty-cards/<version>`. Visible ASCII and single spaces. */
@@ -67,23 +64,21 @@ export function parseOptions(options: IssuingClientOptions): Settings {
   if (typeof options !== "object" || options === null) {
     throw configurationError("createIssuingClient needs options: { baseUrl, apiKey }.");
   }
-  const { apiKey = readEnvironment("LOYALTY_API_KEY") } = options;
-  const { fetch, transport, onEvent, testing } = options;
+  const { baseUrl = readEnvironment("LOYALTY_URL"), apiKey = readEnvironment("LOYALTY_API_KEY") } = options;
+  const { fetch, onEvent, testing } = options;
   const { clock = systemClock, random = Math.random } = testing ?? {};
-  for (const [name, value] of Object.entries({ fetch, transport, onEvent })) {
+  for (const [name, value] of Object.entries({ fetch, onEvent })) {
     if (value !== undefined && typeof value !== "function")
       throw configurationError(`${name} must be a function.`);
   }
-  if (fetch !== undefined && transport !== undefined)
-    throw configurationError("Set fetch or transport, not both.");
   return {
-    baseUrl: parseBaseUrl(getBaseUrl(options), options.allowInsecureHttp ?? false),
+    baseUrl: parseBaseUrl(String(baseUrl ?? ""), options.allowInsecureHttp ?? false),
     apiKey:
       typeof apiKey === "function"
         ? async () => parseApiKey(await callApiKeyFunction(apiKey))
         : parseApiKey(apiKey),
     idempotencyNamespace: getNamespace(options),
-    transport: selectTransport({ fetch, transport }),
+    transport: selectTransport(fetch),
     userAgent: formatUserAgent(options.userAgent),
     limits: parseLimits(options, defaultLimits),
     headers: parseHeaders(options.headers),
@@ -93,16 +88,11 @@ export function parseOptions(options: IssuingClientOptions): Settings {
   };
 }
 
-/** Returns the transport of the options, or the default: node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
-function selectTransport({ fetch, transport }: IssuingClientOptions): Transport {
-  if (transport !== undefined) return transport;
-  const isNode = getRuntime(globalThis as Globals) === "node" && getBuiltinModule("node:http") !== undefined;
-  return fetch === undefined && isNode ? nodeTransport() : fetchTransport(fetch);
+/** Returns the transport over `fetch`; without it over node:http on Node.js, and fetch in other runtimes, even those that have node:http. */
+function selectTransport(fetch: Fetch | undefined): Transport {
+  const isNode = getRuntime(globalThis as Globals) === "node";
+  return (fetch === undefined && isNode ? nodeTransport() : undefined) ?? fetchTransport(fetch);
 }
-
-/** Returns the option or the environment variable, without validating it. */
-const getBaseUrl = ({ baseUrl = readEnvironment("LOYALTY_URL") }: IssuingClientOptions) =>
-  String(baseUrl ?? "");
 
 /** @throws {IssuingError} `configuration` for a blank namespace, and for an option that is present but undefined. */
 function getNamespace(options: IssuingClientOptions): string {

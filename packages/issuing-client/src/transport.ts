@@ -1,4 +1,4 @@
-/** Transport: sends one request to the service, through fetch or your own HTTP client. */
+/** Transport: what sends one request to the service; and the transport over fetch. */
 import { type ByteStream, readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
 
 /** A request of the client. Everything in it is text, so it can be sent again. */
@@ -36,55 +36,19 @@ export interface PendingRequest {
   abort(reason: unknown): void;
 }
 
-/**
- * Sends one request. It does not follow redirects and does not retry: the client applies time limits and retries.
- * @param url the absolute address.
- * @param request method, headers and body.
- * @example
- * ```ts
- * import { createIssuingClient, type Transport } from "@loyalty-cards/issuing-client";
- *
- * const transport: Transport = (url, { method, headers, body = null }) => {
- *   const controller = new AbortController();
- *   const { signal } = controller;
- *   const sent = fetch(url, { method, headers, body, signal, redirect: "manual" });
- *   return {
- *     response: sent.then((response) => ({
- *       status: response.status,
- *       header: (name) => response.headers.get(name),
- *       headers: () => response.headers,
- *       text: () => response.text(),
- *       discard: () => void response.body?.cancel().catch(() => {}),
- *     })),
- *     abort: (reason) => controller.abort(reason),
- *   };
- * };
- * const loyalty = createIssuingClient({ transport });
- * ```
- */
+/** Sends one request to an absolute address. It does not follow redirects and does not retry; time limits are applied outside. */
 export type Transport = (url: string, request: TransportRequest) => PendingRequest;
-
-/** Identifies errors of another copy of this package, such as the CommonJS build, which instanceof does not recognize. */
-const unreadableBrand = Symbol.for("@loyalty-cards/issuing-client/unreadable-body");
 
 /** Thrown by `text` of a response for a body that cannot be used, such as one that is too long. */
 export class UnreadableBodyError extends Error {
   /** Whether another attempt may return a usable body. */
   readonly retryable: boolean;
 
-  /**
-   * @param message completes the sentence "The service responded with …".
-   * @param retryable whether another attempt may return a usable body.
-   */
+  /** @param message completes the sentence "The service responded with …". */
   constructor(message: string, retryable: boolean) {
     super(message);
     this.retryable = retryable;
-    Object.defineProperty(this, unreadableBrand, { value: true });
   }
-}
-
-export function isUnreadableBodyError(value: unknown): value is UnreadableBodyError {
-  return typeof value === "object" && value !== null && unreadableBrand in value;
 }
 
 /** The error for a body that is longer than `maxBytes`. */
@@ -116,16 +80,7 @@ interface FetchedResponse {
 // Looked up at each call, because interceptors such as MSW replace the global later.
 const globalFetch: Fetch = (url, init) => globalThis.fetch(url, init);
 
-/**
- * Creates a transport over fetch: the default outside of Node.js.
- * @param fetch default: the global `fetch` at the time of each call.
- * @example
- * ```ts
- * import { createIssuingClient, fetchTransport } from "@loyalty-cards/issuing-client";
- *
- * const loyalty = createIssuingClient({ transport: fetchTransport() }); // also on Node.js
- * ```
- */
+/** Creates a transport over fetch: the default outside of Node.js. */
 export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   return (url, { method, headers, body = null }) => {
     const controller = new AbortController();

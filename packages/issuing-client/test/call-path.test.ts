@@ -1,7 +1,6 @@
 /** The path of a call: few frames of the package between the method and the transport. */
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createIssuingClient, type IssuingClient, type Transport } from "../src/index.ts";
-import { fetchTransport } from "../src/transport.ts";
+import { createIssuingClient, type IssuingClient } from "../src/index.ts";
 import { apiKey, card, json, signUp, template } from "./scripted.ts";
 
 const limit = Error.stackTraceLimit;
@@ -16,14 +15,13 @@ afterEach(() => {
 async function recordFrames(call: (client: IssuingClient) => Promise<unknown>, statuses: readonly number[]) {
   const stacks: string[][] = [];
   const responses = statuses.map((status) => json(card, status));
-  const send = fetchTransport(async () => responses[stacks.length - 1] ?? json(card));
-  const transport: Transport = (url, request) => {
+  const fetch = async () => {
     const frames = new Error().stack?.split("\n") ?? [];
-    stacks.push(frames.filter((frame) => frame.includes("/issuing-client/src/")));
-    return send(url, request);
+    stacks.push(frames.filter((frame) => /\/issuing-client\/src\/(?!transport\.ts)/.test(frame)));
+    return responses[stacks.length - 1] ?? json(card);
   };
   await call(
-    createIssuingClient({ baseUrl: "https://cards.test", apiKey, transport, testing: { random: () => 0 } }),
+    createIssuingClient({ baseUrl: "https://cards.test", apiKey, fetch, testing: { random: () => 0 } }),
   );
   return stacks;
 }

@@ -47,16 +47,12 @@ export const json = (body: unknown, status = 200, headers: Record<string, string
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 
 /** A client whose fetch returns the scripted responses. Pauses have no length, unless `testing.random` is set. */
-export function scripted(
-  script: readonly Script[],
-  options: Partial<IssuingClientOptions> = {},
-  decorate = (given: IssuingClientOptions) => given,
-) {
+export function scripted(script: readonly Script[], options: Partial<IssuingClientOptions> = {}) {
   const clock = createTestClock();
   const requests: Request[] = [];
   const events: ClientEvent[] = [];
   const left = [...script];
-  const given: IssuingClientOptions = {
+  const client = createIssuingClient({
     baseUrl: "https://cards.test",
     apiKey,
     onEvent(event) {
@@ -73,8 +69,8 @@ export function scripted(
     },
     ...options,
     testing: { clock, random: () => 0, ...options.testing },
-  };
-  return { client: createIssuingClient(decorate(given)), clock, requests, events, left };
+  });
+  return { client, clock, requests, events, left };
 }
 
 /** What fetch throws when the network fails. */

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createIssuingClient, fetchTransport, type IssuingClient } from "../../src/index.ts";
+import { createIssuingClient, type IssuingClient } from "../../src/index.ts";
 import { signUp } from "../scripted.ts";
 
 async function listen() {
@@ -28,7 +28,7 @@ async function open(over: "node:http" | "fetch", path: string) {
       keyReads += 1;
       return "key";
     },
-    ...(over === "fetch" && { transport: fetchTransport() }),
+    ...(over === "fetch" && { fetch }),
   });
   return { client, service, evil, countKeyReads: () => keyReads };
 }

@@ -1,14 +1,14 @@
-/** The default transport on Node.js: connections, responses, aborts and agents on real sockets. */
+/** The default transport on Node.js: connections, responses and aborts on real sockets. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { Agent, createServer, type RequestListener } from "node:http";
-import { createServer as createTlsServer, Agent as TlsAgent } from "node:https";
+import { createServer, globalAgent, type RequestListener } from "node:http";
+import { createServer as createTlsServer, globalAgent as tlsAgent } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createIssuingClient, type IssuingClientOptions, nodeTransport } from "../../src/index.ts";
+import { createIssuingClient } from "../../src/index.ts";
 
 const card = JSON.stringify({ id: "card_1", publicUrl: "https://cards.test/1", loyaltyBalance: 0 });
 
@@ -25,17 +25,17 @@ async function listen(server: Server, host = "127.0.0.1"): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const createClient = (baseUrl: string, options: Partial<IssuingClientOptions> = {}) =>
-  createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0 }, ...options });
+const createClient = (baseUrl: string) =>
+  createIssuingClient({ baseUrl, apiKey: "k", testing: { random: () => 0 } });
 
-async function openHttp(respond: RequestListener, options?: Partial<IssuingClientOptions>) {
+async function openHttp(respond: RequestListener) {
   const server = createServer(respond);
-  const client = createClient(`http://127.0.0.1:${await listen(server)}`, options);
+  const client = createClient(`http://127.0.0.1:${await listen(server)}`);
   return { server, client };
 }
 
 /** A server that writes these bytes when a request arrives. */
-async function openRaw(write: (socket: Socket) => void, options?: Partial<IssuingClientOptions>) {
+async function openRaw(write: (socket: Socket) => void) {
   const requests: string[] = [];
   const server = createTcpServer((socket) => {
     socket.on("error", () => {});
@@ -44,7 +44,7 @@ async function openRaw(write: (socket: Socket) => void, options?: Partial<Issuin
       write(socket);
     });
   });
-  return { client: createClient(`http://127.0.0.1:${await listen(server)}`, options), requests };
+  return { client: createClient(`http://127.0.0.1:${await listen(server)}`), requests };
 }
 
 const toResponse = (head: string, body: string) => `HTTP/1.1 ${head}\r\n\r\n${body}`;
@@ -201,11 +201,17 @@ describe("TLS", () => {
       (_request, response) => void response.end(card),
     );
 
-  it("accepts a certificate of an authority that the agent trusts", async () => {
-    const agent = new TlsAgent({ keepAlive: true, ca: read("localhost.pem") });
-    onTestFinished(() => agent.destroy());
-    const port = await listen(serveTls());
-    const client = createClient(`https://localhost:${port}`, { transport: nodeTransport({ agent }) });
+  /** As `NODE_EXTRA_CA_CERTS` does for a whole process. */
+  const trustCertificate = () => {
+    tlsAgent.options.ca = read("localhost.pem");
+    onTestFinished(() => {
+      delete tlsAgent.options.ca;
+    });
+  };
+
+  it("accepts a certificate of an authority that Node trusts", async () => {
+    trustCertificate();
+    const client = createClient(`https://localhost:${await listen(serveTls())}`);
     expect(await client.getCard("card_1")).toMatchObject({ id: "card_1" });
   });
 
@@ -216,9 +222,8 @@ describe("TLS", () => {
   });
 
   it("reports not-sent for a certificate of another host", async () => {
-    const agent = new TlsAgent({ ca: read("localhost.pem") });
-    const port = await listen(serveTls());
-    const client = createClient(`https://127.0.0.1:${port}`, { transport: nodeTransport({ agent }) });
+    trustCertificate();
+    const client = createClient(`https://127.0.0.1:${await listen(serveTls())}`);
     const failure = { code: "network", outcome: "not-sent", cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } };
     await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
   });
@@ -233,7 +238,6 @@ describe("aborts", () => {
     ["while the body is received", "body"],
   ])("closes the connection %s", async (_name, phase) => {
     const controller = new AbortController();
-    const agent = new Agent({ keepAlive: true });
     const closed: Promise<unknown>[] = [];
     const server = createTcpServer((socket) => {
       socket.on("error", () => {});
@@ -244,54 +248,34 @@ describe("aborts", () => {
       });
     });
     const port = await listen(server);
-    const client = createClient(`http://127.0.0.1:${port}`, { transport: nodeTransport({ agent }) });
+    const client = createClient(`http://127.0.0.1:${port}`);
     const result = client.getCard("card_1", { signal: controller.signal });
     if (phase === "connect") setImmediate(() => controller.abort(reason));
     await expect(result).rejects.toBe(reason);
     await Promise.all(closed);
-    while (Object.keys(agent.sockets).length > 0) await new Promise(setImmediate);
-    expect([agent.freeSockets, agent.requests]).toEqual([{}, {}]);
+    const name = globalAgent.getName({ host: "127.0.0.1", port });
+    const { sockets, freeSockets, requests } = globalAgent;
+    while (sockets[name] !== undefined) await new Promise(setImmediate);
+    expect([freeSockets[name], requests[name]]).toEqual([undefined, undefined]);
   });
 
   it("removes a request that waits for a connection of the agent", async () => {
     const controller = new AbortController();
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    onTestFinished(() => agent.destroy());
+    const { maxSockets } = globalAgent;
+    globalAgent.maxSockets = 1;
+    onTestFinished(() => {
+      globalAgent.maxSockets = maxSockets;
+    });
     let received = 0;
-    const { client } = await openHttp(
-      (_request, response) => {
-        received++;
-        controller.abort(reason);
-        response.end(card);
-      },
-      { transport: nodeTransport({ agent }) },
-    );
+    const { client } = await openHttp((_request, response) => {
+      received++;
+      controller.abort(reason);
+      response.end(card);
+    });
     const first = client.getCard("card_1");
     const second = client.getCard("card_2", { signal: controller.signal });
     await expect(second).rejects.toBe(reason);
     expect(await first).toMatchObject({ id: "card_1" });
-    expect([received, agent.requests]).toEqual([1, {}]);
-  });
-});
-
-describe("options", () => {
-  it("uses the agent", async () => {
-    const agent = new Agent({ keepAlive: true });
-    onTestFinished(() => agent.destroy());
-    const transport = nodeTransport({ agent });
-    const { client } = await openHttp((_request, response) => void response.end(card), { transport });
-    await client.getCard("card_1");
-    expect(Object.keys(agent.freeSockets)).toHaveLength(1);
-  });
-
-  it("reports not-sent when the agent's protocol is not the one of baseUrl", async () => {
-    const transport = nodeTransport({ agent: new TlsAgent() });
-    const { client } = await openHttp((_request, response) => void response.end(card), { transport });
-    const failure = { code: "network", outcome: "not-sent", cause: { code: "ERR_INVALID_PROTOCOL" } };
-    await expect(client.getCard("card_1")).rejects.toMatchObject(failure);
-  });
-
-  it("rejects a value that is not an agent", () => {
-    expect(() => nodeTransport({ agent: {} as never })).toThrow(/agent must be an http.Agent/);
+    expect([received, globalAgent.requests]).toEqual([1, {}]);
   });
 });

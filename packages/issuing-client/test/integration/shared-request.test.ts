@@ -7,7 +7,6 @@ import {
   type CallOptions,
   type Card,
   createIssuingClient,
-  fetchTransport,
   type IssuingClientOptions,
   type IssuingError,
   type ProblemError,
@@ -50,7 +49,7 @@ describe.each(["node:http", "fetch"] as const)("over %s", (over) => {
       baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       apiKey: "k",
       testing: { clock, random: () => 0 },
-      ...(over === "fetch" && { transport: fetchTransport() }),
+      ...(over === "fetch" && { fetch }),
       ...options,
     });
     const issue = (own: CallOptions = {}) => client.issueCard(template.id, signUp, { ...oneKey, ...own });

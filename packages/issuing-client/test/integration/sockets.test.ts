@@ -5,7 +5,6 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createIssuingClient,
-  fetchTransport,
   type IssuingClientOptions,
   isIssuingError,
   ProblemError,
@@ -104,7 +103,7 @@ const unreadable: Record<string, (status: number, headers?: Record<string, strin
 /** How each transport is selected; node:http is the default. */
 const transports: Record<string, Partial<IssuingClientOptions>> = {
   "node:http": {},
-  fetch: { transport: fetchTransport() },
+  fetch: { fetch },
 };
 
 describe.each(Object.entries(transports))("over %s", (_name, transport) => {
@@ -295,7 +294,7 @@ describe.each(Object.entries(transports))("over %s", (_name, transport) => {
   it.for([200, 204, 205, 304, 307, 422, 503])(
     "closes the connection of a %i whose body does not end",
     async (status, { skip }) => {
-      const isLeftOpen = "transport" in transport && Number.parseInt(process.versions.node, 10) >= 26;
+      const isLeftOpen = "fetch" in transport && Number.parseInt(process.versions.node, 10) >= 26;
       skip(status === 205 && isLeftOpen, "fetch of Node 26 does not close the connection when it is aborted");
       const bytes = `HTTP/1.1 ${status} X\r\ncontent-length: 100\r\n\r\n{`;
       const { client, open: connections } = await serveRaw(bytes, { ...transport, timeoutMs: 300 });

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { createIssuingClient, fetchTransport, type IssuingClientOptions } from "../../src/index.ts";
+import { createIssuingClient, type IssuingClientOptions } from "../../src/index.ts";
 import { signUp, template } from "../scripted.ts";
 
 const own = `loyalty-cards/${packageJson.version}`;
@@ -33,7 +33,7 @@ async function open(options: Partial<IssuingClientOptions>, statuses: number[] =
 
 describe.each([
   ["node:http", {}],
-  ["fetch", { transport: fetchTransport() }],
+  ["fetch", { fetch }],
 ])("over %s", (_name, transport) => {
   it("sends the name and the version of the package with every method, retry and call of client.api", async () => {
     const { client, userAgents } = await open(transport, [503]);

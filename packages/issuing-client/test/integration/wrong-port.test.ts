@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createIssuingClient, fetchTransport, type IssuingError, nodeTransport } from "../../src/index.ts";
+import { createIssuingClient, type IssuingError } from "../../src/index.ts";
 import { signUp } from "../scripted.ts";
 
 async function listen(server: Server): Promise<number> {
@@ -31,15 +31,15 @@ const talksSecond = () =>
 const closes = () => createTcpServer((socket) => void socket.once("data", () => socket.end()));
 
 describe.each([
-  ["node:http", nodeTransport],
-  ["fetch", fetchTransport],
-])("over %s", (_name, createTransport) => {
+  ["node:http", {}],
+  ["fetch", { fetch }],
+])("over %s", (_name, transport) => {
   async function failAt(scheme: string, server: Server): Promise<IssuingError> {
     const baseUrl = `${scheme}://127.0.0.1:${await listen(server)}`;
     const client = createIssuingClient({
       baseUrl,
       apiKey: "k",
-      transport: createTransport(),
+      ...transport,
       testing: { random: () => 0 },
     });
     return client.issueCard("t", signUp, { userId: 1 }).then(
