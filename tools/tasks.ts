@@ -112,28 +112,15 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     },
   },
   release: {
-    check: {
-      description:
-        "what must hold before publishing, beside npm run check: tarballs, licences, first programs, examples",
-      commands: [script("tools/checks/check.ts release")],
-    },
     licences: {
       description:
-        "the licence of everything that a package contains or installs; --write updates THIRD-PARTY.md",
+        "writes what each package contains and installs into sbom/, and checks its licences; --write updates THIRD-PARTY.md",
       commands: [script("tools/release/licences.ts")],
     },
     tarballs: {
       description: "publint, attw, and the rules and budgets of tools/checks/tarballs.ts",
       commands: [script("tools/checks/tarballs.ts")],
       needs: "compat",
-    },
-    reproducible: {
-      description: "builds again in another folder and compares the tarballs",
-      commands: [script("tools/release/reproducible.ts")],
-    },
-    sbom: {
-      description: "each package's bill of materials, into sbom/",
-      commands: [script("tools/release/sbom.ts")],
     },
     version: {
       description: "turns the changesets into versions and change logs",
@@ -150,7 +137,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     pack: {
       description:
         "the tarballs of the built packages and their digests, into a folder; with LOYALTY_CARDS_TARBALLS=FOLDER all checks use them",
-      commands: [script("tools/release/pack-all.ts")],
+      commands: [script("tools/release/pack.ts")],
     },
   },
 };

@@ -1,37 +1,22 @@
 /**
- * Prints the licence of all software that a package installs or contains. Fails on a licence that is not permissive, and
- * when THIRD-PARTY.md is stale; `--write` updates it.
+ * Writes each package's bill of materials into `sbom/`: what npm installs with it, and what its files contain. Fails on a licence that
+ * is not permissive, and when a THIRD-PARTY.md is stale; `--write` updates it.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { type Published, published, root } from "../published.ts";
 
 /** An expression such as "MIT OR GPL-2.0" is added here after somebody has read it. */
-const permissive = new Set([
-  "0BSD",
-  "Apache-2.0",
-  "BlueOak-1.0.0",
-  "BSD-2-Clause",
-  "BSD-3-Clause",
-  "CC0-1.0",
-  "ISC",
-  "MIT",
-  "Unlicense",
-]);
-
-interface Software {
-  name: string;
-  version: string;
-  licence: string;
-  folder: string;
-}
+const permissive = /^(0BSD|Apache-2\.0|BlueOak-1\.0\.0|BSD-[23]-Clause|CC0-1\.0|ISC|MIT|Unlicense)$/;
 
 /** Contained in a package without a source map that shows it: types and assets. */
 const containedWithoutMap: Readonly<Record<string, readonly string[]>> = {
-  "issuing-client": ["openapi-typescript-helpers"], // its types, in ours
+  "issuing-client": ["openapi-typescript-helpers"], // their types, in ours
   "mock-server": ["swagger-ui-dist"], // dist/reference
 };
+
 /** Notes beside the licence's text. */
 const notes: Readonly<Record<string, string>> = {
   "libphonenumber-js":
@@ -43,104 +28,92 @@ const notes: Readonly<Record<string, string>> = {
 /** Its licence is a file of the tarball. */
 const hasLicenceFile = new Set(["swagger-ui-dist"]);
 
-function findSoftware(name: string, from: string): Software {
-  for (let folder = from; ; folder = dirname(folder)) {
-    const found = join(folder, "node_modules", name);
-    if (existsSync(join(found, "package.json"))) {
-      const { version, license = "none" } = JSON.parse(readFileSync(join(found, "package.json"), "utf8"));
-      return { name, version, licence: license, folder: found };
-    }
-    if (folder === dirname(folder)) throw new Error(`${name} is not installed: npm ci`);
-  }
+interface Bill {
+  components: { type: string; name: string; version: string; purl: string; licenses?: object[] }[];
 }
 
-/** Everything that npm installs with it, except our own packages. */
-function findDependencies(names: readonly string[], from: string, known = new Map<string, Software>()) {
-  for (const name of names) {
-    if (name.startsWith("@loyalty-cards/") || known.has(name)) continue;
-    const found = findSoftware(name, from);
-    known.set(name, found);
-    const manifest = JSON.parse(readFileSync(join(found.folder, "package.json"), "utf8"));
-    findDependencies(Object.keys(manifest.dependencies ?? {}), found.folder, known);
-  }
-  return known;
+function createBill({ manifest }: Published): Bill {
+  const omitted = ["dev", "optional", "peer"].flatMap((kind) => ["--omit", kind]);
+  const args = ["sbom", "--sbom-format", "cyclonedx", "--sbom-type", "library", ...omitted];
+  const output = execFileSync("npm", [...args, "--workspace", manifest.name], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+    shell: process.platform === "win32",
+  });
+  return JSON.parse(output);
 }
 
-/** What the bundler put into the files, as their source maps show. */
-export function findContained({ name, folder }: Published): Software[] {
+/** What the bundler put into the files, as their source maps show. npm does not know it. */
+function findContained({ name, folder }: Published): string[] {
   const names = new Set(containedWithoutMap[name]);
   const built = join(folder, "dist");
   if (!existsSync(built)) return []; // a package without code
   for (const file of readdirSync(built).filter((path) => path.endsWith(".map"))) {
-    const { sources } = JSON.parse(readFileSync(join(folder, "dist", file), "utf8")) as { sources: string[] };
+    const { sources } = JSON.parse(readFileSync(join(built, file), "utf8")) as { sources: string[] };
     for (const source of sources) {
       const other = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];
       if (other !== undefined) names.add(other);
     }
   }
-  return [...names].sort().map((other) => findSoftware(other, folder));
+  return [...names].sort();
 }
 
-function readLicence({ name, folder }: Software): string {
+/** Finds an installed package from the folder of another one. */
+function readInstalled(name: string, from: string) {
+  const folder = createRequire(join(from, "package.json"))
+    .resolve.paths(name)
+    ?.map((path) => join(path, name))
+    .find((path) => existsSync(join(path, "package.json")));
+  if (folder === undefined) throw new Error(`${name} is not installed: npm ci`);
+  const { version, license = "none" } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return { folder, version: String(version), licence: String(license) };
+}
+
+/** The section of THIRD-PARTY.md. */
+function describe(name: string, { folder, version, licence }: ReturnType<typeof readInstalled>): string {
   const file = readdirSync(folder).find((path) => /^licen[cs]e(\.\w+)?$/i.test(path));
-  if (file === undefined) throw new Error(`${name} has no licence file`);
-  const lines = readFileSync(join(folder, file), "utf8").trim().split(/\r?\n/);
-  return lines.map((line) => `> ${line}`.trimEnd()).join("\n");
+  const lines = file === undefined ? [] : readFileSync(join(folder, file), "utf8").trim().split(/\r?\n/);
+  const quotation = lines.map((line) => `> ${line}`.trimEnd()).join("\n");
+  const parts = [
+    `## ${name} ${version}`,
+    `${licence}.`,
+    hasLicenceFile.has(name) ? "" : quotation,
+    notes[name],
+  ];
+  return parts.filter(Boolean).join("\n\n");
 }
 
-function formatThirdParty(all: readonly Software[]): string {
-  const parts = all.map((one) => {
-    const text = hasLicenceFile.has(one.name) ? [] : [readLicence(one)];
-    const note = notes[one.name];
-    return [`## ${one.name} ${one.version}`, `${one.licence}.`, ...text, ...(note ? [note] : [])].join(
-      "\n\n",
-    );
-  });
+function check(one: Published): string[] {
+  const bill = createBill(one);
+  const sections: string[] = [];
+  for (const name of findContained(one)) {
+    const found = readInstalled(name, one.folder);
+    const purl = `pkg:npm/${name.replace("@", "%40")}@${found.version}`;
+    const licenses = [{ license: { id: found.licence } }];
+    bill.components.push({ type: "library", name, version: found.version, purl, licenses });
+    sections.push(describe(name, found));
+  }
+  writeFileSync(join(root, "sbom", `${one.name}.cdx.json`), `${JSON.stringify(bill, null, 2)}\n`);
+  console.log(`sbom/${one.name}.cdx.json: ${bill.components.length} components`);
+  const problems = bill.components
+    .filter(({ licenses = [] }) => {
+      const ids = licenses.map((one) => /"(?:id|expression|name)":"([^"]+)"/.exec(JSON.stringify(one))?.[1]);
+      return ids.length === 0 || ids.some((id = "") => !permissive.test(id));
+    })
+    .map(({ name, licenses }) => `${name} has the licence ${JSON.stringify(licenses)}`);
+
+  const file = join(one.folder, "THIRD-PARTY.md");
   const head =
     "# Third-party software\n\nThe published files of this package contain the following software.";
-  return `${[head, ...parts].join("\n\n")}\n`;
+  const wanted = sections.length === 0 ? "" : `${[head, ...sections].join("\n\n")}\n`;
+  if (process.argv.includes("--write") && wanted !== "") writeFileSync(file, wanted);
+  if ((existsSync(file) ? readFileSync(file, "utf8") : "") !== wanted)
+    problems.push("THIRD-PARTY.md is stale: npm run release -- licences --write");
+  return problems.map((problem) => `✗ ${one.name}: ${problem}`);
 }
 
-let failures = 0;
-function fail(sentence: string): void {
-  failures += 1;
-  console.log(`✗ ${sentence}`);
-}
-
-function check(one: Published): void {
-  const contained = findContained(one);
-  const installed = [...findDependencies(Object.keys(one.manifest.dependencies ?? {}), one.folder).values()];
-  const named = [
-    ...installed.map((other) => ({ ...other, how: "installed with it" })),
-    ...contained.map((other) => ({ ...other, how: "contained in it" })),
-  ];
-  console.log(`${one.name} (${one.manifest.license})${named.length === 0 ? ": no other software" : ""}`);
-  for (const { name, version, licence, how } of named) {
-    console.log(`  ${licence.padEnd(12)} ${name} ${version}, ${how}`);
-    if (!permissive.has(licence)) fail(`${name} has the licence ${licence}, which is not permissive`);
-  }
-  const file = join(one.folder, "THIRD-PARTY.md");
-  const wanted = contained.length === 0 ? undefined : formatThirdParty(contained);
-  const written = existsSync(file) ? readFileSync(file, "utf8") : undefined;
-  if (written === wanted) return;
-  if (process.argv.includes("--write") && wanted !== undefined) writeFileSync(file, wanted);
-  else if (wanted === undefined)
-    fail(`packages/${one.name}/THIRD-PARTY.md lists software that is no longer contained`);
-  else fail(`packages/${one.name}/THIRD-PARTY.md is stale: npm run release -- licences --write`);
-}
-
-/** Swagger UI's bundle contains other software, with a list of notices in prose: searched for the names of copyleft licences. */
-function checkSwaggerUi(): void {
-  const list = join(root, "packages/mock-server/dist/reference/swagger-ui-bundle.js.LICENSE.txt");
-  const notices = readFileSync(list, "utf8").split("/*!").slice(1);
-  console.log(`swagger-ui-bundle.js: ${notices.length} notices`);
-  for (const notice of notices) {
-    if (/\b(?:[AL]?GPL|SSPL|BUSL|GNU)\b/i.test(notice)) fail(`swagger-ui-bundle.js contains${notice}`);
-  }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const one of published) check(one);
-  checkSwaggerUi();
-  process.exitCode = failures === 0 ? 0 : 1;
-}
+mkdirSync(join(root, "sbom"), { recursive: true });
+const problems = published.flatMap(check);
+for (const problem of problems) console.log(problem);
+process.exitCode = problems.length === 0 ? 0 : 1;

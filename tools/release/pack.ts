@@ -1,50 +1,42 @@
-/** The tarball of a built package, as `npm publish` sends it; nothing is built again. */
+/**
+ * The tarball of a built package, as `npm publish` sends it; nothing is built again. `npm run release -- pack FOLDER` packs every
+ * package, and writes the digests. With LOYALTY_CARDS_TARBALLS=FOLDER all checks use these tarballs, so a release publishes the
+ * bytes that were tested.
+ */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { type Manifest, root } from "../published.ts";
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Manifest, published, root } from "../published.ts";
 
 export interface Tarball {
-  /** Its path, when it was written. */
   file: string;
-  /** `sha512-…` of its bytes. */
-  integrity: string;
   /** What is in it, relative to the package. */
   paths: string[];
   size: number;
 }
 
-/** The folder of tarballs that a release publishes, from `npm run release -- pack`. With it, all checks use them. */
-export const releaseFolder =
-  process.env.LOYALTY_CARDS_TARBALLS && resolve(root, process.env.LOYALTY_CARDS_TARBALLS);
+const releaseFolder = process.env.LOYALTY_CARDS_TARBALLS && resolve(root, process.env.LOYALTY_CARDS_TARBALLS);
 
-/** The tarball of the release, or without one a new tarball. Without a destination nothing is written; the checksum is the same. */
-export const pack = (folder: string, destination?: string): Tarball =>
-  releaseFolder ? takeFrom(releaseFolder, folder, destination) : npmPack(folder, destination);
-
-function takeFrom(tarballs: string, folder: string, destination = tarballs): Tarball {
-  const { name, version }: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const filename = `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
-  const bytes = readFileSync(join(tarballs, filename));
-  const file = join(destination, filename);
-  if (destination !== tarballs) copyFileSync(join(tarballs, filename), file);
-  const listed = execFileSync("tar", ["--list", "--file", filename], { cwd: tarballs, encoding: "utf8" });
-  return {
-    file,
-    integrity: `sha512-${createHash("sha512").update(bytes).digest("base64")}`,
-    paths: listed
-      .trimEnd()
-      .split("\n")
-      .map((path) => path.replace("package/", "")),
-    size: bytes.length,
-  };
+/** Copies the tarball of the release to the folder, or without one packs anew. */
+export function pack(folder: string, destination: string): Tarball {
+  const file = releaseFolder ? copyTo(destination, folder, releaseFolder) : npmPack(folder, destination);
+  const options = { cwd: destination, encoding: "utf8" } as const;
+  const listed = execFileSync("tar", ["--list", "--file", basename(file)], options);
+  const paths = listed.trimEnd().split("\n");
+  return { file, paths: paths.map((path) => path.replace("package/", "")), size: statSync(file).size };
 }
 
-/** Packs, also when there is a tarball of the release. */
-export function npmPack(folder: string, destination?: string): Tarball {
-  const where = destination === undefined ? ["--dry-run"] : ["--pack-destination", destination];
-  const args = ["pack", "--json", "--silent", "--ignore-scripts", ...where];
+function copyTo(destination: string, folder: string, tarballs: string): string {
+  const { name, version }: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const filename = `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
+  copyFileSync(join(tarballs, filename), join(destination, filename));
+  return join(destination, filename);
+}
+
+function npmPack(folder: string, destination: string): string {
+  const args = ["pack", "--json", "--silent", "--ignore-scripts", "--pack-destination", destination];
   const output = execFileSync("npm", args, {
     cwd: folder,
     encoding: "utf8",
@@ -52,19 +44,19 @@ export function npmPack(folder: string, destination?: string): Tarball {
     stdio: ["ignore", "pipe", "inherit"],
     shell: process.platform === "win32", // there npm is a script
   });
-  const [tarball] = Object.values(JSON.parse(output)) as NpmTarball[]; // an array, or in newer npm an object
+  const [tarball] = Object.values(JSON.parse(output)) as { filename: string }[]; // an array, or in newer npm an object
   if (tarball === undefined) throw new Error(`npm packed nothing in ${folder}`);
-  return {
-    file: join(destination ?? folder, tarball.filename),
-    integrity: tarball.integrity,
-    paths: tarball.files.map(({ path }) => path),
-    size: tarball.size,
-  };
+  return join(destination, tarball.filename);
 }
 
-interface NpmTarball {
-  filename: string;
-  integrity: string;
-  size: number;
-  files: { path: string }[];
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const destination = resolve(process.argv[2] ?? "tarballs");
+  mkdirSync(destination, { recursive: true });
+  const lines = published.map(({ folder }) => {
+    const file = npmPack(folder, destination);
+    const digest = createHash("sha256").update(readFileSync(file)).digest("hex");
+    return `${digest}  ${basename(file)}\n`;
+  });
+  writeFileSync(join(destination, "SHA256SUMS"), lines.join(""));
+  console.log(lines.join(""));
 }
