@@ -102,7 +102,8 @@ export async function startSaving(
       lastWrittenMs = await replaceFile(path, JSON.stringify(createContent(backend)), lastWrittenMs);
     } catch (error) {
       isChanged = true;
-      throw new Error(`The data file ${name} cannot be written (${(error as Error).message}).`);
+      const message = `The data file ${name} cannot be written (${(error as Error).message}).`;
+      throw new Error(message, { cause: error });
     }
   }
 
@@ -163,7 +164,8 @@ async function replaceFile(path: string, text: string, writtenMs: number | undef
   await rm(temporaryPath, { force: true }); // of a process that was killed
   try {
     await writeFile(temporaryPath, text, { flag: "wx", mode: 0o600 }); // "x" follows no link
-    if ((await readTime(path)) !== writtenMs)
+    const foundMs = await readTime(path);
+    if (foundMs !== undefined && foundMs !== writtenMs)
       throw new Error("another program, perhaps a second server, wrote it");
     await rename(temporaryPath, path);
   } catch (error) {

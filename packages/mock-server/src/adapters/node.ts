@@ -33,7 +33,7 @@ export interface MockServerOptions extends Omit<MockServiceOptions, "baseUrl" | 
   /**
    * A file that stores all data, as one JSON snapshot. An existing file takes precedence over the templates, endpoints and clock of the
    * options. It is written soon after a change, and by `close()`. A process that is killed loses the changes of the last moments: of
-   * 200 ms, or of about ten times as long as a write takes where that is longer.
+   * 200 ms, or of eleven times as long as a write takes where that is longer.
    */
   dataFile?: string;
   /**

@@ -19,7 +19,7 @@ export type OutboxStore = EventStore & EndpointStore & DeliveryStore & FaultStor
 
 type Schedule = (delivery: Delivery) => void;
 
-export const maxRecentEvents = 1_000;
+const maxRecentEvents = 1_000;
 const maxHoldBackMs = 1_000;
 
 export function publishEvent(domain: Domain<OutboxStore>, event: ServiceEvent, schedule: Schedule): void {

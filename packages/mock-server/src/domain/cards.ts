@@ -2,7 +2,7 @@
 
 import type { components } from "@loyalty-cards/openapi";
 import { type Domain, type DomainContext, NotFoundError } from "./context.ts";
-import { addCardId, type Customer } from "./customers.ts";
+import type { Customer } from "./customers.ts";
 import type { FieldValues, Template } from "./templates.ts";
 
 /** A card, as in responses of the API. */
@@ -25,9 +25,7 @@ export interface StoredCard {
   fieldValues: FieldValues;
   wallets: string[];
   issuedAtMs: number;
-  /** The idempotency key it was issued under. */
-  idempotencyKey?: string;
-  /** The hash of the request that it was issued for. */
+  /** The hash of the request that it was issued for, if that had an idempotency key. */
   contentHash?: number;
 }
 
@@ -62,7 +60,7 @@ export function createCard(
   if (hasPointsField(template)) card.fieldValues[pointsKey] = 0;
   state.cards.set(card.id, card);
   state.cardIdBySlug.set(card.slug, card.id);
-  addCardId(customer, card.id);
+  customer.cardIds.push(card.id);
   notifyChange({ type: "card", id: card.id, action: "created" });
   return card;
 }

@@ -35,23 +35,20 @@ export interface DomainContext {
 /** The context and the part of the state that a function works on. */
 export type Domain<Store> = DomainContext & { state: Store };
 
-export const changeTypes = [
-  "apiKey",
-  "template",
-  "customer",
-  "card",
-  "operation",
-  "endpoint",
-  "delivery",
-  "event",
-  "clock",
-  "fault",
-  "refusal",
-  "warning",
-  "request",
-] as const;
-
-export type ChangeType = (typeof changeTypes)[number];
+export type ChangeType =
+  | "apiKey"
+  | "template"
+  | "customer"
+  | "card"
+  | "operation"
+  | "endpoint"
+  | "delivery"
+  | "event"
+  | "clock"
+  | "fault"
+  | "refusal"
+  | "warning"
+  | "request";
 
 /** What changed, by its id. `reset`: everything may have changed. */
 export type Change =

@@ -82,12 +82,6 @@ export function findOrCreateCustomer(domain: Domain<CustomerStore>, contact: Con
   return customer;
 }
 
-/** Most customers have one card; `push` would allocate an array for 17. */
-export function addCardId(customer: Customer, cardId: string): void {
-  if (customer.cardIds.length === 0) customer.cardIds = [cardId];
-  else customer.cardIds.push(cardId);
-}
-
 export const isKnownCountry = (country: Country): boolean => isSupportedCountry(country as CountryCode);
 
 /**
@@ -112,7 +106,7 @@ const localPartPattern = /^(?:[a-z0-9.!#$%&'*+/=?^_`{|}~-]|[^\p{ASCII}\p{C}\p{Z}
 const maxEmailLength = 254;
 
 /** Addresses are compared in lower case, with the domain in ASCII. Undefined for a malformed address. */
-export function normalizeEmail(email: string): string | undefined {
+function normalizeEmail(email: string): string | undefined {
   const lower = email.normalize("NFC").toLowerCase();
   const at = lower.indexOf("@");
   const [name, domain] = [lower.slice(0, Math.max(0, at)), toAsciiDomain(lower.slice(at + 1))];

@@ -7,8 +7,6 @@ const retentionMs = 24 * 3_600_000;
 
 /** A 404 or 422 stored under an idempotency key, when the option `storeRefusals` is set. */
 export interface StoredRefusal {
-  /** The idempotency key. */
-  id: string;
   atMs: number;
   status: number;
   detail: string;
@@ -44,7 +42,6 @@ export const toProblem = ({ status, detail, errors }: StoredRefusal) => new Prob
 
 export function storeIssuedCard(domain: Keys, key: string, card: StoredCard, contentHash: number): void {
   const { state } = domain;
-  card.idempotencyKey = key;
   card.contentHash = contentHash;
   state.cardIdByKey.delete(key); // the newest are last
   state.cardIdByKey.set(key, card.id);
@@ -63,7 +60,7 @@ export function storeRefusal(
   const { state, nowMs, notifyChange } = domain;
   const { status, detail, errors } = problem;
   state.refusals.delete(key);
-  state.refusals.set(key, { id: key, atMs: nowMs(), status, detail, errors, contentHash });
+  state.refusals.set(key, { atMs: nowMs(), status, detail, errors, contentHash });
   notifyChange({ type: "refusal", id: key, action: "created" });
   for (const [oldest, { atMs }] of state.refusals) {
     if (nowMs() - atMs < retentionMs) break;
