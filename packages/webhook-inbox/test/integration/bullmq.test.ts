@@ -77,31 +77,6 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     expect(await put(inbox, balanceChanged("evt:1"))).toBe("duplicate");
   });
 
-  it("reports waiting events and dead letters, and replays a dead letter", async () => {
-    const queue = ownQueue();
-    const recorded = recordOutcomes();
-    const inbox = await bullmqInbox(queue, { maxAttempts: 1, ...quiet });
-    await put(inbox, balanceChanged("evt_1"));
-    let isPoisonous = true;
-    const worker = work(
-      queue,
-      inboxHandler(
-        () => {
-          if (isPoisonous) throw new Error("no");
-        },
-        { onOutcome: recorded.onOutcome, ...quiet },
-      ),
-    );
-    await new Promise((resolve) => worker.once("failed", resolve));
-    expect(recorded.of("dead")).toMatchObject([{ event: { id: "evt_1" }, attempt: 1 }]);
-    expect(await inbox.list({ state: "dead" })).toMatchObject([{ id: "evt_1", attempts: 1 }]);
-    expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
-    isPoisonous = false;
-    expect([await inbox.replay("evt_1"), await inbox.replay("evt_2")]).toEqual([true, false]);
-    await recorded.until("done");
-    expect((await inbox.list()).map(({ id }) => id)).toEqual(["evt_1"]);
-  });
-
   it.skipIf(!hasRedisServer)(
     "rejects at once when Redis is unreachable, and stores events again when it is back",
     async () => {
@@ -137,36 +112,24 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
     },
   );
 
-  describe("rejects at the start", () => {
-    it("a queue that would wait for an unreachable Redis", async () => {
-      const queue = new Queue("events", { prefix, connection: { url } });
-      onTestFinished(() => queue.close());
-      await expect(bullmqInbox(queue)).rejects.toThrow(/enableOfflineQueue: false/);
-    });
+  it("rejects a queue that would wait for an unreachable Redis, and attempts out of range", async () => {
+    const waiting = new Queue("events", { prefix, connection: { url } });
+    onTestFinished(() => waiting.close());
+    await expect(bullmqInbox(waiting)).rejects.toThrow(/enableOfflineQueue: false/);
+    const message = /maxAttempts must be a number from 1/;
+    await expect(bullmqInbox(ownQueue(), { maxAttempts: 0 })).rejects.toThrow(message);
+  });
 
-    it("attempts out of range", async () => {
-      await expect(bullmqInbox(ownQueue(), { maxAttempts: 0 })).rejects.toThrow(
-        /maxAttempts must be a number from 1/,
-      );
-    });
-
-    it.skipIf(!hasRedisServer)("a Redis that evicts keys", async () => {
-      const port = await freePort();
-      const server = await startRedis(port, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
-      onTestFinished(() => void server.kill("SIGKILL"));
-      const queue = new Queue("events", { connection: { port, ...failFast } });
-      queue.on("error", () => {});
-      onTestFinished(() => queue.close());
-      await expect(bullmqInbox(queue, quiet)).rejects.toThrow(/maxmemory-policy is allkeys-lru/);
-    });
-
-    it("a Redis that is not running", async () => {
-      const queue = new Queue("events", { connection: { port: await freePort(), ...failFast } });
-      queue.on("error", () => {});
-      onTestFinished(() => queue.close());
-      await expect(bullmqInbox(queue, { timeoutMs: 200 })).rejects.toThrow(
-        /Redis cannot be used for the queue "events"/,
-      );
-    });
+  it.skipIf(!hasRedisServer).each([
+    ["evicts keys", ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"], "policy is allkeys-lru"],
+    ["is not running", undefined, 'Redis cannot be used for the queue "events"'],
+  ])("rejects a Redis that %s", async (_case, args, message) => {
+    const port = await freePort();
+    const server = args && (await startRedis(port, ...args));
+    onTestFinished(() => void server?.kill("SIGKILL"));
+    const queue = new Queue("events", { connection: { port, ...failFast } });
+    queue.on("error", () => {});
+    onTestFinished(() => queue.close());
+    await expect(bullmqInbox(queue, { ...quiet, timeoutMs: 200 })).rejects.toThrow(message);
   });
 });

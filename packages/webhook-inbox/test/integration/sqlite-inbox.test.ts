@@ -87,17 +87,6 @@ describe.each(engines)("with %s", (name, open) => {
     await expect(inbox.drain(() => {}, { maxMs: -1 })).rejects.toThrow("maxMs must be a number from 0");
   });
 
-  it("stores an event once, also after a restart", async () => {
-    const file = scratchFile();
-    const first = openInbox({ file, open });
-    expect(await put(first, balanceChanged("evt_1"))).toBe("stored");
-    expect(await put(first, balanceChanged("evt_1"))).toBe("duplicate");
-    await first.close();
-    const second = openInbox({ file, open });
-    expect(await put(second, balanceChanged("evt_1"))).toBe("duplicate");
-    expect(await second.health()).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
-  });
-
   it("commits to the disk, with a write-ahead log", async () => {
     let database: SqliteDatabase | undefined;
     openInbox({
@@ -122,6 +111,26 @@ describe.each(engines)("with %s", (name, open) => {
     const results = await Promise.all(puts);
     expect(results.filter((result) => result === "stored")).toHaveLength(2);
     expect(commits).toBe(1);
+  });
+
+  it("stores a dead letter again once, in one transaction and from several processes, and another process handles it", async () => {
+    const file = scratchFile();
+    const recorded = recordOutcomes();
+    const inbox = openInbox({ file, open, onOutcome: recorded.onOutcome });
+    const others = Array.from({ length: 3 }, () => openInbox({ file, open }));
+    for (const inboxes of [[inbox], others]) {
+      await put(inbox, balanceChanged("evt_dead"));
+      await inbox.drain(() => Promise.reject(new Error("The shop's own system is down.")), {
+        maxAttempts: 1,
+      });
+      const puts = Array.from({ length: 4 }, () =>
+        inboxes.map((each) => put(each, balanceChanged("evt_dead"))),
+      );
+      const results = await Promise.all(puts.flat());
+      expect(results.filter((result) => result === "stored")).toHaveLength(1);
+    }
+    expect(await others[0]?.drain(() => {})).toMatchObject({ waiting: 0, dead: 0 });
+    expect(await put(inbox, balanceChanged("evt_dead"))).toBe("duplicate");
   });
 
   it("waits while another process writes, without blocking the event loop", async () => {
@@ -275,13 +284,15 @@ it("rejects calls after close", async () => {
   await expect(inbox.list()).rejects.toThrow("The inbox is closed.");
 });
 
-it("writes queued events before it closes", async () => {
+it("writes queued events before it closes, and knows them after a restart", async () => {
   const file = scratchFile();
   const inbox = openInbox({ file });
   const putting = put(inbox, balanceChanged("evt_1"));
   await inbox.close();
   expect(await putting).toBe("stored");
-  expect(await put(openInbox({ file }), balanceChanged("evt_1"))).toBe("duplicate");
+  const restarted = openInbox({ file });
+  expect(await put(restarted, balanceChanged("evt_1"))).toBe("duplicate");
+  expect(await restarted.health()).toMatchObject({ waiting: 1, dead: 0 });
 });
 
 it("lets a receiver respond 204 when the event is stored, and 503 when it is not", async () => {
