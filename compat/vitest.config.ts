@@ -37,6 +37,23 @@ export default defineConfig({
       built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
       {
+        // Needs the Node 24 in node_modules, as the next project.
+        root: here(".."),
+        ssr: { resolve: { conditions: [...conditions, "node", "development|production"] } },
+        resolve: { conditions },
+        test: {
+          name: "pg-boss",
+          include: [
+            "packages/webhook-inbox/test/integration/{pg-boss,tolerance,outage,many-processes,postgres-crash.slow}.test.ts",
+            "examples/fastify/fleet.test.ts",
+            "examples/snippets/inbox/inbox.test.ts",
+          ],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          expect: { poll },
+        },
+      },
+      {
         // Needs the Node 24 in node_modules.
         root: here(".."),
         ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },

@@ -41,6 +41,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     browser: suite("browser", "every page of the mock server in a headless Chromium"),
     site: suite("site", "the documentation site, after npm run docs, in a headless Chromium"),
     next: suite("next", "the packed packages and the Next example on the real Next, built by both bundlers"),
+    "pg-boss": {
+      description: "the inbox on pg-boss 12 and 11, which need a newer Node than the rest, on Node 24",
+      commands: [`${node24} run --config compat/vitest.config.ts --project pg-boss -t pg-boss`],
+      needs: "compat",
+    },
     msw3: {
       description: "the adapters of the mock server under MSW 3",
       commands: [`${node24} run --config compat/vitest.config.ts --project msw3`],
@@ -86,10 +91,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
       description:
         "kills receivers 200 times while 5 000 events arrive, and counts the effects; add EVENTS KILLS ENGINE…",
       commands: [script("packages/webhook-inbox/test/crash.ts")],
+      needs: "compat",
     },
     "crash-postgres": {
       description:
-        "kills and restarts PostgreSQL 25 times while receivers on pg-boss 10, pg-boss 12 and BullMQ work, and counts the effects",
+        "kills and restarts PostgreSQL 25 times while receivers on pg-boss and BullMQ work, and counts the effects",
       commands: [
         "POSTGRES_CRASHES=25 npx vitest run --project slow packages/webhook-inbox/test/integration/postgres-crash.slow.test.ts",
       ],

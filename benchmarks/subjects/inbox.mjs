@@ -168,7 +168,7 @@ const engines = {
   },
   async PostgreSQL() {
     const { inboxHandler, pgBossInbox } = await import("@loyalty-cards/webhook-inbox");
-    const { default: PgBoss } = await import("pg-boss");
+    const { PgBoss } = await import("pg-boss"); // needs Node.js 22.12
     const { default: pg } = await import("pg");
     const schema = `benchmark_${randomUUID().replaceAll("-", "")}`;
     const options = `-c search_path=${schema}`;
@@ -215,7 +215,7 @@ const engines = {
         "pg-boss send": (handler) => startWorker("sent", 1_000, async (jobs) => jobs.forEach(handler)),
       },
       async close() {
-        await boss.stop({ graceful: false, close: true, wait: true });
+        await boss.stop({ graceful: false });
         await pool.query(`DROP SCHEMA ${schema} CASCADE`);
         await pool.end();
       },

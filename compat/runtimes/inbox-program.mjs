@@ -45,66 +45,36 @@ await inbox.close();
 rmSync(folder, { recursive: true });
 used.push(process.getBuiltinModule("node:sqlite") === undefined ? "libsql" : "node:sqlite");
 
-const majors = Number(process.versions.node.split(".")[0]) >= 22 ? [11, 12] : [];
-for (const major of majors) {
-  const imported = await import(`pg-boss-${major}`);
+const isNode22 = Number(process.versions.node.split(".")[0]) >= 22;
+for (const [name, module] of isNode22
+  ? [
+      ["pg-boss 11", "pg-boss-11"],
+      ["pg-boss 12", "pg-boss"],
+    ]
+  : []) {
+  const imported = await import(module);
   const PgBoss = imported.PgBoss ?? imported.default; // named from 12 on
   const schema = `compat_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
   const boss = new PgBoss({ connectionString: databaseUrl, schema, supervise: false, schedule: false });
   await boss.start();
-  await boss.createQueue("events", { retryLimit: 0 });
-  const inBoss = await pgBossInbox(boss, { queue: "events", maxAttempts: 1, log: () => {} });
+  await boss.createQueue("events");
+  const inBoss = await pgBossInbox(boss, { queue: "events", log: () => {} });
   const results = await Promise.all(["evt_1", "evt_1", "evt_2"].map((id) => put(inBoss, createEvent(id))));
   assert.deepEqual(results.sort(), ["duplicate", "stored", "stored"]);
-  assert.equal((await inBoss.health()).waiting, 2);
   const handled = [];
-  const all = new Promise((resolve) => {
-    const handler = inboxHandler(
-      ({ id }, { attempt }) => {
-        handled.push([id, attempt]);
-        if (handled.length === 3) resolve();
-        if (id === "evt_2" && handled.length < 3) throw new Error("once");
-      },
-      { log: () => {} },
-    );
+  await new Promise((resolve) => {
+    const handler = inboxHandler(({ id }) => {
+      if (handled.push(id) === 2) resolve();
+    });
     void boss.work("events", { pollingIntervalSeconds: 0.5 }, handler);
   });
-  const isOver = ({ dead, waiting }) => dead === 1 && waiting === 0; // in either order
-  while (!isOver(await inBoss.health())) await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.equal(await put(inBoss, createEvent("evt_1")), "duplicate");
-  assert.deepEqual((await inBoss.list()).map(({ id, state }) => `${id} ${state}`).sort(), [
-    "evt_1 done",
-    "evt_2 dead",
-  ]);
-  assert.deepEqual([await inBoss.replay("evt_1"), await inBoss.replay("evt_2")], [false, true]);
-  await all;
   await boss.offWork("events", { wait: true });
-
-  // A dead letter outlives pg-boss's own retention of seven days. A replay and a new delivery each give it all attempts again.
-  await put(inBoss, createEvent("evt_3"));
-  const failNext = async () => {
-    const [job] = await boss.fetch("events", { includeMetadata: true, ignoreStartAfter: true });
-    await boss.fail("events", job.id);
-    return job.retryCount;
-  };
-  const sql = boss.getDb();
-  assert.equal(await failNext(), 0);
-  await sql.executeSql(`UPDATE ${schema}.job SET completed_on = completed_on - interval '13 days'`);
-  await boss.supervise("events");
-  assert.equal((await inBoss.health()).dead, 1);
-  assert.equal(await inBoss.replay("evt_3"), true);
-  assert.equal(await failNext(), 0);
-  const revived = await Promise.all([put(inBoss, createEvent("evt_3")), put(inBoss, createEvent("evt_3"))]);
-  assert.deepEqual(revived.sort(), ["duplicate", "stored"]);
-  assert.equal(await failNext(), 0);
-  assert.deepEqual(
-    (await inBoss.list({ state: "dead" })).map(({ id }) => id),
-    ["evt_3"],
-  );
-  await boss.stop({ graceful: false, close: true });
+  assert.deepEqual(handled.sort(), ["evt_1", "evt_2"]);
+  assert.equal(await put(inBoss, createEvent("evt_1")), "duplicate");
+  await boss.stop({ graceful: false });
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   await pool.query(`DROP SCHEMA ${schema} CASCADE`);
   await pool.end();
-  used.push(`pg-boss ${major}`);
+  used.push(name);
 }
 console.log(used.join(", "));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue, Worker } from "bullmq";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { afterAll, beforeAll } from "vitest";
 import {
   bullmqInbox,
@@ -13,7 +13,7 @@ import {
   pgBossInbox,
   sqliteInbox,
 } from "../../packages/webhook-inbox/src/index.ts";
-import { hasPostgres, hasRedis, ownPrefix, ownSchema } from "../../packages/webhook-inbox/test/servers.ts";
+import { hasPgBoss, hasRedis, ownPrefix, ownSchema } from "../../packages/webhook-inbox/test/servers.ts";
 import { fetchReceiver } from "../../packages/webhook-verify/src/adapters/fetch.ts";
 import * as verify from "../../packages/webhook-verify/src/index.ts";
 
@@ -117,7 +117,7 @@ function usePgBoss(): OpenEngine {
     // A queue is a partition, and creating one while jobs are stored is a deadlock.
     for (const queue of free) await boss.createQueue(queue);
   });
-  afterAll(() => boss.stop({ graceful: false, close: true, wait: true }));
+  afterAll(() => boss.stop({ graceful: false }));
   return async (handle, log) => {
     const queue = free.pop();
     if (queue === undefined) throw new Error(`There are queues for ${concurrentRuns} runs at once.`);
@@ -130,8 +130,7 @@ function usePgBoss(): OpenEngine {
       await boss.complete(queue as string, ids);
     }
     async function close(): Promise<void> {
-      for (const table of ["job", "archive"])
-        await boss.getDb().executeSql(`DELETE FROM ${schema}.${table} WHERE name = $1`, [queue]);
+      await boss.getDb().executeSql(`DELETE FROM ${schema}.job WHERE name = $1`, [queue]);
       free.push(queue as string);
     }
     return { inbox: await pgBossInbox(boss, { queue, log }), work, close };
@@ -163,7 +162,7 @@ export type OpenReceivers = (options: Options) => Promise<Receiver[]>;
 /** The programs for the tests of a file. Without a PostgreSQL or a Redis their inboxes are left out, loudly. */
 export async function useReceivers(): Promise<OpenReceivers> {
   const engines: [name: string, open: OpenEngine][] = [["SQLite", openSqlite]];
-  if (await hasPostgres()) engines.push(["pg-boss", usePgBoss()]);
+  if (await hasPgBoss()) engines.push(["pg-boss", usePgBoss()]);
   if (await hasRedis()) engines.push(["BullMQ", useBullmq()]);
   return async (options) => {
     const direct = createHandler(options.log);

@@ -7,7 +7,7 @@ import { onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import fastify, { type FastifyInstance } from "fastify";
 import pg from "pg";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { currentSecrets } from "./secrets.ts";
 import { prepare } from "./tables.ts";
 import { inTransaction } from "./transaction.ts";
@@ -92,7 +92,7 @@ export async function openReceiver(
     pool,
     async close() {
       await app.close();
-      await boss.stop({ graceful: true, wait: true });
+      await boss.stop();
       await pool.end();
     },
   };

@@ -2,7 +2,7 @@
 import { ensureTables as ensureOutbox } from "@loyalty-cards/issuing-outbox/postgres";
 import { ensureTables as ensureInbox } from "@loyalty-cards/webhook-inbox/postgres";
 import type pg from "pg";
-import type PgBoss from "pg-boss";
+import type { PgBoss } from "pg-boss";
 
 /** A number that no other program locks in this database. */
 const lock = 20261120;
@@ -23,7 +23,7 @@ export async function prepare(pool: pg.Pool, boss?: PgBoss): Promise<void> {
     await ensureOutbox(client);
     await boss?.start();
     // How long the jobs of a killed process stay locked. A handler that takes longer runs twice.
-    await boss?.createQueue("loyalty", { name: "loyalty", expireInSeconds: 60 });
+    await boss?.createQueue("loyalty", { expireInSeconds: 60 });
   } finally {
     client.release(true); // closing the connection releases the lock
   }

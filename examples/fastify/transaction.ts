@@ -7,11 +7,7 @@ export async function inTransaction<Result>(
   pool: pg.Pool,
   work: (transaction: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await pool.connect();
-  // When the connection is closed, the query that runs rejects, and pg emits an
-  // error, which ends the process if nothing listens.
-  const ignore = () => {};
-  client.on("error", ignore);
+  const client = await connect(pool);
   let isCommitted = false;
   try {
     await client.query("BEGIN");
@@ -26,4 +22,19 @@ export async function inTransaction<Result>(
     client.off("error", ignore);
   }
 }
+
+/**
+ * When a connection is closed, the query that runs rejects, and pg emits an error,
+ * which ends the process if nothing listens. With a callback, because a connection
+ * can be closed in the packet that opens it.
+ */
+const connect = (pool: pg.Pool) =>
+  new Promise<pg.PoolClient>((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error);
+      client.on("error", ignore);
+      resolve(client);
+    });
+  });
+const ignore = () => {};
 // #endregion

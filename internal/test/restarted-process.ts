@@ -7,6 +7,7 @@ export function createRestartedProcess(
   program: string,
   argument: { port: number; [setting: string]: unknown },
   maxRefusedStarts: number,
+  node = process.execPath,
 ) {
   let child: ChildProcess | undefined;
   let isEnding = false;
@@ -17,7 +18,7 @@ export function createRestartedProcess(
 
   /** @returns whether the program listens. It exits when Redis or PostgreSQL is unavailable at its start, as expected. */
   function attemptStart(): Promise<boolean> {
-    const started = spawn(process.execPath, [program, JSON.stringify(argument)], {
+    const started = spawn(node, [program, JSON.stringify(argument)], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     child = started;

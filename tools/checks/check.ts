@@ -41,6 +41,7 @@ const gates: readonly Gate[] = [
   compat("verifiers in other languages", "languages --installed", { linuxOnly: needsBinaries }),
   compat("Next: receivers; Workers", "next receivers workers", { linuxOnly: needsBinaries }),
   compat("all runtimes", "runtimes", { linuxOnly: needsBinaries, isAlone: true }),
+  compat("pg-boss on Node 24", "pg-boss", { linuxOnly: needsBinaries, isAlone: true }),
   compat("bundles for browsers", "bundlers", { linuxOnly: needsBinaries }),
   compat("adapters under MSW 3", "msw3", { linuxOnly: needsBinaries }),
   compat("pages in a browser", "browser", { linuxOnly: needsBinaries, isAlone: true }),

@@ -18,9 +18,10 @@ import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import express from "express";
 import type pg from "pg";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
+  hasPgBoss,
   hasPostgres,
   hasRedis,
   ownPrefix,
@@ -175,12 +176,16 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
       await sql.unsafe("DEALLOCATE ALL");
     }
   });
+});
+
+describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
+  const { schema, url, pool: createPool } = ownSchema();
 
   it("processes stored events when a schedule calls a route", async () => {
     const { secret, listen, buy } = await shop();
     const boss = new PgBoss({ connectionString: url, schema });
     await boss.start();
-    onTestFinished(() => boss.stop({ graceful: false, close: true, wait: true }));
+    onTestFinished(() => boss.stop({ graceful: false }));
     const queue = `scheduled-${randomUUID()}`;
     await boss.createQueue(queue);
     const inbox = await pgBossInbox(boss, { queue });
@@ -200,7 +205,7 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
     expect(handled).toEqual(["balance.changed", "balance.changed"]);
   });
 
-  it("stores and processes events with pg-boss", async () => {
+  it("stores and processes events", async () => {
     const { secret, cardId, listen, buy } = await shop();
     const pool = createPool();
     await pool.query(
@@ -217,7 +222,7 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
     await expect
       .poll(balances, { timeout: 15_000 })
       .toEqual([{ card: cardId, balance: 12 }]);
-    await boss.stop({ graceful: false, close: true, wait: true });
+    await boss.stop({ graceful: false });
   });
 });
 

@@ -10,8 +10,8 @@ import { onEvents } from "@loyalty-cards/webhook-verify";
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import type { RequestHandler } from "express";
 import type pg from "pg";
-// pg-boss 12: import type { PgBoss } from "pg-boss";
-import type PgBoss from "pg-boss";
+// pg-boss 11: import type PgBoss from "pg-boss";
+import type { PgBoss } from "pg-boss";
 import { inTransaction } from "./transaction.ts";
 
 export async function receiveWebhooks(

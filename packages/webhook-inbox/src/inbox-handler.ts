@@ -20,7 +20,7 @@ interface QueueJob {
   /** BullMQ */
   attemptsMade?: number;
   opts?: { attempts?: number };
-  /** pg-boss 12, and 10 with `includeMetadata` */
+  /** pg-boss 12, and 11 with `includeMetadata` */
   retryCount?: number;
   retryLimit?: number;
   signal?: AbortSignal;

@@ -1,9 +1,8 @@
 /** Inserts events as jobs of pg-boss with one prepared statement. Planning an INSERT takes PostgreSQL longer than running it. */
 
-/** The part of a started `PgBoss` that the inbox uses; versions 10, 11 and 12 have it. */
+/** The part of a started `PgBoss` of version 11 or 12 that the inbox uses. */
 export interface PgBoss {
-  /** Version 10 takes the jobs, versions 11 and 12 the queue and the jobs. */
-  insert(...jobs: never[]): Promise<unknown>;
+  insert(...args: never[]): Promise<unknown>;
   fetch(...args: never[]): Promise<unknown>;
   complete(...job: never[]): Promise<unknown>;
   fail(...job: never[]): Promise<unknown>;
@@ -28,19 +27,15 @@ export interface Job {
   data: object;
 }
 
-export interface InsertSettings {
-  queue: string;
-  schema: string;
-  retryLimit: number;
-  retentionSeconds: number;
-}
-
-/** Inserts the jobs that do not exist. @returns the ids of the inserted ones. */
-export type Insert = (jobs: Job[]) => Promise<string[]>;
-
-/** Inserts with the statement of pg-boss 11 and 12, which knows the settings of the queue. */
-export function createInsert(boss: PgBoss, settings: InsertSettings): Insert {
-  const { queue, retryLimit, retentionSeconds } = settings;
+/**
+ * Inserts with the statement of pg-boss, which knows the settings of the queue.
+ * @returns a function that inserts the jobs that do not exist, and returns the ids of the inserted ones.
+ */
+export function createInsert(
+  boss: PgBoss,
+  queue: string,
+  { retryLimit, retentionSeconds }: { retryLimit: number; retentionSeconds: number },
+): (jobs: Job[]) => Promise<string[]> {
   const query = createPreparedQuery(boss);
   const db = {
     // Only pg-boss 12 has `returnId`.
@@ -55,37 +50,6 @@ export function createInsert(boss: PgBoss, settings: InsertSettings): Insert {
     const ids = await boss.insert(...([queue, list, { returnId: true, db }] as never[]));
     return (ids as string[] | null) ?? [];
   };
-}
-
-/** Inserts with pg-boss 10. Deletes the events from the archive, so that an event that is a job now is not restored from there. */
-export async function createInsert10(boss: PgBoss, settings: InsertSettings): Promise<Insert> {
-  const { queue, schema, retryLimit, retentionSeconds } = settings;
-  const expireInSeconds = await readExpiration(boss);
-  const query = createPreparedQuery(boss);
-  const statement = `WITH archived AS (DELETE FROM ${schema}.archive WHERE name = $1 AND id = ANY ($2::uuid[]))
-    INSERT INTO ${schema}.job (id, name, data, retry_limit, retry_delay, retry_backoff, keep_until, expire_in, dead_letter, policy)
-    SELECT event.id, queue.name, event.data, $4, 1, true, now() + $5::int * interval '1 second',
-      coalesce(queue.expire_seconds, $6::int, 900) * interval '1 second', queue.dead_letter, queue.policy
-    FROM json_to_recordset($3::json) AS event (id uuid, data jsonb) JOIN ${schema}.queue ON queue.name = $1
-    ON CONFLICT DO NOTHING RETURNING id`;
-  return async (jobs) => {
-    const ids = jobs.map(({ id }) => id);
-    const values = [queue, ids, JSON.stringify(jobs), retryLimit, retentionSeconds, expireInSeconds];
-    return (await query(statement, values)).map(({ id }) => id as string);
-  };
-}
-
-/** Reads the default expiration of pg-boss 10, which only its own insert knows. */
-async function readExpiration(boss: PgBoss): Promise<unknown> {
-  let expireInSeconds: unknown;
-  const db = {
-    async executeSql(_text: string, values: unknown[]) {
-      expireInSeconds = values[1];
-      return { rows: [] };
-    },
-  };
-  await boss.insert(...([[], { db }] as never[]));
-  return expireInSeconds ?? null;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** `pgBossInbox`: a durable inbox on pg-boss 10 (Node 20), 11 (Node 22) or 12 (Node 22.12), for a PostgreSQL that you already run. */
+/** `pgBossInbox`: a durable inbox on pg-boss 11 (Node.js 22) or 12 (Node.js 22.12), for a PostgreSQL that you already run. */
 
 import { createHash } from "node:crypto";
 import { withSafeMessage } from "@loyalty-cards/internal/reporting";
@@ -7,15 +7,14 @@ import { createBatching } from "./batching.ts";
 import { parseJobData, toEventKey, toJobData } from "./event.ts";
 import { inboxHandler, type QueueHandler } from "./inbox-handler.ts";
 import { defaultRetentionSeconds, validateNumber, validateRetention, validateSource } from "./options.ts";
-import { checkArchive, createArchive, type PgBossConfig } from "./pg-boss-archive.ts";
-import { guardJobEnds, listenForErrors } from "./pg-boss-guard.ts";
-import { createInsert, createInsert10, type Job, type PgBoss } from "./pg-boss-insert.ts";
+import { createInsert, type Job, type PgBoss } from "./pg-boss-insert.ts";
 import {
   createPut,
   createReport,
   type InboxEntry,
   type InboxHealth,
   type InspectableInbox,
+  type Report,
   type ReportOptions,
   readHealth,
 } from "./reports.ts";
@@ -29,18 +28,13 @@ export interface PgBossInboxOptions extends ReportOptions {
    * `list` describe the whole queue.
    */
   source?: string;
-  /**
-   * How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. pg-boss 10 remembers processed events for
-   * its `archiveCompletedAfterSeconds`, by default 12 hours, and does not delete dead letters.
-   */
+  /** How long events are remembered, processed or not. Default 14 days, at least 8 h 37 min. */
   retentionSeconds?: number;
   /**
-   * After this many failures the event is a dead letter. Default 17 with pg-boss 10; 21 with pg-boss 11 and 12. The pauses are 1, 2,
-   * 4, … seconds, with pg-boss 11 and 12 at most an hour; the attempts last more than eight hours.
+   * After this many failures the event is a dead letter. Default 21, with pauses of 1, 2, 4, … seconds, at most an hour: more than
+   * eight hours.
    */
   maxAttempts?: number;
-  /** The `archiveCompletedAfterSeconds` of pg-boss 10. Needed only with a custom `db`, which does not expose it. */
-  archiveCompletedAfterSeconds?: number;
   /** The schema of pg-boss. Default: the configured one, else `pgboss`. */
   schema?: string;
 }
@@ -57,19 +51,16 @@ export interface PgBossInbox extends Inbox, InspectableInbox {
 }
 
 /**
- * Checks the queue, and returns an inbox. `boss` must have been started. Call it also in a process that only calls `boss.work`: it
- * keeps pg-boss 10 from ending the process when PostgreSQL restarts; your own `boss.complete` and `boss.fail` for the queue then
- * resolve with `affected: 0`. The `error` events of `boss` are reported as `unavailable` if it
- * has no listener for them.
- * @throws {TypeError} for a retention shorter than the service's retries, for a queue that could merge two events, and for a
- * pg-boss 10 that deletes dead letters within a day of archiving them.
+ * Checks the queue, and returns an inbox. `boss` must have been started. Its `error` events are reported as `unavailable` if it has no
+ * listener for them.
+ * @throws {TypeError} for a retention shorter than the service's retries, for a queue that could merge two events, and for pg-boss 10.
  * @throws when pg-boss cannot be reached, or does not have the queue.
  * @example
  * ```ts
  * import { inboxHandler, pgBossInbox } from "@loyalty-cards/webhook-inbox";
  * import { onEvents } from "@loyalty-cards/webhook-verify";
  * import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
- * import PgBoss from "pg-boss"; // with pg-boss 12: import { PgBoss } from "pg-boss"
+ * import { PgBoss } from "pg-boss"; // with pg-boss 11: import PgBoss from "pg-boss"
  *
  * const boss = new PgBoss(process.env.DATABASE_URL ?? "");
  * await boss.start();
@@ -80,36 +71,21 @@ export interface PgBossInbox extends Inbox, InspectableInbox {
  * ```
  */
 export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Promise<PgBossInbox> {
-  const { queue, source = "" } = options;
+  const { queue, source = "", maxAttempts = 21 } = options;
   validateSource(source);
+  validateNumber("maxAttempts", maxAttempts, 1);
   const retentionSeconds = validateRetention(
     "retentionSeconds",
     options.retentionSeconds ?? defaultRetentionSeconds,
   );
   const report = createReport(options);
   listenForErrors(boss, report);
-  const found = await getQueue(boss, queue);
-  const isVersion10 = !("deleteAfterSeconds" in found);
-  const { maxAttempts = isVersion10 ? 17 : 21 } = options;
-  validateNumber("maxAttempts", maxAttempts, 1);
+  await checkQueue(boss, queue);
   const schema = getSchema(boss, options);
   const table = `${schema}.job`;
   const rows = async (text: string, values: unknown[]) =>
     ((await boss.getDb().executeSql(text, values)) as { rows: Record<string, unknown>[] }).rows;
-  const archive = isVersion10 ? createArchive(rows, schema, queue) : undefined;
-  if (isVersion10) {
-    const { archiveCompletedAfterSeconds } = options;
-    const config = getConfig(boss);
-    await checkArchive(rows, {
-      ...config,
-      ...(archiveCompletedAfterSeconds !== undefined && { archiveSeconds: archiveCompletedAfterSeconds }),
-    });
-    archive?.restoreHourly();
-    await guardJobEnds(boss, queue, report);
-  }
-
-  const settings = { queue, schema, retryLimit: maxAttempts - 1, retentionSeconds };
-  const insert = await (isVersion10 ? createInsert10 : createInsert)(boss, settings);
+  const insert = createInsert(boss, queue, { retryLimit: maxAttempts - 1, retentionSeconds });
 
   /** Gives dead letters all of their attempts again, with this data. Of concurrent calls only one updates a row. */
   async function revive(letters: { id: string; data?: object }[]): Promise<Set<unknown>> {
@@ -149,7 +125,6 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
 
   const health = () =>
     readHealth(options, async () => {
-      await archive?.restore();
       const [row = {}] = await rows(
         `SELECT count(*) FILTER (WHERE state < 'completed') AS waiting, count(*) FILTER (WHERE ${isDead}) AS dead,
            extract(epoch FROM now() - min(created_on) FILTER (WHERE state < 'completed')) * 1000 AS oldest
@@ -162,7 +137,6 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
 
   return {
     put: createPut(report, async (event, { body, receivedAt }) => {
-      archive?.restoreHourly();
       const result = await storeBatched({
         id: toUuid(toEventKey(event, source)),
         data: toJobData(body, receivedAt, source),
@@ -196,7 +170,6 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
     },
     health,
     async list({ state, limit = 100 } = {}) {
-      await archive?.restore();
       const states = state === undefined ? Object.values(jobStates).flat() : jobStates[state];
       const found = await rows(
         `SELECT data, state::text, retry_count FROM ${table} WHERE name = $1 AND state::text = ANY ($2::text[])
@@ -206,7 +179,6 @@ export async function pgBossInbox(boss: PgBoss, options: PgBossInboxOptions): Pr
       return found.map((row) => toEntry(row["data"], row["state"] as string, Number(row["retry_count"])));
     },
     async replay(eventId) {
-      await archive?.restore();
       return (await revive([{ id: toUuid(toEventKey({ id: eventId }, source)) }])).size === 1;
     },
   };
@@ -226,7 +198,13 @@ function toEntry(data: unknown, jobState: string, retries: number): InboxEntry {
   return { id: event.id, type: event.type, state: state as InboxEntry["state"], receivedAt, attempts };
 }
 
-async function getQueue(boss: PgBoss, queue: string): Promise<object> {
+/** Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the process. */
+function listenForErrors(boss: PgBoss, report: Report): void {
+  if (boss.listenerCount?.("error") !== 0) return;
+  boss.on?.("error", (error) => report({ outcome: "unavailable", error }));
+}
+
+async function checkQueue(boss: PgBoss, queue: string): Promise<void> {
   let found: unknown;
   try {
     found = await boss.getQueue(queue);
@@ -238,19 +216,20 @@ async function getQueue(boss: PgBoss, queue: string): Promise<object> {
   }
   if (typeof found !== "object" || found === null)
     throw new Error(`pg-boss has no queue "${queue}". Create it first: await boss.createQueue("${queue}").`);
+  if (!("deleteAfterSeconds" in found))
+    throw new TypeError(
+      "pgBossInbox needs pg-boss 11 (Node.js 22) or 12 (Node.js 22.12). This one is older.",
+    );
   const { policy } = found as { policy?: unknown };
-  if (policy === undefined || policy === null || policy === "standard") return found;
+  if (policy === undefined || policy === null || policy === "standard") return;
   throw new TypeError(
     `The queue "${queue}" has the policy "${String(policy)}", under which pg-boss drops jobs that are not duplicates. Events need "standard".`,
   );
 }
 
-const getConfig = (boss: PgBoss): PgBossConfig => (boss.getDb() as { config?: PgBossConfig }).config ?? {};
-
-function getSchema(
-  boss: PgBoss,
-  { schema = getConfig(boss).schema ?? "pgboss" }: PgBossInboxOptions,
-): string {
+function getSchema(boss: PgBoss, options: PgBossInboxOptions): string {
+  const { config } = boss.getDb() as { config?: { schema?: string } }; // a custom `db` has none
+  const schema = options.schema ?? config?.schema ?? "pgboss";
   if (/^[a-zA-Z_]\w*$/.test(schema)) return schema;
   throw new TypeError(`schema is "${schema}"; pg-boss allows letters, digits and underscores.`);
 }

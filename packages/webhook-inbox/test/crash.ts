@@ -91,6 +91,7 @@ async function run(engine: Engine): Promise<boolean> {
       program,
       { engine: engine.name, port, secret, runsFile, ...engine.settings },
       10 * (kills + 10),
+      engine.node,
     ),
   );
 

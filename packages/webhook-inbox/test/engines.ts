@@ -1,20 +1,19 @@
 /** The engines under test, each with its own tables and functions that read the effects at the end. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { build } from "esbuild";
 import { Redis } from "ioredis";
 import pg from "pg";
-import PgBoss from "pg-boss";
 import { sqliteInbox } from "../src/index.ts";
 import { ensureTables as ensureInPostgres } from "../src/postgres.ts";
 import { ensureTables as ensureInSqlite } from "../src/sqlite/processed.ts";
 import { freePort, startRedis } from "./own-redis.ts";
+import { pgBossNode } from "./pg-boss-node.ts";
 
 /** Bundles the program of the receiver, once per process. @returns its path. @param from where it takes the packages from. */
 export function bundleReceiver(from: "sources" | "build"): Promise<string> {
@@ -106,32 +105,19 @@ async function inPostgres(name: string, databaseUrl = sharedDatabaseUrl) {
 }
 
 export async function pgBoss(url = sharedDatabaseUrl): Promise<Engine> {
+  const node = pgBossNode;
+  if (node === undefined)
+    throw new Error("pg-boss needs Node.js 22.12. `npm run compat` installs Node.js 24.");
   const engine = await inPostgres("pg-boss", url);
   const { schema } = engine.settings;
-  const boss = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
-  await boss.start();
-  await boss.createQueue("events", { name: "events", expireInSeconds: 2 }); // then the jobs of a killed worker are retried
-  await boss.stop({ graceful: false, close: true, wait: true });
-  return engine;
-}
-
-const ofCompat = (path: string) => new URL(`../../../compat/node_modules/${path}`, import.meta.url);
-const node24 = fileURLToPath(ofCompat("node-24/bin/node"));
-const pgBoss12Module = ofCompat("pg-boss-12/dist/index.js");
-/** pg-boss 12 needs Node.js 22.12, so its receivers run on the Node.js 24 that `npm run compat` installs. */
-export const hasPgBoss12 = existsSync(node24) && existsSync(pgBoss12Module);
-
-export async function pgBoss12(url = sharedDatabaseUrl): Promise<Engine> {
-  const engine = await inPostgres("pg-boss", url);
-  const { schema } = engine.settings;
-  const settings = { ...engine.settings, pgBossModule: pgBoss12Module.href };
-  const program = `const { PgBoss } = await import(${JSON.stringify(settings.pgBossModule)});
+  // The jobs of a killed worker are retried after two seconds.
+  const program = `const { PgBoss } = await import("pg-boss");
     const boss = new PgBoss(${JSON.stringify({ connectionString: url, schema, supervise: false, schedule: false })});
     await boss.start();
     await boss.createQueue("events", { expireInSeconds: 2 });
     await boss.stop({ graceful: false });`;
-  await promisify(execFile)(node24, ["--input-type=module", "--eval", program]);
-  return { ...engine, settings, node: node24 };
+  await promisify(execFile)(node, ["--input-type=module", "--eval", program], { cwd: import.meta.dirname });
+  return { ...engine, node };
 }
 
 /** BullMQ on a separate Redis that loses no acknowledged write when it is killed. */

@@ -9,18 +9,9 @@ import { Queue, Worker } from "bullmq";
 import pg from "pg";
 import { inTransaction } from "../../../examples/fastify/transaction.ts";
 
-const {
-  engine,
-  port,
-  secret,
-  file,
-  runsFile,
-  databaseUrl,
-  schema,
-  pgBossModule = "pg-boss",
-  redisUrl,
-  prefix,
-} = JSON.parse(process.argv[2]);
+const { engine, port, secret, file, runsFile, databaseUrl, schema, redisUrl, prefix } = JSON.parse(
+  process.argv[2],
+);
 const quiet = { log: () => {} };
 const recorded = { stored: 0, duplicate: 0, "not-stored": 0 };
 const onOutcome = ({ outcome }) => {
@@ -46,8 +37,10 @@ async function effectInPostgres(pool, event) {
   });
 }
 
-const postgresPool = () =>
-  new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 4 });
+function postgresPool() {
+  const pool = new pg.Pool({ connectionString: databaseUrl, options: `-c search_path=${schema}`, max: 4 });
+  return pool.on("error", () => {}); // an idle connection was closed
+}
 
 const engines = {
   sqlite() {
@@ -69,8 +62,7 @@ const engines = {
     return inbox;
   },
   async "pg-boss"() {
-    const module = await import(pgBossModule);
-    const PgBoss = module.PgBoss ?? module.default; // pg-boss 12 exports it by name
+    const { PgBoss } = await import("pg-boss"); // only here, because it needs a newer Node.js than the others
     const intervals = {
       maintenanceIntervalSeconds: 1,
       superviseIntervalSeconds: 1,

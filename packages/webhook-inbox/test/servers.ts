@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
+import { runsPgBoss } from "./pg-boss-node.ts";
 
 const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres";
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
@@ -29,6 +30,15 @@ export const hasPostgres = () =>
     await client.connect();
     await client.end();
   });
+
+/** Whether this Node.js runs pg-boss, and PostgreSQL is available. */
+export async function hasPgBoss(): Promise<boolean> {
+  if (runsPgBoss) return hasPostgres();
+  console.error(
+    "SKIPPED: pg-boss needs Node.js 22.12 or later. `npm run compat -- pg-boss` tests it on Node.js 24.",
+  );
+  return false;
+}
 
 /** Whether Redis is available. @throws when it is required and not available */
 export const hasRedis = () =>

@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bullmq, type Engine, pgBoss, sqlite } from "../engines.ts";
 import { balanceChanged } from "../events.ts";
+import { pgBossNode } from "../pg-boss-node.ts";
 import { deliver, startReceiver } from "../receivers.ts";
 import { hasPostgres, hasRedis } from "../servers.ts";
 
@@ -9,7 +10,7 @@ const isAvailable = { postgres: await hasPostgres(), redis: await hasRedis() };
 
 describe.each<[name: string, make: () => Promise<Engine>, isRunnable: boolean]>([
   ["a SQLite file", sqlite, true],
-  ["pg-boss", pgBoss, isAvailable.postgres],
+  ["pg-boss", pgBoss, isAvailable.postgres && pgBossNode !== undefined],
   ["BullMQ", bullmq, isAvailable.postgres && isAvailable.redis],
 ])("on %s", (_name, make, isRunnable) => {
   // G3

@@ -1,163 +1,139 @@
-/** Events in a real pg-boss on a real PostgreSQL. */
+/** Events in a real pg-boss, 12 and 11, on a real PostgreSQL. */
+import { existsSync } from "node:fs";
 import { onEvents } from "@loyalty-cards/webhook-verify";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { inboxHandler, pgBossInbox } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
+import { describeInbox } from "../inbox-contract.ts";
 import { recordOutcomes } from "../outcomes.ts";
-import { describePgBossInbox } from "../pg-boss-contract.ts";
-import { hasPostgres, ownSchema } from "../servers.ts";
+import { hasPgBoss, ownSchema } from "../servers.ts";
 
-describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
-  const { url, schema, pool: createPool } = ownSchema();
-  const boss = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
+const isAvailable = await hasPgBoss();
+const versions: [name: string, Boss: typeof PgBoss][] = [["pg-boss 12", PgBoss]];
+const pgBoss11 = new URL("../../../../compat/node_modules/pg-boss-11/src/index.js", import.meta.url);
+if (isAvailable && existsSync(pgBoss11)) versions.push(["pg-boss 11", (await import(pgBoss11.href)).default]);
+
+describe.skipIf(!isAvailable).each(versions)("with %s", (name, Boss) => {
+  const { url, schema, pool } = ownSchema();
+  const settings = { connectionString: url, schema, supervise: false, schedule: false };
+  const boss = new Boss(settings);
   boss.on("error", () => {});
   beforeAll(() => boss.start());
-  afterAll(() => boss.stop({ graceful: false, close: true, wait: true }));
+  afterAll(() => boss.stop({ graceful: false }));
+  /** Another process. */
+  async function startOther(own = {}): Promise<PgBoss> {
+    const other = new Boss({ ...settings, ...own });
+    onTestFinished(() => other.stop({ graceful: false }));
+    return other.start();
+  }
   let queues = 0;
-  async function ownQueue(options?: PgBoss.Queue): Promise<string> {
+  async function ownQueue(options?: Parameters<PgBoss["createQueue"]>[1]): Promise<string> {
     queues += 1;
-    const name = `events-${queues}`;
-    await boss.createQueue(name, options);
-    return name;
+    await boss.createQueue(`events-${queues}`, options);
+    return `events-${queues}`;
+  }
+  /** Takes the next job, whenever it is due, and fails it. */
+  async function failNext(queue: string) {
+    const [job] = await boss.fetch(queue, { includeMetadata: true, ignoreStartAfter: true });
+    await boss.fail(queue, job?.id ?? "");
+    return job?.retryCount;
   }
 
-  describePgBossInbox("pg-boss", boss, ownQueue, { deleteOld: () => boss.maintain() });
+  describeInbox(name, async ({ attempts, onOutcome, retentionSeconds }) => {
+    const queue = await ownQueue();
+    const openInbox = (source: string) => {
+      const retention = retentionSeconds === undefined ? {} : { retentionSeconds };
+      return pgBossInbox(boss, { queue, maxAttempts: attempts, source, onOutcome, ...retention });
+    };
+    return {
+      inbox: await openInbox(""),
+      openSource: async (source) => ({ inbox: await openInbox(source), work: async () => {} }),
+      deleteOld: () => boss.supervise(queue),
+      async work(handler) {
+        const run = inboxHandler(handler, { onOutcome, log: () => {} });
+        let isOver = false;
+        const working = (async () => {
+          while (!isOver) {
+            // Like the worker of pg-boss, but without delays between attempts.
+            const jobs = await boss.fetch(queue, { includeMetadata: true, ignoreStartAfter: true });
+            for (const job of jobs)
+              await run([job]).then(
+                () => boss.complete(queue, job.id),
+                () => boss.fail(queue, job.id),
+              );
+            await new Promise(setImmediate);
+          }
+        })();
+        onTestFinished(async () => {
+          isOver = true;
+          await working;
+        });
+      },
+    };
+  });
 
-  it("stores each event once, also after it was processed", async () => {
+  it("drains what is due, and leaves what failed for a later call", async () => {
+    const inbox = await pgBossInbox(boss, { queue: await ownQueue(), log: () => {} });
+    for (let number = 1; number <= 12; number++) await put(inbox, balanceChanged(`evt_${number}`));
+    const handled: string[] = [];
+    const handle = ({ id }: { id: string }, { attempt }: { attempt: number | undefined }) => {
+      if (id === "evt_7" && attempt === 1) throw new Error("The handler failed.");
+      handled.push(id);
+    };
+    expect(await inbox.drain(handle, { maxMs: 0 })).toMatchObject({ waiting: 12 });
+    expect(await inbox.drain(handle)).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
+    expect(new Set(handled).size).toBe(11);
+    await expect.poll(() => inbox.drain(handle), { timeout: 15_000 }).toMatchObject({ waiting: 0, dead: 0 });
+    expect(handled).toHaveLength(12);
+  });
+
+  it("processes each event once in a worker of pg-boss", async () => {
     const queue = await ownQueue();
     const recorded = recordOutcomes();
-    const inbox = await pgBossInbox(boss, { queue, onOutcome: recorded.onOutcome });
-    const copies = Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt_1")));
-    expect((await Promise.all(copies)).filter((result) => result === "stored")).toHaveLength(1);
-    expect(await inbox.health()).toMatchObject({ isReachable: true, waiting: 1, dead: 0 });
-
+    const inbox = await pgBossInbox(boss, { queue });
+    await Promise.all(Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt_1"))));
     const handled: number[] = [];
     const handler = onEvents({
       "balance.changed": ({ data }) => void handled.push(data.balance),
       otherTypes: () => {},
     });
-    await boss.work(
-      queue,
-      { pollingIntervalSeconds: 0.5 },
-      inboxHandler(handler, { onOutcome: recorded.onOutcome }),
-    );
+    const options = { pollingIntervalSeconds: 0.5 };
+    await boss.work(queue, options, inboxHandler(handler, { onOutcome: recorded.onOutcome }));
     await recorded.until("done");
     await boss.offWork(queue);
     expect(handled).toEqual([120]);
     expect(await put(inbox, balanceChanged("evt_1"))).toBe("duplicate");
-    expect(recorded.of("stored")).toHaveLength(1);
   });
 
-  it("reports waiting events and dead letters, and replays a dead letter", async () => {
+  it("keeps a dead letter longer than pg-boss keeps jobs, and gives it all attempts when it is replayed or delivered again", async () => {
     const queue = await ownQueue();
-    const inbox = await pgBossInbox(boss, { queue, maxAttempts: 1 });
+    const inbox = await pgBossInbox(boss, { queue, maxAttempts: 1, log: () => {} });
     await put(inbox, balanceChanged("evt_1"));
-    await put(inbox, balanceChanged("evt_2"));
-    const [job] = await boss.fetch(queue);
-    const failing = inboxHandler(() => {
-      throw new Error("no");
-    });
-    await expect(failing([job])).rejects.toThrow("no");
-    await boss.fail(queue, job?.id ?? "");
-    expect(await inbox.health()).toMatchObject({ waiting: 1, dead: 1, oldestWaitingMs: expect.any(Number) });
-    expect(await inbox.list({ state: "dead" })).toMatchObject([
-      { id: "evt_1", type: "balance.changed", attempts: 1 },
-    ]);
-    expect((await inbox.list()).map(({ id, state }) => [id, state])).toEqual([
-      ["evt_1", "dead"],
-      ["evt_2", "waiting"],
-    ]);
-    expect([await inbox.replay("evt_1"), await inbox.replay("evt_2"), await inbox.replay("evt_3")]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-    expect(await inbox.health()).toMatchObject({ waiting: 2, dead: 0 });
+    expect(await failNext(queue)).toBe(0);
+    await pool(1).query("UPDATE job SET completed_on = completed_on - interval '13 days'");
+    await boss.supervise(queue);
+    expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
+    expect(await inbox.replay("evt_1")).toBe(true);
+    expect(await failNext(queue)).toBe(0);
+    const again = [put(inbox, balanceChanged("evt_1")), put(inbox, balanceChanged("evt_1"))];
+    expect((await Promise.all(again)).sort()).toEqual(["duplicate", "stored"]);
+    expect(await failNext(queue)).toBe(0);
+    expect(await inbox.list({ state: "dead" })).toMatchObject([{ id: "evt_1", attempts: 1 }]);
   });
 
-  describe("keeps dead letters when pg-boss archives and deletes", () => {
-    const admin = createPool(1);
-    /** Runs the maintenance of pg-boss as if this time had passed. */
-    async function maintainAfter(time: string) {
-      for (const column of ["created_on", "started_on", "completed_on"])
-        await admin.query(`UPDATE job SET ${column} = ${column} - $1::interval`, [time]);
-      await admin.query("UPDATE archive SET archived_on = archived_on - $1::interval", [time]);
-      await boss.maintain();
-    }
-    async function withDeadLetter(id: string) {
-      const queue = await ownQueue();
-      const inbox = await pgBossInbox(boss, { queue, maxAttempts: 1, log: () => {} });
-      await put(inbox, balanceChanged(id));
-      const fail = async () => {
-        const [job] = await boss.fetch(queue, { ignoreStartAfter: true });
-        await boss.fail(queue, job?.id ?? "");
-      };
-      await fail();
-      const archived = async () =>
-        (await admin.query("SELECT FROM archive WHERE name = $1", [queue])).rows.length;
-      return { queue, inbox, fail, archived };
-    }
-
-    it("lists and replays one after thirteen hours, and after thirteen days", async () => {
-      const { inbox, archived } = await withDeadLetter("evt_1");
-      await maintainAfter("13 hours");
-      expect(await archived()).toBe(1);
-      expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
-      await maintainAfter("13 days");
-      expect(await inbox.list({ state: "dead" })).toMatchObject([
-        { id: "evt_1", state: "dead", attempts: 1 },
-      ]);
-      expect([await inbox.health(), await inbox.replay("evt_1")]).toMatchObject([{ dead: 1 }, true]);
-      expect(await inbox.health()).toMatchObject({ waiting: 1, dead: 0 });
-    });
-
-    it("replays one from the archive at once", async () => {
-      const { inbox } = await withDeadLetter("evt_1");
-      await maintainAfter("13 hours");
-      expect(await inbox.replay("evt_1")).toBe(true);
-    });
-
-    it("stores an archived one that is delivered again, and deletes it from the archive", async () => {
-      const { queue, inbox, archived } = await withDeadLetter("evt_1");
-      await maintainAfter("13 hours");
-      const results = await Promise.all([
-        put(inbox, balanceChanged("evt_1")),
-        put(inbox, balanceChanged("evt_1")),
-      ]);
-      expect(results.sort()).toEqual(["duplicate", "stored"]);
-      expect(await archived()).toBe(0);
-      const [job] = await boss.fetch(queue);
-      await boss.complete(queue, job?.id ?? "");
-      await maintainAfter("13 hours");
-      expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 0 });
-    });
-
-    it("moves them back to the jobs when an inbox starts, so that pg-boss does not delete one after seven days", async () => {
-      const { queue, archived } = await withDeadLetter("evt_1");
-      await maintainAfter("13 hours");
-      const next = await pgBossInbox(boss, { queue });
-      await expect.poll(archived).toBe(0);
-      await maintainAfter("8 days");
-      expect(await next.health()).toMatchObject({ dead: 1 });
-    });
-
-    it("counts and replays one that was cancelled manually", async () => {
-      const { queue, inbox } = await withDeadLetter("evt_1");
-      await put(inbox, balanceChanged("evt_2"));
-      const [waiting] = (
-        await admin.query("SELECT id FROM job WHERE name = $1 AND state = 'created'", [queue])
-      ).rows;
-      await boss.cancel(queue, waiting.id);
-      expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 2 });
-      expect(await inbox.replay("evt_2")).toBe(true);
-    });
+  it("counts and replays an event that was cancelled manually", async () => {
+    const queue = await ownQueue();
+    const inbox = await pgBossInbox(boss, { queue });
+    await put(inbox, balanceChanged("evt_1"));
+    const { rows } = await pool(1).query("SELECT id FROM job WHERE name = $1", [queue]);
+    await boss.cancel(queue, rows[0].id);
+    expect(await inbox.health()).toMatchObject({ waiting: 0, dead: 1 });
+    expect(await inbox.replay("evt_1")).toBe(true);
   });
 
   it("stores an event after its connection lost the prepared statement, as behind a connection pooler", async () => {
-    const other = new PgBoss({ connectionString: url, schema, max: 1, supervise: false, schedule: false });
-    onTestFinished(() => other.stop({ graceful: false, close: true }));
-    await other.start();
+    const other = await startOther({ max: 1 });
     const inbox = await pgBossInbox(other, { queue: await ownQueue() });
     expect(await put(inbox, balanceChanged("evt_1"))).toBe("stored");
     await other.getDb().executeSql("DEALLOCATE ALL", []);
@@ -168,10 +144,10 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
 
   it("stores each event once when two processes receive the same events in opposite orders", async () => {
     const queue = await ownQueue();
-    const other = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
-    onTestFinished(() => other.stop({ graceful: false, close: true }));
-    await other.start();
-    const inboxes = [await pgBossInbox(boss, { queue }), await pgBossInbox(other, { queue })] as const;
+    const inboxes = [
+      await pgBossInbox(boss, { queue }),
+      await pgBossInbox(await startOther(), { queue }),
+    ] as const;
     const ids = Array.from({ length: 2_000 }, (_, index) => `evt_${index}`);
     const results = await Promise.all([
       ...ids.map((id) => put(inboxes[0], balanceChanged(id))),
@@ -181,114 +157,59 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
     expect(await inboxes[0].health()).toMatchObject({ waiting: ids.length });
   });
 
-  it("lets an attempt take as long as the queue, or else pg-boss, is configured", async () => {
-    const other = new PgBoss({ connectionString: url, schema, expireInSeconds: 77, supervise: false });
-    onTestFinished(() => other.stop({ graceful: false, close: true }));
-    await other.start();
-    const ofQueue = { name: "", expireInSeconds: 55 };
-    const expirations = [
-      [boss, await ownQueue()],
-      [other, await ownQueue()],
-      [other, await ownQueue(ofQueue)],
-    ] as const;
-    const found = expirations.map(async ([each, queue]) => {
-      await put(await pgBossInbox(each, { queue }), balanceChanged("evt_1"));
-      const [job] = await boss.fetch(queue, { includeMetadata: true });
-      return Number(job?.expireInSeconds);
-    });
-    expect(await Promise.all(found)).toEqual([900, 77, 55]);
+  it("lets an attempt take as long as the queue is configured", async () => {
+    const queue = await ownQueue({ expireInSeconds: 55 });
+    await put(await pgBossInbox(boss, { queue }), balanceChanged("evt_1"));
+    const [job] = await boss.fetch(queue, { includeMetadata: true });
+    expect(Number(job?.expireInSeconds)).toBe(55);
   });
 
-  it("rejects a put when the queue was deleted", async () => {
+  it("rejects when the queue was deleted, the database is unreachable, or the signal of the receiver aborts", async () => {
     const queue = await ownQueue();
     const inbox = await pgBossInbox(boss, { queue });
-    await boss.deleteQueue(queue);
-    await expect(put(inbox, balanceChanged("evt_1"))).rejects.toThrow(
-      /did not store the event: does the queue "events-\d+" still exist/,
-    );
-  });
-
-  it("rejects at once when the database is unreachable", async () => {
-    const other = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
-    other.on("error", () => {});
-    await other.start();
-    const inbox = await pgBossInbox(other, { queue: await ownQueue() });
-    await other.stop({ graceful: false, close: true, wait: true });
-    await expect(put(inbox, balanceChanged("evt_1"))).rejects.toThrow();
-    expect(await inbox.health()).toMatchObject({ isReachable: false });
-  });
-
-  it("rejects when the signal of the receiver aborts", async () => {
-    const inbox = await pgBossInbox(boss, { queue: await ownQueue() });
     const controller = new AbortController();
     const putting = put(inbox, balanceChanged("evt_1"), controller.signal);
     controller.abort(new Error("The response deadline passed."));
     await expect(putting).rejects.toThrow("The response deadline passed.");
+
+    const other = await startOther();
+    const cutOff = await pgBossInbox(other, { queue });
+    await other.stop({ graceful: false });
+    await expect(put(cutOff, balanceChanged("evt_1"))).rejects.toThrow();
+    expect(await cutOff.health()).toMatchObject({ isReachable: false });
+
+    await boss.deleteQueue(queue);
+    await expect(put(inbox, balanceChanged("evt_2"))).rejects.toThrow();
   });
 
-  describe("rejects at the start", () => {
-    it("a queue that does not exist", async () => {
-      await expect(pgBossInbox(boss, { queue: "nowhere" })).rejects.toThrow(
-        /has no queue "nowhere". Create it/,
-      );
-    });
+  it("reports errors of pg-boss, which without a listener would end the process", async () => {
+    const { onOutcome, of } = recordOutcomes();
+    const other = await startOther();
+    await pgBossInbox(other, { queue: await ownQueue(), onOutcome, log: () => {} });
+    const error = new Error("Connection terminated unexpectedly");
+    other.emit("error", error);
+    expect(of("unavailable")).toEqual([{ outcome: "unavailable", error }]);
+  });
 
-    it("a queue whose policy merges events", async () => {
-      const queue = await ownQueue({ name: "short", policy: "short" } as PgBoss.Queue);
-      await expect(pgBossInbox(boss, { queue })).rejects.toThrow(/policy "short".* Events need "standard"/);
-    });
-
-    it("a pg-boss that was not started", async () => {
-      const other = new PgBoss({ connectionString: url, schema });
-      await expect(pgBossInbox(other, { queue: "events-1" })).rejects.toThrow(/Is it started/);
-    });
-
-    it("a pg-boss that archives jobs too early", async () => {
-      const queue = await ownQueue();
-      const other = new PgBoss({
-        connectionString: url,
-        schema,
-        supervise: false,
-        schedule: false,
-        archiveCompletedAfterSeconds: 3_600,
-      });
-      onTestFinished(() => other.stop({ graceful: false, close: true }));
-      await other.start();
-      await expect(pgBossInbox(other, { queue })).rejects.toThrow(
-        /archiveCompletedAfterSeconds of pg-boss is 3600; it must be at least 31020/,
-      );
-    });
-
-    it("an archive that deletes jobs within a day", async () => {
-      const queue = await ownQueue();
-      const other = new PgBoss({
-        connectionString: url,
-        schema,
-        supervise: false,
-        schedule: false,
-        deleteAfterHours: 23,
-      });
-      onTestFinished(() => other.stop({ graceful: false, close: true }));
-      await other.start();
-      await expect(pgBossInbox(other, { queue })).rejects.toThrow(
-        "pg-boss deletes archived jobs after 23 hours, dead letters too; create it with a deleteAfterSeconds of at least 86400",
-      );
-    });
-
-    it("an archive whose settings it cannot read", async () => {
-      const queue = await ownQueue();
-      const ownDatabase: Parameters<typeof pgBossInbox>[0] = {
-        insert: (...args) => boss.insert(...(args as unknown as Parameters<typeof boss.insert>)),
-        fetch: (...args) => boss.fetch(...(args as unknown as [string])),
-        complete: (...args) => boss.complete(...(args as unknown as Parameters<typeof boss.complete>)),
-        fail: (...args) => boss.fail(...(args as unknown as Parameters<typeof boss.fail>)),
-        getQueue: (name) => boss.getQueue(name),
-        getDb: () => ({ executeSql: boss.getDb().executeSql }),
-      };
-      await expect(pgBossInbox(ownDatabase, { queue })).rejects.toThrow(
-        /pass archiveCompletedAfterSeconds here too/,
-      );
-      await pgBossInbox(ownDatabase, { queue, archiveCompletedAfterSeconds: 43_200 });
-    });
+  it.each<[string, () => Promise<unknown>, RegExp]>([
+    ["a missing queue", () => pgBossInbox(boss, { queue: "nowhere" }), /has no queue "nowhere". Create it/],
+    [
+      "a queue whose policy merges events",
+      async () => pgBossInbox(boss, { queue: await ownQueue({ policy: "short" }) }),
+      /policy "short".* Events need "standard"/,
+    ],
+    [
+      "a pg-boss that was not started",
+      () => pgBossInbox(new Boss(settings), { queue: "events-1" }),
+      /Is it started/,
+    ],
+    [
+      "an older pg-boss",
+      () =>
+        pgBossInbox({ ...boss, getQueue: async () => ({ name: "events" }) } as never, { queue: "events" }),
+      /needs pg-boss 11 \(Node.js 22\) or 12 \(Node.js 22.12\)/,
+    ],
+  ])("rejects %s at the start", async (_case, open, message) => {
+    await expect(open()).rejects.toThrow(message);
   });
 });

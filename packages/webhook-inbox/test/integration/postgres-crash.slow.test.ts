@@ -1,14 +1,12 @@
 /** PostgreSQL is killed and restarted while receivers store and process events: no process ends, and each effect happens once. */
 // G3
 import { setTimeout as pause } from "node:timers/promises";
-import PgBoss from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { inboxHandler, pgBossInbox } from "../../src/index.ts";
-import { bullmq, type Engine, hasPgBoss12, pgBoss, pgBoss12 } from "../engines.ts";
-import { balanceChanged, put } from "../events.ts";
-import { recordOutcomes } from "../outcomes.ts";
+import { bullmq, type Engine, pgBoss } from "../engines.ts";
+import { balanceChanged } from "../events.ts";
 import { createCluster, hasPostgresPrograms } from "../own-postgres.ts";
 import { freePort } from "../own-redis.ts";
+import { pgBossNode } from "../pg-boss-node.ts";
 import { deliver, startReceiver } from "../receivers.ts";
 import { hasRedis } from "../servers.ts";
 
@@ -17,8 +15,7 @@ const crashes = Number(process.env["POSTGRES_CRASHES"] ?? 3);
 const eventsPerCrash = 60;
 
 describe.each<[name: string, make: (url: string) => Promise<Engine>, isRunnable: boolean]>([
-  ["pg-boss 10", pgBoss, hasPostgresPrograms],
-  ["pg-boss 12", pgBoss12, hasPostgresPrograms && hasPgBoss12],
+  ["pg-boss", pgBoss, hasPostgresPrograms && pgBossNode !== undefined],
   ["BullMQ", bullmq, hasPostgresPrograms && (await hasRedis())],
 ])("on %s", (name, make, isRunnable) => {
   it.skipIf(!isRunnable)(
@@ -73,43 +70,3 @@ describe.each<[name: string, make: (url: string) => Promise<Engine>, isRunnable:
     },
   );
 });
-
-describe.skipIf(!hasPostgresPrograms)(
-  "with pg-boss 10, which does not await the statement that ends a job",
-  () => {
-    it.each([
-      { ends: "completes", failure: undefined },
-      { ends: "fails", failure: new Error("no connection") },
-    ])(
-      "reports `unavailable` when PostgreSQL is stopped before a handler $ends, and runs it again",
-      async ({ failure }) => {
-        const cluster = await createCluster(await freePort());
-        onTestFinished(() => cluster.remove());
-        const boss = new PgBoss({
-          connectionString: cluster.url,
-          schedule: false,
-          maintenanceIntervalSeconds: 1,
-        });
-        await boss.start();
-        onTestFinished(() => boss.stop({ graceful: false, close: true, wait: true }));
-        await boss.createQueue("events", { name: "events", expireInSeconds: 1 });
-        const recorded = recordOutcomes();
-        const quiet = { onOutcome: recorded.onOutcome, log: () => {} };
-        const inbox = await pgBossInbox(boss, { queue: "events", ...quiet });
-        await put(inbox, balanceChanged("evt_1"));
-        let attempts = 0;
-        const handler = inboxHandler(async () => {
-          attempts += 1;
-          if (attempts > 1) return;
-          await cluster.stop();
-          if (failure !== undefined) throw failure;
-        }, quiet);
-        await boss.work("events", { pollingIntervalSeconds: 0.5 }, handler);
-        await recorded.until("unavailable");
-        await cluster.start();
-        await expect.poll(async () => (await inbox.list({ state: "done" })).length).toBe(1);
-        expect(attempts).toBe(2);
-      },
-    );
-  },
-);

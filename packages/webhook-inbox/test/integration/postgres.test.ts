@@ -173,6 +173,14 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     );
   });
 
+  it("marks the longest id that a receiver accepts", async () => {
+    // Random, because PostgreSQL compresses repetitive values before it checks their size.
+    const letters = Array.from({ length: 512 }, (_, index) => String.fromCharCode(0x4e00 + index * 37));
+    const { transaction } = overPg(pool);
+    const mark = () => transaction((own) => markProcessed(own, { id: letters.join("") }));
+    expect([await mark(), await mark()]).toEqual([true, false]);
+  });
+
   it("creates its tables when many processes start at once", async () => {
     await pool.query("DROP TABLE webhook_inbox_processed, webhook_inbox_newest, webhook_inbox_schema");
     await Promise.all(Array.from({ length: 8 }, () => ensureTables(pool)));

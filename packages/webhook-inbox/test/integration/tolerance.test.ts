@@ -11,7 +11,7 @@ import {
   type WebhookEvent,
 } from "@loyalty-cards/webhook-verify";
 import { Queue, Worker } from "bullmq";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import {
   bullmqInbox,
@@ -21,10 +21,9 @@ import {
   type QueueHandler,
   type SqliteInbox,
 } from "../../src/index.ts";
-import { ensureTables, markProcessed } from "../../src/postgres.ts";
 import { balanceChanged } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
-import { hasPostgres, hasRedis, ownPrefix, ownSchema } from "../servers.ts";
+import { hasPgBoss, hasRedis, ownPrefix, ownSchema } from "../servers.ts";
 import { engines, openInbox } from "../sqlite-files.ts";
 
 type Inbox = InspectableInbox & Pick<SqliteInbox, "put">;
@@ -171,12 +170,12 @@ describe.each(engines)("with %s", (_name, open) => {
   });
 });
 
-describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
-  const { url, schema, pool } = ownSchema();
+describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
+  const { url, schema } = ownSchema();
   const boss = new PgBoss({ connectionString: url, schema, supervise: false, schedule: false });
   boss.on("error", () => {});
   beforeAll(() => boss.start());
-  afterAll(() => boss.stop({ graceful: false, close: true, wait: true }));
+  afterAll(() => boss.stop({ graceful: false }));
   let queues = 0;
   describeTolerance("the pg-boss inbox", async () => {
     const recorded = recordOutcomes();
@@ -196,22 +195,6 @@ describe.skipIf(!(await hasPostgres()))("with pg-boss", () => {
         );
       },
     };
-  });
-
-  it("marks the longest id that a receiver accepts as processed", async () => {
-    const own = pool(1);
-    await ensureTables(own);
-    const client = await own.connect();
-    try {
-      await client.query("BEGIN");
-      // Random, because PostgreSQL compresses repetitive values before it checks their size.
-      const letters = Array.from({ length: 512 }, (_, index) => String.fromCharCode(0x4e00 + index * 37));
-      expect(await markProcessed(client, { id: letters.join("") })).toBe(true);
-      expect(await markProcessed(client, { id: letters.join("") })).toBe(false);
-      await client.query("COMMIT");
-    } finally {
-      client.release();
-    }
   });
 });
 
