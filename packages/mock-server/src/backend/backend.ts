@@ -36,25 +36,18 @@ export interface Backend {
 }
 
 export function createBackend(settings: Settings): Backend {
-  const { generateId, baseUrl, defaultCountry, wallets, deliver, wallClockMs } = settings;
-  const { allowPrivateEndpoints, storeRefusals, log } = settings;
-  const holder = { clock: settings.clock };
+  const { clock, deliver, wallClockMs, deliveryTimeoutMs } = settings;
+  const holder = { clock };
   const changes = createChangeNotifier();
   const nowMs = () => holder.clock.now();
   /** Not part of the state, so that a reset or a restore does not repeat event ids. */
-  const eventIds = createEventIds(nowMs, generateId);
+  const eventIds = createEventIds(nowMs, settings.generateId);
 
   const domain: Domain<State> = {
+    ...settings,
     state: createEmptyState(),
     nowMs,
-    generateId,
     generateEventId: eventIds.next,
-    baseUrl,
-    defaultCountry,
-    wallets,
-    allowPrivateEndpoints,
-    storeRefusals,
-    log,
     notifyChange: changes.notify,
     emit(type, data) {
       publishEvent(domain, createEvent(domain, type, data), dispatcher.schedule);
@@ -66,7 +59,7 @@ export function createBackend(settings: Settings): Backend {
     deliver: deliver ?? ((request) => fetch(request)),
     signedWith: isOverHttp ? "machine" : "service",
     signingTimeMs: isOverHttp ? wallClockMs : nowMs,
-    deliveryTimeoutMs: settings.deliveryTimeoutMs,
+    deliveryTimeoutMs,
   };
   const dispatcher = createDispatcher(domain, () => holder.clock, transport);
 
