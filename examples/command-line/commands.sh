@@ -43,10 +43,6 @@ npx loyalty-cards import check members.csv --map userId=id --map phone=mobile --
 npx loyalty-cards import members.csv --map userId=id --map phone=mobile --privacy 2026-01 --skip-invalid --yes
 # #endregion
 
-# #region drift
-npx loyalty-cards drift --fail-on breaking
-# #endregion
-
 # #region script
 npx loyalty-cards issue --user-id 8 --privacy 2026-01 --json > card.json
 # #endregion

@@ -1,7 +1,7 @@
 /** Generated from control.yaml by `npm run generate`. Do not edit. */
 "use strict";
 export const ApiKeyInput = validate20;
-const schema31 = {"$id":"ApiKeyInput","$ref":"control#/components/schemas/ApiKeyInput"};
+const schema31 = {"$id":"ApiKeyInput","$ref":"document#/components/schemas/ApiKeyInput"};
 const schema33 = {"type":"object","additionalProperties":false,"required":["kind"],"properties":{"kind":{"type":"string","enum":["website","full"]},"name":{"$ref":"#/components/schemas/Text"}}};
 const schema34 = {"type":"string","pattern":"\\S"};
 const pattern4 = new RegExp("\\S", "u");
@@ -125,7 +125,7 @@ return errors === 0;
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const TemplateInput = validate24;
-const schema35 = {"$id":"TemplateInput","$ref":"control#/components/schemas/TemplateInput"};
+const schema35 = {"$id":"TemplateInput","$ref":"document#/components/schemas/TemplateInput"};
 const schema36 = {"type":"object","description":"A template to create.","additionalProperties":false,"required":["name"],"properties":{"id":{"type":"string","pattern":"\\S","description":"Default: a generated id."},"name":{"$ref":"#/components/schemas/Text"},"fields":{"type":"array","items":{"$ref":"#/components/schemas/TemplateFieldInput"}},"tiers":{"type":"array","items":{"$ref":"#/components/schemas/Tier"}}}};
 const schema38 = {"type":"object","additionalProperties":false,"required":["key","type"],"properties":{"key":{"$ref":"#/components/schemas/Text"},"type":{"type":"string","enum":["name","text","number"]},"required":{"type":"boolean","description":"Default false."},"label":{"type":"string","pattern":"\\S","description":"The name that people see. Default: the key."}}};
 
@@ -539,7 +539,7 @@ return errors === 0;
 validate24.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const PointsInput = validate31;
-const schema42 = {"$id":"PointsInput","$ref":"control#/components/schemas/PointsInput"};
+const schema42 = {"$id":"PointsInput","$ref":"document#/components/schemas/PointsInput"};
 const schema43 = {"type":"object","additionalProperties":false,"required":["points"],"properties":{"points":{"type":"number","exclusiveMinimum":0}}};
 
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -555,7 +555,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.points === undefined){
-const err0 = {instancePath,schemaPath:"control#/components/schemas/PointsInput/required",keyword:"required",params:{missingProperty: "points"},schema:schema43.required,parentSchema:schema43,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/required",keyword:"required",params:{missingProperty: "points"},schema:schema43.required,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -566,7 +566,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "points")){
-const err1 = {instancePath,schemaPath:"control#/components/schemas/PointsInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema43,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -580,7 +580,7 @@ if(data.points !== undefined){
 let data0 = data.points;
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 <= 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/points",schemaPath:"control#/components/schemas/PointsInput/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema43.properties.points,data:data0};
+const err2 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema43.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -591,7 +591,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/points",schemaPath:"control#/components/schemas/PointsInput/properties/points/type",keyword:"type",params:{type: "number"},schema:schema43.properties.points.type,parentSchema:schema43.properties.points,data:data0};
+const err3 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/PointsInput/properties/points/type",keyword:"type",params:{type: "number"},schema:schema43.properties.points.type,parentSchema:schema43.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -603,7 +603,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"control#/components/schemas/PointsInput/type",keyword:"type",params:{type: "object"},schema:schema43.type,parentSchema:schema43,data};
+const err4 = {instancePath,schemaPath:"document#/components/schemas/PointsInput/type",keyword:"type",params:{type: "object"},schema:schema43.type,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -618,7 +618,7 @@ return errors === 0;
 validate31.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const CorrectionInput = validate32;
-const schema44 = {"$id":"CorrectionInput","$ref":"control#/components/schemas/CorrectionInput"};
+const schema44 = {"$id":"CorrectionInput","$ref":"document#/components/schemas/CorrectionInput"};
 const schema45 = {"type":"object","additionalProperties":false,"required":["change"],"properties":{"change":{"type":"number","not":{"const":0,"x-rule":"must be a number other than 0"}}}};
 
 function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -634,7 +634,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.change === undefined){
-const err0 = {instancePath,schemaPath:"control#/components/schemas/CorrectionInput/required",keyword:"required",params:{missingProperty: "change"},schema:schema45.required,parentSchema:schema45,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/required",keyword:"required",params:{missingProperty: "change"},schema:schema45.required,parentSchema:schema45,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -645,7 +645,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "change")){
-const err1 = {instancePath,schemaPath:"control#/components/schemas/CorrectionInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema45,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema45,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -658,7 +658,7 @@ errors++;
 if(data.change !== undefined){
 let data0 = data.change;
 if(!((typeof data0 == "number") && (isFinite(data0)))){
-const err2 = {instancePath:instancePath+"/change",schemaPath:"control#/components/schemas/CorrectionInput/properties/change/type",keyword:"type",params:{type: "number"},schema:schema45.properties.change.type,parentSchema:schema45.properties.change,data:data0};
+const err2 = {instancePath:instancePath+"/change",schemaPath:"document#/components/schemas/CorrectionInput/properties/change/type",keyword:"type",params:{type: "number"},schema:schema45.properties.change.type,parentSchema:schema45.properties.change,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -681,7 +681,7 @@ errors++;
 }
 var valid2 = _errs6 === errors;
 if(valid2){
-const err4 = {instancePath:instancePath+"/change",schemaPath:"control#/components/schemas/CorrectionInput/properties/change/not",keyword:"not",params:{},schema:schema45.properties.change.not,parentSchema:schema45.properties.change,data:data0};
+const err4 = {instancePath:instancePath+"/change",schemaPath:"document#/components/schemas/CorrectionInput/properties/change/not",keyword:"not",params:{},schema:schema45.properties.change.not,parentSchema:schema45.properties.change,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -704,7 +704,7 @@ vErrors = null;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"control#/components/schemas/CorrectionInput/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data};
+const err5 = {instancePath,schemaPath:"document#/components/schemas/CorrectionInput/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -719,7 +719,7 @@ return errors === 0;
 validate32.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const Expiry = validate33;
-const schema46 = {"$id":"Expiry","$ref":"control#/components/schemas/Expiry"};
+const schema46 = {"$id":"Expiry","$ref":"document#/components/schemas/Expiry"};
 const schema47 = {"type":"object","description":"Points of old purchases that expire.","additionalProperties":false,"required":["points"],"properties":{"points":{"type":"number","exclusiveMinimum":0},"keepBalance":{"type":"boolean","description":"true: the points stay in the balance and only stop counting for the level. Default false: they leave the balance."}}};
 
 function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -735,7 +735,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.points === undefined){
-const err0 = {instancePath,schemaPath:"control#/components/schemas/Expiry/required",keyword:"required",params:{missingProperty: "points"},schema:schema47.required,parentSchema:schema47,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/Expiry/required",keyword:"required",params:{missingProperty: "points"},schema:schema47.required,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -746,7 +746,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "points") || (key0 === "keepBalance"))){
-const err1 = {instancePath,schemaPath:"control#/components/schemas/Expiry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema47,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/Expiry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -760,7 +760,7 @@ if(data.points !== undefined){
 let data0 = data.points;
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 <= 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/points",schemaPath:"control#/components/schemas/Expiry/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema47.properties.points,data:data0};
+const err2 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/Expiry/properties/points/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema47.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -771,7 +771,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/points",schemaPath:"control#/components/schemas/Expiry/properties/points/type",keyword:"type",params:{type: "number"},schema:schema47.properties.points.type,parentSchema:schema47.properties.points,data:data0};
+const err3 = {instancePath:instancePath+"/points",schemaPath:"document#/components/schemas/Expiry/properties/points/type",keyword:"type",params:{type: "number"},schema:schema47.properties.points.type,parentSchema:schema47.properties.points,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -784,7 +784,7 @@ errors++;
 if(data.keepBalance !== undefined){
 let data1 = data.keepBalance;
 if(typeof data1 !== "boolean"){
-const err4 = {instancePath:instancePath+"/keepBalance",schemaPath:"control#/components/schemas/Expiry/properties/keepBalance/type",keyword:"type",params:{type: "boolean"},schema:schema47.properties.keepBalance.type,parentSchema:schema47.properties.keepBalance,data:data1};
+const err4 = {instancePath:instancePath+"/keepBalance",schemaPath:"document#/components/schemas/Expiry/properties/keepBalance/type",keyword:"type",params:{type: "boolean"},schema:schema47.properties.keepBalance.type,parentSchema:schema47.properties.keepBalance,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -796,7 +796,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"control#/components/schemas/Expiry/type",keyword:"type",params:{type: "object"},schema:schema47.type,parentSchema:schema47,data};
+const err5 = {instancePath,schemaPath:"document#/components/schemas/Expiry/type",keyword:"type",params:{type: "object"},schema:schema47.type,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -811,7 +811,7 @@ return errors === 0;
 validate33.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const StatusInput = validate34;
-const schema48 = {"$id":"StatusInput","$ref":"control#/components/schemas/StatusInput"};
+const schema48 = {"$id":"StatusInput","$ref":"document#/components/schemas/StatusInput"};
 const schema49 = {"type":"object","additionalProperties":false,"required":["status"],"properties":{"status":{"$ref":"#/components/schemas/Text"}}};
 
 function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -910,7 +910,7 @@ return errors === 0;
 validate34.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const EndpointInput = validate37;
-const schema51 = {"$id":"EndpointInput","$ref":"control#/components/schemas/EndpointInput"};
+const schema51 = {"$id":"EndpointInput","$ref":"document#/components/schemas/EndpointInput"};
 const schema52 = {"type":"object","description":"Where to send events, and which.","additionalProperties":false,"required":["url","events"],"properties":{"url":{"$ref":"#/components/schemas/Text"},"events":{"$ref":"#/components/schemas/EventTypes"}}};
 const schema54 = {"type":"array","description":"The selected events. A test event is sent whatever is selected.","minItems":1,"items":{"$ref":"#/components/schemas/EventType"}};
 const schema55 = {"type":"string","enum":["card.added","card.removed","balance.changed","tier.changed","consent.changed","ping"]};
@@ -1089,7 +1089,7 @@ return errors === 0;
 validate37.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const EndpointChange = validate42;
-const schema56 = {"$id":"EndpointChange","$ref":"control#/components/schemas/EndpointChange"};
+const schema56 = {"$id":"EndpointChange","$ref":"document#/components/schemas/EndpointChange"};
 const schema57 = {"type":"object","additionalProperties":false,"properties":{"url":{"$ref":"#/components/schemas/Text"},"events":{"$ref":"#/components/schemas/EventTypes"}}};
 
 function validate43(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1184,7 +1184,7 @@ return errors === 0;
 validate42.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const ClockSetting = validate46;
-const schema59 = {"$id":"ClockSetting","$ref":"control#/components/schemas/ClockSetting"};
+const schema59 = {"$id":"ClockSetting","$ref":"document#/components/schemas/ClockSetting"};
 const schema60 = {"type":"object","description":"How a clock runs.","additionalProperties":false,"required":["mode"],"properties":{"mode":{"type":"string","enum":["system","manual","scaled"]},"factor":{"type":"number","exclusiveMinimum":0,"maximum":1000000,"description":"Of a scaled clock: how many times as fast as real time."}}};
 
 function validate46(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1200,7 +1200,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.mode === undefined){
-const err0 = {instancePath,schemaPath:"control#/components/schemas/ClockSetting/required",keyword:"required",params:{missingProperty: "mode"},schema:schema60.required,parentSchema:schema60,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/required",keyword:"required",params:{missingProperty: "mode"},schema:schema60.required,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1211,7 +1211,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "mode") || (key0 === "factor"))){
-const err1 = {instancePath,schemaPath:"control#/components/schemas/ClockSetting/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema60,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1224,7 +1224,7 @@ errors++;
 if(data.mode !== undefined){
 let data0 = data.mode;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/mode",schemaPath:"control#/components/schemas/ClockSetting/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema60.properties.mode.type,parentSchema:schema60.properties.mode,data:data0};
+const err2 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema60.properties.mode.type,parentSchema:schema60.properties.mode,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1234,7 +1234,7 @@ vErrors.push(err2);
 errors++;
 }
 if(!(((data0 === "system") || (data0 === "manual")) || (data0 === "scaled"))){
-const err3 = {instancePath:instancePath+"/mode",schemaPath:"control#/components/schemas/ClockSetting/properties/mode/enum",keyword:"enum",params:{allowedValues: schema60.properties.mode.enum},schema:schema60.properties.mode.enum,parentSchema:schema60.properties.mode,data:data0};
+const err3 = {instancePath:instancePath+"/mode",schemaPath:"document#/components/schemas/ClockSetting/properties/mode/enum",keyword:"enum",params:{allowedValues: schema60.properties.mode.enum},schema:schema60.properties.mode.enum,parentSchema:schema60.properties.mode,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1248,7 +1248,7 @@ if(data.factor !== undefined){
 let data1 = data.factor;
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 1000000 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/factor",schemaPath:"control#/components/schemas/ClockSetting/properties/factor/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema60.properties.factor,data:data1};
+const err4 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema60.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1258,7 +1258,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data1 <= 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/factor",schemaPath:"control#/components/schemas/ClockSetting/properties/factor/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema60.properties.factor,data:data1};
+const err5 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema60.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1269,7 +1269,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/factor",schemaPath:"control#/components/schemas/ClockSetting/properties/factor/type",keyword:"type",params:{type: "number"},schema:schema60.properties.factor.type,parentSchema:schema60.properties.factor,data:data1};
+const err6 = {instancePath:instancePath+"/factor",schemaPath:"document#/components/schemas/ClockSetting/properties/factor/type",keyword:"type",params:{type: "number"},schema:schema60.properties.factor.type,parentSchema:schema60.properties.factor,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1281,7 +1281,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"control#/components/schemas/ClockSetting/type",keyword:"type",params:{type: "object"},schema:schema60.type,parentSchema:schema60,data};
+const err7 = {instancePath,schemaPath:"document#/components/schemas/ClockSetting/type",keyword:"type",params:{type: "object"},schema:schema60.type,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1296,7 +1296,7 @@ return errors === 0;
 validate46.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const AdvanceInput = validate47;
-const schema61 = {"$id":"AdvanceInput","$ref":"control#/components/schemas/AdvanceInput"};
+const schema61 = {"$id":"AdvanceInput","$ref":"document#/components/schemas/AdvanceInput"};
 const schema62 = {"type":"object","additionalProperties":false,"required":["duration"],"properties":{"duration":{"type":["string","number"],"x-rule":"must be like \"90s\", \"5m\", \"6h\", \"1d\", or milliseconds"}}};
 
 function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1312,7 +1312,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.duration === undefined){
-const err0 = {instancePath,schemaPath:"control#/components/schemas/AdvanceInput/required",keyword:"required",params:{missingProperty: "duration"},schema:schema62.required,parentSchema:schema62,data};
+const err0 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/required",keyword:"required",params:{missingProperty: "duration"},schema:schema62.required,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1323,7 +1323,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "duration")){
-const err1 = {instancePath,schemaPath:"control#/components/schemas/AdvanceInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema62,data};
+const err1 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1336,7 +1336,7 @@ errors++;
 if(data.duration !== undefined){
 let data0 = data.duration;
 if((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))){
-const err2 = {instancePath:instancePath+"/duration",schemaPath:"control#/components/schemas/AdvanceInput/properties/duration/type",keyword:"type",params:{type: schema62.properties.duration.type},schema:schema62.properties.duration.type,parentSchema:schema62.properties.duration,data:data0};
+const err2 = {instancePath:instancePath+"/duration",schemaPath:"document#/components/schemas/AdvanceInput/properties/duration/type",keyword:"type",params:{type: schema62.properties.duration.type},schema:schema62.properties.duration.type,parentSchema:schema62.properties.duration,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1348,7 +1348,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"control#/components/schemas/AdvanceInput/type",keyword:"type",params:{type: "object"},schema:schema62.type,parentSchema:schema62,data};
+const err3 = {instancePath,schemaPath:"document#/components/schemas/AdvanceInput/type",keyword:"type",params:{type: "object"},schema:schema62.type,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1363,7 +1363,7 @@ return errors === 0;
 validate47.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const FaultInput = validate48;
-const schema63 = {"$id":"FaultInput","$ref":"control#/components/schemas/FaultInput"};
+const schema63 = {"$id":"FaultInput","$ref":"document#/components/schemas/FaultInput"};
 const schema64 = {"type":"object","required":["kind"],"discriminator":{"propertyName":"kind"},"properties":{"kind":{"type":"string","enum":["status","latency","in-progress","html","reset","destroy","truncate","malformed","hang","duplicate","reorder","drop"]}},"oneOf":[{"$ref":"#/components/schemas/StatusFault"},{"$ref":"#/components/schemas/LatencyFault"},{"$ref":"#/components/schemas/InProgressFault"},{"$ref":"#/components/schemas/HtmlFault"},{"$ref":"#/components/schemas/ConnectionFault"},{"$ref":"#/components/schemas/DeliveryFault"}]};
 const schema65 = {"type":"object","additionalProperties":false,"required":["kind","phase","status"],"properties":{"kind":{"type":"string","enum":["status"]},"phase":{"$ref":"#/components/schemas/FaultPhase"},"match":{"$ref":"#/components/schemas/RequestMatch"},"times":{"$ref":"#/components/schemas/FaultTimes"},"status":{"type":"integer","minimum":400,"maximum":599},"retryAfterSeconds":{"type":"integer","minimum":0}}};
 const schema66 = {"type":"string","description":"`before`: the operation does not run. `after-commit`: it runs, and only its response is affected.","enum":["before","after-commit"]};
@@ -2855,7 +2855,7 @@ return errors === 0;
 validate48.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
 export const WaitCondition = validate75;
-const schema87 = {"$id":"WaitCondition","$ref":"control#/components/schemas/WaitCondition"};
+const schema87 = {"$id":"WaitCondition","$ref":"document#/components/schemas/WaitCondition"};
 const schema88 = {"type":"object","description":"One of event, delivery and card.","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"}}};
 const schema99 = {"type":"integer","minimum":1,"maximum":1000};
 const schema89 = {"type":"object","additionalProperties":false,"properties":{"type":{"$ref":"#/components/schemas/EventType"},"id":{"$ref":"#/components/schemas/Text"},"data":{"type":"object","additionalProperties":true}}};
@@ -3303,7 +3303,7 @@ return errors === 0;
 validate75.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const WaitInput = validate84;
-const schema100 = {"$id":"WaitInput","$ref":"control#/components/schemas/WaitInput"};
+const schema100 = {"$id":"WaitInput","$ref":"document#/components/schemas/WaitInput"};
 const schema101 = {"type":"object","additionalProperties":false,"properties":{"event":{"$ref":"#/components/schemas/EventCondition"},"delivery":{"$ref":"#/components/schemas/DeliveryCondition"},"card":{"$ref":"#/components/schemas/CardCondition"},"count":{"$ref":"#/components/schemas/WaitCount"},"timeoutMs":{"type":"number","minimum":0,"maximum":60000}}};
 
 function validate85(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){

@@ -1,43 +1,29 @@
 /** The files of `@loyalty-cards/contract`: the document, a JSON Schema per event, and the signature vectors. */
-import {
-  isRecord,
-  type Json,
-  recordIn,
-  resolved,
-  resolvePointer,
-} from "../../packages/cli/src/drift/document.ts";
+import { isRecord, type Json, recordIn, resolved, resolvePointer } from "./document.ts";
 import type { Vector } from "./vectors.ts";
 
-/** @returns the content of each file by its name in the package. */
-export function contractFiles(document: Json, vectors: readonly Vector[]): Record<string, string> {
-  const files: Record<string, unknown> = {
-    "openapi.json": document,
-    "signatures.json": signatures(vectors),
-  };
-  for (const type of Object.keys(recordIn(document, "webhooks")))
-    files[`events/${type}.json`] = eventSchema(document, type);
-  return Object.fromEntries(
-    Object.entries(files).map(([name, value]) => [name, `${JSON.stringify(value, null, 2)}\n`]),
-  );
-}
-
-/** The first version of the format, described in the README of the package. Every vector has every member. */
-const signatures = (vectors: readonly Vector[]) => ({
-  version: 1,
-  vectors: vectors.map(
-    ({ name, body, secrets, header = [], nowSeconds, toleranceSeconds = 300, verdict }) => ({
-      name,
-      body,
-      secrets,
-      header: [header].flat(),
-      nowSeconds,
-      toleranceSeconds,
-      ...(verdict === "valid" ? { verdict } : { verdict: "invalid", reason: verdict }),
-    }),
+/** @returns the JSON of each file by its name in the package. */
+export const contractFiles = (document: Json, vectors: readonly Vector[]): Record<string, unknown> => ({
+  "openapi.json": document,
+  "signatures.json": { version: 1, vectors: vectors.map(toPublished) },
+  ...Object.fromEntries(
+    Object.keys(recordIn(document, "webhooks")).map((type) => [
+      `events/${type}.json`,
+      eventSchema(document, type),
+    ]),
   ),
 });
 
-const schemaIds = "https://loyalty-cards.github.io/loyalty-cards/contract/events/";
+/** The first version of the format, described in the README of the package. Every vector has every member. */
+const toPublished = ({ header = [], toleranceSeconds = 300, verdict, ...vector }: Vector) => ({
+  name: vector.name,
+  body: vector.body,
+  secrets: vector.secrets,
+  header: [header].flat(),
+  nowSeconds: vector.nowSeconds,
+  toleranceSeconds,
+  ...(verdict === "valid" ? { verdict } : { verdict: "invalid", reason: verdict }),
+});
 
 /** The schema of an event, with everything that it refers to in `$defs`. */
 function eventSchema(document: Json, type: string): Json {
@@ -58,22 +44,18 @@ function eventSchema(document: Json, type: string): Json {
   };
   const define = (reference: string): string => {
     const name = reference.split("/").at(-1) ?? "";
-    if (!Object.hasOwn(definitions, name)) {
-      definitions[name] = undefined; // a schema may refer to itself
-      definitions[name] = standalone(resolvePointer(document, reference));
-    }
+    definitions[name] ??= standalone(resolvePointer(document, reference));
     return `#/$defs/${name}`;
   };
 
   const schema = standalone(resolved(document, media["schema"])) as Json;
+  const examples = Object.values(recordIn(media, "examples"));
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
-    $id: `${schemaIds}${type}.json`,
+    $id: `https://loyalty-cards.github.io/loyalty-cards/contract/events/${type}.json`,
     title: summary,
     ...schema,
-    examples: Object.values(recordIn(media, "examples")).map(
-      (example) => resolved(document, example)["value"],
-    ),
-    ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions }),
+    examples: examples.map((example) => resolved(document, example)["value"]),
+    ...(Object.keys(definitions).length > 0 && { $defs: definitions }),
   };
 }

@@ -1,63 +1,64 @@
-/** Compiles schemas to functions at build time, so that the mock server compiles nothing when it starts. */
-import { Ajv2020 } from "ajv/dist/2020.js";
+/**
+ * Compiles schemas to functions, so that the mock server compiles nothing when it starts. Unlike `dist`, the generated files are
+ * committed, because `npm ci && npm run demo` in a fresh clone runs the mock server from its sources, without a build.
+ */
+import { Ajv2020, type Options } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
-import { type Json, recordIn } from "../../packages/cli/src/drift/document.ts";
-
-const toBanner = (source: string) =>
-  `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n`;
-
-const requestBodies = ["IssueCardRequest", "ConsentChange"];
+import { type Json, recordIn } from "./document.ts";
 
 /** The validators of the request bodies, each exported under the name of its schema. @throws {Error} for a schema that cannot be compiled, also of a response. */
-export function requestValidators(document: Json): string {
-  const ajv = new Ajv2020({
-    code: { source: true, esm: true, lines: true },
-    allErrors: true,
-    strict: false, // the document has x- properties
-    validateFormats: false,
-    logger: false,
+export const requestValidators = (document: Json): string =>
+  compile("openapi.yaml", document, ["IssueCardRequest", "ConsentChange"], {});
+
+/** The validators of the control API. Their errors contain the schema and the value, so that a message can name the rule. */
+export const controlValidators = (control: Json): string =>
+  compile("control.yaml", control, controlBodies, {
+    discriminator: true,
+    verbose: true,
+    messages: false, // written by the mock server
+    strictNumbers: true,
   });
-  ajv.addSchema({ $id: "document", components: document["components"] });
-  for (const name of requestBodies) {
-    ajv.addSchema({ $id: name, $ref: `document#/components/schemas/${name}` });
-  }
-  const code = standaloneCode(ajv, requestBodies);
-  for (const name of Object.keys(recordIn(recordIn(document, "components"), "schemas"))) {
-    ajv.compile({ $ref: `document#/components/schemas/${name}` });
-  }
-  return toBanner("openapi.yaml") + code;
-}
 
 /** The schemas of control.yaml that are request bodies of the control API. */
 const controlBodies = [
-  "ApiKeyInput",
-  "TemplateInput",
-  "PointsInput",
-  "CorrectionInput",
-  "Expiry",
-  "StatusInput",
-  "EndpointInput",
-  "EndpointChange",
-  "ClockSetting",
-  "AdvanceInput",
-  "FaultInput",
-  "WaitCondition",
-  "WaitInput",
+  ...["ApiKeyInput", "TemplateInput", "PointsInput", "CorrectionInput", "Expiry", "StatusInput"],
+  ...["EndpointInput", "EndpointChange", "ClockSetting", "AdvanceInput"],
+  ...["FaultInput", "WaitCondition", "WaitInput"],
 ];
+
+function compile(file: string, document: Json, names: readonly string[], options: Options): string {
+  const ajv = new Ajv2020({
+    code: { source: true, esm: true, lines: true },
+    allErrors: true,
+    strict: false, // the documents have x- members
+    validateFormats: false,
+    logger: false,
+    ...options,
+  });
+  ajv.addSchema({ $id: "document", components: document["components"] });
+  for (const name of names) ajv.addSchema({ $id: name, $ref: `document#/components/schemas/${name}` });
+  // The only helper of ajv that the schemas need, for `minLength`.
+  const code = standalone(ajv, Object.fromEntries(names.map((name) => [name, name]))).replaceAll(
+    'require("ajv/dist/runtime/ucs2length").default',
+    "((text) => [...text].length)",
+  );
+  if (/\brequire\(/.test(code))
+    throw new Error("The compiled validators import ajv; they must not have imports.");
+  for (const name of Object.keys(recordIn(recordIn(document, "components"), "schemas")))
+    ajv.compile({ $ref: `document#/components/schemas/${name}` });
+  return `/** Generated from ${file} by \`npm run generate\`. Do not edit. */\n${code}`;
+}
 
 /** The document of the control API, with the enums that derive from openapi.yaml. */
 export function completeControlDocument(control: Json, document: Json): Json {
-  const values: Readonly<Record<string, readonly string[]>> = {
+  const values: Record<string, unknown> = {
     webhooks: Object.keys(recordIn(document, "webhooks")),
     operations: Object.values(recordIn(document, "paths"))
       .flatMap((path) => Object.values(path as Json))
-      .flatMap((operation) => (operation as { operationId?: string }).operationId ?? []),
+      .map((operation) => (operation as Json)["operationId"]),
   };
   const complete = structuredClone(control);
-  for (const schema of Object.values(recordIn(recordIn(complete, "components"), "schemas")) as Record<
-    string,
-    unknown
-  >[]) {
+  for (const schema of schemasIn(complete)) {
     const source = schema["x-values"];
     if (typeof source !== "string") continue;
     schema["enum"] = values[source];
@@ -66,33 +67,15 @@ export function completeControlDocument(control: Json, document: Json): Json {
   return complete;
 }
 
-/** The validators of the control API. Their errors contain the schema and the value, so that a message can name the rule. */
-export function controlValidators(control: Json): string {
-  const ajv = new Ajv2020({
-    code: { source: true, esm: true, lines: true },
-    allErrors: true,
-    discriminator: true,
-    verbose: true,
-    messages: false, // written by the mock server
-    strict: false, // the document has x- properties
-    strictNumbers: true,
-    validateFormats: false,
-    logger: false,
-  });
-  ajv.addSchema({ $id: "control", components: control["components"] });
-  for (const name of controlBodies) {
-    ajv.addSchema({ $id: name, $ref: `control#/components/schemas/${name}` });
+/** Removes the keywords next to `oneOf` that only a validator needs to select the branch: a type is the union of its branches. */
+export function withPlainUnions(control: Json): Json {
+  const plain = structuredClone(control);
+  for (const schema of schemasIn(plain)) {
+    if (schema["oneOf"] !== undefined)
+      for (const name of ["type", "required", "properties", "discriminator"]) delete schema[name];
   }
-  return toBanner("control.yaml") + standaloneCode(ajv, controlBodies);
+  return plain;
 }
 
-function standaloneCode(ajv: Ajv2020, names: readonly string[]): string {
-  // The only helper of ajv that the schemas need, for `minLength`.
-  const code = standalone(ajv, Object.fromEntries(names.map((name) => [name, name]))).replaceAll(
-    'require("ajv/dist/runtime/ucs2length").default',
-    "((text) => [...text].length)",
-  );
-  if (/\brequire\(/.test(code))
-    throw new Error("The compiled validators import ajv; they must not have imports.");
-  return code;
-}
+const schemasIn = (document: Json) =>
+  Object.values(recordIn(recordIn(document, "components"), "schemas")) as Record<string, unknown>[];

@@ -1,6 +1,6 @@
 /** The signature vectors: deliveries with the expected verdict of a verifier. openssl signs them, so that an error that our signing and verifying code share is found. */
 import { execFileSync } from "node:child_process";
-import { type Json, recordIn } from "../../packages/cli/src/drift/document.ts";
+import { type Json, recordIn } from "./document.ts";
 
 export interface Vector {
   name: string;

@@ -1,49 +1,60 @@
 /** Updates the YAML file of the contract, and preserves comments, order and unchanged lines. */
 import { isDeepStrictEqual } from "node:util";
 import { type Document, isMap, type Node, parse, parseDocument, visit } from "yaml";
-import { isRecord } from "../../packages/cli/src/drift/document.ts";
+import { getReference, isRecord, printable } from "./document.ts";
 
-type Path = readonly string[];
-type Change = { path: Path; kind: "added" | "removed" | "changed"; value?: unknown };
+/** A member that was added has no `before`, one that was removed no `after`. */
+interface Change {
+  path: readonly string[];
+  before?: unknown;
+  after?: unknown;
+}
 
-export function patchYaml(yaml: string, next: unknown): string {
-  const before = parse(yaml);
-  if (isDeepStrictEqual(before, next)) return yaml;
-  const changes = [...changesBetween(before, next, [])];
+/** The members in which two documents differ. */
+export function* changesBetween(
+  before: unknown,
+  after: unknown,
+  path: readonly string[] = [],
+): Generator<Change> {
+  if (isDeepStrictEqual(before, after)) return;
+  if (!isRecord(before) || !isRecord(after) || getReference(before) !== getReference(after)) {
+    yield { path, before, after };
+    return;
+  }
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const next = [...path, name];
+    if (!Object.hasOwn(after, name)) yield { path: next, before: before[name] };
+    else if (!Object.hasOwn(before, name)) yield { path: next, after: after[name] };
+    else yield* changesBetween(before[name], after[name], next);
+  }
+}
+
+/** The lines of a change: what was there, and what is there now. */
+export const formatChange = ({ path, before, after }: Change): string[] =>
+  Object.entries({ "-": before, "+": after }).flatMap(([sign, value]) =>
+    value === undefined ? [] : `${sign} ${printable(path.join("."))}: ${printable(JSON.stringify(value))}`,
+  );
+
+export function patchYaml(yaml: string, after: unknown): string {
+  const changes = [...changesBetween(parse(yaml), after)];
+  if (changes.length === 0) return yaml;
   const patched = applyChanges(parseDocument(yaml), changes);
-  if (isDeepStrictEqual(parse(patched), next)) return patched;
+  if (isDeepStrictEqual(parse(patched), after)) return patched;
   // A change at an anchor or an alias would change all places that share it, so each place gets its own copy.
   return applyChanges(withoutAliases(parseDocument(yaml)), changes);
 }
 
-function* changesBetween(before: unknown, after: unknown, path: Path): Generator<Change> {
-  if (isDeepStrictEqual(before, after)) return;
-  if (!isRecord(before) || !isRecord(after)) {
-    yield { path, kind: "changed", value: after };
-    return;
-  }
-  for (const key of Object.keys(before)) {
-    if (!Object.hasOwn(after, key)) yield { path: [...path, key], kind: "removed" };
-  }
-  for (const [key, value] of Object.entries(after)) {
-    if (Object.hasOwn(before, key)) yield* changesBetween(before[key], value, [...path, key]);
-    else yield { path: [...path, key], kind: "added", value };
-  }
-}
-
 function applyChanges(document: Document.Parsed, changes: readonly Change[]): string {
-  for (const { path, kind, value } of changes) {
+  for (const { path, after } of changes) {
     if (!isMap(document.getIn(path.slice(0, -1)))) continue; // an alias: the caller checks the result
-    if (kind === "removed") document.deleteIn(path);
-    else document.setIn(path, document.createNode(value, { aliasDuplicateObjects: false }));
+    if (after === undefined) document.deleteIn(path);
+    else document.setIn(path, document.createNode(after, { aliasDuplicateObjects: false }));
   }
   return document.toString({ lineWidth: 110, flowCollectionPadding: false });
 }
 
 function withoutAliases(document: Document.Parsed): Document.Parsed {
-  visit(document, {
-    Alias: (_, alias) => alias.resolve(document)?.clone() as Node | undefined,
-  });
+  visit(document, { Alias: (_, alias) => alias.resolve(document)?.clone() as Node | undefined });
   visit(document, {
     Value: (_, node) => {
       delete node.anchor;

@@ -6,7 +6,6 @@ import { CommandError, describeSystemError, exitCodeDescriptions, exitCodes } fr
 import { addCardCommands } from "./commands/cards.ts";
 import { addDevCommand } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
-import { addDriftCommand } from "./commands/drift.ts";
 import { addExecCommand } from "./commands/exec.ts";
 import { addImportCommands } from "./commands/import.ts";
 import { addPurchaseCommand } from "./commands/purchase.ts";
@@ -30,7 +29,7 @@ const commands: Readonly<Record<string, readonly AddCommands[]>> = {
     addTriggerCommand,
     addWebhookCommands,
   ],
-  "Configuration and service:": [addDoctorCommand, addDriftCommand],
+  "Configuration and service:": [addDoctorCommand],
 };
 
 /** @param args without the program. @returns the exit code. */

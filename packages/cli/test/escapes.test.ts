@@ -71,7 +71,7 @@ const problem = (status: number) => ({
   errors: [{ pointer: `/fieldValues/${hostile("pointer")}`, detail: hostile("fieldDetail") }],
 });
 
-/** The contract with another path, property and server, so that their names are in differences. */
+/** The contract with another path. */
 function createDocument() {
   const document = structuredClone(openapi) as { paths: Record<string, unknown>; components: unknown };
   const [[path = "", item] = []] = Object.entries(document.paths);
@@ -415,11 +415,6 @@ const rows: Record<string, readonly Row[]> = {
       fields: ["url"],
       run: withoutService(["doctor"], { LOYALTY_URL: `http://127.0.0.1:9/${hostile("url")}` }),
     },
-  ],
-  drift: [
-    // The messages about a document quote its names in escaped form.
-    { from: "the document", fields: ["path"], json: [], run: withService(["drift"]) },
-    { from: "--from", fields: [], run: withoutService(["drift", "--from", hostile("from")]) },
   ],
 };
 

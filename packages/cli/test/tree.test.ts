@@ -1,14 +1,11 @@
 /** Rules that every command follows: description, example, width of the help, and no secret as an option. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import contract from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import type { Command, Option } from "commander";
 import ts from "typescript";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { variables } from "../src/configuration.ts";
 import { createProgram } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
@@ -34,12 +31,6 @@ const listCommands = (command: Command, path: readonly string[] = []): Named[] =
     });
 
 const commands = listCommands(program);
-
-/** The contract without an operation, so that `drift` has something to print. */
-const otherContract = {
-  ...contract,
-  paths: Object.fromEntries(Object.entries(contract.paths).filter(([path]) => !path.endsWith("/operations"))),
-};
 
 /** Ids and durations differ between two runs. */
 const withoutId = (word: string) => word.replace(/evt_\w+/, "evt").replace(/^\d+$/, "1");
@@ -129,17 +120,11 @@ it.each([
   ["doctor", ["doctor"]],
   ["trigger", ["trigger", "card.renamed", "--to", "http://127.0.0.1:1/"]],
   ["import check", ["import", "check", "members.csv", "--privacy", "2026-01"]],
-  ["drift", ["drift"]],
   ["purchase", ["purchase", "card_none", "120"]],
   ["webhook doctor", ["webhook", "doctor"]],
 ])("wraps the output of %s between words at 40 columns", async (name, args) => {
   const { env } = await openMock();
-  const served = createServer((_request, response) => response.end(JSON.stringify(otherContract)));
-  await new Promise<void>((resolve) => served.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void served.close());
-  const { port } = served.address() as AddressInfo;
-  const LOYALTY_URL = name === "drift" ? `http://127.0.0.1:${port}` : env["LOYALTY_URL"];
-  const own = name === "a missing address" ? {} : { ...env, LOYALTY_URL, LOYALTY_SIGNING_SECRET: "whsec_1" };
+  const own = name === "a missing address" ? {} : { ...env, LOYALTY_SIGNING_SECRET: "whsec_1" };
   const cwd = createFolder();
   writeFileSync(join(cwd, "members.csv"), "userId,phone\n1,4.86E+10\n1,+48600100200\n");
   const run = (columns: number) => runCommand(args, { columns, typed: [], env: own, cwd });

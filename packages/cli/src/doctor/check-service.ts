@@ -3,11 +3,11 @@ import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-clien
 import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
 import { describeMismatch, mismatchAdvice } from "../configuration.ts";
-import { compareWithService } from "../drift/compare-with-service.ts";
 import { checkKeyIsAccepted, checkTemplate } from "./access.ts";
 import { checkAddress, checkKey, checkNamespace } from "./configuration.ts";
 import { checkClock, contactService, getFetchFailure } from "./contact.ts";
-import { type Check, failed, passed, type Result, skipped, toFailure, warning } from "./result.ts";
+import { checkContract } from "./contract.ts";
+import { type Check, failed, type Result, skipped, toFailure } from "./result.ts";
 
 const names = [
   "address",
@@ -66,19 +66,5 @@ async function toResult(context: Context, check: () => Promise<Result>): Promise
     return code === undefined
       ? toFailure(error, context)
       : failed(`the service stopped responding (${code})`, "Run doctor again.");
-  }
-}
-
-async function checkContract(baseUrl: string, timeoutMs: number): Promise<Result> {
-  try {
-    const { differences } = await compareWithService(baseUrl, timeoutMs);
-    if (differences.length === 0) return passed("no differences");
-    const breaking = differences.filter(({ severity }) => severity === "breaking").length;
-    if (breaking === 0) return passed(`compatible differences: ${differences.length}`);
-    const fix = "`loyalty-cards drift` prints them with their reasons.";
-    return failed(`breaking differences: ${breaking}`, fix);
-  } catch (error) {
-    const { detail, fix } = toFailure(error);
-    return warning(detail, fix || "Is the path of the address correct?");
   }
 }

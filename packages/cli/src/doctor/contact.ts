@@ -62,7 +62,7 @@ function describeNoResponse(code: string, baseUrl: string): Result {
 }
 
 /** Recognizes the response of another server. @returns undefined when the response can be that of the service. */
-export function findOtherServer({ status, headers, url, hasProblem }: Received): Result | undefined {
+export function findOtherServer({ status, headers, url, bytes }: Received): Result | undefined {
   if (status >= 300 && status < 400) {
     const { origin } = new URL(url);
     const location = headers.get("location") ?? "";
@@ -74,7 +74,7 @@ export function findOtherServer({ status, headers, url, hasProblem }: Received):
         : `If that is your service, set the address to ${target}: the client follows no redirects.`;
     return failed(`it redirects (${status}) to ${target}`, fix);
   }
-  if (status !== 404 || hasProblem) return undefined;
+  if (status !== 404 || isProblem(bytes)) return undefined;
   return failed(
     "another server responded at this address (404 without problem details)",
     "Correct the address: it is the one before /api/v1.",
@@ -94,31 +94,33 @@ interface Received {
   status: number;
   headers: Headers;
   url: string;
-  /** Whether the body is problem details (RFC 9457). */
-  hasProblem: boolean;
+  /** The body, when it has the status that the caller reads. */
+  bytes: Uint8Array | undefined;
 }
 
 /** A request is sent again when its connection was closed: the service may have restarted. */
 const maxAttempts = 3;
-const maxProblemBytes = 65_536;
+const problem = { status: 404, maxBytes: 65_536 };
+const document = { status: 200, maxBytes: 4 * 1024 * 1024 };
 
-async function send(url: string, timeoutMs: number, attempt = 1): Promise<Received> {
+/** @param read which responses are read, up to which size. */
+async function send(url: string, timeoutMs: number, read = problem, attempt = 1): Promise<Received> {
   try {
     const { status, headers, body } = await fetch(url, {
       redirect: "manual",
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const isRead = status === 404 && body !== null;
+    const isRead = status === read.status && body !== null;
     if (!isRead) await body?.cancel();
-    const bytes = isRead ? await readBounded(body, maxProblemBytes) : undefined;
-    return { status, headers, url, hasProblem: isProblem(bytes) };
+    return { status, headers, url, bytes: isRead ? await readBounded(body, read.maxBytes) : undefined };
   } catch (error) {
     const isClosed = closedCodes.includes(getFetchFailure(error) ?? "");
     if (!isClosed || attempt === maxAttempts) throw error;
-    return send(url, timeoutMs, attempt + 1);
+    return send(url, timeoutMs, read, attempt + 1);
   }
 }
 
+/** Whether the body is problem details (RFC 9457). */
 function isProblem(bytes: Uint8Array | undefined): boolean {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes ?? []).toString("utf8"));
@@ -128,6 +130,8 @@ function isProblem(bytes: Uint8Array | undefined): boolean {
     return false;
   }
 }
+
+export const readDocument = (url: string, timeoutMs: number) => send(url, timeoutMs, document);
 
 export const readUnknownCard = (baseUrl: string, timeoutMs: number) =>
   send(`${baseUrl}/api/v1/passes/doctor-${randomUUID()}`, timeoutMs);

@@ -1,14 +1,73 @@
-/** Names the schemas of the document as interfaces whose members cite the specification, and lists its operations and events as tables. */
-import openapiTS, { astToString } from "openapi-typescript";
+/** Converts the document to TypeScript: `schemaTypes` as openapi-typescript writes it, `wireTypes` as named interfaces whose members cite the specification. */
+import openapiTS, { astToString, type OpenAPITSOptions } from "openapi-typescript";
 import ts from "typescript";
-import { getProperty, type Json, recordIn } from "../../packages/cli/src/drift/document.ts";
-import { typeOptions, withoutTags } from "./schema-types.ts";
+import { type Json, recordIn } from "./document.ts";
 
-const banner = "/** Generated from openapi.yaml by `npm run generate`. Do not edit. */\n\n";
-const asJson = (value: unknown) => JSON.stringify(value, null, 2);
+/** @param source the file that the banner names. @param immutable makes properties and arrays read-only. */
+export async function schemaTypes(
+  document: Parameters<typeof openapiTS>[0],
+  source = "openapi.yaml",
+  immutable = false,
+): Promise<string> {
+  return toBanner(source) + withoutTags(astToString(await openapiTS(document, typeOptions(immutable))));
+}
+
+export const toBanner = (source: string) =>
+  `/** Generated from ${source} by \`npm run generate\`. Do not edit. */\n\n`;
+
+/** Editors do not know the tag `@description`, and show the text only without it. */
+const withoutTags = (text: string) => text.replaceAll("@description ", "");
+
+/** @param immutable makes properties and arrays read-only. */
+const typeOptions = (immutable: boolean): OpenAPITSOptions => ({
+  immutable,
+  alphabetize: false,
+  emptyObjectsUnknown: true,
+  transform: (schema) =>
+    openSet(
+      (schema as { "x-extensible-enum"?: unknown })["x-extensible-enum"],
+      [schema.type].flat().includes("null"),
+    ),
+  postTransform: withoutUnknownProperties,
+});
+
+/**
+ * Converts `{ id: string } & { [key: string]: unknown }` to `{ id: string }`. Values can still have unknown properties; with
+ * the index signature a misspelled property would compile.
+ */
+function withoutUnknownProperties(type: ts.TypeNode): ts.TypeNode {
+  if (!ts.isIntersectionTypeNode(type)) return type;
+  const named = type.types.filter(
+    (part) =>
+      !(
+        ts.isTypeLiteralNode(part) &&
+        part.members.length === 1 &&
+        part.members.every(isUnknownIndexSignature)
+      ),
+  );
+  return named.length === 1 && named[0] !== undefined ? named[0] : type;
+}
+
+const isUnknownIndexSignature = (member: ts.TypeElement) =>
+  ts.isIndexSignatureDeclaration(member) && member.type.kind === ts.SyntaxKind.UnknownKeyword;
+
+/** `"active" | (string & {})`: in a plain union with `string` the known values would be lost. */
+function openSet(values: unknown, mayBeNull: boolean): ts.TypeNode | undefined {
+  if (!Array.isArray(values)) return undefined;
+  const { factory } = ts;
+  const anyOther = factory.createIntersectionTypeNode([
+    factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
+    factory.createTypeLiteralNode([]),
+  ]);
+  const known = values.map((value) =>
+    factory.createLiteralTypeNode(factory.createStringLiteral(String(value))),
+  );
+  const none = mayBeNull ? [factory.createLiteralTypeNode(factory.createNull())] : [];
+  return factory.createUnionTypeNode([...known, factory.createParenthesizedType(anyOther), ...none]);
+}
 
 /** `BalanceChangedEvent` of the document is `BalanceChanged` in TypeScript. */
-const toName = (schema: string) => schema.replace(/Event$/, "");
+export const toName = (schema: string) => schema.replace(/Event$/, "");
 const isEvent = (schema: string) => schema.endsWith("Event");
 
 /** The schemas as interfaces and types with names. Optional members can also be `undefined`, as forms and databases have them. */
@@ -27,11 +86,12 @@ export async function wireTypes(document: Json): Promise<string> {
   const literal = (members as ts.PropertySignature).type as ts.TypeLiteralNode;
   const named = literal.members.map((member) => declare(member as ts.PropertySignature));
   return (
-    banner + withoutTags(astToString(named)).replaceAll(/\n\s*\* (.*)\n\s*\* @constant\n\s*\*/g, " $1 *")
+    toBanner("openapi.yaml") +
+    withoutTags(astToString(named)).replaceAll(/\n\s*\* (.*)\n\s*\* @constant\n\s*\*/g, " $1 *")
   );
 }
 
-interface Schema {
+export interface Schema {
   $ref?: string;
   type?: string | string[];
   format?: string;
@@ -51,7 +111,7 @@ function describeReferences(schema: Schema, schemas: Record<string, Schema>): vo
   }
 }
 
-const findSchema = (schemas: Record<string, Schema>, reference = "") =>
+export const findSchema = (schemas: Record<string, Schema>, reference = "") =>
   schemas[reference.slice(reference.lastIndexOf("/") + 1)];
 
 /** What a handler does not need has no type: the service may omit or change it, and its event is not withheld for that. */
@@ -121,96 +181,4 @@ function simplify(node: ts.Node): ts.Node {
     visited.questionToken,
     type,
   );
-}
-
-const methods = ["get", "put", "post", "delete", "patch"];
-
-/** The operations of the API, by `operationId`. */
-export function operationTable(document: Json): string {
-  const operations: Record<string, unknown> = {};
-  for (const [path, item] of Object.entries(recordIn(document, "paths"))) {
-    for (const method of methods) {
-      const operation = getProperty(item, method);
-      if (operation === undefined) continue;
-      const [success = ""] = Object.keys(recordIn(operation, "responses")).filter((status) =>
-        status.startsWith("2"),
-      );
-      operations[String(getProperty(operation, "operationId"))] = {
-        method: method.toUpperCase(),
-        path,
-        hasBody: getProperty(operation, "requestBody") !== undefined,
-        successStatus: Number(success),
-      };
-    }
-  }
-  return `${banner}/** The operations of the API, by their ids: method, path below \`/api/v1\`, whether the request has a body, status of success. */
-export const operations = ${asJson(operations)} as const;
-
-/** The id of an operation. */
-export type OperationId = keyof typeof operations;
-`;
-}
-
-interface EventSchema {
-  type: string;
-  name: string;
-  description: string;
-  data: Schema;
-}
-
-function readEvents(document: Json): EventSchema[] {
-  const schemas = recordIn(recordIn(document, "components"), "schemas") as Record<string, Schema>;
-  return Object.entries(recordIn(document, "webhooks")).map(([type, webhook]) => {
-    const content = recordIn(recordIn(recordIn(webhook, "post"), "requestBody"), "content");
-    const reference = String(getProperty(getProperty(content["application/json"], "schema"), "$ref"));
-    const { description = "", properties = {} } = findSchema(schemas, reference) as Schema;
-    const data = properties["data"] as Schema;
-    const name = toName(reference.slice(reference.lastIndexOf("/") + 1));
-    return { type, name, description, data: findSchema(schemas, data.$ref) ?? data };
-  });
-}
-
-/** The event types, with what a handler needs of their data. */
-export function eventTable(document: Json): string {
-  const events = readEvents(document);
-  const members = events.map(
-    ({ type, name, description }) => `  /** ${description} */\n  "${type}": ${name};\n`,
-  );
-  const required = Object.fromEntries(
-    events.map(({ type, data: { properties = {}, required = [] } }) => [
-      type,
-      Object.fromEntries(required.map((name) => [name, formatType(properties[name] as Schema)])),
-    ]),
-  );
-  return `${banner}import type { ${events.map(({ name }) => name).join(", ")} } from "./types.ts";
-
-/** The known events, by type. */
-export interface KnownEvents {
-${members.join("")}}
-
-/** The members of \`data\` that a handler needs, with their JSON types, by event type. */
-export const requiredData = ${asJson(required)} as const satisfies Record<keyof KnownEvents, Record<string, "string" | "number" | "string[]">>;
-`;
-}
-
-/** The checks of the verifier know these types. */
-function formatType({ type, items }: Schema): string {
-  const text = type === "array" ? `${items?.type}[]` : String(type);
-  if (["string", "number", "string[]"].includes(text)) return text;
-  throw new Error(
-    `A required member of an event has the type ${text}, which no check of webhook-verify knows.`,
-  );
-}
-
-/** The example of each event in the document. */
-export function eventExamples(document: Json): string {
-  const examples = recordIn(recordIn(document, "components"), "examples");
-  const byType = Object.fromEntries(
-    readEvents(document).map(({ type, name }) => [type, getProperty(examples[`${name}Event`], "value")]),
-  );
-  return `${banner}import type { KnownEvents } from "./events.ts";
-
-/** An example of each event, by type. */
-export const eventExamples: KnownEvents = ${asJson(byType)};
-`;
 }

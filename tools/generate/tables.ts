@@ -1,0 +1,98 @@
+/** Lists the operations and events of the document as tables of TypeScript. */
+import { getMember, type Json, recordIn } from "./document.ts";
+import { findSchema, type Schema, toBanner, toName } from "./types.ts";
+
+const banner = toBanner("openapi.yaml");
+const asJson = (value: unknown) => JSON.stringify(value, null, 2);
+
+const methods = ["get", "put", "post", "delete", "patch"];
+
+/** The operations of the API, by `operationId`. */
+export function operationTable(document: Json): string {
+  const operations: Record<string, unknown> = {};
+  for (const [path, item] of Object.entries(recordIn(document, "paths"))) {
+    for (const method of methods) {
+      const operation = getMember(item, method);
+      if (operation === undefined) continue;
+      const [success = ""] = Object.keys(recordIn(operation, "responses")).filter((status) =>
+        status.startsWith("2"),
+      );
+      operations[String(getMember(operation, "operationId"))] = {
+        method: method.toUpperCase(),
+        path,
+        hasBody: getMember(operation, "requestBody") !== undefined,
+        successStatus: Number(success),
+      };
+    }
+  }
+  return `${banner}/** The operations of the API, by their ids: method, path below \`/api/v1\`, whether the request has a body, status of success. */
+export const operations = ${asJson(operations)} as const;
+
+/** The id of an operation. */
+export type OperationId = keyof typeof operations;
+`;
+}
+
+interface EventSchema {
+  type: string;
+  name: string;
+  description: string;
+  data: Schema;
+}
+
+function readEvents(document: Json): EventSchema[] {
+  const schemas = recordIn(recordIn(document, "components"), "schemas") as Record<string, Schema>;
+  return Object.entries(recordIn(document, "webhooks")).map(([type, webhook]) => {
+    const content = recordIn(recordIn(recordIn(webhook, "post"), "requestBody"), "content");
+    const reference = String(getMember(getMember(content["application/json"], "schema"), "$ref"));
+    const { description = "", properties = {} } = findSchema(schemas, reference) as Schema;
+    const data = properties["data"] as Schema;
+    const name = toName(reference.slice(reference.lastIndexOf("/") + 1));
+    return { type, name, description, data: findSchema(schemas, data.$ref) ?? data };
+  });
+}
+
+/** The event types, with what a handler needs of their data. */
+export function eventTable(document: Json): string {
+  const events = readEvents(document);
+  const members = events.map(
+    ({ type, name, description }) => `  /** ${description} */\n  "${type}": ${name};\n`,
+  );
+  const required = Object.fromEntries(
+    events.map(({ type, data: { properties = {}, required = [] } }) => [
+      type,
+      Object.fromEntries(required.map((name) => [name, formatType(properties[name] as Schema)])),
+    ]),
+  );
+  return `${banner}import type { ${events.map(({ name }) => name).join(", ")} } from "./types.ts";
+
+/** The known events, by type. */
+export interface KnownEvents {
+${members.join("")}}
+
+/** The members of \`data\` that a handler needs, with their JSON types, by event type. */
+export const requiredData = ${asJson(required)} as const satisfies Record<keyof KnownEvents, Record<string, "string" | "number" | "string[]">>;
+`;
+}
+
+/** The checks of the verifier know these types. */
+function formatType({ type, items }: Schema): string {
+  const text = type === "array" ? `${items?.type}[]` : String(type);
+  if (["string", "number", "string[]"].includes(text)) return text;
+  throw new Error(
+    `A required member of an event has the type ${text}, which no check of webhook-verify knows.`,
+  );
+}
+
+/** The example of each event in the document. */
+export function eventExamples(document: Json): string {
+  const examples = recordIn(recordIn(document, "components"), "examples");
+  const byType = Object.fromEntries(
+    readEvents(document).map(({ type, name }) => [type, getMember(examples[`${name}Event`], "value")]),
+  );
+  return `${banner}import type { KnownEvents } from "./events.ts";
+
+/** An example of each event, by type. */
+export const eventExamples: KnownEvents = ${asJson(byType)};
+`;
+}
