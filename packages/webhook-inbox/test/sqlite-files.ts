@@ -26,6 +26,15 @@ export function openInbox(options: Partial<SqliteInboxOptions> = {}): SqliteInbo
   return inbox;
 }
 
+/** A promise and its resolve function. */
+export function latch<Value = void>() {
+  let open: (value: Value) => void = () => {};
+  const opened = new Promise<Value>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
 /** Wraps `open`, and calls `onRun` with the SQL of every statement that runs. */
 export function watched(open: OpenSqlite, onRun: (sql: string) => void): OpenSqlite {
   return (file) => {

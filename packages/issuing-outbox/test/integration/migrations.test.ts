@@ -9,7 +9,8 @@ import { createNetwork, nextPhone, template, toRequest } from "../shop.ts";
 const folder = new URL("../../migrations/postgres/", import.meta.url);
 const migrations = readdirSync(folder)
   .sort()
-  .map((name) => readFileSync(new URL(name, folder), "utf8"));
+  .map((name) => readFileSync(new URL(name, folder), "utf8"))
+  .join("\n");
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   const { pool: createPool, schema, url } = ownSchema();
@@ -31,7 +32,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const network = createNetwork();
     const outbox = postgresOutbox({ client: network.createClient(), pool: empty, log: () => {} });
     await expect(outbox.count()).rejects.toThrow("issuing_outbox");
-    for (const migration of migrations) await empty.query(migration);
+    await empty.query(migrations);
     await outbox.addAll([{ userId: 1, template, request: toRequest({ phone: nextPhone() }) }]);
     expect(await outbox.drain()).toMatchObject({ issued: 1 });
     await empty.query("INSERT INTO issuing_outbox_schema (version) VALUES (9)");
@@ -51,11 +52,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       );
       return [...columns.rows, ...indexes.rows];
     };
-    const runFiles = async (own: pg.Pool) => {
-      for (const migration of migrations) await own.query(migration);
-    };
     const found = await Promise.all(
-      [ensureTables, runFiles].map(async (way, index) => {
+      [ensureTables, (own: pg.Pool) => own.query(migrations)].map(async (way, index) => {
         const own = await createSchema(`created_${index}`);
         await Promise.all([way(own), way(own)]);
         return readTables(own);

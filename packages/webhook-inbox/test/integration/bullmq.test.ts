@@ -1,13 +1,11 @@
 /** Events in a real BullMQ, 6 and 5, on a real Redis. */
-import { onEvents } from "@loyalty-cards/webhook-verify";
 import * as bullmq6 from "bullmq";
 import * as bullmq5 from "bullmq-5";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { bullmqInbox, inboxHandler, type QueueDelivery } from "../../src/index.ts";
+import { bullmqInbox, inboxHandler } from "../../src/index.ts";
 import { balanceChanged, put } from "../events.ts";
 import { describeInbox } from "../inbox-contract.ts";
-import { recordOutcomes } from "../outcomes.ts";
 import { freePort, hasRedisServer, startRedis } from "../own-redis.ts";
 import { hasRedis, ownPrefix } from "../servers.ts";
 
@@ -51,30 +49,6 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
         worker.on("failed", () => void queue.promoteJobs().catch(() => {}));
       },
     };
-  });
-
-  it("stores each event once, also after it was processed", async () => {
-    const queue = ownQueue();
-    const recorded = recordOutcomes();
-    const inbox = await bullmqInbox(queue, { onOutcome: recorded.onOutcome, ...quiet });
-    const copies = Array.from({ length: 20 }, () => put(inbox, balanceChanged("evt:1")));
-    expect((await Promise.all(copies)).filter((result) => result === "stored")).toHaveLength(1);
-    expect(await inbox.health()).toMatchObject({
-      isReachable: true,
-      waiting: 1,
-      dead: 0,
-      oldestWaitingMs: expect.any(Number),
-    });
-
-    const handled: [number, number | undefined][] = [];
-    const handler = onEvents<QueueDelivery>({
-      "balance.changed": ({ data }, { attempt }) => void handled.push([data.balance, attempt]),
-      otherTypes: () => {},
-    });
-    work(queue, inboxHandler(handler, { onOutcome: recorded.onOutcome }));
-    await recorded.until("done");
-    expect(handled).toEqual([[120, 1]]);
-    expect(await put(inbox, balanceChanged("evt:1"))).toBe("duplicate");
   });
 
   it.skipIf(!hasRedisServer)(

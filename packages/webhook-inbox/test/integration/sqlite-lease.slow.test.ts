@@ -2,15 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
-import { engines, openInbox, scratchFile } from "../sqlite-files.ts";
-
-function latch() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
+import { engines, latch, openInbox, scratchFile } from "../sqlite-files.ts";
 
 describe.each(engines)("with %s", (_name, open) => {
   it("retries an event whose failure could not be stored, while the worker runs another event", async () => {
@@ -22,7 +14,7 @@ describe.each(engines)("with %s", (_name, open) => {
     await put(inbox, balanceChanged("evt_busy"));
     await put(inbox, balanceChanged("evt_failing"));
     const busy = latch();
-    onTestFinished(busy.open);
+    onTestFinished(() => busy.open());
     const attempts: number[] = [];
     inbox.work(
       async ({ id }, { attempt, signal }) => {

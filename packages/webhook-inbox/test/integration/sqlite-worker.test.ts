@@ -5,18 +5,9 @@ import type { SqliteInbox } from "../../src/index.ts";
 import type { SqliteWorkerOptions } from "../../src/sqlite/worker-options.ts";
 import { balanceChanged, put } from "../events.ts";
 import { recordOutcomes } from "../outcomes.ts";
-import { engines, openInbox, scratchFile, watched } from "../sqlite-files.ts";
+import { engines, latch, openInbox, scratchFile, watched } from "../sqlite-files.ts";
 
 const atOnce: SqliteWorkerOptions = { backoff: { initialDelayMs: 0, maxDelayMs: 0 }, pollMs: 5 };
-
-/** A promise and its resolve function. */
-function latch<Value = void>() {
-  let open: (value: Value) => void = () => {};
-  const opened = new Promise<Value>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
 
 function endlessHandler() {
   const { open, opened: begun } = latch();
@@ -318,15 +309,6 @@ describe.each(engines)("with %s", (_name, open) => {
     const closed = inbox.close({ graceMs: 2 ** 31 - 1 });
     await inbox.close({ graceMs: 0 });
     await closed;
-  });
-
-  it("leaves no timer when drain is refused", async () => {
-    const { inbox } = withBalances();
-    await inbox.close();
-    const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    const before = countTimers();
-    await expect(inbox.drain(() => {})).rejects.toThrow("The inbox is closed");
-    expect(countTimers()).toBeLessThanOrEqual(before);
   });
 });
 
