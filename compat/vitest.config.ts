@@ -5,9 +5,20 @@ import { defineConfig } from "vitest/config";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const msw = (entry: string) => here(`node_modules/msw-3/lib/${entry}.js`);
 const conditions = ["@loyalty-cards/source"];
-
 /** What `expect.poll` waits for is real work; the default of 1 s is too short for a busy machine. */
 const poll = { timeout: 30_000 };
+
+/** A suite that tests the sources. It runs files of the packages with another major version of a peer, which its alias names. */
+const fromSource = (
+  name: string,
+  include: string[],
+  alias: { find: RegExp; replacement: string }[] = [],
+) => ({
+  root: here(".."),
+  ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
+  resolve: { conditions, alias },
+  test: { name, include, testTimeout: 60_000, hookTimeout: 60_000, expect: { poll } },
+});
 
 /** A suite that tests the built packages. */
 const built = (name: string, testTimeout: number, folder = name, include = ["*.test.mjs"]) => ({
@@ -36,41 +47,27 @@ export default defineConfig({
       ]),
       built("site", 120_000, "../tools/docs/test/browser"),
       built("next", 60_000),
-      {
-        // Needs the Node 24 in node_modules, as the next project.
-        root: here(".."),
-        ssr: { resolve: { conditions: [...conditions, "node", "development|production"] } },
-        resolve: { conditions },
-        test: {
-          name: "pg-boss",
-          include: [
-            "packages/webhook-inbox/test/integration/{pg-boss,tolerance,outage,many-processes,postgres-crash.slow}.test.ts",
-            "examples/fastify/fleet.test.ts",
-            "examples/snippets/inbox/inbox.test.ts",
-          ],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          expect: { poll },
-        },
-      },
-      {
-        // Needs the Node 24 in node_modules.
-        root: here(".."),
-        ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
-        resolve: {
-          conditions,
-          alias: [
-            { find: /^msw$/, replacement: msw("core/index") },
-            { find: /^msw\/node$/, replacement: msw("node/index") },
-          ],
-        },
-        test: {
-          name: "msw3",
-          include: ["packages/mock-server/test/integration/adapters.test.ts", "examples/testing/*.test.ts"],
-          testTimeout: 60_000,
-          expect: { poll },
-        },
-      },
+      // Needs the Node 24 in node_modules, as the suite msw3.
+      fromSource("pg-boss", [
+        "packages/webhook-inbox/test/integration/{pg-boss,tolerance,outage,many-processes,postgres-crash.slow}.test.ts",
+        "examples/fastify/fleet.test.ts",
+        "examples/snippets/inbox/inbox.test.ts",
+      ]),
+      fromSource("frameworks", ["compat/frameworks/*.test.ts"]),
+      fromSource(
+        "express-4",
+        ["packages/webhook-verify/test/integration/express.test.ts"],
+        [{ find: /^express$/, replacement: here("node_modules/express-4/index.js") }],
+      ),
+      // Needs the Node 24 in node_modules.
+      fromSource(
+        "msw3",
+        ["packages/mock-server/test/integration/adapters.test.ts", "examples/testing/*.test.ts"],
+        [
+          { find: /^msw$/, replacement: msw("core/index") },
+          { find: /^msw\/node$/, replacement: msw("node/index") },
+        ],
+      ),
     ],
   },
 });

@@ -22,6 +22,7 @@ const suite = (name: string, description: string): Task => ({
   needs: "compat",
 });
 const node24 = "compat/node_modules/node-24/bin/node node_modules/vitest/vitest.mjs";
+const stryker = "node ../../compat/node_modules/@stryker-mutator/core/bin/stryker.js run";
 const fuzzTests = [
   "packages/webhook-verify/test/random-input.test.ts",
   "packages/webhook-verify/test/integration/random-requests.test.ts",
@@ -44,6 +45,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     "pg-boss": {
       description: "the inbox on pg-boss 12 and 11, which need a newer Node than the rest, on Node 24",
       commands: [`${node24} run --config compat/vitest.config.ts --project pg-boss -t pg-boss`],
+      needs: "compat",
+    },
+    frameworks: {
+      description: "nodeReceiver in Koa and NestJS as the guide shows, and the Express adapter in Express 4",
+      commands: ["npx vitest run --config compat/vitest.config.ts --project frameworks --project express-4"],
       needs: "compat",
     },
     msw3: {
@@ -107,10 +113,8 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Task>>>> = {
     },
     mutation: {
       description: "mutation tests of the client and the verifier (Stryker)",
-      commands: [
-        "cd packages/issuing-client && npx stryker run",
-        "cd packages/webhook-verify && npx stryker run",
-      ],
+      commands: [`cd packages/issuing-client && ${stryker}`, `cd packages/webhook-verify && ${stryker}`],
+      needs: "compat",
     },
     timing: {
       description: "whether the time of a comparison reveals a part of a signature",

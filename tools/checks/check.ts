@@ -42,6 +42,7 @@ const gates: readonly Gate[] = [
   compat("Next: receivers; Workers", "next receivers workers", { linuxOnly: needsBinaries }),
   compat("all runtimes", "runtimes", { linuxOnly: needsBinaries, isAlone: true }),
   compat("pg-boss on Node 24", "pg-boss", { linuxOnly: needsBinaries, isAlone: true }),
+  compat("Koa, NestJS, Express 4", "frameworks"),
   compat("bundles for browsers", "bundlers", { linuxOnly: needsBinaries }),
   compat("adapters under MSW 3", "msw3", { linuxOnly: needsBinaries }),
   compat("pages in a browser", "browser", { linuxOnly: needsBinaries, isAlone: true }),

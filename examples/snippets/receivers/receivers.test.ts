@@ -1,5 +1,4 @@
 /** Each receiver of the README takes a delivery of the mock service, over real HTTP. */
-import "reflect-metadata";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -7,17 +6,13 @@ import { getRequestListener } from "@hono/node-server";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
-import { Module } from "@nestjs/common";
-import { NestFactory } from "@nestjs/core";
 import { expect, it, onTestFinished } from "vitest";
-import { Balances, saved } from "./balances.ts";
+import { saved } from "./balances.ts";
 import { findProblems } from "./doctor.ts";
 import { createApp as expressApp } from "./express.ts";
 import { createApp as fastifyApp } from "./fastify.ts";
 import { createApp as honoApp } from "./hono.ts";
-import { createApp as koaApp } from "./koa.ts";
 import { handler } from "./lambda.ts";
-import { receiveWebhooks } from "./nest.ts";
 import { POST } from "./next-route.ts";
 import { createRoute } from "./unexpected-data.ts";
 import { handle } from "./verify.ts";
@@ -73,16 +68,6 @@ const apps: Record<
     const app = fastifyApp(secret, onBalance);
     await app.ready();
     return app.routing;
-  },
-  koa: async (secret, onBalance) => koaApp(secret, onBalance).callback(),
-  nest: async (secret, onBalance) => {
-    class App {}
-    Module({ providers: [Balances] })(App);
-    const app = await NestFactory.create(App, { logger: false });
-    app.get(Balances).save = onBalance;
-    receiveWebhooks(app, secret);
-    await app.init();
-    return app.getHttpAdapter().getInstance();
   },
   hono: async (secret, onBalance) =>
     getRequestListener(honoApp(secret, onBalance).fetch),

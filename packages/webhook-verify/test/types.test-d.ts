@@ -10,12 +10,10 @@ import type {
 } from "aws-lambda";
 import type { RequestHandler } from "express";
 import type { FastifyPluginAsync } from "fastify";
-import type { Middleware } from "koa";
 import { expectTypeOf, test } from "vitest";
 import { expressReceiver } from "../src/adapters/express.ts";
 import { type FastifyReceiverOptions, fastifyReceiver } from "../src/adapters/fastify.ts";
 import { fetchReceiver } from "../src/adapters/fetch.ts";
-import { koaReceiver } from "../src/adapters/koa.ts";
 import { lambdaReceiver } from "../src/adapters/lambda.ts";
 import { nextPagesHandler, nextRoute } from "../src/adapters/next.ts";
 import { nodeReceiver } from "../src/adapters/node.ts";
@@ -153,7 +151,6 @@ test("each adapter fits its framework", () => {
     (request: IncomingMessage, response: ServerResponse) => unknown
   >();
   expectTypeOf(fetchReceiver({ secret: "s" })).toExtend<(request: Request) => Promise<Response>>();
-  expectTypeOf(koaReceiver({ secret: "s" })).toExtend<Middleware>();
 });
 
 test("a Lambda receiver handles every kind of event, and has no afterResponse", () => {

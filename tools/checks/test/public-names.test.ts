@@ -58,9 +58,7 @@ it("exports these names", () => {
       "webhook-verify/express": "expressReceiver",
       "webhook-verify/fastify": "FastifyReceiverOptions fastifyReceiver",
       "webhook-verify/fetch": "fetchReceiver",
-      "webhook-verify/koa": "koaReceiver",
       "webhook-verify/lambda": "lambdaReceiver",
-      "webhook-verify/nest": "nestReceiver",
       "webhook-verify/next": "NextRouteOptions nextPagesHandler nextRoute rawBodyConfig",
       "webhook-verify/node": "nodeReceiver",
     }

@@ -7,11 +7,9 @@ import { memoryDedupe, type ReceiverOptions } from "@loyalty-cards/webhook-verif
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import { fastifyReceiver } from "@loyalty-cards/webhook-verify/fastify";
 import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
-import { koaReceiver } from "@loyalty-cards/webhook-verify/koa";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import express from "express";
 import fastify from "fastify";
-import Koa from "koa";
 import { describe, expect, it } from "vitest";
 import { listening, type RunningServer } from "../../../webhook-verify/test/adapter-contract.ts";
 import { secret } from "../../../webhook-verify/test/signed-delivery.ts";
@@ -36,7 +34,6 @@ describe.concurrent("the doctor", () => {
         return { url: `${address}/webhooks`, close: () => app.close() };
       },
     ],
-    ["Koa", async () => listening(createServer(new Koa().use(koaReceiver(options)).callback()))],
     ["the hand-written example", async () => startReceiver({})],
   ])("passes the receiver of %s", async ([_name, start], { expect, onTestFinished }) => {
     const { passed, flagged, findings } = await check(start(), {}, onTestFinished);

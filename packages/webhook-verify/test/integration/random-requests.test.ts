@@ -18,8 +18,6 @@ const ownStatuses = [204, 400, 401, 405, 408, 413, 415];
 const parserStatuses = [400, 408, 413, 417, 431];
 /** The responses of routers to targets other than `/webhooks`, and to unknown methods. */
 const routerStatuses = [400, 404, 405, 501];
-/** The response of Koa to a target that Node's `url.parse` rejects, before any middleware. */
-const koaStatuses = [500];
 
 interface Random {
   /** From 0 to below `below`. */
@@ -199,7 +197,7 @@ function overHttp1(port: number, made: Made, random: Random | undefined): Promis
 /** Sends over a new session, so that a broken session affects only this request. */
 function overHttp2(url: string, made: Made, random: Random | undefined): Promise<Status> {
   const { method, target, headers, body } = made;
-  // In other adapters the framework waits for the rest forever (Fastify), or keeps the session open (Koa).
+  // In other adapters the framework waits for the rest forever (Fastify).
   const leaves = target === "/webhooks" ? made.leaves : undefined;
   const lines: Record<string, string | string[]> = {};
   for (const [name, value] of headers) {
@@ -305,7 +303,7 @@ describe(`${requests} random requests with the seed ${seed}`, () => {
           figures[status] = (figures[status] ?? 0) + 1;
           const isElsewhere = made.target !== "/webhooks" || made.method === "PROPFIND";
           const allowed = [...ownStatuses, ...parserStatuses];
-          if (isElsewhere) allowed.push(...routerStatuses, ...(name.startsWith("Koa") ? koaStatuses : []));
+          if (isElsewhere) allowed.push(...routerStatuses);
           if (status !== "none" && !allowed.includes(status))
             unexpected.push({ index, status, ...made, body: undefined });
         }

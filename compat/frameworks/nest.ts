@@ -1,8 +1,8 @@
-/** Starts a NestJS application that receives deliveries, on Express or Fastify. */
+/** Adds a receiver to a NestJS application, on Express or Fastify. */
 // #region nest
 // main.ts
 import { onEvents } from "@loyalty-cards/webhook-verify";
-import { nestReceiver } from "@loyalty-cards/webhook-verify/nest";
+import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import type { INestApplication } from "@nestjs/common";
 import { Balances } from "./balances.ts"; // your own code
 
@@ -10,7 +10,7 @@ export function receiveWebhooks(app: INestApplication, secret: string) {
   const balances = app.get(Balances);
   app.use(
     "/webhooks/loyalty",
-    nestReceiver({
+    nodeReceiver({
       secret,
       handler: onEvents({
         "balance.changed": ({ data }) => balances.save(data.passId, data.balance),
@@ -20,6 +20,6 @@ export function receiveWebhooks(app: INestApplication, secret: string) {
   );
 }
 // const app = await NestFactory.create(AppModule);
-// receiveWebhooks(app, secret);
+// receiveWebhooks(app, secret); // before app.listen(), so that no parser runs before it
 // await app.listen(3000);
 // #endregion
