@@ -5,30 +5,30 @@ import { run, secret, start, startReceiver, startResponding } from "./webhook-te
 // The doctor waits for its timeout when a body stalls.
 const doctor = ["webhook", "doctor", "--timeout", "1"];
 
-describe.concurrent("webhook doctor", () => {
-  it("exits with 0 for a right receiver, and prints one line", async ({ expect }) => {
+describe("webhook doctor", () => {
+  it("exits with 0 for a right receiver, and prints one line", async () => {
     const { url, env } = await startReceiver({ timeoutMs: 500 });
     const { code, stdout } = await run([...doctor, url], { env });
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+ checks: \d+ passed\.\n$/)]);
   });
 
-  it("prints all checks with --verbose, in a live terminal too, without the secret", async ({ expect }) => {
+  it("prints all checks with --verbose, in a live terminal too, without the secret", async () => {
     const { url, env } = await startReceiver({ timeoutMs: 500 });
     const { code, stdout, stderr } = await run([...doctor, url, "--verbose"], { env, isTTY: true });
     expect(code).toBe(0);
     expect(stdout).toMatch(/✓.*duplicate/);
-    expect(stderr).toMatch(/checks done, the last one: oversized/);
+    expect(stderr).toMatch(/checks done, the last one: endless-body/);
     expect(stdout + stderr).not.toContain(secret);
   });
 
-  it("says once in 80 columns why a receiver that accepts everything is wrong, what was sent and what to change", async ({
-    expect,
-  }) => {
+  it("says once in 80 columns why a receiver that accepts everything is wrong, what was sent and what to change", async () => {
     const { env } = await startResponding(204);
     const { code, stdout } = await run(doctor, { env });
     expect(code).toBe(1);
     expect(stdout.match(/^✗/gm)).toHaveLength(1);
-    expect(stdout).toMatch(/✗ tampered +accepted a changed body.*\n {4}Sent: .*\(spec 5\.7\)\.\n {4}\S/s);
+    expect(stdout).toMatch(
+      /✗ forged +responded 204\n {4}Sent: .*\(spec 5\.7\)\.\n {4}Verify .*were not run\.\n/s,
+    );
     expect(stdout).toMatch(/\d+ checks: \d+ passed, 1 failed.*\.\n$/);
     expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
   });

@@ -71,7 +71,7 @@ function addDoctor(webhook: Command, cli: Cli): void {
     .command("doctor")
     .summary("examine a running receiver")
     .description(
-      "examine a running receiver with about sixty deliveries, valid and invalid ones. Not for production: they are accepted as real events of --card",
+      "examine a running receiver with more than fifty deliveries, valid and invalid ones. Not for production: they are accepted as real events of --card",
     )
     .argument("[url]", "address of the receiver (default: LOYALTY_WEBHOOK_URL)")
     .option("--card <id>", "the card of its balance.changed events")

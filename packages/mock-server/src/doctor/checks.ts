@@ -1,35 +1,33 @@
-/** A check of the receiver and how it evaluates responses; the checks with valid deliveries, which have to be accepted. */
-import type { Deliveries, Send, TestRequest, TestResponse } from "./sender.ts";
+/** The battery: what is sent to the receiver, which response is right, and what to change otherwise. */
+import type { CreateHeader, Deliveries, TestRequest, TestResponse } from "./deliveries.ts";
 
 export interface Check {
   /** The clause of the specification. */
   clause: string;
-  /** What is sent, in words. */
-  sends: string;
-  /** Describes what is wrong with a response; undefined when it is correct. */
-  evaluate: (response: TestResponse) => string | undefined;
+  /** 2xx; 4xx, where the example of the specification responds 401; either; or any end within the timeout. */
+  expects: "2xx" | "4xx" | "2xx or 4xx" | "any";
   /** The specification allows it, but it may lose deliveries or exhaust memory. */
   isAdvisory?: true;
-  /** What to change; a function when that depends on the response. */
-  advice: string | ((response: TestResponse, deliveries: Deliveries, send: Send) => Promise<string>);
-  createRequests: (deliveries: Deliveries) => Promise<TestRequest[]>;
+  /** It is not run when `forged` failed, because it would fail for the same reason. */
+  isOfSignature?: true;
+  /** What to change. */
+  advice: string;
+  /** The requests by what they are, in words. They are sent in this order, until a response is wrong. */
+  createRequests: (deliveries: Deliveries) => Record<string, TestRequest>;
 }
 
-/** 2xx. */
-export const expectSuccess = expectStatus(2);
-/** 4xx; the example of the specification responds 401. */
-export const expectRejection = expectStatus(4);
-export const expectNoServerError = expectStatus(2, 4);
-
-function expectStatus(...expected: number[]): Check["evaluate"] {
-  return (response) => {
-    const { status } = response;
-    if (status === undefined) return describeResponse(response);
-    const statusClass = Math.floor(status / 100);
-    if (statusClass === 0 || statusClass === 3)
-      return `responded ${status}, and the service does not follow redirects`; // spec 6.3.5
-    return expected.includes(statusClass) ? undefined : describeResponse(response);
-  };
+/** Describes what is wrong with a response; undefined when it is correct. */
+export function findMistake(
+  response: TestResponse,
+  expects: Check["expects"],
+  request?: TestRequest,
+): string | undefined {
+  const { status, error } = response;
+  const statusClass = status === undefined ? String(error) : `${Math.floor(status / 100)}xx`;
+  if (statusClass === "0xx" || statusClass === "3xx")
+    return `responded ${status}, and the service does not follow redirects`; // spec 6.3.5
+  const isRight = expects === "any" ? error !== "timeout" : expects.includes(statusClass);
+  return isRight ? request?.findMistake?.() : describeResponse(response);
 }
 
 export function describeResponse({ status, error, durationMs }: TestResponse): string {
@@ -39,210 +37,260 @@ export function describeResponse({ status, error, durationMs }: TestResponse): s
     : "closed the connection without a response";
 }
 
-/** One request for each of several values. */
-export const mapAll = <Value>(
-  values: readonly Value[],
-  createRequest: (value: Value) => TestRequest | Promise<TestRequest>,
-): Promise<TestRequest[]> => Promise.all(values.map(createRequest));
-
-/** Checks by name. The declared type keeps the published types independent of the compiler version. */
-export const defineChecks = <Name extends string>(all: Record<Name, Check>): Record<Name, Check> => all;
+/** Requests by what they are, one for each of several values. */
+const createEach = <Value>(
+  values: Readonly<Record<string, Value>>,
+  createRequest: (value: Value) => TestRequest,
+): Record<string, TestRequest> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, createRequest(value)]));
 
 const utf8 = new TextEncoder();
 
-export const acceptanceChecks = defineChecks({
-  valid: {
-    clause: "6.3.1",
-    sends: "a ping as the service signs it",
-    evaluate: expectSuccess,
-    advice: getAdvice,
-    createRequests: async (deliveries) => [await deliveries.signed()],
+const toChunks = (text: string): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    async start(controller) {
+      for (const chunk of text.match(/.{1,50}/gs) ?? []) {
+        controller.enqueue(utf8.encode(chunk));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      controller.close();
+    },
+  });
+
+const minute = 60;
+const year = 365 * 86_400;
+const oversizedBytes = 16 * 1024 * 1024;
+
+/** The declared type keeps the published types independent of the compiler version. */
+const defineChecks = <Name extends string>(all: Record<Name, Check>): Record<Name, Check> => all;
+
+/** By name, in the order in which they run. */
+export const checks = defineChecks({
+  forged: {
+    clause: "5.7",
+    expects: "4xx",
+    advice:
+      "Verify the HMAC of the raw body with the signing secret before anything else, for example with createReceiver, and respond 401. The other checks of signatures were not run.",
+    createRequests({ signed, createEvent }) {
+      const { headers, body } = signed();
+      const changed = String(body).replace("ping", "pinG");
+      return {
+        "a body in which one letter was changed after signing": { headers, body: changed },
+        "a delivery signed with another secret": signed(createEvent(), 0, "not the secret of this receiver"),
+      };
+    },
   },
   bytes: {
     clause: "5.6",
-    sends: "a body with spaces, escapes, the number 12e1 and a final line break",
-    evaluate: expectSuccess,
-    advice: "Verify the bytes that arrived, not JSON.stringify of the parsed body.",
-    createRequests: async (deliveries) => {
-      const { id, createdAt } = deliveries.event();
+    expects: "2xx",
+    advice:
+      "Read the whole body and verify the bytes that arrived: not JSON.stringify of the parsed body, and no text in another encoding than UTF-8.",
+    createRequests({ signed, createEvent }) {
+      const { id, createdAt } = createEvent();
       const data = '{ "10": 1, "2": 12e1, "name": "\\u0041nna \\/" }';
-      return [
-        await deliveries.signed(
-          `{ "id": "${id}", "type": "ping", "createdAt": "${createdAt}", "data": ${data} }\r\n`,
-        ),
-      ];
-    },
-  },
-  unicode: {
-    clause: "5.6",
-    sends: "letters of two, three and four bytes",
-    evaluate: expectSuccess,
-    advice: "Read the body as bytes; if it must be a string, decode it as UTF-8.",
-    createRequests: async (deliveries) => [
-      await deliveries.signed(deliveries.event({ data: { name: "Łucja 寿司 🎉" } })),
-    ],
-  },
-  "chunked-body": {
-    clause: "5.6",
-    sends: "a body in three chunks, with pauses between them",
-    evaluate: expectSuccess,
-    advice: "Read the whole body before you verify it.",
-    createRequests: async (deliveries) => {
-      const { headers, body } = await deliveries.signed();
-      const bytes = utf8.encode(body as string);
-      const third = Math.ceil(bytes.byteLength / 3);
-      async function* chunks() {
-        for (let start = 0; start < bytes.byteLength; start += third) {
-          yield bytes.subarray(start, start + third);
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        }
-      }
-      return [{ headers, body: chunks }];
+      const text = `{ "id": "${id}", "type": "ping", "createdAt": "${createdAt}", "data": ${data} }\r\n`;
+      const { headers, body } = signed();
+      return {
+        "a body with spaces, escapes, the number 12e1 and a final line break": signed(text),
+        "letters of two, three and four bytes": signed(createEvent({ data: { name: "Łucja 寿司 🎉" } })),
+        "a body in chunks, with pauses between them": { headers, body: toChunks(String(body)) },
+      };
     },
   },
   "within-tolerance": {
     clause: "5.7",
-    sends: "deliveries signed in the past and in the future, one minute within the tolerance",
-    evaluate: expectSuccess,
+    expects: "2xx",
     isAdvisory: true,
     advice: "Use a tolerance of 300 seconds in both directions, and synchronize the clock.",
-    createRequests: (deliveries) => {
-      const offset = Math.max(0, deliveries.toleranceSeconds - 60);
-      return mapAll([-offset, offset], (seconds) =>
-        deliveries.signed(deliveries.event(), deliveries.nowSeconds() + seconds),
-      );
+    createRequests({ signed, createEvent, toleranceSeconds }) {
+      const offset = Math.max(0, toleranceSeconds - minute);
+      return {
+        "a delivery signed in the past, one minute within the tolerance": signed(createEvent(), -offset),
+        "a delivery signed in the future, one minute within the tolerance": signed(createEvent(), offset),
+      };
     },
   },
-  duplicate: {
+  "duplicate-or-late": {
     clause: "6.3.3",
-    sends: "the same event twice",
-    evaluate: expectSuccess,
+    expects: "2xx",
     advice:
-      "Respond 2xx to an event that you have already; after any other status the service delivers it again.",
-    createRequests: (deliveries) => {
-      const event = deliveries.event();
-      return mapAll([1, 2], () => deliveries.signed(event));
+      "Respond 2xx to an event that you have already, and to one that arrives after a newer one; after any other status the service delivers it again.",
+    createRequests({ signed, createEvent, balanceChanged }) {
+      const event = createEvent();
+      return {
+        "an event": signed(event),
+        "the same event again": signed(event),
+        "a balance": signed(balanceChanged(10, 0)),
+        "a balance that is a minute older than the one before": signed(balanceChanged(9, minute)),
+      };
     },
   },
-  "out-of-order": {
-    clause: "6.3.4",
-    sends: "two balances of one card, the newer one first",
-    evaluate: expectSuccess,
-    advice: "Respond 2xx to an event that arrives late, and ignore it when you have a newer one.",
-    createRequests: (deliveries) =>
-      mapAll([0, 60], (secondsAgo) =>
-        deliveries.signed(
-          deliveries.balanceChanged(10 - secondsAgo / 60, deliveries.now() - secondsAgo * 1000),
-        ),
+  unknown: {
+    clause: "6.2",
+    expects: "2xx",
+    advice: "Respond 2xx to unknown types and ignore unknown members; look up handlers in a Map.",
+    createRequests: ({ signed, createEvent }) =>
+      createEach(
+        {
+          "an event type that does not exist yet": { type: "card.renamed" },
+          "an event type that is a name of Object.prototype": { type: "constructor" },
+          "the event type __proto__": { type: "__proto__" },
+          "an event with unknown members": { shop: "Praga", data: { more: [1, {}] } },
+        },
+        (members) => signed(createEvent(members)),
       ),
   },
-  "unknown-type": {
-    clause: "6.2",
-    sends: "event types that do not exist yet, and names of Object.prototype",
-    evaluate: expectSuccess,
-    advice: "Respond 2xx to unknown types, and look up handlers in a Map.",
-    createRequests: (deliveries) =>
-      mapAll(["card.renamed", "constructor", "__proto__"], (type) =>
-        deliveries.signed(deliveries.event({ type })),
-      ),
-  },
-  "extra-members": {
-    clause: "6.1",
-    sends: "an event with unknown members",
-    evaluate: expectSuccess,
-    advice: "Ignore unknown members instead of rejecting the event.",
-    createRequests: async (deliveries) => [
-      await deliveries.signed(deliveries.event({ shop: "Praga", data: { more: [1, {}] } })),
-    ],
-  },
-  "ping-data": {
-    clause: "6.2",
-    sends: "pings whose data is absent, null and a list: the data of a ping is not specified",
-    evaluate: expectSuccess,
+  unspecified: {
+    clause: "9",
+    expects: "2xx",
     isAdvisory: true,
     advice:
-      "Respond 2xx to an event whatever its data is: an event that you reject is lost after the last retry.",
-    createRequests: (deliveries) =>
-      mapAll([undefined, null, [7]], (data) => deliveries.signed(deliveries.event({ data }))),
-  },
-  "content-type": {
-    clause: "6.1",
-    sends: "application/json with a charset",
-    evaluate: expectSuccess,
-    isAdvisory: true,
-    advice: "Ignore the content type: the signature authenticates the delivery.",
-    createRequests: async (deliveries) => {
-      const { headers, body } = await deliveries.signed();
-      return [{ headers: { ...headers, "content-type": "application/json; charset=utf-8" }, body }];
+      "Respond 2xx whatever the data of a ping and the content type are. Split the header at commas, trim, ignore names other than t and v1, and compare the bytes of every v1: during a rotation of the secret there may be two.",
+    createRequests({ signed, createEvent, withSignature }) {
+      const { headers, body } = signed();
+      const typed = { ...headers, "content-type": "application/json; charset=utf-8" };
+      const signatures: Record<string, CreateHeader> = {
+        "a header with a pair of another name and spaces": (t, v1) => `t=${t}, v2=00, v1=${v1}`,
+        "two v1, of which the second is valid": (t, v1) => `t=${t},v1=${"0".repeat(64)},v1=${v1}`,
+        "a signature in upper-case hex": (t, v1) => `t=${t},v1=${v1.toUpperCase()}`,
+      };
+      return {
+        "a ping without data": signed(createEvent({ data: undefined })),
+        "a ping whose data is null": signed(createEvent({ data: null })),
+        "a ping with a list": signed(createEvent({ data: [7] })),
+        "application/json with a charset": { headers: typed, body },
+        ...createEach(signatures, (createHeader) => withSignature(createHeader)),
+      };
     },
   },
-  "unknown-pairs": {
-    clause: "9",
-    sends: "a header with a pair of another name, and with spaces after the commas",
-    evaluate: expectSuccess,
-    isAdvisory: true,
-    advice: "Split the header at commas, trim, and ignore names other than t and v1.",
-    createRequests: (deliveries) => deliveries.withSignatures((t, v1) => [`t=${t}, v2=00, v1=${v1}`]),
+  "wrong-time": {
+    clause: "5.7",
+    expects: "4xx",
+    isOfSignature: true,
+    advice:
+      "Reject a t that is more than 300 seconds old or in the future: compare the absolute difference. A tolerance of 0, -1 or NaN may have disabled the check.",
+    createRequests: ({ signed, createEvent, toleranceSeconds }) =>
+      createEach(
+        {
+          "a delivery signed one minute before the tolerance": -toleranceSeconds - minute,
+          "a delivery signed one year ago": -year,
+          "a delivery signed one minute after the tolerance": toleranceSeconds + minute,
+          "a delivery signed one year in the future": year,
+        },
+        (seconds) => signed(createEvent(), seconds),
+      ),
   },
-  "two-signatures": {
-    clause: "9",
-    sends: "two v1, of which the second is valid",
-    evaluate: expectSuccess,
-    isAdvisory: true,
-    advice: "Compare every v1: during a rotation of the secret there may be two.",
-    createRequests: (deliveries) =>
-      deliveries.withSignatures((t, v1) => [`t=${t},v1=${"0".repeat(64)},v1=${v1}`]),
+  "missing-signature": {
+    clause: "5.8",
+    expects: "4xx",
+    isOfSignature: true,
+    advice: "Respond 401 when the header is missing, before anything else is checked.",
+    createRequests: ({ withHeader }) => ({
+      "a delivery without a signature": withHeader(undefined),
+      "a form with ssl_check=1, without a signature": withHeader(undefined, "ssl_check=1&type=ping"),
+    }),
   },
-  "upper-case-hex": {
-    clause: "5.5",
-    sends: "a signature in upper-case hex",
-    evaluate: expectSuccess,
+  "malformed-signature": {
+    clause: "5.8",
+    expects: "4xx",
+    isOfSignature: true,
+    advice:
+      "Reject a header of more than 1 KiB, and one that does not have one t of digits (parseInt and Number accept too much) and a v1 of 64 hex digits, before you compare: comparisons may throw for other lengths and letters, or stop early.",
+    createRequests({ withSignature, toleranceSeconds }) {
+      const age = toleranceSeconds + year;
+      const headers: Record<string, CreateHeader> = {
+        "a header without t": (_t, v1) => `v1=${v1}`,
+        "an empty t": (_t, v1) => `t=,v1=${v1}`,
+        "a t of letters": (_t, v1) => `t=abc,v1=${v1}`,
+        "the t NaN": (_t, v1) => `t=NaN,v1=${v1}`,
+        "a t of digits followed by letters": (t, v1) => `t=${t}abc,v1=${v1}`,
+        "a header without v1": (t) => `t=${t}`,
+        "an empty v1": (t) => `t=${t},v1=`,
+        "the signature under another name": (t, v1) => `t=${t},v2=${v1}`,
+        "the first half of a valid signature": (t, v1) => `t=${t},v1=${v1.slice(0, 32)}`,
+        "a valid signature with one more digit": (t, v1) => `t=${t},v1=${v1}0`,
+        "64 letters that are not hex digits": (t) => `t=${t},v1=${"g".repeat(64)}`,
+        "64 letters of two bytes": (t) => `t=${t},v1=${"\u00e9".repeat(64)}`,
+        "a signature header of 4 KiB": (t) => `t=${t}${",v1=00".repeat(700)}`,
+      };
+      const oldHeaders: Record<string, CreateHeader> = {
+        "an old signature with a second, current t": (t, v1) => `t=${t},t=${t + age},v1=${v1}`,
+        "a current t before the t of an old signature": (t, v1) => `t=${t + age},t=${t},v1=${v1}`,
+      };
+      return {
+        ...createEach(headers, (createHeader) => withSignature(createHeader)),
+        ...createEach(oldHeaders, (createHeader) => withSignature(createHeader, -age)),
+      };
+    },
+  },
+  "server-error": {
+    clause: "6.3.1",
+    expects: "2xx or 4xx",
+    advice:
+      "Respond 400 to a signed body that is not an event, and use the type in the body, because Service-Event is not signed: after a 5xx the service delivers again for nine hours.",
+    createRequests({ signed }) {
+      const bodies = {
+        "a signed body that is empty": "",
+        "a signed list": "[]",
+        "a signed body that is not JSON": "hello",
+        "a signed body that is not UTF-8": Uint8Array.of(0x7b, 0xff, 0x7d),
+      };
+      const types = {
+        "another type in the Service-Event header": "card.removed",
+        "a name of Object.prototype in the Service-Event header": "constructor",
+        "__proto__ in the Service-Event header": "__proto__",
+      };
+      return {
+        ...createEach<string | Uint8Array>(bodies, (body) => signed(body)),
+        ...createEach(types, (type) => {
+          const { headers, body } = signed();
+          return { headers: { ...headers, "service-event": type }, body };
+        }),
+      };
+    },
+  },
+  get: {
+    clause: "6.1",
+    expects: "4xx",
     isAdvisory: true,
-    advice: "Compare the bytes of the signature, not the text.",
-    createRequests: (deliveries) => deliveries.withSignatures((t, v1) => [`t=${t},v1=${v1.toUpperCase()}`]),
+    advice: "Accept POST only, and respond 405 to other methods.",
+    createRequests: () => ({ "a GET request": { method: "GET", headers: {} } }),
+  },
+  "endless-body": {
+    clause: "5.7",
+    expects: "any",
+    isAdvisory: true,
+    advice:
+      "Stop reading at a limit (1 MiB is enough) and respond 413, and close a connection whose body does not arrive in ten seconds: anyone can send this.",
+    createRequests({ signed, withSignature }) {
+      const forged = withSignature((t) => `t=${t},v1=${"0".repeat(64)}`);
+      const chunk = new Uint8Array(64 * 1024).fill(0x20);
+      let sentBytes = -chunk.byteLength; // of a chunk it is known that it was sent when the next one is requested
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        sentBytes += chunk.byteLength;
+        if (sentBytes < oversizedBytes) controller.enqueue(chunk);
+        else controller.close();
+      };
+      const { headers, body } = signed();
+      const beginning = utf8.encode(String(body).slice(0, 20));
+      return {
+        "a body of 16 MiB with a forged signature": {
+          headers: forged.headers,
+          body: new ReadableStream({ pull }, { highWaterMark: 0 }),
+          findMistake: () => (sentBytes >= oversizedBytes ? "read it to its end" : undefined),
+        },
+        "the first 20 bytes of a delivery, and then nothing": {
+          headers,
+          body: new ReadableStream({ start: (controller) => controller.enqueue(beginning) }),
+        },
+      };
+    },
+  },
+  "still-responding": {
+    clause: "6.3.1",
+    expects: "2xx",
+    advice:
+      "One of the checks above crashed the receiver: find the error in its log, and respond 4xx instead.",
+    createRequests: ({ signed }) => ({ "a ping after all other checks": signed() }),
   },
 });
-
-/** What to check when a valid delivery is not accepted, by the status of the response. */
-const adviceByStatus: Readonly<Record<number, string>> = {
-  400: "The receiver did not find an event in the body: give it the bytes as they arrived, before any parser such as express.json() or bodyParser().",
-  401: "The signature did not match. Check that the receiver has the secret of this endpoint, and that no parser such as express.json() reads or changes the body before it. The receiver's log names the reason.",
-  403: "Something in front of the receiver rejects the request: exempt this path from CSRF protection, bot protection and logins. The signature authenticates a delivery.",
-  404: "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without handler, afterResponse or inbox needs a handler after it.",
-  405: "The path exists and does not accept POST: mount the receiver for POST, and check the path.",
-  408: "The body did not reach the receiver: check for a parser that reads it first, or a proxy that delays it.",
-  413: "A limit in front of the receiver is below a few hundred bytes: raise the proxy's or the parser's limit.",
-  415: "Something in front of the receiver rejects application/json: exempt this path from checks of the content type.",
-  419: "CSRF protection rejects the request: exempt this path from it. The signature authenticates a delivery.",
-  429: "A rate limiter rejects the request: exempt this path from it.",
-  500: "The receiver failed: read its log. Most often a parser such as express.json() or bodyParser() read the body before it, or it has no secret.",
-  502: "The proxy did not reach the receiver: check that it runs, and the address and port that the proxy sends to.",
-  503: "The receiver could not store the event, or took too long: its log says what handler or the inbox threw. A proxy without a running receiver responds 503 too.",
-  504: "The receiver did not respond to the proxy in time: respond first and work afterwards, and check the address that the proxy sends to.",
-};
-
-async function getAdvice(
-  { status, error }: TestResponse,
-  deliveries: Deliveries,
-  send: Send,
-): Promise<string> {
-  if (status === undefined) {
-    return error === "timeout"
-      ? "Respond first and work afterwards: the service waits 10 seconds. A receiver behind a parser that has read the body may wait for it forever."
-      : "Nothing listens there, or the connection was closed: check that the receiver runs, the host, the port, and the TLS certificate.";
-  }
-  if (status < 400) {
-    return "Use the address that it redirects to, because the service does not follow redirects. If that is a login page, exempt this path from logins.";
-  }
-  if ([400, 401, 415, 500].includes(status)) {
-    const { headers, body } = await deliveries.signed();
-    const unparsed = { headers: { ...headers, "content-type": "application/octet-stream" }, body };
-    if (expectSuccess(await send(unparsed)) === undefined) {
-      return "A parser reads the body before the receiver: the same delivery is accepted with another content type than JSON. Mount the receiver above express.json(), bodyParser() and the like, or skip its path in them.";
-    }
-  }
-  return (
-    adviceByStatus[status] ??
-    "Respond 2xx to a valid delivery: read the receiver's log, and check what runs in front of it."
-  );
-}
